@@ -25,7 +25,7 @@ public enum APNsClientError: Error, Sendable, Hashable, CustomStringConvertible 
         case .key(let error): "apns key_file: \(error)"
         case .caFile(let path, let problem): "apns ca_file \(path.debugDescription): \(problem)"
         case .limit(let field, let rule): "\(field): expected \(rule)"
-        case .system(let words): words
+        case .system(let message): message
         }
     }
 }

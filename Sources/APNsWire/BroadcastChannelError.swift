@@ -44,10 +44,10 @@ public enum BroadcastChannelError: Error, Sendable, Hashable, CustomStringConver
     public var description: String {
         switch self {
         case .rejected(let request, let rejection):
-            "APNs does not \(request.words): \(rejection.status) \(rejection.reason.wire)\(advice.map { "; \($0)" } ?? "")"
-        case .unanswered(let request, let words, _): "APNs could not be asked to \(request.words): \(words)"
-        case .unreadable(let request, let words): "APNs was asked to \(request.words), but \(words)"
-        case .unsigned(let words): "no provider token could be signed: \(words)"
+            "APNs does not \(request.phrase): \(rejection.status) \(rejection.reason.wire)\(advice.map { "; \($0)" } ?? "")"
+        case .unanswered(let request, let message, _): "APNs could not be asked to \(request.phrase): \(message)"
+        case .unreadable(let request, let message): "APNs was asked to \(request.phrase), but \(message)"
+        case .unsigned(let message): "no provider token could be signed: \(message)"
         }
     }
 
@@ -63,7 +63,8 @@ public enum BroadcastChannelError: Error, Sendable, Hashable, CustomStringConver
 }
 
 extension BroadcastChannelRequest {
-    var words: String {
+    /// The request in an error text.
+    var phrase: String {
         switch self {
         case .create: "make a channel"
         case .read: "show the channel"

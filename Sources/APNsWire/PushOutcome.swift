@@ -1,4 +1,3 @@
-/// The outcome of one request.
 public enum PushOutcome: Sendable, Hashable {
     /// APNs answered 200.
     case accepted

@@ -3,12 +3,12 @@ public enum CurlError: Error, Sendable, Hashable, CustomStringConvertible {
     /// A handle could not be made: out of memory.
     case unavailable(operation: String)
     /// libcurl refused an option, with this code and error text.
-    case refused(operation: String, code: Int32, words: String)
+    case refused(operation: String, code: Int32, message: String)
 
     public var description: String {
         switch self {
         case .unavailable(let operation): "libcurl: \(operation) failed: out of memory"
-        case .refused(let operation, let code, let words): "libcurl: \(operation) failed: \(words) (\(code))"
+        case .refused(let operation, let code, let message): "libcurl: \(operation) failed: \(message) (\(code))"
         }
     }
 }

@@ -8,20 +8,20 @@ final class EasyHandle {
     let handle: UnsafeMutableRawPointer
     /// libcurl's error text on the first failure of the current transfer. It is empty (first byte 0) while there is
     /// none.
-    let words: UnsafeMutablePointer<CChar>
+    let errorBuffer: UnsafeMutablePointer<CChar>
 
     init() throws(CurlError) {
         try CurlLibrary.prepare()
         guard let handle = curl_easy_init() else { throw .unavailable(operation: "curl_easy_init") }
         self.handle = handle
-        words = .allocate(capacity: Int(CURL_ERROR_SIZE))
-        words.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-        try set(CURLOPT_ERRORBUFFER, pointer: words)
+        errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        try set(CURLOPT_ERRORBUFFER, pointer: errorBuffer)
     }
 
     deinit {
         curl_easy_cleanup(handle)
-        words.deallocate()
+        errorBuffer.deallocate()
     }
 
     func set(_ option: CURLoption, _ value: Int) throws(CurlError) {
@@ -77,8 +77,8 @@ final class EasyHandle {
     }
 
     /// libcurl's error text on how the transfer ended.
-    func words(on code: CURLcode) -> String {
-        let own = String(cString: words)
+    func message(on code: CURLcode) -> String {
+        let own = String(cString: errorBuffer)
         return own.isEmpty ? String(cString: curl_easy_strerror(code)) : own
     }
 
@@ -86,6 +86,6 @@ final class EasyHandle {
         guard code != CURLE_OK else { return }
         throw .refused(
             operation: "curl_easy_setopt(\(option.rawValue))", code: Int32(code.rawValue),
-            words: String(cString: curl_easy_strerror(code)))
+            message: String(cString: curl_easy_strerror(code)))
     }
 }

@@ -77,11 +77,11 @@ final class HTTPExchange: Sendable {
         if let uploadFailure = state.uploadFailure { return failure(.other, "the upload failed: \(uploadFailure)") }
         if state.isTooLarge { return failure(.other, "the answer is longer than \(maximumBody) bytes") }
         if isCancelled.load(ordering: .relaxed) { return failure(.cancelled, "cancelled") }
-        return failure(.transfer(fault), "\(easy.words(on: code)) (libcurl \(code.rawValue))")
+        return failure(.transfer(fault), "\(easy.message(on: code)) (libcurl \(code.rawValue))")
     }
 
-    private func failure(_ kind: HTTPFailure.Kind, _ words: String) -> Result<HTTPResponse, HTTPFailure> {
-        .failure(HTTPFailure(kind: kind, description: "\(request.method) \(request.url): \(words)"))
+    private func failure(_ kind: HTTPFailure.Kind, _ message: String) -> Result<HTTPResponse, HTTPFailure> {
+        .failure(HTTPFailure(kind: kind, description: "\(request.method) \(request.url): \(message)"))
     }
 }
 

@@ -4,7 +4,6 @@ public struct HTTPFailure: Error, Sendable, CustomStringConvertible {
         case transfer(TransferFault)
         /// The server answered, but not in HTTP/2.
         case http2Unavailable
-        /// The task was cancelled.
         case cancelled
         case other
     }

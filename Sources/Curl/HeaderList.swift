@@ -11,7 +11,7 @@ public final class HeaderList {
         for field in fields where !Self.isSafe(name: field.name, value: field.value) {
             throw .refused(
                 operation: "curl_slist_append(\(field.name.debugDescription))", code: 43,
-                words: "the header has a character that headers cannot hold")
+                message: "the header has a character that headers cannot hold")
         }
         var list: UnsafeMutablePointer<curl_slist>?
         // "Name:" without a value removes a header of libcurl's own; "Name;" sends one with an empty value.

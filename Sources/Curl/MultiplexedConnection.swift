@@ -71,7 +71,7 @@ public final class MultiplexedConnection {
             idle.append(transfer)
             throw .refused(
                 operation: "curl_multi_add_handle", code: Int32(code.rawValue),
-                words: String(cString: curl_multi_strerror(code)))
+                message: String(cString: curl_multi_strerror(code)))
         }
         inFlight += 1
     }
@@ -113,7 +113,7 @@ public final class MultiplexedConnection {
     }
 
     /// libcurl's error text on the transfer that `nextFinished` has just returned. It allocates memory.
-    public func words(on transfer: PreparedTransfer) -> String { transfer.words(lastCode) }
+    public func message(on transfer: PreparedTransfer) -> String { transfer.message(lastCode) }
 
     /// Takes back the transfers that libcurl has not begun to send.
     public func takeBackUnsent() -> [PreparedTransfer] {

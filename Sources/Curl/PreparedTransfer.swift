@@ -58,7 +58,7 @@ public final class PreparedTransfer {
 
     private func setOnce(_ endpoint: ServerAddress) throws(CurlError) {
         guard curl_url_set(url, CURLUPART_URL, endpoint.origin, 0) == CURLUE_OK else {
-            throw .refused(operation: "curl_url_set", code: 3, words: "\(endpoint.origin) is not a URL")
+            throw .refused(operation: "curl_url_set", code: 3, message: "\(endpoint.origin) is not a URL")
         }
         let context = Unmanaged.passUnretained(self).toOpaque()
         try easy.setCommon(caFile: endpoint.caFile)
@@ -142,7 +142,7 @@ public final class PreparedTransfer {
     }
 
     /// libcurl's error text on a failed transfer. It allocates memory.
-    func words(_ code: CURLcode) -> String { easy.words(on: code) }
+    func message(_ code: CURLcode) -> String { easy.message(on: code) }
 
     fileprivate func receive(_ bytes: UnsafeRawBufferPointer) -> Int {
         let kept = min(bytes.count, answer.count - answerLength)
@@ -166,7 +166,7 @@ public final class PreparedTransfer {
             // libcurl retries two kinds of requests here. If the server refused one as unprocessed, libcurl has written
             // no error text. If its connection broke, libcurl has (7.88.1: http2_handle_stream_close and cf_h2_recv,
             // then Curl_retry_request).
-            wasDeclaredUnprocessed = starts > 0 && easy.words.pointee == 0
+            wasDeclaredUnprocessed = starts > 0 && easy.errorBuffer.pointee == 0
             streamsAtRefusal = connection.streamsInUse
             return nil
         }

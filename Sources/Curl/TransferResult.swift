@@ -1,4 +1,3 @@
-/// How a transfer ended.
 public struct TransferResult: Sendable, Hashable {
     /// Nil if libcurl reports success. There may be a fault and a `status`, if the answer's head came before the fault.
     public var fault: TransferFault?

@@ -1,7 +1,6 @@
 public import APNsClient
 public import LiveActivity
 
-/// One app as a worker serves it.
 public struct WorkerApp: Sendable {
     public var key: AppKey
     public var bundleID: String

@@ -52,7 +52,6 @@ private func sendBody(
     return 0
 }
 
-/// Receives one field of an answer.
 private func receiveField(
     _ session: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?, name: UnsafePointer<UInt8>?, nameCount: Int,
     value: UnsafePointer<UInt8>?, valueCount: Int, _: UInt8, context: UnsafeMutableRawPointer?

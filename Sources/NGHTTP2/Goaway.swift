@@ -1,4 +1,3 @@
-/// A GOAWAY from the server.
 public struct Goaway: Sendable, Hashable {
     /// Requests up to this id may have been processed; those above were not.
     public var lastStreamID: Int32

@@ -25,7 +25,7 @@ public final class CertificateAuthority: Sendable {
 
     /// Makes a new authority.
     public init(commonName: String, organization: String? = nil, validity: Validity) throws(TLSError) {
-        guard let key = copenssl_generate_p256() else { throw .setup(openSSLWords()) }
+        guard let key = copenssl_generate_p256() else { throw .setup(openSSLMessage()) }
         var names = [("CN", commonName)]
         if let organization { names.append(("O", organization)) }
         let extensions = [
@@ -77,7 +77,7 @@ public final class CertificateAuthority: Sendable {
     public func issue(
         commonName: String, hosts: [String], validity: Validity, isClient: Bool = false
     ) throws(TLSError) -> Identity {
-        guard let own = copenssl_generate_p256() else { throw .setup(openSSLWords()) }
+        guard let own = copenssl_generate_p256() else { throw .setup(openSSLMessage()) }
         defer { EVP_PKEY_free(own) }
         var extensions = [
             (NID_basic_constraints, "critical,CA:FALSE"), (NID_key_usage, "critical,digitalSignature"),
@@ -100,7 +100,7 @@ private func signed(
     _ subject: [(String, String)], _ subjectKey: OpaquePointer, _ validity: CertificateAuthority.Validity,
     _ extensions: [(Int32, String)], issuer: OpaquePointer?, by key: OpaquePointer
 ) throws(TLSError) -> OpaquePointer {
-    guard let certificate = X509_new() else { throw .setup(openSSLWords()) }
+    guard let certificate = X509_new() else { throw .setup(openSSLMessage()) }
     let issuer = issuer ?? certificate
     let name = X509_get_subject_name(certificate)
     let isFilled =
@@ -117,7 +117,7 @@ private func signed(
         && X509_sign(certificate, key, EVP_sha256()) > 0
     guard isFilled else {
         X509_free(certificate)
-        throw .setup(openSSLWords())
+        throw .setup(openSSLMessage())
     }
     return certificate
 }
@@ -159,6 +159,6 @@ private func alternativeName(_ host: String) throws(TLSError) -> String {
 private func pem(_ certificate: OpaquePointer, _ key: OpaquePointer) throws(TLSError) -> CertificateAuthority.Identity {
     guard let certificate = written({ PEM_write_bio_X509($0, certificate) == 1 }),
         let key = written({ PEM_write_bio_PKCS8PrivateKey($0, key, nil, nil, 0, nil, nil) == 1 })
-    else { throw .setup(openSSLWords()) }
+    else { throw .setup(openSSLMessage()) }
     return CertificateAuthority.Identity(certificate: certificate, key: key)
 }

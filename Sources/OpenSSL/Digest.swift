@@ -97,7 +97,7 @@ struct HashFunction: Sendable {
 
     private init(_ name: String) {
         guard let pointer = EVP_MD_fetch(nil, name, nil) else {
-            preconditionFailure("OpenSSL has no \(name): \(openSSLWords())")
+            preconditionFailure("OpenSSL has no \(name): \(openSSLMessage())")
         }
         self.pointer = pointer
     }

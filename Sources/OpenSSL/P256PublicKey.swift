@@ -36,7 +36,7 @@ public final class P256PublicKey: Sendable {
 
     /// PEM that begins with `-----BEGIN PUBLIC KEY-----`.
     public func pem() throws(SigningKeyError) -> [UInt8] {
-        guard let pem = written({ PEM_write_bio_PUBKEY($0, key) == 1 }) else { throw .failed(openSSLWords()) }
+        guard let pem = written({ PEM_write_bio_PUBKEY($0, key) == 1 }) else { throw .failed(openSSLMessage()) }
         return pem
     }
 

@@ -19,14 +19,14 @@ public final class P256SigningKey: Sendable {
 
     /// Signs the SHA-256 of `message`, and returns the 64 bytes r‖s that JWS needs.
     public func es256(_ message: [UInt8]) throws(SigningKeyError) -> [UInt8] {
-        guard let context = EVP_MD_CTX_new() else { throw .failed(openSSLWords()) }
+        guard let context = EVP_MD_CTX_new() else { throw .failed(openSSLMessage()) }
         defer { EVP_MD_CTX_free(context) }
-        guard EVP_DigestSignInit(context, nil, EVP_sha256(), nil, key) == 1 else { throw .failed(openSSLWords()) }
+        guard EVP_DigestSignInit(context, nil, EVP_sha256(), nil, key) == 1 else { throw .failed(openSSLMessage()) }
         // A DER signature over P-256 has at most 72 bytes: a SEQUENCE of two INTEGERs of up to 33 bytes.
         var der = [UInt8](repeating: 0, count: 80)
         var length = der.count
         guard EVP_DigestSign(context, &der, &length, message, message.count) == 1 else {
-            throw .failed(openSSLWords())
+            throw .failed(openSSLMessage())
         }
         guard let raw = ECDSASignature.raw(der: der[..<length]) else { throw .failed("malformed ECDSA signature") }
         return raw
@@ -35,16 +35,16 @@ public final class P256SigningKey: Sendable {
     /// A new key as PKCS#8 PEM, which `init(pem:)` reads. It is for demonstrations and tests, because Apple issues the
     /// real keys.
     public static func generatePEM() throws(SigningKeyError) -> [UInt8] {
-        guard let key = copenssl_generate_p256() else { throw .failed(openSSLWords()) }
+        guard let key = copenssl_generate_p256() else { throw .failed(openSSLMessage()) }
         defer { EVP_PKEY_free(key) }
         let pem = written { PEM_write_bio_PKCS8PrivateKey($0, key, nil, nil, 0, nil, nil) == 1 }
-        guard let pem else { throw .failed(openSSLWords()) }
+        guard let pem else { throw .failed(openSSLMessage()) }
         return pem
     }
 
     /// The public half, which checks signatures. It shares the key, which never changes.
     public func publicKey() throws(SigningKeyError) -> P256PublicKey {
-        guard EVP_PKEY_up_ref(key) == 1 else { throw .failed(openSSLWords()) }
+        guard EVP_PKEY_up_ref(key) == 1 else { throw .failed(openSSLMessage()) }
         return P256PublicKey(owning: key)
     }
 
@@ -52,7 +52,7 @@ public final class P256SigningKey: Sendable {
     public func fingerprint() throws(SigningKeyError) -> String {
         var der: UnsafeMutablePointer<UInt8>?
         let length = i2d_PUBKEY(key, &der)
-        guard length > 0, let der else { throw .failed(openSSLWords()) }
+        guard length > 0, let der else { throw .failed(openSSLMessage()) }
         defer { copenssl_free(der) }
         let digest = SHA256Digest(of: UnsafeBufferPointer(start: der, count: Int(length)))
         return digest.prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
@@ -102,7 +102,7 @@ public final class P256SigningKey: Sendable {
 }
 
 /// OpenSSL's oldest error on this thread. The error queue is empty afterwards.
-func openSSLWords() -> String {
+func openSSLMessage() -> String {
     let code = ERR_get_error()
     ERR_clear_error()
     guard code != 0 else { return "unknown error" }

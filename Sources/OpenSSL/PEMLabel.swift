@@ -1,4 +1,3 @@
-/// The label of a PEM block.
 enum PEMLabel {
     /// The label of the first `-----BEGIN label-----`; nil when there is none.
     static func first(in pem: [UInt8]) -> String? {

@@ -14,7 +14,7 @@ public enum SigningKeyError: Error, Sendable, Hashable, CustomStringConvertible 
                 + " (PEM that begins with -----BEGIN PRIVATE KEY-----)"
         case .notP256(let kind):
             "the signing key is \(kind), not P-256; expected the .p8 file that Apple issued for APNs"
-        case .failed(let words): "OpenSSL: \(words)"
+        case .failed(let message): "OpenSSL: \(message)"
         }
     }
 }

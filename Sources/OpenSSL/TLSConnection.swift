@@ -28,17 +28,17 @@ public final class TLSConnection {
     /// then on.
     public convenience init(_ server: TLSServer, descriptor: Int32) throws(TLSError) {
         try self.init(server)
-        guard SSL_set_fd(ssl, descriptor) == 1 else { throw .setup(openSSLWords()) }
+        guard SSL_set_fd(ssl, descriptor) == 1 else { throw .setup(openSSLMessage()) }
     }
 
     /// The client's end, without a socket yet.
     init(_ server: TLSServer) throws(TLSError) {
-        guard let context = SSL_CTX_new(TLS_client_method()) else { throw .setup(openSSLWords()) }
+        guard let context = SSL_CTX_new(TLS_client_method()) else { throw .setup(openSSLMessage()) }
         var connection: OpaquePointer?
         do throws(TLSError) {
             try server.configure(context)
             connection = SSL_new(context)
-            guard let connection else { throw TLSError.setup(openSSLWords()) }
+            guard let connection else { throw TLSError.setup(openSSLMessage()) }
             try server.expectHost(connection)
             SSL_set_connect_state(connection)
             self.context = context
@@ -55,7 +55,7 @@ public final class TLSConnection {
 
     /// The server's end, without a socket yet.
     init(_ identity: TLSIdentity) throws(TLSError) {
-        guard let connection = SSL_new(identity.context) else { throw .setup(openSSLWords()) }
+        guard let connection = SSL_new(identity.context) else { throw .setup(openSSLMessage()) }
         SSL_CTX_up_ref(identity.context)
         context = identity.context
         ssl = connection
@@ -128,17 +128,17 @@ public final class TLSConnection {
     private func failure() -> TLSError {
         let code = ERR_peek_error()
         let reason = copenssl_tls_reason(code)
-        let all = openSSLWords()
-        let words = ERR_reason_error_string(code).map { String(cString: $0) } ?? all
-        if reason == SSL_R_UNEXPECTED_EOF_WHILE_READING { return .lost(closed + " without a word") }
+        let all = openSSLMessage()
+        let message = ERR_reason_error_string(code).map { String(cString: $0) } ?? all
+        if reason == SSL_R_UNEXPECTED_EOF_WHILE_READING { return .lost(closed + " without a close_notify") }
         // Only a client checks a certificate here.
-        guard identity == nil else { return .handshake(words) }
+        guard identity == nil else { return .handshake(message) }
         let verdict = SSL_get_verify_result(ssl)
         guard verdict == Int(X509_V_OK) else {
             let fault = CertificateFault(verdict: Int32(verdict))
-            let words = String(cString: X509_verify_cert_error_string(verdict))
-            guard fault == .wrongHost, let refusedNames else { return .certificate(fault, words) }
-            return .certificate(fault, "\(words), it is for \(refusedNames)")
+            let message = String(cString: X509_verify_cert_error_string(verdict))
+            guard fault == .wrongHost, let refusedNames else { return .certificate(fault, message) }
+            return .certificate(fault, "\(message), it is for \(refusedNames)")
         }
         switch reason {
         case SSL_R_WRONG_VERSION_NUMBER: return .notTLS
@@ -146,8 +146,8 @@ public final class TLSConnection {
             SSL_R_SSLV3_ALERT_BAD_CERTIFICATE, SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE,
             SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED, SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED,
             SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
-            return .clientCertificate(words)
-        default: return .handshake(words)
+            return .clientCertificate(message)
+        default: return .handshake(message)
         }
     }
 }

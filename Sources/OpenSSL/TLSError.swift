@@ -17,12 +17,12 @@ public enum TLSError: Error, Sendable, Hashable, CustomStringConvertible {
 
     public var description: String {
         switch self {
-        case .setup(let words): "TLS could not be set up: \(words)"
-        case .certificate(_, let words): "the server's certificate: \(words)"
-        case .clientCertificate(let words): "the server wants another client certificate: \(words)"
+        case .setup(let message): "TLS could not be set up: \(message)"
+        case .certificate(_, let message): "the server's certificate: \(message)"
+        case .clientCertificate(let message): "the server wants another client certificate: \(message)"
         case .notTLS: "the server does not speak TLS on this port"
-        case .handshake(let words): "TLS: \(words)"
-        case .lost(let words): "the connection ended: \(words)"
+        case .handshake(let message): "TLS: \(message)"
+        case .lost(let message): "the connection ended: \(message)"
         }
     }
 }

@@ -11,18 +11,18 @@ public final class TLSIdentity: Sendable {
     /// - Parameter applicationProtocol: such as `h2`. A client that does not offer it gets a connection without a
     ///   protocol.
     public init(_ identity: CertificateAuthority.Identity, applicationProtocol: String) throws(TLSError) {
-        guard let context = SSL_CTX_new(TLS_server_method()) else { throw .setup(openSSLWords()) }
+        guard let context = SSL_CTX_new(TLS_server_method()) else { throw .setup(openSSLMessage()) }
         self.context = context
         self.applicationProtocol = Array(applicationProtocol.utf8)
         // All properties are set, so `deinit` frees the context after an error too.
-        guard copenssl_set_least_version(context, TLS1_2_VERSION) == 1 else { throw .setup(openSSLWords()) }
+        guard copenssl_set_least_version(context, TLS1_2_VERSION) == 1 else { throw .setup(openSSLMessage()) }
         let certificate = readCertificate(identity.certificate)
         defer { X509_free(certificate) }
         let key = readKey(identity.key)
         defer { EVP_PKEY_free(key) }
         guard SSL_CTX_use_certificate(context, certificate) == 1, SSL_CTX_use_PrivateKey(context, key) == 1,
             SSL_CTX_check_private_key(context) == 1
-        else { throw .setup(openSSLWords()) }
+        else { throw .setup(openSSLMessage()) }
         copenssl_set_mode(context, Int(SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER))
         copenssl_forbid_renegotiation(context)
         // Clients here do not resume sessions. So keep none in memory, and send no tickets.

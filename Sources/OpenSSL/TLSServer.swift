@@ -33,14 +33,14 @@ extension TLSServer {
 
     func configure(_ context: OpaquePointer) throws(TLSError) {
         SSL_CTX_set_verify(context, SSL_VERIFY_PEER, noteCertificate)
-        guard copenssl_set_least_version(context, TLS1_2_VERSION) == 1 else { throw .setup(openSSLWords()) }
+        guard copenssl_set_least_version(context, TLS1_2_VERSION) == 1 else { throw .setup(openSSLMessage()) }
         try loadRoots(context)
         try loadIdentity(context)
         if let applicationProtocol {
             let protocols = [UInt8(applicationProtocol.utf8.count)] + Array(applicationProtocol.utf8)
             // Unlike the other functions, this one returns 0 on success.
             guard SSL_CTX_set_alpn_protos(context, protocols, UInt32(protocols.count)) == 0 else {
-                throw .setup(openSSLWords())
+                throw .setup(openSSLMessage())
             }
         }
         // The waiting bytes move when more are added, and they may be written in part.
@@ -61,7 +61,7 @@ extension TLSServer {
         // SSL_CTX_set_default_verify_paths is not used, because it reads SSL_CERT_FILE and SSL_CERT_DIR.
         let hasDirectory = SSL_CTX_load_verify_dir(context, X509_get_default_cert_dir()) == 1
         let hasFile = SSL_CTX_load_verify_file(context, X509_get_default_cert_file()) == 1
-        guard hasDirectory || hasFile else { throw .setup(openSSLWords()) }
+        guard hasDirectory || hasFile else { throw .setup(openSSLMessage()) }
         ERR_clear_error()
     }
 
@@ -94,7 +94,7 @@ extension TLSServer {
 
     /// Sets the host that the certificate must be valid for.
     func expectHost(_ ssl: OpaquePointer) throws(TLSError) {
-        guard let rules = SSL_get0_param(ssl) else { throw .setup(openSSLWords()) }
+        guard let rules = SSL_get0_param(ssl) else { throw .setup(openSSLMessage()) }
         // OpenSSL would accept the common name if a certificate names no host, but a common name is no host name.
         X509_VERIFY_PARAM_set_hostflags(
             rules, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT))
@@ -102,6 +102,6 @@ extension TLSServer {
         ERR_clear_error()
         guard X509_VERIFY_PARAM_set1_host(rules, host, host.utf8.count) == 1,
             copenssl_set_server_name(ssl, host) == 1
-        else { throw .setup(openSSLWords()) }
+        else { throw .setup(openSSLMessage()) }
     }
 }

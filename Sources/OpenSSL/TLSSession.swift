@@ -19,10 +19,10 @@ public final class TLSSession {
     public convenience init(_ identity: TLSIdentity) throws(TLSError) { try self.init(TLSConnection(identity)) }
 
     private init(_ connection: TLSConnection) throws(TLSError) {
-        guard let input = BIO_new(BIO_s_mem()) else { throw .setup(openSSLWords()) }
+        guard let input = BIO_new(BIO_s_mem()) else { throw .setup(openSSLMessage()) }
         guard let output = BIO_new(BIO_s_mem()) else {
             BIO_free(input)
-            throw .setup(openSSLWords())
+            throw .setup(openSSLMessage())
         }
         SSL_set_bio(connection.ssl, input, output)
         self.connection = connection

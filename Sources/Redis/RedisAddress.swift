@@ -1,4 +1,3 @@
-/// The address of one server.
 enum RedisAddress: Sendable, Hashable, CustomStringConvertible {
     case tcp(host: String, port: Int)
     case unix(path: String)

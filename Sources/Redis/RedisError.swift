@@ -13,7 +13,6 @@ public enum RedisError: Error, Sendable, Hashable {
     case unexpectedReply(String)
     /// The command was not sent, because its keys belong to no node of the cluster, or to several.
     case unroutable(String)
-    /// The client was closed.
     case closed
 }
 

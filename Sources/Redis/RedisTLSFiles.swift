@@ -21,8 +21,8 @@ extension LinkFailure {
     init(_ error: TLSError, _ files: RedisTLSFiles) {
         let remedy: String
         switch error {
-        case .lost(let words):
-            self = .broken(words)
+        case .lost(let message):
+            self = .broken(message)
             return
         case .setup: remedy = "check redis.ca_file, redis.cert_file and redis.key_file"
         case .certificate(.unknownIssuer, _):

@@ -72,20 +72,7 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
         }
 
         let host: Substring
-        if let at = authority.lastIndex(of: "@") {
-            let userInfo = authority[..<at]
-            guard let colon = userInfo.firstIndex(of: ":") else {
-                throw RedisURLError(
-                    "the part before @ has no colon: write user:password@, or :password@ without a user")
-            }
-            let name = try Self.decoded(userInfo[..<colon], part: "user")
-            user = name.isEmpty ? nil : name
-            password = try Self.decoded(userInfo[colon...].dropFirst(), part: "password")
-            guard password != "" else { throw RedisURLError("the password is empty") }
-            host = authority[at...].dropFirst()
-        } else {
-            (user, password, host) = (nil, nil, authority)
-        }
+        (user, password, host) = try Self.signIn(authority)
         switch scheme {
         case .unix:
             guard host.isEmpty, path.count > 1 else {
@@ -112,6 +99,21 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
             database = try Self.database(path.dropFirst())
             guard database == 0 else { throw RedisURLError("a cluster has only the database 0") }
         }
+    }
+
+    /// Splits `user:password@host`.
+    private static func signIn(
+        _ authority: Substring
+    ) throws(RedisURLError) -> (user: String?, password: String?, host: Substring) {
+        guard let at = authority.lastIndex(of: "@") else { return (nil, nil, authority) }
+        let userInfo = authority[..<at]
+        guard let colon = userInfo.firstIndex(of: ":") else {
+            throw RedisURLError("the part before @ has no colon: write user:password@, or :password@ without a user")
+        }
+        let user = try decoded(userInfo[..<colon], part: "user")
+        let password = try decoded(userInfo[colon...].dropFirst(), part: "password")
+        guard !password.isEmpty else { throw RedisURLError("the password is empty") }
+        return (user.isEmpty ? nil : user, password, authority[at...].dropFirst())
     }
 
     private static func scheme(_ text: String) throws(RedisURLError) -> Scheme {
@@ -158,11 +160,4 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
     private static func database(_ text: Substring) throws(RedisURLError) -> Int {
         text.isEmpty ? 0 : try number(text, in: databases, part: "database")
     }
-}
-
-/// The problem of a Redis URL. It names the part but never quotes it, because a typing error can put
-/// a password anywhere.
-public struct RedisURLError: Error, Hashable, CustomStringConvertible {
-    public let description: String
-    init(_ description: String) { self.description = description }
 }

@@ -5,7 +5,6 @@ public struct SettingsInput: Sendable {
     /// Values by `SettingKey.path`.
     public var flags: [String: String]
     public var environment: [String: String]
-    /// The file's path and its text.
     public var file: (path: String, text: String)?
 
     public static let defaultFile = "config/lamplighter.yaml"

@@ -46,7 +46,7 @@ enum Lua {
     static let broadcastLease = script("broadcast-lease", [.time, .lease], Source.broadcast_lease_lua)
     static let broadcastIntend = script("broadcast-intend", [.time, .lease], Source.broadcast_intend_lua)
     static let broadcastTake = script(
-        "broadcast-take", [.time, .lease, .broadcast, .supersedeBroadcasts], Source.broadcast_take_lua)
+        "broadcast-take", [.time, .lease, .broadcast, .supersedeBroadcasts, .broadcastWalk], Source.broadcast_take_lua)
     static let broadcastSettle = script(
         "broadcast-settle", [.time, .lease, .broadcast], Source.broadcast_settle_lua)
     static let broadcastForeign = script("broadcast-foreign", Source.broadcast_foreign_lua)

@@ -3,14 +3,14 @@ import LiveActivity
 /// Lua that is put before each script that uses it, because Redis has no function libraries before version 7. A
 /// fragment may use those before it.
 enum LuaFragment: CaseIterable {
-    case constants, time, tally, record, buckets, queue, lease, queueLate, ended, endings, dead, supersede, broadcast,
-        supersedeQueued, waiting, checkpoint, sweep, attempts, supersedeUnswept, waking, pacing, states, budget,
-        registration, newcomers, resuming, supersedeBroadcasts, tags
-
     private typealias Source = PackageResources
 
-    /// The source, and the fragments that it uses itself.
-    private var parts: (source: [UInt8], needs: [LuaFragment]) {
+    case constants, time, tally, record, buckets, queue, lease, queueLate, ended, endings, dead, supersede, broadcast,
+        supersedeQueued, waiting, checkpoint, sweep, attempts, supersedeUnswept, waking, pacing, states, budget,
+        registration, newcomers, resuming, supersedeBroadcasts, broadcastWalk, tags
+
+    /// The text of this fragment, and the fragments that it uses itself.
+    private var content: (text: [UInt8], needs: [LuaFragment]) {
         switch self {
         case .constants: (Array(Self.numbers.utf8), [])
         case .time: (Source.shared_time_lua, [])
@@ -39,16 +39,17 @@ enum LuaFragment: CaseIterable {
         case .newcomers: (Source.shared_newcomers_lua, [.constants, .time, .queue])
         case .resuming: (Source.shared_resuming_lua, [.queue])
         case .supersedeBroadcasts: (Source.shared_supersede_broadcasts_lua, [.supersede])
+        case .broadcastWalk: (Source.shared_broadcast_walk_lua, [.supersede])
         case .tags: (Source.shared_tags_lua, [])
         }
     }
 
-    var source: String { String(decoding: parts.source, as: UTF8.self) }
+    var source: String { String(decoding: content.text, as: UTF8.self) }
 
     /// The fragments and all that they need, in the order in which they stand before a script.
     static func all(_ fragments: [LuaFragment]) -> [LuaFragment] {
         var found = Set(fragments)
-        for fragment in allCases.reversed() where found.contains(fragment) { found.formUnion(fragment.parts.needs) }
+        for fragment in allCases.reversed() where found.contains(fragment) { found.formUnion(fragment.content.needs) }
         return allCases.filter(found.contains)
     }
 

@@ -49,11 +49,11 @@ struct BroadcastChannelKeeperTests {
     @Test func `names that cannot be served keep no other from its channel`() async throws {
         try await BroadcastFixture.run { it in
             let other = try AppKey("other")
-            for number in 0..<2 * BroadcastChannelKeeper.turn {
+            for number in 0..<2 * BroadcastChannelKeeper.mostNames {
                 _ = try await it.store.broadcasts.want(other, try it.name("theirs-\(number)"), .none, now: 1)
             }
             let name = try it.name("\u{301}match")
-            let unreadable = (0..<2 * BroadcastChannelKeeper.turn).flatMap {
+            let unreadable = (0..<2 * BroadcastChannelKeeper.mostNames).flatMap {
                 ["1", RedisArgument.bytes([0xFF, UInt8($0)])]
             }
             try await it.store.redis.send(RedisCommand("ZADD", it.store.keys.broadcastTimers(it.app), unreadable))

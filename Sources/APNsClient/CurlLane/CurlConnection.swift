@@ -53,7 +53,6 @@ final class CurlConnection: LaneConnection {
         return request
     }
 
-    /// Takes back the requests that have not begun to be sent.
     func takeBackUnsent() -> [CurlRequest] {
         connection.takeBackUnsent().compactMap(release)
     }

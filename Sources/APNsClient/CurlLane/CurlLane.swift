@@ -78,7 +78,7 @@ final class CurlLane: Lane {
             do {
                 try connection.submit(request, path)
             } catch {
-                settings.logger.error("libcurl took no request", metadata: ["error": "\(error)"])
+                settings.logger.error("libcurl refuses a request", metadata: ["error": "\(error)"])
                 inbox.unanswered(request, .connectionFailed, mayHaveBeenDelivered: false)
             }
         }
@@ -168,8 +168,8 @@ final class CurlLane: Lane {
         _ request: CurlRequest, _ cause: NoAnswer.Cause, _ result: TransferResult, _ transfer: PreparedTransfer,
         _ connection: CurlConnection
     ) {
-        let words = result.isHTTP2 ? connection.connection.words(on: transfer) : "the server does not speak HTTP/2"
-        logNoConnection(cause, words)
+        let message = result.isHTTP2 ? connection.connection.message(on: transfer) : "the server does not speak HTTP/2"
+        logNoConnection(cause, message)
         retire(connection, "not made")
         inbox.connectionFailed(cause)
         // Report this last: the sender may post a page at once, and `connectionFailed` must not fail that page too.

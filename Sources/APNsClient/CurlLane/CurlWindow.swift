@@ -20,8 +20,8 @@ struct CurlWindow: Sendable, Hashable {
     /// Late answers shrink the window no further than this. It is enough to keep a lane busy, and few enough to be
     /// answered in time.
     static let leastForLateness = 100
-    /// The longest time between two tries for more, in windows of answers. Each try costs one request that is handed
-    /// over in vain.
+    /// The longest time between two tries for more, in windows of answers. Each try costs one request that the
+    /// connection refuses.
     static let windowsBetweenLooks = 10
 
     let maximum: Int
@@ -33,7 +33,7 @@ struct CurlWindow: Sendable, Hashable {
     private(set) var shutsOnRejection = false
     /// Answers to come before the next try for more; nil while no limit is known.
     private(set) var patience: Int?
-    /// The next value of `patience`. It doubles after each try in vain.
+    /// The next value of `patience`. It doubles after each try that the connection refuses.
     private var nextPatience = 2
     private var lastAnswer = Answer.accepted
     /// Streams that were in use when the connection accepted no more; nil if it has accepted more since.

@@ -2,12 +2,6 @@ internal import Glibc
 internal import Synchronization
 internal import Threads
 
-/// One address to connect to.
-struct SocketAddress: Sendable {
-    let family: Int32
-    let bytes: [UInt8]
-}
-
 /// One look-up of a host's addresses. A numeric address is available at once. A name is looked up on a thread of its
 /// own, because getaddrinfo blocks for as long as the resolver likes. To give up a look-up, release it: its thread ends
 /// by itself.

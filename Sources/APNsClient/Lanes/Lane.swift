@@ -35,17 +35,6 @@ protocol Lane: AnyObject {
     func leave()
 }
 
-/// A connection of a lane with the requests of its streams.
-protocol LaneConnection: AnyObject {
-    /// The part that all requests of a page share, in the form that the connection takes.
-    associatedtype Template
-
-    var inFlight: Int { get }
-    var use: ConnectionUse { get set }
-    /// Takes back the requests that have not begun to be sent.
-    func takeBackUnsent() -> [LaneRequest<Template>]
-}
-
 extension Lane {
     /// Monotonic milliseconds of this wake-up.
     var now: Int64 { inbox.now }
@@ -78,8 +67,8 @@ extension Lane {
     }
 
     /// Handles a connection that could not be made.
-    func unconnected(_ cause: NoAnswer.Cause, _ words: String) {
-        logNoConnection(cause, words)
+    func unconnected(_ cause: NoAnswer.Cause, _ message: String) {
+        logNoConnection(cause, message)
         delay.failed(now: now, fraction: .random(in: 0.5...1))
         inbox.connectionFailed(cause)
     }
@@ -114,10 +103,10 @@ extension Lane {
         inbox.connectionFailed(.connectionFailed)
     }
 
-    func logNoConnection(_ cause: NoAnswer.Cause, _ words: String) {
+    func logNoConnection(_ cause: NoAnswer.Cause, _ message: String) {
         settings.logger.warning(
             "no connection to APNs",
-            metadata: ["origin": "\(settings.origin)", "cause": "\(cause.rawValue)", "error": "\(words)"])
+            metadata: ["origin": "\(settings.origin)", "cause": "\(cause.rawValue)", "error": "\(message)"])
     }
 
     /// Logs once for each connection that its flow-control window is closed. The timeouts do not show that.

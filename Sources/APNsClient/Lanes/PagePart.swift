@@ -13,7 +13,6 @@ struct PagePart: Sendable {
         shared.settle(PageOutcome(exceptions: range.map { .init(index: $0, outcome: outcome) }))
     }
 
-    /// Settles all entries as not sent.
     func settleUnsent(_ cause: NoAnswer.Cause) {
         settle(.unanswered(.init(cause, mayHaveBeenDelivered: false)))
     }

@@ -9,7 +9,7 @@ final class ConnectionAttempt {
     enum Step {
         case waiting
         case ready(TLSWire)
-        case failed(NoAnswer.Cause, words: String)
+        case failed(NoAnswer.Cause, message: String)
     }
 
     private enum Phase {
@@ -63,23 +63,23 @@ final class ConnectionAttempt {
             case .lookup(let lookup):
                 switch lookup.result {
                 case nil: return .waiting
-                case .failed(let words): return fail(.connectionFailed, words)
+                case .failed(let message): return fail(.connectionFailed, message)
                 case .found(let found):
                     addresses = found
                     if let step = connectNext(now) { return step }
                 }
             case .connecting(let socket):
-                if let step = goOn(socket, now) { return step }
+                if let step = advance(socket, now) { return step }
             case .handshake(let wire):
-                return goOn(wire, now)
+                return advance(wire, now)
             case .over: return .waiting
             }
         }
     }
 
-    /// Goes on with connecting to the present address.
+    /// Looks whether the socket is connected, and begins TLS on it.
     /// - Returns: nil if the phase has changed
-    private func goOn(_ socket: TCPSocket, _ now: Int64) -> Step? {
+    private func advance(_ socket: TCPSocket, _ now: Int64) -> Step? {
         do {
             guard try socket.isConnected() else {
                 guard now >= addressDeadline else { return .waiting }
@@ -99,7 +99,7 @@ final class ConnectionAttempt {
         }
     }
 
-    private func goOn(_ wire: TLSWire, _ now: Int64) -> Step {
+    private func advance(_ wire: TLSWire, _ now: Int64) -> Step {
         do {
             switch try wire.connection.handshake() {
             case .wantsRead:
@@ -112,7 +112,7 @@ final class ConnectionAttempt {
             }
         } catch {
             // A connection that ends before TLS begins says nothing about certificates.
-            if case .lost(let words) = error { return fail(.connectionFailed, words) }
+            if case .lost(let message) = error { return fail(.connectionFailed, message) }
             return fail(.tls, error.description)
         }
         guard wire.connection.applicationProtocol == server.applicationProtocol else {
@@ -147,9 +147,9 @@ final class ConnectionAttempt {
     /// Milliseconds for one of `count` addresses.
     static func share(of left: Int64, among count: Int) -> Int64 { max(1, left / Int64(max(1, count))) }
 
-    private func fail(_ cause: NoAnswer.Cause, _ words: String) -> Step {
+    private func fail(_ cause: NoAnswer.Cause, _ message: String) -> Step {
         leaveSocket()
-        return .failed(cause, words: words)
+        return .failed(cause, message: message)
     }
 
     private func leaveSocket() {

@@ -76,7 +76,6 @@ final class NGHTTP2Connection: LaneConnection {
             pace: use.pace)
     }
 
-    /// Notes an answer in the window.
     func answered(isAuthenticated: Bool, isLate: Bool) {
         let serverLimit = session.serverLimit
         if isLate || !window.isFull(serverLimit: serverLimit) {
@@ -151,7 +150,7 @@ final class NGHTTP2Connection: LaneConnection {
     /// - Throws: also when both sides have finished the session
     func flush(now: Int64) throws(ConnectionEnd) {
         try writeOutput(now: now)
-        if session.isFinished { throw ConnectionEnd(words: "both sides are done") }
+        if session.isFinished { throw ConnectionEnd(message: "both sides are done") }
     }
 
     /// Lets output leave that was held back. The lane calls this at the end of each wake-up.
@@ -206,12 +205,12 @@ final class NGHTTP2Connection: LaneConnection {
         do {
             return try body()
         } catch {
-            throw ConnectionEnd(words: error.description)
+            throw ConnectionEnd(message: error.description)
         }
     }
 }
 
 /// The connection is over, and its requests in flight are lost.
 struct ConnectionEnd: Error {
-    let words: String
+    let message: String
 }

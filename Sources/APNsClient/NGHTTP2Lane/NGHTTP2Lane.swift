@@ -87,7 +87,7 @@ final class NGHTTP2Lane: Lane {
             try keepAlive(connection)
             return connection.isReadable
         } catch {
-            lose(connection, error.words)
+            lose(connection, error.message)
             return false
         }
     }
@@ -150,10 +150,10 @@ final class NGHTTP2Lane: Lane {
             case nil: break
             }
         } catch {
-            throw ConnectionEnd(words: error.description)
+            throw ConnectionEnd(message: error.description)
         }
         if let since = connection.blockedSince, now - since >= timeout {
-            throw ConnectionEnd(words: "nothing can be written")
+            throw ConnectionEnd(message: "nothing can be written")
         }
     }
 
@@ -207,7 +207,7 @@ final class NGHTTP2Lane: Lane {
         do throws(ConnectionEnd) {
             try connection.flush(now: now)
         } catch {
-            lose(connection, error.words)
+            lose(connection, error.message)
         }
     }
 
@@ -242,9 +242,9 @@ final class NGHTTP2Lane: Lane {
         if lookup?.result != nil { lookup = nil }
         switch step {
         case .waiting: return
-        case .failed(let cause, let words):
+        case .failed(let cause, let message):
             self.attempt = nil
-            unconnected(cause, words)
+            unconnected(cause, message)
         case .ready(let wire):
             self.attempt = nil
             do {

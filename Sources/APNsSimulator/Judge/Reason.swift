@@ -68,6 +68,5 @@ enum Reason: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The reasons that a dead token may have.
     static let dead: [Reason] = [.unregistered, .expiredToken, .badDeviceToken, .deviceTokenNotForTopic]
 }

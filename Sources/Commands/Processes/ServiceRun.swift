@@ -31,7 +31,7 @@ enum ServiceRun {
                     logger.notice("\(number == SIGINT ? "SIGINT" : "SIGTERM"): stopping; a second signal ends at once")
                     await group.triggerGracefulShutdown()
                     try await Task.sleep(for: limit)
-                    logger.warning("not done after \(limit.components.seconds) s: ended; the rest is claimed by others")
+                    logger.warning("not done after \(limit.components.seconds) s: stopped; other processes do the rest")
                     _exit(ExitStatus.done.rawValue)
                 }
                 // Wait here: `signals` ends only after a signal or when this task is cancelled.

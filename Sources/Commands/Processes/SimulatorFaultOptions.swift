@@ -2,7 +2,6 @@ import APNsSimulator
 import ArgumentParser
 import Foundation
 
-/// Options for the simulator's faults.
 struct SimulatorFaultOptions: ParsableArguments {
     @Option(help: .value("share", "Share of tokens that are dead: 0 to 1.")) var deadShare: Double?
     @Option(

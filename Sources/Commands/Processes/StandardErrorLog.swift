@@ -1,13 +1,6 @@
 import Foundation
 import Logging
 
-enum LogFormat: Sendable {
-    /// Text such as `2026-11-21T16:02:03.123Z info worker: message key=value`.
-    case text
-    /// One JSON object per line.
-    case json
-}
-
 /// Writes each message as one line to stderr.
 ///
 /// One write per line keeps the lines of several threads and processes whole. Control characters are escaped, so that

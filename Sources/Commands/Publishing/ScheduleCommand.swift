@@ -5,7 +5,7 @@ struct ScheduleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         name: "schedule", "List, show or delete publishes that wait for their time.",
         details:
-            "'lamplighter publish … --at TIME' creates a schedule. With --replace ID it takes the place of another one.",
+            "'lamplighter publish … --at TIME' creates a schedule. With --replace ID it replaces another one.",
         examples: "schedule list",
         "schedule show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10 --json",
         "schedule delete 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",
@@ -69,7 +69,6 @@ struct ScheduleCommand: ParsableCommand {
         func run() async throws { try await gateway.call(.delete("/api/schedules/\(id)")) }
     }
 
-    /// A schedule as the gateway returns it.
     struct Schedule: Decodable {
         struct Time: Decodable { var scheduled_time: String }
         struct Push: Decodable { var notification: Notification }

@@ -1,7 +1,6 @@
 import Curl
 import StrictJSON
 
-/// One request to the gateway.
 struct GatewayRequest {
     var method: String
     /// With the query. Both are percent-encoded.

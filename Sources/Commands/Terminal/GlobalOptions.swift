@@ -3,7 +3,6 @@ import Foundation
 import Logging
 import Settings
 
-/// The options of every command.
 struct GlobalOptions: ParsableArguments {
     @Option(
         help: .value(

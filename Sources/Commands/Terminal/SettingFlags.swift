@@ -4,7 +4,6 @@ import HTTPAPI
 import Redis
 import Settings
 
-/// A setting that was given as a flag.
 struct SettingFlag: Sendable {
     let key: SettingKey
     let text: String
@@ -26,7 +25,6 @@ extension Option where Value == SettingFlag? {
 protocol SettingFlags: ParsableArguments {}
 
 extension SettingFlags {
-    /// The flags that were given.
     var given: [SettingFlag?] {
         Mirror(reflecting: self).children.map { ($0.value as? Option<SettingFlag?>)?.wrappedValue }
     }

@@ -19,7 +19,6 @@ enum Terminal {
         }
     }
 
-    /// Prints one line of a result.
     static func print(_ line: String) { put(line + "\n", to: STDOUT_FILENO) }
 
     /// Prints a gateway's JSON response as received, with one newline at its end.

@@ -12,16 +12,16 @@ struct BroadcastChannelKeeper: Sendable {
     let apps: [AppKey: WorkerApp]
     let owner: String
     let logger: Logger
-    /// How far tests are ahead of Redis's time, in milliseconds.
+    /// Milliseconds that tests add to Redis's time.
     var ahead: Int64 = 0
 
-    /// Longer than the two requests between two renewals may take.
+    /// Longer than the two requests between two renewals can take.
     static let lease: Duration = .seconds(60)
-    /// How many names one turn takes.
-    static let turn = 64
+    /// The most names of one turn.
+    static let mostNames = 64
     private static let backoff = Backoff(first: .seconds(1), cap: .seconds(60))
     /// The pause after a refusal that only an operator can end, such as FeatureNotEnabled.
-    private static let restAfterRefusal: Duration = .seconds(300)
+    private static let pauseAfterRefusal: Duration = .seconds(300)
 
     /// Epoch milliseconds.
     func clock() -> Int64 { store.time.now() + ahead }
@@ -30,7 +30,7 @@ struct BroadcastChannelKeeper: Sendable {
     func tick(_ key: AppKey) async {
         guard let app = apps[key] else { return }
         do throws(StoreError) {
-            let (names, dropped) = try await store.broadcasts.due(key, now: clock(), limit: Self.turn)
+            let (names, dropped) = try await store.broadcasts.due(key, now: clock(), limit: Self.mostNames)
             if dropped > 0 {
                 logger.error(
                     "dropped names in an unknown format from the timer of broadcast channels",
@@ -43,7 +43,7 @@ struct BroadcastChannelKeeper: Sendable {
                 try await decline(key, names)
             }
         } catch {
-            logger.debug("broadcast channels got no answer from Redis: \(error)")
+            logger.debug("cannot look for broadcast channels that are due: \(error)")
         }
     }
 
@@ -51,41 +51,38 @@ struct BroadcastChannelKeeper: Sendable {
     private func decline(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) {
         for name in names {
             _ = try await store.broadcasts.failed(app, name, "this worker has no server for broadcast channels")
-            try await store.broadcasts.take(app, name, until: clock() + 5_000)
+            try await store.broadcasts.postpone(app, name, until: clock() + 5_000)
         }
     }
 
     private func work(_ turn: Turn, _ names: [ActivityName]) async throws(StoreError) {
         guard let lease = try await store.broadcasts.claim(turn.app, owner: owner, for: Self.lease) else { return }
-        if let unfinished = lease.unfinished {
-            if let error = try await turn.finish(unfinished, lease) {
-                logger.warning(
-                    "cannot finish the creation of a broadcast channel yet: \(error)", metadata: turn.metadata)
-                // Postpone all names of the app: the intent of the next creation would overwrite the unfinished one.
-                for name in names { try await store.broadcasts.take(turn.app, name, until: clock() + 5_000) }
-                try await store.broadcasts.giveBack(lease)
-                return
-            }
+        if let unfinished = lease.unfinished, let error = try await turn.finish(unfinished, lease) {
+            logger.warning("cannot finish the creation of a broadcast channel yet: \(error)", metadata: turn.metadata)
+            // Postpone all names of the app: the intent of the next creation would overwrite the unfinished one.
+            for name in names { try await store.broadcasts.postpone(turn.app, name, until: clock() + 5_000) }
+            try await store.broadcasts.giveBack(lease)
+            return
         }
-        // How many broadcast channels the app has at APNs: those listed in this turn, and those made since.
-        var known: Int?
+        var channelCount: Int?
         for name in names {
             guard try await store.broadcasts.renew(lease, for: Self.lease) else { return }
             let until = clock() + Self.lease.milliseconds
-            try await store.broadcasts.take(turn.app, name, until: until)
+            try await store.broadcasts.postpone(turn.app, name, until: until)
             let outcome: Turn.Outcome
             do throws(StoreError) {
-                outcome = try await turn.attend(name, lease, &known)
+                outcome = try await turn.work(name, lease, &channelCount)
             } catch {
                 if error.isPassing { throw error }
                 // Postpone this name, because a record that cannot be read must not delay the names after it.
-                logger.error("a name's broadcast channel: \(error)", metadata: turn.metadata)
-                try await store.broadcasts.take(turn.app, name, until: clock() + Self.restAfterRefusal.milliseconds)
+                logger.error("cannot work on a name's broadcast channel: \(error)", metadata: turn.metadata)
+                try await store.broadcasts.postpone(
+                    turn.app, name, until: clock() + Self.pauseAfterRefusal.milliseconds)
                 continue
             }
             switch outcome {
-            case .done: try await store.broadcasts.done(turn.app, name, takenUntil: until)
-            case .later(let at): try await store.broadcasts.take(turn.app, name, until: at)
+            case .done: try await store.broadcasts.done(turn.app, name, postponedUntil: until)
+            case .later(let at): try await store.broadcasts.postpone(turn.app, name, until: at)
             case .failed(let error): try await note(error, turn, name)
             case .unknown(let error):
                 try await note(error, turn, name)
@@ -102,13 +99,13 @@ struct BroadcastChannelKeeper: Sendable {
         var metadata = turn.metadata
         metadata["name"] = "\(name)"
         logger.warning("\(error)", metadata: metadata)
-        var delay = Self.restAfterRefusal
+        var delay = Self.pauseAfterRefusal
         if error.isRetriable {
             delay = Self.backoff.pause(after: attempts) * Double.random(in: 0.5..<1)
         } else {
             try await store.alarms.raise(turn.app, .broadcast, "\(error)")
         }
-        try await store.broadcasts.take(turn.app, name, until: clock() + delay.milliseconds)
+        try await store.broadcasts.postpone(turn.app, name, until: clock() + delay.milliseconds)
     }
 }
 
@@ -133,12 +130,14 @@ struct Turn: Sendable {
     private func clock() -> Int64 { keeper.clock() }
     var metadata: Logger.Metadata { ["app": "\(app)"] }
 
-    func attend(
-        _ name: ActivityName, _ lease: BroadcastLease, _ known: inout Int?
+    /// Makes or deletes a name's broadcast channel, if the name wants that.
+    /// - Parameter channelCount: how many broadcast channels the app has at APNs; nil until this turn has listed them
+    func work(
+        _ name: ActivityName, _ lease: BroadcastLease, _ channelCount: inout Int?
     ) async throws(StoreError) -> Outcome {
         guard let channel = try await store.channel(app, name) else { return .done }
         switch channel.state {
-        case .wanted: return try await create(name, channel.storage, lease, &known)
+        case .wanted: return try await create(name, channel.storage, lease, &channelCount)
         case .deleting: return try await delete(name, channel.id)
         case .live:
             guard let deleteAt = channel.deleteAt else { return .done }
@@ -151,15 +150,15 @@ struct Turn: Sendable {
     }
 
     private func create(
-        _ name: ActivityName, _ storage: BroadcastStorage, _ lease: BroadcastLease, _ known: inout Int?
+        _ name: ActivityName, _ storage: BroadcastStorage, _ lease: BroadcastLease, _ channelCount: inout Int?
     ) async throws(StoreError) -> Outcome {
-        if known == nil {
+        if channelCount == nil {
             let all: [BroadcastChannelID]
             do throws(BroadcastChannelError) { all = try await channels.list() } catch { return .failed(error) }
             guard try await noteForeign(all, lease) else { return .lost }
-            known = all.count
+            channelCount = all.count
         }
-        guard known ?? 0 < BroadcastChannelRequest.maximumChannels else { return .failed(.full(storage)) }
+        guard channelCount ?? 0 < BroadcastChannelRequest.maximumChannels else { return .failed(.full(storage)) }
         guard try await store.intend(lease, name, for: BroadcastChannelKeeper.lease) else { return .lost }
         let id: BroadcastChannelID
         do throws(BroadcastChannelError) {
@@ -169,7 +168,7 @@ struct Turn: Sendable {
             guard try await store.forget(lease, for: BroadcastChannelKeeper.lease) else { return .lost }
             return .failed(error)
         }
-        known? += 1
+        channelCount? += 1
         guard try await store.made(lease, name, id, for: BroadcastChannelKeeper.lease) else {
             // Delete the channel, because the worker that has the lease now does not know its id.
             try? await channels.delete(id)
@@ -203,21 +202,23 @@ struct Turn: Sendable {
 
     private func delete(_ name: ActivityName, _ id: BroadcastChannelID?) async throws(StoreError) -> Outcome {
         guard let id else { return .done }
-        if let error = try await remove(id, strike: false) { return .failed(error) }
+        if let error = await deleteAtAPNs(id) { return .failed(error) }
         _ = try await store.gone(app, name, id, now: clock())
         keeper.logger.info("broadcast channel deleted", metadata: metadata.merging(["name": "\(name)"]) { $1 })
         return .done
     }
 
-    private func remove(_ id: BroadcastChannelID, strike: Bool = true) async throws(StoreError)
-        -> BroadcastChannelError?
-    {
-        do throws(BroadcastChannelError) {
-            try await channels.delete(id)
-        } catch {
-            guard error.reason == .channelNotRegistered else { return error }
+    /// Deletes a broadcast channel that no name owns.
+    private func remove(_ id: BroadcastChannelID) async throws(StoreError) -> BroadcastChannelError? {
+        if let error = await deleteAtAPNs(id) { return error }
+        try await store.removeFromIndex(app, id)
+        return nil
+    }
+
+    private func deleteAtAPNs(_ id: BroadcastChannelID) async -> BroadcastChannelError? {
+        do throws(BroadcastChannelError) { try await channels.delete(id) } catch {
+            return error.reason == .channelNotRegistered ? nil : error
         }
-        if strike { try await store.strike(app, id) }
         return nil
     }
 

@@ -23,13 +23,14 @@ struct Environments: Sendable {
             let push = part.isVariant ? variant?.push ?? push : push
             return await (part.isElsewhere ? other ?? first : first).send(part, of: page, push, while: permission)
         }
-        while let first = plan.parts.first {
-            let others = plan.parts.dropFirst()
+        while !plan.parts.isEmpty {
+            let parts = plan.parts
             plan.add(
                 await withTaskGroup { group in
-                    for (number, part) in others.enumerated() { group.addTask { (number + 1, await send(part)) } }
-                    let outcomes = Array(repeating: await send(first), count: others.count + 1)
-                    return await group.reduce(into: outcomes) { $0[$1.0] = $1.1 }
+                    for (number, part) in parts.enumerated() { group.addTask { (number, await send(part)) } }
+                    var outcomes = Array(repeating: PageOutcome(), count: parts.count)
+                    for await (number, outcome) in group { outcomes[number] = outcome }
+                    return outcomes
                 })
         }
         return plan

@@ -7,8 +7,8 @@ extension Dispatcher {
     /// The longest time for which APNs keeps a broadcast.
     private static let longestStorage: Duration = .seconds(8 * 3_600)
 
-    /// The entry that wakes a worker for a push that has joined its name's broadcast queue.
-    func broadcastEntry(_ item: WorkItem, _ record: PushRecord) -> [WorkItem] {
+    /// The entry that wakes a worker for a push that has joined its name's broadcast queue; none for another push.
+    func broadcastEntries(_ item: WorkItem, _ record: PushRecord) -> [WorkItem] {
         record.awaitsBroadcast ? [.broadcast(item.app, item.name, record.priority)] : []
     }
 
@@ -100,7 +100,7 @@ extension BroadcastSettlement {
 /// Decides what the answer to a broadcast means, without clock or I/O.
 struct BroadcastReport: Hashable {
     /// The pause after an answer about our credentials, because APNs does not want to be asked often.
-    static let restAfterRefusal: Duration = .seconds(15)
+    static let pauseAfterRefusal: Duration = .seconds(15)
 
     var settlement: BroadcastSettlement
     /// APNs does not know the channel. The worker makes another one, and the broadcast goes to that.
@@ -143,7 +143,7 @@ struct BroadcastReport: Hashable {
             case .haltApp:
                 alarm = reason
                 settlement = BroadcastSettlement(
-                    .again(due: now + Self.restAfterRefusal.milliseconds), status: status, reason: reason)
+                    .again(due: now + Self.pauseAfterRefusal.milliseconds), status: status, reason: reason)
             case .stopPush, .pruneToken, .pruneIfOlder:
                 alarm = reason
                 settlement = BroadcastSettlement(.failed, status: status, reason: reason)

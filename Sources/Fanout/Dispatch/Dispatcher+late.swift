@@ -8,21 +8,21 @@ extension Dispatcher {
     /// A push that is not swept yet may be for a late joiner. The worker decides about that late joiner again after
     /// this time.
     static let lateInterval: Duration = .seconds(1)
-    /// The most rounds in one turn. A round is repeated when a push has begun between reading the states and deciding.
-    private static let mostTurns = 16
+    /// The most rounds of one entry. A round is repeated when a push has begun between reading the states and deciding.
+    private static let mostRounds = 16
 
     /// Decides about the late joiners of a name. This needs no lease: one script decides about each, and the first
     /// caller wins.
     func decideLateJoiners(_ entry: WorkEntry, _ log: Logger) async throws(StoreError) -> Disposition {
         let item = entry.item
         var (left, put) = (0, 0)
-        for _ in 0..<Self.mostTurns {
+        for _ in 0..<Self.mostRounds {
             let states = try await store.lateJoiners.states(item.app, item.name)
             var (isOutdated, decided) = (false, 0)
             left = 0
-            try await store.lateJoiners.each(item.app, item.name) { followers throws(StoreError) in
+            try await store.lateJoiners.each(item.app, item.name) { joiners throws(StoreError) in
                 if isOutdated { return }
-                let decisions = try await decide(followers, states, item)
+                let decisions = try await decide(joiners, states, item)
                 guard let settled = try await store.lateJoiners.settle(item.app, item.name, states, decisions)
                 else {
                     isOutdated = true
@@ -50,31 +50,31 @@ extension Dispatcher {
         return .acknowledge
     }
 
-    /// Decides about late joiners, except those for whom an unswept push may be: that push may still be cancelled.
+    /// Decides about late joiners, except those for which a push that has not begun may be: it may still be cancelled.
     private func decide(
-        _ followers: [LateJoiner], _ states: CurrentStates, _ item: WorkItem
+        _ joiners: [LateJoiner], _ states: CurrentStates, _ item: WorkItem
     ) async throws(StoreError) -> [(LateJoiner, LateDecision)] {
-        var open = Dictionary(followers.map { ($0.channel, $0) }) { _, last in last }
+        var undecided = Dictionary(joiners.map { ($0.channel, $0) }) { _, last in last }
         var decisions: [(LateJoiner, LateDecision)] = []
-        var (page, _) = try await store.registry.lookup(item.app, .activity(item.name), Array(open.keys))
+        var (page, _) = try await store.registry.lookup(item.app, .activity(item.name), Array(undecided.keys))
         let now = store.time.now()
         // An `end` after the start of a card is for that card, whatever was published under the name since.
         let ends = states.kept.filter { $0.event == .end }
         if !ends.isEmpty {
-            var started = page.filtered { open[Array(page.channel($0))]?.wasStarted == true }
+            var started = page.filtered { undecided[Array(page.channel($0))]?.wasStarted == true }
             for record in ends where !started.isEmpty {
                 let audience = try await store.channels.filter(item.app, started, record.audience)
                 for index in 0..<audience.count {
                     let channel = Array(audience.channel(index))
-                    guard let follower = open[channel], record.sequence > follower.after else { continue }
-                    open[channel] = nil
-                    decisions.append((follower, follower.decision(on: record, now: now)))
+                    guard let joiner = undecided[channel], record.sequence > joiner.after else { continue }
+                    undecided[channel] = nil
+                    decisions.append((joiner, joiner.decision(on: record, now: now)))
                 }
-                started = started.filtered { [started] in open[Array(started.channel($0))] != nil }
+                started = started.filtered { [started] in undecided[Array(started.channel($0))] != nil }
             }
-            page = page.filtered { [page] in open[Array(page.channel($0))] != nil }
+            page = page.filtered { [page] in undecided[Array(page.channel($0))] != nil }
         }
-        for (record, waits) in states.waiting.map({ ($0, true) }) + states.kept.map({ ($0, false) }) {
+        for (record, hasBegun) in states.notBegun.map({ ($0, false) }) + states.kept.map({ ($0, true) }) {
             if page.isEmpty { break }
             // Automatic ends are for old cards only, and starts for channels without a card.
             if record.event == .start || record.isAutomatic { continue }
@@ -83,8 +83,8 @@ extension Dispatcher {
             for index in 0..<audience.count {
                 let channel = Array(audience.channel(index))
                 covered.insert(channel)
-                guard let follower = open.removeValue(forKey: channel), !waits else { continue }
-                decisions.append((follower, follower.decision(on: record, now: now)))
+                guard let joiner = undecided.removeValue(forKey: channel), hasBegun else { continue }
+                decisions.append((joiner, joiner.decision(on: record, now: now)))
             }
             if covered.count == page.count {
                 page = TokenPage()
@@ -94,7 +94,7 @@ extension Dispatcher {
             }
         }
         // The others are not tracked any more, or no push was ever published for them.
-        return decisions + open.values.map { ($0, .drop) }
+        return decisions + undecided.values.map { ($0, .drop) }
     }
 }
 

@@ -20,7 +20,7 @@ extension Dispatcher {
             guard let app = apps[item.app] else { return .leave }
             let held = leases.hold(lease, askedAt: asked, for: options.claimAfter)
             defer { leases.release(held) }
-            for push in try await store.deadLetters.enlistCrowdedOut(item.app, item.name) {
+            for push in try await store.deadLetters.enlistUnlisted(item.app, item.name) {
                 log.error(
                     "a retry queue was full, so a push was given up for its token", metadata: ["push": "\(push)"])
             }

@@ -20,11 +20,11 @@ struct Dispatcher: Sendable {
     let alarmThrottle: AlarmThrottle
     let logger: Logger
 
-    /// The pool does this with the stream entry afterwards.
+    /// Tells the pool what to do with the stream entry afterwards.
     enum Disposition {
-        /// Acknowledged: nothing is left to do, or the remaining work is stored where a worker finds it.
+        /// Nothing is left to do, or the remaining work is stored where a worker finds it.
         case acknowledge
-        /// Pending: a worker claims the entry after `claimAfter`.
+        /// The entry stays pending. A worker claims it after `claimAfter`.
         case leave
     }
 
@@ -53,8 +53,8 @@ struct Dispatcher: Sendable {
         }
     }
 
-    /// Begins the name's oldest unswept push (`push-begin`) and does what that answers: sweep it, queue its shards, or
-    /// wait.
+    /// Begins the name's oldest unswept push. Then it sweeps the push, queues its shards or waits, as `push-begin`
+    /// answers.
     private func beginName(_ entry: WorkEntry, _ log: Logger) async throws(StoreError) -> Disposition {
         let item = entry.item
         let asked = bootClock()
@@ -66,8 +66,7 @@ struct Dispatcher: Sendable {
         case .idle:
             return .acknowledge
         case .held:
-            // Acknowledge a fresh entry, because the holder has an entry for the name. Leave a claimed one: it may be
-            // the holder's.
+            // The holder has an entry for the name. A claimed entry may be that one, so leave it pending.
             return entry.isClaimed ? .leave : .acknowledge
         case .paced(let left):
             // If the worker dies before this, another one claims the entry. If the timer's entry is lost later, the
@@ -85,26 +84,27 @@ struct Dispatcher: Sendable {
             // If the worker dies after `add`, the shards are added again. The claim of a shard that is done or held
             // then fails.
             try await store.queue.add(
-                broadcastEntry(item, record)
+                broadcastEntries(item, record)
                     + (0..<shards).map { item.about(push, .shard(index: $0, count: shards), record.priority) })
             try await store.sweeps.markPlanned(item.app, item.name, push)
             return .acknowledge
         case .claimed(let claim) where push != item.push:
-            // The entry must name the push that is swept under it, because after a death the worker that claims the
+            // An entry must name the push that is swept under it, because after a death the worker that claims the
             // entry looks for that push's leftovers. So give the lease back and add an entry for this push.
             // If the worker dies before `add`, another one claims this entry.
             try await store.sweeps.giveBack(claim.lease)
             try await store.queue.add([item.about(push, .name, claim.record.priority)])
             return .acknowledge
         case .claimed(let claim):
-            let broadcast = broadcastEntry(item, claim.record)
+            let broadcast = broadcastEntries(item, claim.record)
             // If the worker dies before this, its sweep is not settled, so the push begins again.
             if !broadcast.isEmpty { try await store.queue.add(broadcast) }
             return try await sweep(item, claim, asked: asked, isClaimed: entry.isClaimed, log)
         }
     }
 
-    /// Does the work that is left of a claimed entry: its last owner settled the last page, and died before `followUp`.
+    /// Does the work that is left of a claimed entry. Its last owner may have settled the last page and died before
+    /// `followUp`.
     private func followUpLeftovers(_ item: WorkItem, _ log: Logger) async throws(StoreError) {
         _ = try await followUp(item, try await store.sweeps.leftovers(item.app, item.name), isClaimed: true, log)
     }
@@ -172,7 +172,7 @@ struct Dispatcher: Sendable {
         try await store.queue.schedule(.retries(app, name, priority), due: due)
     }
 
-    /// Adds shards of the active push again whose entries were lost: no stream, timer or worker has them.
+    /// Adds the shards of the active push whose entries were lost: no stream, timer or worker has them.
     private func putBackShards(_ item: WorkItem, _ push: PushID) async throws(StoreError) {
         let shards = try await store.sweeps.unfinishedShards(item.app, item.name, push).map { item.about(push, $0) }
         try await store.queue.add(try await store.queue.withoutEntry(shards))

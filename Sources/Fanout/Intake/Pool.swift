@@ -31,9 +31,8 @@ struct Pool: Sendable {
         await withDiscardingTaskGroup { group in
             var failures = 0
             while !dispatcher.drain.isOn {
-                // Wait for a permit before the read, but do not take it yet: if there is only one permit, claimed
-                // entries would never get it. If a claim takes it during the read, the entry that was read waits for
-                // the next.
+                // Wait for a permit before the read, but do not take it yet. If there is only one, claimed entries
+                // would never get it. If a claim takes it during the read, the read entry waits for the next one.
                 await permits.untilFree()
                 if dispatcher.drain.isOn { break }
                 let open = apps.map { (app: $0, permits: permits.free(for: $0)) }.filter { $0.permits > 0 }

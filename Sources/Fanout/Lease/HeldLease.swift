@@ -57,6 +57,7 @@ extension HeldLease {
             let asked = bootClock()
             do throws(StoreError) {
                 let value = try await body()
+                // The scripts that settle also prolong the lease.
                 if value is Settled || value is RetrySettled { extend(askedAt: asked) }
                 return value
             } catch {

@@ -43,7 +43,7 @@ struct PageDelivery: Sendable {
     }
 
     /// Sends pages, at most `openPages` at a time, until there is none or the run may not go on.
-    /// - Parameter next: what sends and settles the next page; nil when there is none
+    /// - Parameter next: returns the function that sends and settles the next page; nil when there is none
     /// - Returns: false if the run may not go on
     func eachPage(_ next: () async -> (@Sendable () async -> Void)?) async -> Bool {
         await withTaskGroup(of: Void.self) { group in
@@ -71,7 +71,7 @@ struct PageDelivery: Sendable {
         _ page: TokenPage, _ outgoing: Outgoing, elsewhere: Set<Int>, onBroadcastChannel: Set<Int> = [],
         until time: Int64?
     ) async -> PageReport? {
-        // Check the lease, because this may come late or after a suspension. Nothing is sent on a lost lease.
+        // Check the lease here, because the process may have been suspended since the page was read.
         guard held.isLive else { return lost() }
         let isStart = outgoing.record.event == .start
         let notes = isStart ? await noteStarted(page, outgoing, besides: onBroadcastChannel) : [:]
@@ -80,19 +80,19 @@ struct PageDelivery: Sendable {
             page, outgoing.push, variant: outgoing.variant(page, onBroadcastChannel), known: elsewhere,
             while: held.permission(until: time))
         let report = report(page, sent, outgoing)
-        let news = sent.found.filter { !elsewhere.contains($0) }
-        if !news.isEmpty {
+        let newlyFound = sent.found.filter { !elsewhere.contains($0) }
+        if !newlyFound.isEmpty {
             // If this write is lost, the next send finds out again.
             let place = outgoing.record.startTokens ?? .activity(lease.name)
-            try? await dispatcher.store.otherEnvironment.remember(app.key, place, page, news)
+            try? await dispatcher.store.otherEnvironment.remember(app.key, place, page, newlyFound)
         }
         if let refusal = report.otherRefusal { await dispatcher.raiseAlarm(app.key, .otherEnvironment, refusal) }
         if isStart { await removeNotes(page, sent.outcome, report, before: notes) }
         if let pause = await updateCircuit(report) { state.change { $0.pause = pause } }
         guard report.isUnsent else { return report }
         guard held.isLive else { return lost() }
-        // Nothing left this machine. This worker reads the page again when the app is back; another one does if this
-        // one drains. Pause also if a transport returns pages without a reason.
+        // No request left this machine. This worker reads the page again when the app's circuit closes. If this worker
+        // drains, another one does. Pause also if a transport returns pages without a reason.
         let pause: Duration = dispatcher.drain.isOn ? .zero : .seconds(1)
         state.change { $0.pause = $0.pause ?? pause }
         return nil

@@ -16,7 +16,6 @@ struct PagePlan: Sendable {
 
     /// The parts to send next; empty when each entry has its outcome.
     private(set) var parts: [Part]
-    /// The outcome of the page.
     private(set) var outcome = PageOutcome()
     /// Indices of the entries that the other environment accepted. The first one refused them or was not asked.
     private(set) var found: [Int] = []

@@ -11,7 +11,7 @@ struct RetryRun: Sendable {
     let delivery: PageDelivery
     let isPoison: Bool
 
-    private struct Kind: Hashable { var push: PushID; var isLate: Bool }
+    private struct PageKey: Hashable { var push: PushID; var isLate: Bool }
     private typealias Page = (channels: [WaitingChannel], record: PushRecord?)
 
     private var dispatcher: Dispatcher { delivery.dispatcher }
@@ -57,27 +57,23 @@ struct RetryRun: Sendable {
             if due.isEmpty { return [] }
             let records = try await dispatcher.store.sweeps.records(lease.app, lease.name, Set(due.map(\.push)))
             delivery.state.change { $0.inPages.formUnion(due.map(\.channel)) }
-            return Dictionary(grouping: due) { Kind(push: $0.push, isLate: $0.isLate) }
+            return Dictionary(grouping: due) { PageKey(push: $0.push, isLate: $0.isLate) }
                 .map { (channels: $0.value, record: records[$0.key.push]) }
         }
     }
 
+    /// Settles the channels of a page that do not get their push, then sends to the others.
     private func send(_ page: Page) async {
-        var unsent = RetrySettlement()
         guard let record = page.record, !record.state.isFinal else {
-            for channel in page.channels { unsent.drop(channel) }
-            return await settle(unsent)
+            return await settle(page.channels) { $0.drop($1) }
         }
         if isPoison {
-            for channel in page.channels {
-                unsent.finish(channel, as: .failed, reason: "PoisonTask", isGivenUp: true)
-            }
-            return await settle(unsent)
+            return await settle(page.channels) { $0.finish($1, as: .failed, reason: "PoisonTask", isGivenUp: true) }
         }
         if dispatcher.store.time.now() >= record.deadline {
-            for channel in page.channels { unsent.finish(channel, as: .expired) }
-            return await settle(unsent)
+            return await settle(page.channels) { $0.finish($1, as: .expired) }
         }
+        var unsent = RetrySettlement()
         var waiting = page.channels
         var isClosed = false
         var sendUntil: Int64?
@@ -100,10 +96,10 @@ struct RetryRun: Sendable {
             return false
         }
         if !unsent.isEmpty { await settle(unsent) }
-        if !waiting.isEmpty { await send(waiting, record, until: sendUntil) }
+        if !waiting.isEmpty { await deliver(waiting, record, until: sendUntil) }
     }
 
-    /// Says whether a waiting channel does not get the first push of its retry queue.
+    /// Whether the first push of a channel's retry queue is not for the channel, or not any more.
     /// - Parameter isClosed: an `end` was accepted after the start
     private static func skips(_ channel: WaitingChannel, _ record: PushRecord, isClosed: Bool) -> Bool {
         if channel.token == nil { return true }
@@ -117,7 +113,7 @@ struct RetryRun: Sendable {
         }
     }
 
-    private func send(_ waiting: [WaitingChannel], _ record: PushRecord, until time: Int64?) async {
+    private func deliver(_ waiting: [WaitingChannel], _ record: PushRecord, until time: Int64?) async {
         let page = TokenPage(waiting)
         let outgoing = PageDelivery.Outgoing(record, delivery.app, lease.name, isLate: waiting[0].isLate)
         var onBroadcastChannel: Set<Int> = []
@@ -137,6 +133,11 @@ struct RetryRun: Sendable {
             RetrySettlement(
                 waiting, report, endedAt: record.event == .end ? dispatcher.store.time.now() : nil,
                 staleBefore: record.event == .start ? dispatcher.staleBefore : nil))
+    }
+
+    /// Settles channels that the push is not sent to.
+    private func settle(_ unsent: [WaitingChannel], _ add: (inout RetrySettlement, WaitingChannel) -> Void) async {
+        await settle(unsent.reduce(into: RetrySettlement()) { add(&$0, $1) })
     }
 
     /// Repeats the settlement while the lease is live. A short outage of Redis must not cause pushes to be sent twice.

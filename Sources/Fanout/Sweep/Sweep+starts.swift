@@ -3,8 +3,8 @@ import Store
 
 /// A start goes to the start tokens of its attributes type, which are on another slot than its name.
 ///
-/// A start has no catch-up: a start token that is registered after the sweep has passed was no target of it. If a token
-/// rotates while the sweep runs, the sweep sends to the token that it read.
+/// A start has no catch-up: a start token that is registered behind the sweep is no target. If a token rotates while
+/// the sweep runs, the sweep sends to the token that it read.
 extension Sweep {
     /// The next page of start tokens in the audience. The state of each channel under the name is read after its start
     /// token. A channel that began to follow in between is left out. A channel that stopped following in between gets

@@ -171,11 +171,10 @@ struct Sweep: Sendable {
         return page
     }
 
-    /// Sends a page and settles it.
     func send(_ page: Page, _ range: Range<ScanPosition>) async {
         guard var settlement = await deliver(page, range) else { return }
-        settlement.quarantined(page.quarantined)
-        settlement.skipped(page.skipped)
+        settlement.addQuarantined(page.quarantined)
+        settlement.addSkipped(page.skipped)
         for arrival in page.arrivals { settlement.caughtUp(arrival) }
         await settle(settlement)
     }

@@ -34,7 +34,7 @@ struct EndTimer: Sendable {
                         metadata: ["app": "\(app)", "names": "\(names)"])
                 }
             } catch {
-                logger.debug("automatic ends got no answer from Redis: \(error)")
+                logger.debug("cannot look for automatic ends: \(error)")
                 return false
             }
         }
@@ -58,7 +58,7 @@ struct EndTimer: Sendable {
         do throws(StoreError) {
             tasks = try await store.automaticEnds.take(app, rule, limit: Self.batch)
         } catch {
-            logger.debug("automatic ends got no answer from Redis: \(error)")
+            logger.debug("cannot look for automatic ends: \(error)")
             return 0
         }
         await withDiscardingTaskGroup { group in

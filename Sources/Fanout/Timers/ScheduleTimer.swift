@@ -17,7 +17,7 @@ struct ScheduleTimer: Sendable {
             do throws(StoreError) {
                 for run in try await store.schedules.runDue(app, limit: Self.batch) { report(run, app) }
             } catch {
-                logger.debug("schedules got no answer from Redis: \(error)")
+                logger.debug("cannot commit schedules: \(error)")
             }
         }
     }

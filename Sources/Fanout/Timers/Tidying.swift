@@ -13,7 +13,6 @@ struct Tidying: Sendable {
 
     init(_ store: Store) { self.store = store }
 
-    /// One turn for an app.
     mutating func run(_ app: AppKey) async throws(StoreError) {
         for _ in 0..<Self.steps {
             let (next, removed) = try await store.registry.tidyNames(app, after: cursors[app], limit: Self.step)

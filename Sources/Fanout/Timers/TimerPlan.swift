@@ -15,9 +15,8 @@ struct TimerPlan: Sendable {
         /// Ends cards that are old enough.
         case ends
 
-        /// Milliseconds from the end of one turn to the next while tasks stay due. Another worker may be processing
-        /// them.
-        var rest: Int64 {
+        /// Milliseconds from the end of one turn to the next while work stays due. Another worker may be doing it.
+        var pause: Int64 {
             switch self {
             case .tasks: 5
             case .schedules, .ends: 250
@@ -55,7 +54,7 @@ struct TimerPlan: Sendable {
 
     mutating func ended(_ chore: Chore, now: Int64) {
         running.remove(chore)
-        notBefore[chore] = now + chore.rest
+        notBefore[chore] = now + chore.pause
     }
 }
 

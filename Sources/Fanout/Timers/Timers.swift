@@ -88,8 +88,8 @@ struct Timers: Sendable {
     private func watch() async {
         let plan = SharedPlan()
         let wakeup = store.queue.wakeup
-        let sleeper = wakeup.take()
-        defer { wakeup.give(sleeper) }
+        let sleeper = wakeup.add()
+        defer { wakeup.remove(sleeper) }
         await withDiscardingTaskGroup { group in
             group.addTask {
                 await adoptEnds()
@@ -108,7 +108,7 @@ struct Timers: Sendable {
                         await run(chore)
                         let now = store.time.now()
                         plan.state.withLock { $0.ended(chore, now: now) }
-                        wakeup.ring(sleeper, now + chore.rest)
+                        wakeup.ring(sleeper, now + chore.pause)
                     }
                 }
                 let time = wake + .random(in: 0..<TimerPlan.stagger)
@@ -179,6 +179,6 @@ struct Timers: Sendable {
     private static func jittered(_ interval: Duration) -> Duration { interval * Double.random(in: 0.9..<1.1) }
 
     private func quietly(_ body: () async throws(StoreError) -> Void) async {
-        do throws(StoreError) { try await body() } catch { logger.debug("a timer got no answer from Redis: \(error)") }
+        do throws(StoreError) { try await body() } catch { logger.debug("cannot run a timer: \(error)") }
     }
 }

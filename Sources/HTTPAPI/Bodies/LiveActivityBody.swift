@@ -115,9 +115,9 @@ enum LiveActivityBody {
     private static func tooLarge(_ size: Int, _ body: JSONObject) -> JSONError {
         // Report the largest part, because that is the one to shorten.
         let parts = ["content_state", "attributes", "alert"].compactMap { body[$0] }
-        let culprit = parts.max { $0.raw.count < $1.raw.count } ?? body.value
-        return culprit.error(
+        let largest = parts.max { $0.raw.count < $1.raw.count } ?? body.value
+        return largest.error(
             "makes the APNs payload \(size) bytes; Apple's limit is \(Payload.maximumBytes)"
-                + " (this value: \(culprit.raw.count) bytes)")
+                + " (this value: \(largest.raw.count) bytes)")
     }
 }

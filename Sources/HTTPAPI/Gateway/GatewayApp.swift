@@ -1,6 +1,5 @@
 public import LiveActivity
 
-/// One app that the gateway serves.
 public struct GatewayApp: Sendable {
     public var key: AppKey
     /// The secret of devices, and of servers that act for one device.

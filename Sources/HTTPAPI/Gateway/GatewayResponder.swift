@@ -5,9 +5,8 @@ import Logging
 import NIOCore
 import StrictJSON
 
-/// Handles every request: route, authenticate, read the body, reserve capacity, run the handler, count, log.
-///
-/// It never throws. Each outcome is a response in the API's own form.
+/// Answers every request: finds the route, checks the secret, reads the body, reserves capacity, runs the handler,
+/// counts and logs. It never throws, because each error is a response in the API's own form.
 struct GatewayResponder: HTTPResponder {
     typealias Context = GatewayContext
 
@@ -43,7 +42,7 @@ struct GatewayResponder: HTTPResponder {
         let duration = started.duration(to: .now)
         metrics.requested(method: record.method, route: record.route, status: answer.status, duration: duration)
         if answer.status == 401 { record.address = context.channel.remoteAddress?.ipAddress }
-        // Log every request, but of the 401s only as many as `refusals` allows. `leftOut` counts those without a line.
+        // Log each request, but only as many 401s as `refusals` allows. `leftOut` counts the 401s without a line.
         if let leftOut = answer.status == 401 ? refusals.take() : 0 {
             record.write(answer, bytesIn: body.bytesRead, duration, leftOut: leftOut, to: logger)
         }
@@ -54,15 +53,7 @@ struct GatewayResponder: HTTPResponder {
         _ match: RouteMatch, _ request: Request, _ body: IncomingBody, _ operation: String, _ record: inout AccessRecord
     ) async throws -> Answer {
         try checkForm(request)
-        let endpoint: Endpoint
-        let parameters: [String: String]
-        switch match {
-        case .found(let found, let values): (endpoint, parameters) = (found, values)
-        case .methodNotAllowed(let methods): throw APIError.methodNotAllowed(methods)
-        case .unserved(let row): throw APIError.unserved(row)
-        case .notFound: throw APIError.notFound
-        case .malformed: throw APIError.parameter("path", "must be percent-encoded UTF-8")
-        }
+        let (endpoint, parameters) = try match.get()
         let handle: (Call) async throws -> Answer
         switch endpoint.handler {
         case .open(let method):
@@ -75,16 +66,17 @@ struct GatewayResponder: HTTPResponder {
         case .call(let method): handle = method(handlers)
         }
         let now = clock()
-        guard let (app, credential) = authenticator.authenticate(request.headers, now: now),
+        guard let (caller, credential) = authenticator.authenticate(request.headers, now: now),
             endpoint.access.admits(
                 credential, channel: parameters["channel"].flatMap { try? ChannelID($0) },
                 contact: parameters["contact"].flatMap { ContactID($0) })
         else { throw APIError.unauthorized(request.headers) }
-        record.app = app.app.key
+        let app = caller.app
+        record.app = app.key
         guard let query = PercentEncoding.query(request.target.query) else {
             throw APIError.parameter("query", "must be percent-encoded UTF-8")
         }
-        let share = capacity.share(of: .init(credential), app.app.key)
+        let share = capacity.share(of: .init(credential), app.key)
         defer { share.giveBackAll() }
         // Read the body before the request counts as running: a slow body must not block other requests.
         if endpoint.body == .whole { try await body.read(share) }
@@ -94,8 +86,8 @@ struct GatewayResponder: HTTPResponder {
         return try await handle(
             Call(
                 operation: operation, parameters: parameters, query: query, headers: request.headers,
-                origin: Self.origin(request), app: app.app, tokens: app.tokens,
-                credential: credential, body: body, now: now))
+                origin: Self.origin(request), app: app, tokens: caller.tokens, credential: credential, body: body,
+                now: now))
     }
 
     /// Refuses a request that clients, proxies and servers would read in different ways.

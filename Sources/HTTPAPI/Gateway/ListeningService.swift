@@ -1,7 +1,6 @@
 import Logging
 public import ServiceLifecycle
 
-/// A service that listens.
 public protocol ListeningService: Service {
     /// Waits until the service listens, and returns its port. Nil if the service ended without binding.
     func boundPort() async -> Int?

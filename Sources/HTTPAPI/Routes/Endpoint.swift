@@ -1,8 +1,8 @@
-/// One method at one path, with the handler of its requests. To add an endpoint is to add its row to `all`.
+/// One method at one path, with the handler of its requests. A new endpoint is a new row of `all`.
 struct Endpoint: Sendable {
-    /// The work of a request, as methods of `Handlers`.
+    /// The method of `Handlers` that answers a request.
     enum Handler: Sendable {
-        /// For a call that needs no secret, so it belongs to no app.
+        /// A call that needs no secret, so it belongs to no app.
         case open(@Sendable (Handlers) -> () async throws -> Answer)
         case call(@Sendable (Handlers) -> (Call) async throws -> Answer)
     }
@@ -21,7 +21,7 @@ struct Endpoint: Sendable {
         case none
         /// A body of bounded length. It is read before the handler runs.
         case whole
-        /// A body of any length. The handler applies it as it arrives.
+        /// A body of any length. The handler reads it line by line.
         case streamed
     }
 

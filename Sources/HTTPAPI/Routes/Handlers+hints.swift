@@ -15,13 +15,13 @@ extension Handlers {
     /// A name that has a start in the same body is left out, because the start creates
     /// its cards. The call never fails: if Redis does not answer, there are no hints.
     func unfollowed(_ pushes: [PublishBody.Push], _ call: Call) async -> [(position: Int?, name: ActivityName)] {
-        let begun = pushes.filter { $0.publish.event == .start }.map(\.publish.name)
+        let starting = pushes.filter { $0.publish.event == .start }.map(\.publish.name)
         var names: [ActivityName] = []
-        for name in pushes.map(\.publish.name) where !begun.contains(name) && !names.contains(name) {
+        for name in pushes.map(\.publish.name) where !starting.contains(name) && !names.contains(name) {
             names.append(name)
         }
-        guard !names.isEmpty, let missing = try? await store.registry.unfollowed(call.app.key, names) else { return [] }
-        return missing.prefix(Self.mostHints).map { name in
+        guard !names.isEmpty, let found = try? await store.registry.unfollowed(call.app.key, names) else { return [] }
+        return found.prefix(Self.mostHints).map { name in
             (pushes.count > 1 ? pushes.firstIndex { $0.publish.name == name } : nil, name)
         }
     }
@@ -29,15 +29,15 @@ extension Handlers {
     func hints(_ unfollowed: [(position: Int?, name: ActivityName)], _ call: Call) async -> [String] {
         var hints: [String] = []
         for (position, name) in unfollowed {
-            let place = position.map { "[\($0)]: " } ?? ""
+            var hint = position.map { "[\($0)]: " } ?? ""
+            hint += "\(JSON.string(name.rawValue).text) has no followers"
             let near = await nearNames.near(name, call.app.key, now: call.now) { await namesLike(name, call.app.key) }
-            let told = near.map { near in
-                let quoted = near.map { JSON.string($0).text }
-                return quoted.isEmpty
-                    ? "; no similar name has any"
-                    : "; similar names with followers: \(quoted.joined(separator: ", "))"
+            if let near, near.isEmpty { hint += "; no similar name has any" }
+            if let near, !near.isEmpty {
+                let quoted = near.map { JSON.string($0).text }.joined(separator: ", ")
+                hint += "; similar names with followers: \(quoted)"
             }
-            hints.append(place + "\(JSON.string(name.rawValue).text) has no followers" + (told ?? ""))
+            hints.append(hint)
         }
         return hints
     }

@@ -8,8 +8,8 @@ import StrictJSON
 extension Handlers {
     /// `POST /api/push`: answers 202 only when Redis has every push of the body.
     ///
-    /// The order is: read the body, compare it with schemas and broadcast channels, reserve the ids, then commit push
-    /// after push (`Pushes.accept`).
+    /// The order is: read the body, compare it with schemas and broadcast channels, reserve the ids, then commit the
+    /// pushes one by one (`Pushes.accept`).
     ///
     /// After kill -9 between two pushes of an array the caller has no response. With an Idempotency-Key the caller can
     /// repeat the request, which completes the array under the same ids.
@@ -21,11 +21,11 @@ extension Handlers {
         let ids = try await self.ids(pushes.count, key, bytes, call)
         try await rememberTypes(pushes, call)
         // Look this up while the pushes are committed: a hint must not make a publish slower.
-        async let missing = unfollowed(pushes, call)
+        async let unfollowed = self.unfollowed(pushes, call)
         for (position, push) in pushes.enumerated() {
             try await accept(push, ids: ids, isRepeatable: key != nil, position: position, call)
         }
-        let hints = await self.hints(missing, call)
+        let hints = await self.hints(unfollowed, call)
         let body: JSON = [
             "ok": true, "operation_id": .string(call.operation),
             "push_ids": .array(ids.map { .string($0.description) }), "message_ids": [], "content_urls": [],
@@ -54,10 +54,10 @@ extension Handlers {
     func validate(_ call: Call) async throws -> Answer {
         let bytes = call.body.collect()
         let pushes = try PublishBody.parse(bytes, now: call.now, staleAfter: call.app.staleAfter)
-        async let missing = unfollowed(pushes, call)
+        async let unfollowed = self.unfollowed(pushes, call)
         let warnings =
             try await pushes.flatMap(\.warnings) + checkSchemasIfPossible(pushes, call) + checkSizes(pushes, call)
-        let hints = await self.hints(missing, call)
+        let hints = await self.hints(unfollowed, call)
         return Answer(200, ["ok": true], warnings: warnings, hints: hints)
     }
 
@@ -100,7 +100,8 @@ extension Handlers {
         return key
     }
 
-    /// Commits one push of the body. Its error says for an array which push failed and which were accepted.
+    /// Commits one push of the body. If the body is an array, the error names the push that failed and those that were
+    /// accepted.
     private func accept(
         _ push: PublishBody.Push, ids: [PushID], isRepeatable: Bool, position: Int, _ call: Call
     ) async throws {
@@ -117,12 +118,12 @@ extension Handlers {
             metrics.published(
                 app, outcome: error.status == 429 ? "queue_full" : error.status == 409 ? "conflict" : "failed")
             guard ids.count > 1 else { throw error }
-            var named = error
-            named.message = "[\(position)]: \(error.message)"
-            let path = named.details.map { "[\(position)].\($0.path)" } ?? "[\(position)]"
-            named.details = APIError.Details(error: named.details?.error ?? error.message, path: path, location: nil)
-            named.extra.append(JSON.Member("push_ids", .array(ids[..<position].map { .string($0.description) })))
-            throw named
+            var located = error
+            located.message = "[\(position)]: \(error.message)"
+            let path = error.details.map { "[\(position)].\($0.path)" } ?? "[\(position)]"
+            located.details = APIError.Details(error: error.details?.error ?? error.message, path: path, location: nil)
+            located.extra.append(JSON.Member("push_ids", .array(ids[..<position].map { .string($0.description) })))
+            throw located
         }
     }
 }

@@ -12,7 +12,7 @@ extension Handlers {
     /// Cancels what is not yet sent. The ledger in the response tells how much was sent before.
     func cancelPush(_ call: Call) async throws -> Answer {
         let id = try call.id("push_id")
-        guard let ledger = try await cancelled(call.app.key, id, now: call.now) else { throw APIError.noSuchPush }
+        guard let ledger = try await cancel(call.app.key, id, now: call.now) else { throw APIError.noSuchPush }
         return Answer(200, ledger.json)
     }
 }

@@ -59,7 +59,7 @@ extension Handlers {
             posted: body.posted)
     }
 
-    /// Adds the life that the app sets for this event. It counts from the push's acceptance.
+    /// Adds the life that the app's settings give to pushes of this event. It counts from the push's acceptance.
     func withLife(_ publish: Publish, _ call: Call) -> Publish {
         var publish = publish
         publish.life = call.app.lives[publish.event]
@@ -113,7 +113,7 @@ extension Handlers {
     }
 
     /// Cancels a push, whether it waits for its time or was committed, and returns its ledger.
-    func cancelled(_ app: AppKey, _ id: PushID, now: Int64) async throws(StoreError) -> Ledger? {
+    func cancel(_ app: AppKey, _ id: PushID, now: Int64) async throws(StoreError) -> Ledger? {
         if let ledger = try await store.pushes.cancel(app, id, now: now) { return ledger }
         guard let cancellation = try await store.schedules.cancel(app, id, now: now) else { return nil }
         if cancellation == .tooLate, let ledger = try await store.pushes.cancel(app, id, now: now) { return ledger }

@@ -22,8 +22,8 @@ extension Handlers {
     /// - Returns: warnings.
     func checkSchemas(_ pushes: [PublishBody.Push], _ call: Call) async throws -> [String] {
         let app = call.app.key
-        let page = try await schemas.snapshot(app)
-        guard !page.types.isEmpty || !page.unreadable.isEmpty else { return [] }
+        let snapshot = try await schemas.snapshot(app)
+        guard !snapshot.types.isEmpty || !snapshot.unreadable.isEmpty else { return [] }
         let names = Array(Set(pushes.filter { $0.publish.attributesType == nil }.map(\.publish.name)))
         let remembered = try await names.isEmpty ? [] : store.schemas.types(app, names)
         var types: [ActivityName: ExactText] = [:]
@@ -32,12 +32,12 @@ extension Handlers {
         for push in pushes {
             let name = push.publish.name
             let started = push.publish.attributesType.map { ExactText($0) }
-            guard let type = started ?? types[name] ?? page.type(for: name) else { continue }
-            if page.unreadable.contains(type) {
+            guard let type = started ?? types[name] ?? snapshot.type(for: name) else { continue }
+            if snapshot.unreadable.contains(type) {
                 warnings.append(
                     "the schema of \(type) was not checked: a newer version of Lamplighter wrote it")
             }
-            guard let document = page.types[type] else { continue }
+            guard let document = snapshot.types[type] else { continue }
             try Self.check(push.contentState, document.contentState, type)
             try Self.check(push.attributes, document.attributes, type)
         }
@@ -99,9 +99,9 @@ extension Handlers {
         let root = try JSONDocument(bytes).root
         let document = try SchemaDocument(root)
         schemas.forget(app)
-        let page = try await schemas.snapshot(app)
-        for (other, its) in page.types where other != ExactText(type) {
-            guard let name = document.names.first(where: its.names.contains) else { continue }
+        let snapshot = try await schemas.snapshot(app)
+        for (other, known) in snapshot.types where other != ExactText(type) {
+            guard let name = document.names.first(where: known.names.contains) else { continue }
             throw APIError(409, "names: \(JSON.string("\(name)").text) belongs to the schema of \(other).")
         }
         let hasRoom = try await store.schemas.set(app, type: type, document: Array(root.raw))
@@ -116,5 +116,4 @@ extension Handlers {
         guard wasThere else { throw APIError.noSuchSchema }
         return .empty
     }
-
 }

@@ -2,7 +2,7 @@ import LiveActivity
 import Synchronization
 
 /// Remembers the names that are like a name without followers, for the rest of a window of time. A search asks Redis
-/// for some hundred names and a thousand spellings. So each app has a few searches in a window, whatever is published.
+/// for some hundred names and a thousand spellings, so an app may begin only a few searches in a window.
 final class NearNames: Sendable {
     /// The most searches for one app in one window, in this process.
     static let mostSearches = 20
@@ -25,16 +25,16 @@ final class NearNames: Sendable {
     func near(
         _ name: ActivityName, _ app: AppKey, now: Int64, search: () async -> [String]?
     ) async -> [String]? {
-        let (known, maySearch) = turn(name, app, now)
+        let (known, maySearch) = reserve(name, app, now)
         guard maySearch, let names = await search() else { return known }
         windows.withLock { $0[app]?.found[name] = names }
         return names
     }
 
-    private func turn(_ name: ActivityName, _ app: AppKey, _ now: Int64) -> (known: [String]?, maySearch: Bool) {
+    private func reserve(_ name: ActivityName, _ app: AppKey, _ now: Int64) -> (known: [String]?, maySearch: Bool) {
         windows.withLock { windows in
             var window = windows[app] ?? Window(began: now)
-            // A negative difference: the clock was set back.
+            // The difference is negative if the clock was set back.
             if !(0..<Self.window).contains(now - window.began) { window = Window(began: now) }
             defer { windows[app] = window }
             let known = window.found[name]

@@ -48,4 +48,15 @@ enum RouteMatch: Sendable {
     var endpoint: Endpoint? {
         if case .found(let endpoint, _) = self { endpoint } else { nil }
     }
+
+    /// The endpoint and the parameters of the path.
+    func get() throws(APIError) -> (Endpoint, parameters: [String: String]) {
+        switch self {
+        case .found(let endpoint, let parameters): return (endpoint, parameters)
+        case .methodNotAllowed(let methods): throw .methodNotAllowed(methods)
+        case .unserved(let row): throw .unserved(row)
+        case .notFound: throw .notFound
+        case .malformed: throw .parameter("path", "must be percent-encoded UTF-8")
+        }
+    }
 }

@@ -43,7 +43,6 @@ final class IncomingBody: Sendable {
         hasEncoding = !["", "identity"].contains((request.headers[.contentEncoding] ?? "").lowercased())
     }
 
-    /// Bytes that were read so far.
     var bytesRead: Int { state.withLock { $0.bytes } }
 
     /// The whole body. Empty for a call whose body is not read.

@@ -119,10 +119,10 @@ final class Topology: Sendable {
         if case .failure(let error) = outcome {
             failure = error
             if failures == 0 {
-                logger.warning("no node of the Redis cluster tells its slots", metadata: ["error": "\(error)"])
+                logger.warning("no node of the Redis cluster answers with its slots", metadata: ["error": "\(error)"])
             }
         } else if failures > 0 {
-            logger.notice("the Redis cluster tells its slots again")
+            logger.notice("the Redis cluster answers with its slots again")
         }
         for continuation in waiting { continuation.resume(returning: failure) }
     }

@@ -19,7 +19,7 @@ extension RedisLink {
                 if !wire.hasBuffered { arrived = try mailbox.wait(for: wire.descriptor, events, until: deadline) }
                 guard wire.isReadable(after: arrived), try receive() else { continue }
             } catch {
-                throw lastWords(error)
+                throw withLastMessage(error)
             }
             guard case .complete(let arena) = try readReplies() else { continue }
             return arena.replies(commands.count)
@@ -27,7 +27,7 @@ extension RedisLink {
     }
 
     /// Improves the failure with the server's last message, if it sent one before it closed the connection.
-    private func lastWords(_ failure: LinkFailure) -> LinkFailure {
+    private func withLastMessage(_ failure: LinkFailure) -> LinkFailure {
         guard case .broken(let why) = failure else { return failure }
         do throws(LinkFailure) {
             _ = try receive()
@@ -37,8 +37,8 @@ extension RedisLink {
         }
         // A server that is full or in protected mode sends an error and closes, perhaps before any command.
         _ = try? readReplies()
-        if let words = errorSoFar { return .broken("\(why), saying: \(words)") }
+        if let message = errorSoFar { return .broken("\(why), saying: \(message)") }
         guard wire.hasEndedSilently else { return failure }
-        return .broken("\(why) before it said a word: with TLS on this port, redis.url is rediss://")
+        return .broken("\(why) before it sent anything: with TLS on this port, redis.url is rediss://")
     }
 }

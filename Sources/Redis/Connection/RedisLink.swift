@@ -60,7 +60,6 @@ struct RedisLink: ~Copyable {
     private let largestBuffered: Int
 
     var hasUnwritten: Bool { written < outgoing.count }
-    /// The events to poll for.
     var events: Int16 { wire.events(forWriting: hasUnwritten) }
 
     mutating func append(_ bytes: [UInt8]) {

@@ -16,7 +16,6 @@ public struct RedisReply: Sendable {
 
     public var isNil: Bool { node.kind == .null }
 
-    /// The error, if this is an error reply.
     public var error: RedisError? { node.kind == .error ? RedisError(reply: text) : nil }
 
     /// How many elements an array has. 0 for anything else.
@@ -98,7 +97,6 @@ public struct RedisReply: Sendable {
         }
     }
 
-    /// The fields of a reply to INFO.
     public func infoFields() throws(RedisError) -> [String: String] {
         var fields: [String: String] = [:]
         for line in try string().split(whereSeparator: \.isNewline) where !line.hasPrefix("#") {

@@ -1,21 +1,6 @@
 public import LiveActivity
 import Redis
 
-/// One broadcast that a worker has claimed.
-public struct BroadcastTask: Sendable {
-    public var lease: Lease
-    public var record: PushRecord
-    public var channel: BroadcastChannelID
-    public var storage: BroadcastStorage
-    /// Attempts before this one.
-    public var attempts: Int
-}
-
-/// For metrics: how broadcasts leave the queue, and retries.
-public enum BroadcastEvent: String, Sendable, Hashable, CaseIterable {
-    case delivered, failed, expired, superseded, cancelled, retried
-}
-
 /// The result of a look at a name's broadcast queue.
 public struct BroadcastTake: Sendable {
     public var turn: BroadcastTurn
@@ -33,29 +18,6 @@ public enum BroadcastTurn: Sendable {
     /// These pushes expire unsent. Put them on the app's list of dead letters, then take again and name them.
     case expires([PushID])
     case send(BroadcastTask)
-}
-
-/// The outcome of one request.
-public struct BroadcastSettlement: Sendable, Hashable {
-    public enum Outcome: Sendable, Hashable {
-        case delivered, failed, expired
-        /// Epoch milliseconds.
-        case again(due: Int64)
-    }
-
-    public var outcome: Outcome
-    /// APNs's status; nil = no answer.
-    public var status: Int?
-    public var reason: String?
-    /// APNs may have carried out the request although no answer came.
-    public var mayRepeat: Bool
-
-    public init(_ outcome: Outcome, status: Int? = nil, reason: String? = nil, mayRepeat: Bool = false) {
-        self.outcome = outcome
-        self.status = status
-        self.reason = reason
-        self.mayRepeat = mayRepeat
-    }
 }
 
 /// The broadcast queue of a name. A push for everyone joins it when it begins (`push-begin`), if the name has a
@@ -109,7 +71,7 @@ extension Broadcasts {
             )
             guard let push = PushID(push), let channel = try? BroadcastChannelID(channel),
                 let storage = BroadcastStorage(rawValue: storage)
-            else { throw .corrupt("broadcast in line") }
+            else { throw .corrupt("broadcast queue") }
             return .send(
                 BroadcastTask(
                     lease: Lease(app: app, name: name, push: push, part: .broadcast, owner: owner, epoch: epoch),
@@ -158,16 +120,5 @@ extension Broadcasts {
         let fields = try StoredHash(reply)
         return Dictionary(
             uniqueKeysWithValues: BroadcastEvent.allCases.map { ($0, fields.number($0.rawValue) ?? 0) })
-    }
-}
-
-extension BroadcastSettlement {
-    public var event: BroadcastEvent {
-        switch outcome {
-        case .delivered: .delivered
-        case .failed: .failed
-        case .expired: .expired
-        case .again: .retried
-        }
     }
 }

@@ -50,14 +50,14 @@ extension Broadcasts {
         return (names, unreadable.count)
     }
 
-    /// Puts the work on a name off until `at`. Read the record after this call: a writer changes the record first and
-    /// sets the timer afterwards, so no change is missed.
-    public func take(_ app: AppKey, _ name: ActivityName, until at: Int64) async throws(StoreError) {
+    /// Postpones the work on a name until `at` (epoch ms). Read the record after this call: a writer changes the record
+    /// first and sets the timer afterwards, so no change is missed.
+    public func postpone(_ app: AppKey, _ name: ActivityName, until at: Int64) async throws(StoreError) {
         try await wake(app, name, at: at)
     }
 
-    /// Removes the name from the timer because no work is left, unless the timer was set since `take`.
-    public func done(_ app: AppKey, _ name: ActivityName, takenUntil at: Int64) async throws(StoreError) {
+    /// Removes the name from the timer because no work is left, unless the timer was set since `postpone`.
+    public func done(_ app: AppKey, _ name: ActivityName, postponedUntil at: Int64) async throws(StoreError) {
         try await redis.run(
             Lua.queueForget, keys: ["timer": keys.broadcastTimers(app)],
             ["name": .string(name.rawValue), "score": .int(at)])
@@ -174,19 +174,19 @@ extension Broadcasts {
         let reply = try await run(Lua.broadcastGone, app, name, ["id": .string(id.rawValue), "now": .int(now)])
         let text = try reply.string()
         // The index comes last, because a broadcast channel must be counted while a record names it.
-        try await strike(app, id)
+        try await removeFromIndex(app, id)
         if text == Gone.wanted.rawValue { try await wake(app, name, at: now) }
         return Gone(rawValue: text) ?? .notThisNames
     }
 
     /// Removes a broadcast channel that no name owns from the index.
-    public func strike(_ app: AppKey, _ id: BroadcastChannelID) async throws(StoreError) {
+    public func removeFromIndex(_ app: AppKey, _ id: BroadcastChannelID) async throws(StoreError) {
         try await redis.run("HDEL", keys.broadcastIndex(app), .string(id.rawValue))
     }
 
     /// - Returns: how many attempts in a row have failed.
-    public func failed(_ app: AppKey, _ name: ActivityName, _ words: String) async throws(StoreError) -> Int {
-        let reply = try await run(Lua.broadcastFail, app, name, ["words": .string(words)])
+    public func failed(_ app: AppKey, _ name: ActivityName, _ message: String) async throws(StoreError) -> Int {
+        let reply = try await run(Lua.broadcastFail, app, name, ["message": .string(message)])
         return try reply.integer()
     }
 

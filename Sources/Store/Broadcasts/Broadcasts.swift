@@ -9,7 +9,6 @@ public enum BroadcastState: String, Sendable, Hashable, CaseIterable {
     case deleting
 }
 
-/// A name's broadcast channel.
 public struct BroadcastChannel: Sendable, Hashable {
     public var state: BroadcastState
     public var storage: BroadcastStorage
@@ -41,7 +40,7 @@ public struct Broadcasts: Sendable {
         let state = try reply[0].string()
         if state == BroadcastState.wanted.rawValue { try await wake(app, name, at: now) }
         guard let channel = try await channel(app, name) else {
-            // A worker deleted it this moment.
+            // A worker deleted it after the script ran.
             return BroadcastChannel(state: .deleting, storage: storage)
         }
         return channel
@@ -82,8 +81,7 @@ public struct Broadcasts: Sendable {
         .sorted { ($0.name.exact, $0.id.rawValue) < ($1.name.exact, $1.id.rawValue) }
     }
 
-    /// Sets the time of the work on a name's broadcast channel to `at` (epoch ms), be that earlier or later than
-    /// before.
+    /// Sets the time of the work on a name's broadcast channel to `at` (epoch ms), also if an earlier time was set.
     func wake(_ app: AppKey, _ name: ActivityName, at: Int64) async throws(StoreError) {
         try await redis.run("ZADD", keys.broadcastTimers(app), .int(at), .string(name.rawValue))
     }

@@ -1,15 +1,6 @@
 public import LiveActivity
 import Redis
 
-/// Tags by group; Airship's ungrouped tags are group `device`. `set` is applied first, then `add`, then `remove`.
-public struct TagChange: Sendable, Hashable {
-    public var add: [ExactText: Set<ExactText>] = [:]
-    public var remove: [ExactText: Set<ExactText>] = [:]
-    /// Replaces the whole group.
-    public var set: [ExactText: Set<ExactText>] = [:]
-    public init() {}
-}
-
 /// Installs, their tags and named users.
 ///
 /// A channel's record and its sets are on different slots of a cluster, so no script changes both (see

@@ -9,8 +9,8 @@ extension DeadLetters {
 
     /// Retries what a push gave up. Refused if a newer push of its name has begun, or if its deadline is past.
     ///
-    /// Works in steps, each of which is complete. A crash in between leaves the rest in the dead letter, and a repeated
-    /// call goes on there. The order, and who finds the work after a crash behind each step:
+    /// It works in steps, each of which is complete. A crash in between leaves the rest in the dead letter, and a
+    /// repeated call goes on there. The order, and what finds the work after a crash behind each step:
     ///
     /// 1. The name is put among the open ones, and its retries into the timer. Nothing is due yet.
     /// 2. The entries of a stopped push leave the retry queues and become channels of the dead letter.
@@ -97,9 +97,10 @@ extension DeadLetters {
             let reply = try await redis.run("HSCAN", keys.retryQueues(tag), .string(cursor), "COUNT", .int(Self.look))
             var channels: [RedisArgument] = []
             for (channel, value) in try reply[1].pairs() {
-                let line = try value.bytes()
-                let places = stride(from: line.startIndex + 3, to: line.endIndex - 15, by: 16)
-                if places.contains(where: { line[$0..<$0 + 16].elementsEqual(id) }) {
+                let queue = try value.bytes()
+                // Behind a header of 3 bytes come the push ids, 16 bytes each.
+                let positions = stride(from: queue.startIndex + 3, to: queue.endIndex - 15, by: 16)
+                if positions.contains(where: { queue[$0..<$0 + 16].elementsEqual(id) }) {
                     channels.append(.bytes(Array(try channel.bytes())))
                 }
             }

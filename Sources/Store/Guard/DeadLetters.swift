@@ -5,7 +5,7 @@ import Redis
 public struct DeadLetter: Sendable, Hashable {
     public var push: PushID
     public var name: ActivityName
-    /// Time of the latest one, epoch milliseconds.
+    /// When it last gave up a token, epoch milliseconds.
     public var at: Int64
     /// Why the push was stopped early; nil if it was not.
     public var stopped: String?
@@ -65,7 +65,7 @@ public struct DeadLetters: Sendable {
     /// channel waits.
     ///
     /// - Returns: those pushes.
-    public func enlistCrowdedOut(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> [PushID] {
+    public func enlistUnlisted(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> [PushID] {
         let key = keys.unlistedDead(keys.tag(app, name))
         let pushes = try await redis.run("SMEMBERS", key).strings().compactMap { PushID($0) }
         if pushes.isEmpty { return [] }

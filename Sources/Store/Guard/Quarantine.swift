@@ -70,7 +70,7 @@ public struct Quarantine: Sendable {
         let seen = outdated.flatMap { [RedisArgument.bytes($0.channel), .bytes($0.mark.storedValue)] }
         let key = keys.quarantine(keys.tag(app, place))
         let reply = try await redis.run(Lua.quarantineForget, keys: ["x": key], rest: seen)
-        if try reply.integer() == 0 { try await strike(app, place) }
+        if try reply.integer() == 0 { try await delist(app, place) }
     }
 
     /// How many names hold quarantined tokens.
@@ -90,7 +90,7 @@ public struct Quarantine: Sendable {
                 if let listed = try await look(app, place) {
                     found.append(listed)
                 } else {
-                    try await strike(app, place)
+                    try await delist(app, place)
                 }
             }
             position = found.count
@@ -102,7 +102,7 @@ public struct Quarantine: Sendable {
     ///
     /// - Parameter place: nil for all of them.
     public func release(_ app: AppKey, _ place: TokenPlace?) async throws(StoreError) -> QuarantineResult {
-        try await letGo(app, place) { place, result async throws(StoreError) in
+        try await endEach(app, place) { place, result async throws(StoreError) in
             let key = keys.quarantine(keys.tag(app, place))
             let replies = try await redis.run([RedisCommand("HLEN", key), RedisCommand("UNLINK", key)])
             result.released += try replies[0].integer()
@@ -114,7 +114,7 @@ public struct Quarantine: Sendable {
     ///
     /// - Parameter place: nil for all of them.
     public func discard(_ app: AppKey, _ place: TokenPlace?) async throws(StoreError) -> QuarantineResult {
-        try await letGo(app, place) { place, result async throws(StoreError) in
+        try await endEach(app, place) { place, result async throws(StoreError) in
             let key = keys.quarantine(keys.tag(app, place))
             var cursor = "0"
             repeat {
@@ -137,22 +137,23 @@ public struct Quarantine: Sendable {
         }
     }
 
-    private func letGo(
+    /// Ends the quarantine of one name or of all, with `body`, and takes the names off the list.
+    private func endEach(
         _ app: AppKey, _ place: TokenPlace?,
         _ body: (TokenPlace, inout QuarantineResult) async throws(StoreError) -> Void
     ) async throws(StoreError) -> QuarantineResult {
         var result = QuarantineResult()
-        func take(_ place: TokenPlace) async throws(StoreError) {
+        func end(_ place: TokenPlace) async throws(StoreError) {
             let before = result
             try await body(place, &result)
-            try await strike(app, place)
+            try await delist(app, place)
             if result != before { result.names += 1 }
         }
         if let place {
-            try await take(place)
+            try await end(place)
         } else {
             // Each name once. A name that is quarantined again meanwhile is a new case for the operator.
-            for place in try await places(app, from: 0, limit: 1_000_000) { try await take(place) }
+            for place in try await places(app, from: 0, limit: 1_000_000) { try await end(place) }
         }
         if try await count(app) == 0 { try await alarms.clear(app, .pruneGuard) }
         return result
@@ -177,7 +178,7 @@ public struct Quarantine: Sendable {
     }
 
     /// Removes a name from the list, unless a worker has quarantined more of its tokens meanwhile.
-    private func strike(_ app: AppKey, _ place: TokenPlace) async throws(StoreError) {
+    private func delist(_ app: AppKey, _ place: TokenPlace) async throws(StoreError) {
         let marks = keys.quarantine(keys.tag(app, place))
         let replies = try await redis.run(
             [RedisCommand("ZREM", keys.quarantinedNames(app), .string(place.stored)), RedisCommand("EXISTS", marks)],

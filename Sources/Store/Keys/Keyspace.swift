@@ -31,9 +31,9 @@ public struct Keyspace: Sendable {
     func tasksPrefix(_ tag: String) -> String { "\(prefix):w:\(tag):" }
     /// Waiting channels by due time (ms).
     func waitingChannels(_ tag: String) -> RedisKey { key("r:\(tag)") }
-    /// The retry queue of each of them.
+    /// The retry queues of the waiting channels.
     func retryQueues(_ tag: String) -> RedisKey { key("h:\(tag)") }
-    /// The lease on them, and the one on the broadcast queue.
+    /// The leases of the name's retries and of its broadcasts.
     func nameLeases(_ tag: String) -> RedisKey { key("l:\(tag)") }
     /// Channels that registered a token during the sweep of the active push.
     func catchUp(_ tag: String) -> RedisKey { key("k:\(tag)") }
@@ -74,7 +74,6 @@ public struct Keyspace: Sendable {
     func claimedEnds(_ app: AppKey) -> RedisKey { key("{q}:\(app):end:h") }
     /// The value of `defaults.end_after` (ms) for which all of the app's names were put into `ends`.
     func endsAfter(_ app: AppKey) -> RedisKey { key("{q}:\(app):end:after") }
-    /// One schedule.
     func schedule(_ app: AppKey, _ id: PushID) -> RedisKey { key("at:{\(app):\(id)}") }
     /// An app's names with committed work, by the time of the last commit or look. The reconciler reads them.
     func open(_ app: AppKey) -> RedisKey { key("{q}:\(app):open") }

@@ -1,31 +1,5 @@
 public import LiveActivity
 
-public enum PushState: String, Sendable, Hashable, CaseIterable {
-    case scheduled, queued, sending, done, failed, superseded, expired, cancelled
-    public var isFinal: Bool {
-        switch self {
-        case .scheduled, .queued, .sending: false
-        case .done, .failed, .superseded, .expired, .cancelled: true
-        }
-    }
-}
-
-/// The request that sends a push to its name's broadcast channel, besides the requests to tokens. It is no target of
-/// the ledger.
-public struct PushBroadcast: Sendable, Hashable {
-    public enum State: String, Sendable, Hashable, CaseIterable {
-        case waiting, delivered, failed, superseded, expired, cancelled
-    }
-
-    public var state: State
-    /// The broadcast channel of the last attempt. `status` and `reason` are of that attempt too.
-    public var channel: BroadcastChannelID?
-    /// APNs's status; nil = no answer.
-    public var status: Int?
-    public var reason: String?
-    public var attempts = 0
-}
-
 /// The ledger of one push: `targets = delivered + pruned + failed + superseded + expired + skipped + pending`.
 public struct Ledger: Sendable, Hashable {
     public var id: PushID
@@ -64,4 +38,39 @@ public struct Ledger: Sendable, Hashable {
     public var broadcast: PushBroadcast?
 
     public var pending: Int { targets - delivered - pruned - failed - superseded - expired - skipped }
+}
+
+extension Ledger {
+    init(id: PushID, name: ActivityName, _ fields: StoredHash) throws(StoreError) {
+        let record = try PushRecord(id: id, fields)
+        self.init(
+            id: id, name: name, event: record.event, priority: record.priority, state: record.state,
+            createdAt: record.createdAt)
+        isAutomatic = record.isAutomatic
+        expanded = fields.text("expanded") == "1"
+        targets = fields.number("targets") ?? 0
+        delivered = fields.number(SettledField.delivered.rawValue) ?? 0
+        pruned = fields.number(SettledField.pruned.rawValue) ?? 0
+        failed = fields.number(SettledField.failed.rawValue) ?? 0
+        superseded = fields.number(SettledField.superseded.rawValue) ?? 0
+        expired = fields.number(SettledField.expired.rawValue) ?? 0
+        skipped = fields.number(SettledField.skipped.rawValue) ?? 0
+        retries = fields.number("retries") ?? 0
+        duplicatesPossible = fields.number("duplicates") ?? 0
+        demoted = fields.number("demoted") ?? 0
+        late = fields.number("late") ?? 0
+        stale = fields.number("stale_tokens") ?? 0
+        supersededBy = fields.text("superseded_by").flatMap { PushID($0) }
+        finishedAt = fields.number("finished").map(Int64.init)
+        broadcast = fields.text("bc").flatMap(PushBroadcast.State.init(rawValue:)).map { state in
+            PushBroadcast(
+                state: state, channel: fields.text("bc:channel").flatMap { try? BroadcastChannelID($0) },
+                status: fields.number("bc:status"), reason: fields.text("bc:reason").flatMap { $0.isEmpty ? nil : $0 },
+                attempts: fields.number("bc:tries") ?? 0)
+        }
+        for (field, value) in fields.pairs {
+            if let reason = field.rest(behind: "e:") { errors[reason] = Int(value) }
+        }
+        if let stopped = fields.text("stopped"), errors[stopped] == nil { errors[stopped] = 1 }
+    }
 }

@@ -1,18 +1,6 @@
 public import LiveActivity
 import Redis
 
-/// Why the store refused a publish. Nothing was changed then.
-public enum AcceptanceRefusal: Sendable, Hashable {
-    /// The publisher's timestamp is older than the name's last one (epoch seconds): 409.
-    case timestampBehind(last: Int)
-    /// The name is closed: it ended, and no new card and no start has opened it since: 409.
-    case nameClosed
-    /// Too much work waits: 429, with the seconds to wait.
-    case queueFull(QueueScope, retryAfter: Int)
-    /// The idempotency key was used with another body: 409.
-    case idempotencyConflict
-}
-
 public enum Acceptance: Sendable, Hashable {
     /// `timestamp` is that of the payload, epoch seconds.
     case accepted(PushID, sequence: Int, timestamp: Int)
@@ -44,15 +32,15 @@ public struct Pushes: Sendable {
     /// If the queues are full, the commit comes first, because the name is already among the open ones.
     ///
     /// - Parameters:
-    ///   - id: committing the same id again changes nothing and gets the same answer.
+    ///   - id: to commit the same id again changes nothing and gets the same answer.
     ///   - payload: as `APNsWire.Payload` renders it.
     ///   - timestampOffset: position of the timestamp's ten digits in the payload.
     ///   - isRepeatable: another process may commit the same id, now or earlier.
-    ///   - bounds: if the queues are full, only a push that supersedes a waiting one is accepted, because the queues do
-    ///     not grow then.
+    ///   - bounds: if the queues are full, only a push that supersedes a waiting one is accepted, because it does not
+    ///     make them longer.
     ///   - cutoff: makes the push an automatic end, for cards that started at this time (epoch ms) or earlier.
-    ///   - now: time of acceptance, epoch ms. Nil is Redis's own, so that gateways whose clocks differ agree. A due
-    ///     schedule gives Redis's time of the look that found it, and tests give one of their own.
+    ///   - now: time of acceptance, epoch ms. Nil is Redis's own, so that gateways whose clocks differ agree. For a due
+    ///     schedule it is Redis's time at which a worker found it due. Tests give one of their own.
     /// - Throws: `unreplicated` if too few replicas confirm the push. It is committed then and may go out. Accepting
     ///   the same id again asks the replicas again.
     public func accept(
@@ -70,7 +58,7 @@ public struct Pushes: Sendable {
             self.commit(app, publish, id, payload, timestampOffset, isFull: isFull, cutoff, now)
         }
 
-        if let scope = try await full(app, bounds) {
+        if let scope = try await fullQueue(app, bounds) {
             let (acceptance, wake) = try Self.acceptance(
                 id, try await redis.run([commit(isFull: true)])[0], full: scope)
             if case .accepted = acceptance {
@@ -80,24 +68,24 @@ public struct Pushes: Sendable {
             return acceptance
         }
 
-        let guess = wakes.needsEntry(route)
-        let measured = bounds?.unmeasured(besides: app, now: bootClock()) ?? []
+        let commitIndex = preparations.count
+        let addsEntry = wakes.needsEntry(route)
+        let measured = bounds?.toMeasure(for: app, now: bootClock()) ?? []
         // In steps: the streams are on another slot, and an entry that is read before the commit wakes no worker.
         let replies = try await redis.replies(
-            preparations + [commit(isFull: false)] + (guess ? [entry] : []) + measured.flatMap { keys.depth($0) },
-            inStepsAt: [preparations.count, preparations.count + 1])
+            preparations + [commit(isFull: false)] + (addsEntry ? [entry] : []) + measured.flatMap { keys.depth($0) },
+            inStepsAt: [commitIndex, commitIndex + 1])
         bounds?.note(measured, replies.suffix(measured.count * Keyspace.depthCommands))
         // If Redis refused only the wake-up, the reconciler finds the name among the open ones. Without the index, the
         // ledger of the push could not be found.
-        if let error = replies.prefix(preparations.count + 1).lazy.compactMap(\.error).first {
+        if let error = replies.prefix(commitIndex + 1).lazy.compactMap(\.error).first {
             if !isRepeatable { await forget(id) }
             throw .redis(error)
         }
-        // The reply to the commit comes after those to the two `preparations`.
-        let (acceptance, wake) = try Self.acceptance(id, replies[2], full: .name)
+        let (acceptance, wake) = try Self.acceptance(id, replies[commitIndex], full: .name)
         wakes.learn(route, needed: wake == .first)
         if case .refused = acceptance, !isRepeatable { await forget(id) }
-        if wake != .no, !guess { _ = try? await redis.replies([entry]) }
+        if wake != .no, !addsEntry { _ = try? await redis.replies([entry]) }
         if case .accepted = acceptance { try await confirm(app, publish, id) }
         return acceptance
     }
@@ -112,12 +100,12 @@ public struct Pushes: Sendable {
             ])
     }
 
-    /// Whether there is no room. Measures again before a refusal, because workers may have made room since the last
-    /// measurement.
-    private func full(_ app: AppKey, _ bounds: QueueBounds?) async throws(StoreError) -> QueueScope? {
-        guard let bounds, bounds.full(for: app) != nil else { return nil }
+    /// The queue that is full; nil if there is room. Measures again before a refusal, because workers may have made
+    /// room since the last measurement.
+    private func fullQueue(_ app: AppKey, _ bounds: QueueBounds?) async throws(StoreError) -> QueueScope? {
+        guard let bounds, bounds.fullQueue(for: app) != nil else { return nil }
         bounds.note(bounds.apps, try await redis.run(bounds.apps.flatMap { keys.depth($0) })[...])
-        return bounds.full(for: app)
+        return bounds.fullQueue(for: app)
     }
 
     /// Deletes the index of a push that was not committed. The caller keeps it if another process may commit the same

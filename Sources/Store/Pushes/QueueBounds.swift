@@ -39,15 +39,15 @@ public final class QueueBounds: Sendable {
     }
 
     /// The queue that is full; nil if there is room.
-    func full(for app: AppKey) -> QueueScope? {
+    func fullQueue(for app: AppKey) -> QueueScope? {
         depths.withLock { depths in
             if depths[app]?.entries ?? 0 >= perApp { return .app }
             return depths.values.reduce(0) { $0 + $1.entries } >= total ? .total : nil
         }
     }
 
-    /// The apps that a publish of `app` measures too. `now` is on the boot clock.
-    func unmeasured(besides app: AppKey, now: Int64) -> [AppKey] {
+    /// The apps whose queues a publish of `app` measures. `now` is on the boot clock.
+    func toMeasure(for app: AppKey, now: Int64) -> [AppKey] {
         depths.withLock { depths in
             apps.filter { other in
                 other == app || depths[other].map { now - $0.measuredAt >= Self.staleAfter } ?? true

@@ -2,17 +2,6 @@ import LiveActivity
 import Redis
 import Synchronization
 
-/// How many replicas must have a publish before it is accepted, and how long they may take.
-public struct ReplicaPolicy: Sendable, Hashable {
-    public var replicas: Int
-    public var timeout: Duration
-
-    public init(replicas: Int, timeout: Duration = .seconds(1)) {
-        self.replicas = replicas
-        self.timeout = timeout
-    }
-}
-
 /// Asks the replicas whether they have a commit. Uses a connection of its own, because WAIT blocks its connection while
 /// commits go on over the others.
 ///

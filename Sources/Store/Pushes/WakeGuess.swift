@@ -1,21 +1,21 @@
 import Synchronization
 
-/// Guesses from a name's last publish whether its next one needs an entry. So an idle name is woken in the same round
-/// trip, and a busy name gets no useless entries. The accept script decides in the end.
+/// Guesses from a name's last publish whether its next one needs a stream entry. So the wake-up of an idle name takes
+/// no extra round trip, and a busy name gets no useless entries. If the guess was wrong, `push-accept` says so.
 final class WakeGuess: Sendable {
     private static let most = 10_000
-    /// Names, as routes, whose last publish needed no entry.
-    private let quiet = Mutex(Set<String>())
+    /// The routes of names whose last publish needed no entry.
+    private let busy = Mutex(Set<String>())
 
-    func needsEntry(_ route: String) -> Bool { quiet.withLock { !$0.contains(route) } }
+    func needsEntry(_ route: String) -> Bool { busy.withLock { !$0.contains(route) } }
 
     func learn(_ route: String, needed: Bool) {
-        quiet.withLock { quiet in
+        busy.withLock { busy in
             if needed {
-                quiet.remove(route)
+                busy.remove(route)
             } else {
-                if quiet.count >= Self.most { quiet = [] }
-                quiet.insert(route)
+                if busy.count >= Self.most { busy = [] }
+                busy.insert(route)
             }
         }
     }

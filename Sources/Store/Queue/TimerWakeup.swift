@@ -4,7 +4,7 @@ import Synchronization
 /// that another process sets wakes nobody here, so a sleeper must also look at the timers.
 public final class TimerWakeup: Sendable {
     private struct Sleeper {
-        /// When the sleeper wakes, epoch milliseconds. While it is awake, the earliest time that was rung.
+        /// When the sleeper wakes, epoch milliseconds. While it is awake: the earliest time that was set since.
         var until = Int64.max
         var nap: Task<Void, Never>?
 
@@ -17,18 +17,19 @@ public final class TimerWakeup: Sendable {
 
     private let sleepers = Mutex<[Int: Sleeper]>([:])
 
-    /// Rings for all sleepers. Call it after the timer is set, so that a sleeper that wakes finds it.
+    /// Tells all sleepers that a timer is due at `due`. Call it after the timer is set, so that a sleeper that wakes
+    /// finds it.
     func ring(_ due: Int64) {
         sleepers.withLock { sleepers in
             for sleeper in sleepers.keys { sleepers[sleeper]?.wake(due) }
         }
     }
 
-    /// Rings for one sleeper, because something of its own has finished.
+    /// Tells one sleeper, because a chore of its own has finished.
     public func ring(_ sleeper: Int, _ due: Int64) { sleepers.withLock { $0[sleeper]?.wake(due) } }
 
-    /// Registers a sleeper until `give`.
-    public func take() -> Int {
+    /// Adds a sleeper.
+    public func add() -> Int {
         sleepers.withLock { sleepers in
             let number = (sleepers.keys.max() ?? 0) + 1
             sleepers[number] = Sleeper()
@@ -36,12 +37,12 @@ public final class TimerWakeup: Sendable {
         }
     }
 
-    public func give(_ sleeper: Int) { sleepers.withLock { _ = $0.removeValue(forKey: sleeper) } }
+    public func remove(_ sleeper: Int) { sleepers.withLock { _ = $0.removeValue(forKey: sleeper) } }
 
     /// Call this before looking at the timers. A timer that is set from here on shortens the next sleep.
     public func listen(_ sleeper: Int) { sleepers.withLock { $0[sleeper] = Sleeper() } }
 
-    /// Returns at `time` by `clock`, or earlier if an earlier time is rung or the task is cancelled.
+    /// Returns at `time` by `clock`, or earlier if an earlier timer is set or the task is cancelled.
     public func sleep(_ sleeper: Int, until time: Int64, by clock: () -> Int64) async {
         let now = clock()
         let nap: Task<Void, Never>? = sleepers.withLock { sleepers in

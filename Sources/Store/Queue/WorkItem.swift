@@ -1,15 +1,6 @@
 public import LiveActivity
 import Redis
 
-/// The streams of one app: work of a name and work of a shard, by priority. A worker has separate readers for each. So
-/// a small push and its retries never wait behind the shards of a large one, and priority 5 keeps its share.
-public enum WorkStream: String, Sendable, Hashable, CaseIterable {
-    case namesHigh = "10"
-    case namesLow = "5"
-    case shardsHigh = "10:s"
-    case shardsLow = "5:s"
-}
-
 /// One entry of a stream: a hint that there is work. The name's slot says what the work is, and whether it is still to
 /// be done.
 public struct WorkItem: Sendable, Hashable {
@@ -41,17 +32,16 @@ public struct WorkItem: Sendable, Hashable {
         WorkItem(app: app, name: name, push: push, priority: priority ?? self.priority, part: part)
     }
 
-    /// One entry for all waiting channels of a name. It names no push.
+    // The entries below are for all pushes of a name, so they name none.
+
     public static func retries(_ app: AppKey, _ name: ActivityName, _ priority: PushPriority) -> WorkItem {
         WorkItem(app: app, name: name, push: .none, priority: priority, part: .retries)
     }
 
-    /// One entry for all broadcasts of a name. It names no push.
     public static func broadcast(_ app: AppKey, _ name: ActivityName, _ priority: PushPriority) -> WorkItem {
         WorkItem(app: app, name: name, push: .none, priority: priority, part: .broadcast)
     }
 
-    /// One entry for all late joiners of a name. It names no push.
     public static func late(_ app: AppKey, _ name: ActivityName) -> WorkItem {
         WorkItem(app: app, name: name, push: .none, priority: .high, part: .late)
     }
@@ -72,7 +62,7 @@ extension PushID {
 }
 
 extension WorkItem.Part {
-    /// `name`, `reconcile`, `3/8`, `c`, `r`, `b` or `l`. A shard has the same name in its push's tasks.
+    /// `name`, `reconcile`, `3/8`, `c`, `r`, `b` or `l`. The fields of a push's tasks begin with the same text.
     var text: String {
         switch self {
         case .name: "name"

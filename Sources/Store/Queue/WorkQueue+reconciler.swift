@@ -26,8 +26,8 @@ extension WorkQueue {
         for app in apps {
             var woken = 0
             for _ in 0..<Self.mostBatches {
-                // Half a millisecond more than any publish writes, so that a name with a publish meanwhile is not
-                // removed.
+                // Publishes write whole milliseconds. So a publish meanwhile gives the name another score than this,
+                // and the name is not removed.
                 let score = RedisArgument.string("\(now).5")
                 let reply = try await redis.run(
                     Lua.queueLook, keys: ["open": keys.open(app)],
@@ -72,7 +72,7 @@ extension WorkQueue {
         return woken
     }
 
-    /// The work that is left under a name.
+    /// The work that is left for a name.
     fileprivate struct OpenWork {
         var first: (push: PushID, priority: PushPriority)?
         /// Due time of the first waiting channel, epoch ms; 0 if removals are pending.
@@ -82,7 +82,7 @@ extension WorkQueue {
 
         var isOver: Bool { first == nil && due == nil && !hasBroadcasts && !hasLate }
 
-        /// If a push is unswept, its sweep handles the rest.
+        /// The timers of the other work. None if a push is unswept, because its sweep handles the rest.
         func timers(_ app: AppKey, _ name: ActivityName) -> [(WorkItem, due: Int64)] {
             if first != nil { return [] }
             return (due.map { [(.retries(app, name, .high), $0)] } ?? [])

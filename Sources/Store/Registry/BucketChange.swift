@@ -1,6 +1,5 @@
 import Redis
 
-/// One channel's change of its bucket.
 struct BucketChange: Sendable {
     /// Fields beyond which a bucket is divided. Large buckets make reads cheaper and writes dearer, because the compact
     /// encoding is searched from its start.

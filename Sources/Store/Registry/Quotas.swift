@@ -2,21 +2,12 @@ import LiveActivity
 import Redis
 import Synchronization
 
-/// A kind of thing of which an app may have a limited number.
-public enum Quota: String, Sendable, Hashable, CaseIterable {
-    case names, channels, followers
-    case startTokens = "start_tokens"
-
-    public var setting: String { "limits.\(rawValue)" }
-}
-
 /// How many names, channels, followers and start tokens an app has, as this process last measured it, and the limits.
 ///
 /// Names are counted by their index. The others are estimated by HyperLogLogs of the ids that calls named in a period.
-/// One takes 12 KB and has an error of about 1 %. It needs no answer to whether an id is new, but it counts a removed
-/// id until its period is over. The counting commands travel with the calls that they count, so they cost no round
-/// trip. Processes may pass a limit by what they add between two measurements. A call asks whether it adds something
-/// only while a quota is full.
+/// One takes 12 KB and has an error of about 1 %. It counts a removed id until its period is over. The counting
+/// commands travel with the calls that they count, so they cost no round trip. Processes may pass a limit by what they
+/// add between two measurements. A call asks whether it adds something only while a quota is full.
 struct Quotas: Sendable {
     /// The least time between two measurements by one process, ms. The second is for a quota that is full.
     static let interval: Int64 = 10_000

@@ -31,24 +31,3 @@ public struct Registration: Sendable, Hashable {
         self.wantsState = wantsState
     }
 }
-
-public struct Untrack: Sendable, Hashable {
-    public var channel: ChannelID
-    public var removedAt: Int64
-    /// Nil removes any activity that the channel follows under the name.
-    public var activityID: String?
-
-    public init(channel: ChannelID, removedAt: Int64, activityID: String? = nil) {
-        self.channel = channel
-        self.removedAt = removedAt
-        self.activityID = activityID
-    }
-}
-
-public enum RegistrationResult: Sendable, Hashable {
-    /// Stored: the registration is new, or not older than the stored one.
-    case stored
-    /// A newer update was there already, or the registration is past its life. Nothing changed. For a device this is no
-    /// error.
-    case stale
-}

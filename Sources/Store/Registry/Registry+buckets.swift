@@ -83,8 +83,9 @@ extension Registry {
         try await redis.run([WorkQueue.putOff(keys, item, due: clock() + 2_000)])
     }
 
-    /// Like `apply` for `registry-prune`, but with one call for all changes of a bucket. The answer has one digit for
-    /// each change. This is quick for an `end`, which removes whole pages, because a page is whole buckets.
+    /// Like `apply` for `registry-prune`, but with one call for all changes of a bucket. This is quick for an `end`,
+    /// which removes whole pages, because a page is whole buckets.
+    /// - Returns: one digit of the script's answer for each change.
     func prune(_ changes: [BucketChange], in place: PlaceKeys) async throws(StoreError) -> [Int] {
         var answers = [Int](repeating: 0, count: changes.count)
         let root = keys.root(place.tag)
@@ -132,7 +133,7 @@ extension Registry {
         var open = Array(indices)
         var attempt = 0
         while !open.isEmpty {
-            guard attempt < Self.countAttempts else { throw .corrupt("bucket count, which does not stand still") }
+            guard attempt < Self.countAttempts else { throw .corrupt("bucket count, which changes all the time") }
             let count = memory.count(place.key)
             let key = count == .one ? nil : try await hashKey(for: count)
             open = try await round(
@@ -210,8 +211,8 @@ extension Registry {
         let key = try await loadHashKey(keeping: nil)
         guard count == .one || key.fingerprint == count.fingerprint else {
             throw .corrupt(
-                "the deployment's hash key: it is not the one that this name's tokens lie by. Restore field hash_key of "
-                    + "\(keys.deployment); without it such names are usable again when they have expired, after 13 h")
+                "hash key of the deployment: this name's tokens were stored under another one. Restore field "
+                    + "hash_key of \(keys.deployment). Otherwise such names can be used again after 13 h")
         }
         return key
     }
@@ -225,7 +226,7 @@ extension Registry {
         ])
         _ = try replies[0].integer()
         let bytes = try replies[1].bytes()
-        guard bytes.count == 16 else { throw .corrupt("hash key, which has 16 bytes") }
+        guard bytes.count == 16 else { throw .corrupt("hash key, which must have 16 bytes") }
         let key = RegistryHashKey(bytes: Array(bytes))
         memory.hashKey = key
         return key

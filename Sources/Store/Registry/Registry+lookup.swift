@@ -24,11 +24,10 @@ extension Registry {
         while attempt < Self.countAttempts {
             let count = memory.count(place.key)
             let key = count == .one ? nil : try await hashKey(for: count)
-            var places: [Int: [Int]] = [:]
-            for (index, channel) in channels.enumerated() {
-                places[key.map { count.bucket(of: $0.hash(channel)) } ?? 0, default: []].append(index)
+            let byBucket = Dictionary(grouping: channels.indices) { index in
+                key.map { count.bucket(of: $0.hash(channels[index])) } ?? 0
             }
-            let buckets = places.map { (bucket: $0.key, indices: $0.value) }
+            let buckets = byBucket.map { (bucket: $0.key, indices: $0.value) }
             let commands =
                 [RedisCommand("HGET", keys.root(place.tag), "n")] + more
                 + buckets.map { bucket, indices in
@@ -47,7 +46,7 @@ extension Registry {
             }
             return (entries, Array(replies[1..<1 + more.count]))
         }
-        throw .corrupt("bucket count, which does not stand still")
+        throw .corrupt("bucket count, which changes all the time")
     }
 
     private func read(

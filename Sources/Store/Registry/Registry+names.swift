@@ -100,9 +100,9 @@ extension Registry {
             guard let last = members.last else { break }
             cursor = last
             let names = members.compactMap { String(validating: $0, as: UTF8.self).flatMap { try? ActivityName($0) } }
-            let alive = try await alive(app, names)
-            found += zip(names, alive).filter { $0.1 == 1 }.map(\.0)
-            try await forget(app, zip(names, alive).filter { $0.1 == 0 }.map(\.0))
+            let presences = try await presences(app, names)
+            found += zip(names, presences).filter { $0.1 == .listed }.map(\.0)
+            try await forget(app, zip(names, presences).filter { $0.1 == .gone }.map(\.0))
             if members.count < wanted { break }
         }
         return found
@@ -112,20 +112,22 @@ extension Registry {
     ///
     /// - Returns: the removed names.
     func forgetGone(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) -> [ActivityName] {
-        let gone = try await zip(names, alive(app, names)).filter { $0.1 == 0 }.map(\.0)
+        let gone = try await zip(names, presences(app, names)).filter { $0.1 == .gone }.map(\.0)
         try await forget(app, gone)
         return gone
     }
 
-    /// For each name: 1 it is to be listed, 0 nothing of it exists, 2 it has only tombstones.
-    private func alive(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) -> [Int] {
+    /// The state of a name in Redis (`registry-alive`).
+    private enum Presence: Int { case gone, listed, tombstones }
+
+    private func presences(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) -> [Presence] {
         guard !names.isEmpty else { return [] }
         let replies = try await redis.replies(
             names.map { name in
                 let tag = keys.tag(app, name)
                 return RedisCommand(Lua.registryAlive, keys: ["b": keys.root(tag), "n": keys.name(tag)])
             })
-        return try replies.map { (reply) throws(StoreError) in try reply.integer() }
+        return try replies.map { (reply) throws(StoreError) in Presence(rawValue: try reply.integer()) ?? .listed }
     }
 
     /// Puts the name into its app's index, after its tokens, because the index is on another slot. If the process dies
@@ -158,7 +160,7 @@ extension Registry {
         names.forEach { memory.forgetListing(RegistryMemory.Key(app: app, tokens: .activity($0))) }
         let reply = try await redis.run("ZREM", keys.names(app), names.map { .string($0.rawValue) })
         _ = try reply.integer()
-        let back = try await zip(names, alive(app, names)).filter { $0.1 != 0 }.map(\.0)
+        let back = try await zip(names, presences(app, names)).filter { $0.1 != .gone }.map(\.0)
         if !back.isEmpty { try await redis.run([listing(app, back)]) }
     }
 }

@@ -4,7 +4,7 @@ import Redis
 /// For the hint that a publisher gets about a name that no channel follows.
 extension Registry {
     /// Names that are read from the index on each side of a name.
-    private static let neighbours = 100
+    private static let mostNeighbours = 100
     /// Spellings of a name in one request.
     private static let mostSpellings = 1_000
 
@@ -40,17 +40,17 @@ extension Registry {
     /// names the app has.
     public func candidates(_ app: AppKey, near name: ActivityName) async throws(StoreError) -> [ActivityName] {
         let index = keys.names(app)
-        let here = RedisArgument.bytes(Array("(".utf8) + Array(name.rawValue.utf8))
-        let beside = try await texts([
-            RedisCommand("ZREVRANGEBYLEX", index, here, "-", "LIMIT", "0", .int(Self.neighbours)),
-            RedisCommand("ZRANGEBYLEX", index, here, "+", "LIMIT", "0", .int(Self.neighbours)),
+        let bound = RedisArgument.bytes(Array("(".utf8) + Array(name.rawValue.utf8))
+        let neighbours = try await texts([
+            RedisCommand("ZREVRANGEBYLEX", index, bound, "-", "LIMIT", "0", .int(Self.mostNeighbours)),
+            RedisCommand("ZRANGEBYLEX", index, bound, "+", "LIMIT", "0", .int(Self.mostNeighbours)),
         ])
-        let spellings = Array(Spellings.near(name.rawValue, besides: beside).prefix(Self.mostSpellings))
+        let spellings = Array(Spellings.near(name.rawValue, besides: neighbours).prefix(Self.mostSpellings))
         let found = try await redis.run("ZMSCORE", index, spellings.map { .string($0) })
         let scores = try found.array()
         let listed = zip(spellings, scores).filter { !$0.1.isNil }.map(\.0)
         var seen: Set<ExactText> = [ExactText(name.rawValue)]
-        return (listed + beside).filter { seen.insert(ExactText($0)).inserted }.compactMap { try? ActivityName($0) }
+        return (listed + neighbours).filter { seen.insert(ExactText($0)).inserted }.compactMap { try? ActivityName($0) }
     }
 
     private func texts(_ commands: [RedisCommand]) async throws(StoreError) -> [String] {

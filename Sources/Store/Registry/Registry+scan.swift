@@ -1,19 +1,6 @@
 public import LiveActivity
 import Redis
 
-/// A position in the scan of a name's tokens, in the order of the bit-reversed 32-bit hash: 0 ... 2^32. Everything
-/// before it has been read, whatever the number of buckets, so the growth of a name does not move it.
-///
-/// The reason: a class of hashes (equal modulo a power of two) is an interval of this order. Each half of a divided
-/// class is an interval too. Buckets are read class by class, so by intervals.
-public struct ScanPosition: Sendable, Hashable, Comparable {
-    public var rawValue: UInt64
-    public init(_ rawValue: UInt64) { self.rawValue = rawValue }
-    public static let start = ScanPosition(0)
-    public static let end = ScanPosition(1 << 32)
-    public static func < (a: ScanPosition, b: ScanPosition) -> Bool { a.rawValue < b.rawValue }
-}
-
 /// The classes that one read covers: neighbours in the scan's order, at the level of a bucket count that may be
 /// outdated.
 struct ScanStep: Sendable, Hashable {
@@ -120,7 +107,7 @@ extension Registry {
             }
             return step
         }
-        throw .corrupt("bucket count, which does not stand still")
+        throw .corrupt("bucket count, which changes all the time")
     }
 
     /// Adds the live records of one bucket to the page.

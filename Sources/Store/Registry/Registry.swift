@@ -42,23 +42,20 @@ public struct Registry: Sendable {
     ) async throws(StoreError) -> [RegistrationResult] {
         let place = placeKeys(app, tokens)
         let now = clock()
-        var changes: [BucketChange] = []
-        var records: [(value: RegistryRecord.Encoded, flags: Int)] = []
-        var sources: [Int] = []
-        changes.reserveCapacity(registrations.count)
-        sources.reserveCapacity(registrations.count)
-        for (index, registration) in registrations.enumerated() {
+        // A registration that is past its life has no record and stays stale.
+        var records: [(position: Int, value: RegistryRecord.Encoded, flags: Int)] = []
+        records.reserveCapacity(registrations.count)
+        for (position, registration) in registrations.enumerated() {
             let atArrival = RegistryRecord.withTimeOfArrival(registration, now: now, place.span)
             guard let record = RegistryRecord.encode(atArrival ?? registration, now: now, place.span) else { continue }
-            changes.append(BucketChange(channel: registration.channel.stored))
-            records.append((record, (registration.wantsState ? 1 : 0) + (atArrival == nil ? 0 : 2)))
-            sources.append(index)
+            records.append((position, record, (registration.wantsState ? 1 : 0) + (atArrival == nil ? 0 : 2)))
         }
+        let changes = records.map { BucketChange(channel: registrations[$0.position].channel.stored) }
         var results = [RegistrationResult](repeating: .stale, count: registrations.count)
         let tag = place.tag
         let root = keys.root(tag)
         let answers = try await apply(changes, in: place) { index, bucket, count, rest in
-            let (record, flags) = records[index]
+            let (_, record, flags) = records[index]
             return RedisCommand(
                 Lua.registrySet,
                 keys: [
@@ -72,9 +69,9 @@ public struct Registry: Sendable {
                     "threshold": .int(BucketChange.threshold), "flags": .int(flags),
                 ], rest: rest)
         }
-        for (source, answer) in zip(sources, answers) where !answer.isEmpty { results[source] = .stored }
-        let firstStart = zip(records, answers).lazy.filter { !$0.1.isEmpty }.map(\.0.value.startedAt).min()
-        if let firstStart {
+        let stored = zip(records, answers).filter { !$0.1.isEmpty }.map(\.0)
+        for record in stored { results[record.position] = .stored }
+        if let firstStart = stored.map(\.value.startedAt).min() {
             try await enlist(place, now: now, endDue: endAfter.map { firstStart + $0.milliseconds })
         }
         // If the process dies before it wakes a worker, the caller repeats the call, and the script asks for it again.

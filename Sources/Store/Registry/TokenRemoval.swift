@@ -39,12 +39,3 @@ extension TokenRemoval {
         attributesType.map { .startTokens(of: $0) } ?? .activity(name)
     }
 }
-
-public enum PruneResult: Sendable, Hashable {
-    /// Removed now, or by an earlier run of the same prune.
-    case pruned
-    /// The channel has another token, or registered this one after the 410's timestamp.
-    case newer
-    /// The channel no longer follows the name.
-    case gone
-}

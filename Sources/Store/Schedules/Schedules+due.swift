@@ -40,7 +40,7 @@ extension Schedules {
         var limit = limit
         while true {
             let (now, members) = try await due(app, limit: limit)
-            // Names in random order, so that several workers with the same list seldom begin with the same name.
+            // Take the names in random order, so that workers with the same list seldom begin with the same name.
             for schedules in try await byName(app, members).shuffled() {
                 runs += try await runInOrder(app, schedules, now: now)
             }
@@ -86,10 +86,10 @@ extension Schedules {
         _ app: AppKey, _ schedules: [PushID], now: Int64
     ) async throws(StoreError) -> [ScheduleRun] {
         var runs: [ScheduleRun] = []
-        var before: Int64 = 0
+        var time: Int64 = 0
         for id in schedules {
-            switch try await run(app, id, after: &before, now: now) {
-            case .over: continue
+            switch try await run(app, id, after: &time, now: now) {
+            case .skipped: continue
             case .waits: return runs
             case .ran(let run):
                 runs.append(run)
@@ -108,11 +108,12 @@ extension Schedules {
         /// Another worker has claimed it, or it is to be tried later. The schedules behind it wait.
         case waits
         /// It was settled before, or its time has not come.
-        case over
+        case skipped
     }
 
+    /// - Parameter time: the time that the name's schedule before this one counts from; then that of this one.
     private func run(
-        _ app: AppKey, _ id: PushID, after before: inout Int64, now: Int64
+        _ app: AppKey, _ id: PushID, after time: inout Int64, now: Int64
     ) async throws(StoreError) -> Turn {
         let taken = try await redis.run(
             Lua.scheduleClaim, keys: ["at": keys.schedule(app, id)],
@@ -122,21 +123,21 @@ extension Schedules {
         case "early":
             let due = try taken[1].string()
             if let due = Int64(due) { try await raise(app, id, to: due) }
-            return .over
+            return .skipped
         case "taken": break
         default:
             try await forget(app, id.description)
-            return .over
+            return .skipped
         }
         let fields = try StoredHash(taken[1])
         guard let schedule = try? Schedule(id: id, fields) else {
             return .ran(try await close(app, id, .failed("Unreadable"), now: now, lateness: 0))
         }
         let lateness = now - schedule.due
-        // If the time was already past at the creation, lateness counts from the creation. A schedule is never older
-        // than one before it.
-        before = max(schedule.due, schedule.createdAt, before)
-        guard case .refused(let refusal) = try await commit(app, schedule, time: before, now: now) else {
+        // If its time was already past at the creation, the schedule counts from the creation. It never counts from an
+        // earlier time than the one before it.
+        time = max(schedule.due, schedule.createdAt, time)
+        guard case .refused(let refusal) = try await commit(app, schedule, time: time, now: now) else {
             return .ran(try await close(app, id, .sent, now: now, lateness: lateness))
         }
         if refusal.isPassing, lateness < Self.patience {
@@ -160,7 +161,7 @@ extension Schedules {
                 isRepeatable: true, now: now)
         }
         var acceptance = try await accept()
-        // Something newer was published. Other publishers may publish in between, so this is tried several times.
+        // If something newer was published, take its timestamp. Try several times, because publishers may go on.
         for _ in 0..<8 {
             guard hasOwnTime, mayFollow, case .refused(.timestampBehind(let last)) = acceptance else { break }
             publish.timestamp = last

@@ -6,8 +6,8 @@ public struct Claim: Sendable {
     public var position: ScanPosition
     /// Ranges after `position` that are settled too, ascending.
     public var ahead: [Range<ScanPosition>]
-    /// Removals may be pending that must be applied before a page is read. They may be of older pushes, so that nothing
-    /// is sent to a token whose `end` was delivered, or of an earlier owner.
+    /// Removals may be pending. Apply them before a page is read, so that nothing is sent to a token whose `end` was
+    /// delivered. They are of older pushes or of an earlier owner.
     public var hasPendingRemovals: Bool
     /// Too many owners in a row crashed or stalled, so the part is not tried again.
     public var isPoison: Bool
@@ -18,7 +18,7 @@ public enum Begun: Sendable {
     case idle
     /// Its shards are in the stream already.
     case planned
-    /// Its shards are finished. The catch-up is to be claimed.
+    /// Its shards are finished. Claim the catch-up.
     case catchUp
     /// Put these shards into the stream, then call `markPlanned`.
     case plan(PushRecord, shards: Int)

@@ -2,8 +2,8 @@
 public struct CurrentStates: Sendable {
     /// Sequence number of the last push that began, as text.
     let begun: String
-    /// Pushes that have not begun. Their sweeps find all channels that follow by then.
-    public var waiting: [PushRecord] = []
+    /// Pushes that have not begun, the newest first. Their sweeps find all channels that follow by then.
+    public var notBegun: [PushRecord] = []
     /// The newest begun push for each audience, the newest first.
     public var kept: [PushRecord] = []
 }

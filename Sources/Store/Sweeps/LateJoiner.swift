@@ -1,7 +1,7 @@
 /// A late joiner: a channel that began to follow and gets the state that it missed.
 public struct LateJoiner: Sendable, Hashable {
     public let channel: [UInt8]
-    /// The sweeps of pushes up to this sequence number missed the channel. Later sweeps have it.
+    /// The sweeps of pushes up to this sequence number missed the channel. Later sweeps find it.
     public let upTo: Int
     /// Sequence number of the start that created the card. Pushes up to it are not for the channel. 0: the channel
     /// asked for the state.

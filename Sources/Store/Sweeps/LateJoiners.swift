@@ -6,8 +6,8 @@ import Redis
 public struct LateJoiners: Sendable {
     /// How long a state is kept, because an activity lives no longer.
     public static let life: Duration = .seconds(8 * 3_600)
-    /// At most this many waiting pushes are read, the newest.
-    private static let mostWaiting = 64
+    /// At most this many unswept pushes are read, the newest.
+    private static let mostUnswept = 64
 
     let redis: RedisClient
     let keys: Keyspace
@@ -16,23 +16,18 @@ public struct LateJoiners: Sendable {
         let tag = keys.tag(app, name)
         let replies = try await redis.atOnce([
             RedisCommand("HMGET", keys.name(tag), "begun", "active"), RedisCommand("HVALS", keys.contentStates(tag)),
-            RedisCommand("ZREVRANGE", keys.unswept(tag), "0", .int(Self.mostWaiting - 1)),
+            RedisCommand("ZREVRANGE", keys.unswept(tag), "0", .int(Self.mostUnswept - 1)),
         ])
-        let meta = replies[0]
-        let (begun, active, kept, unswept) = (
-            meta[0].isNil ? "" : try meta[0].string(), meta[1].isNil ? nil : PushID(try meta[1].string()),
-            try replies[1].strings(),
-            try replies[2].strings()
-        )
+        let begun = try replies[0][0].optionalString() ?? ""
+        let active = try replies[0][1].optionalString().flatMap { PushID($0) }
         // `<sequence> <event> <push>`
-        let ids = kept.compactMap { text in text.split(separator: " ").last.flatMap { PushID(String($0)) } }
-        let queued = unswept.compactMap { PushID($0) }.filter { $0 != active }
-        let records = try await SweepStore(redis: redis, keys: keys).records(app, name, Set(ids + queued))
+        let kept = try replies[1].strings().compactMap { $0.split(separator: " ").last.flatMap { PushID(String($0)) } }
+        let notBegun = try replies[2].strings().compactMap { PushID($0) }.filter { $0 != active }
+        let records = try await SweepStore(redis: redis, keys: keys).records(app, name, Set(kept + notBegun))
         func newestFirst(_ ids: [PushID]) -> [PushRecord] {
             ids.compactMap { records[$0] }.sorted { $0.sequence > $1.sequence }
         }
-        return CurrentStates(
-            begun: begun, waiting: newestFirst(queued), kept: newestFirst(ids))
+        return CurrentStates(begun: begun, notBegun: newestFirst(notBegun), kept: newestFirst(kept))
     }
 
     /// Gives the name's late joiners to `body`, a part at a time. `body` decides about them.
@@ -62,14 +57,13 @@ public struct LateJoiners: Sendable {
         ]
         let replies = try await redis.run(
             decisions.scriptParts.map { part in
-                let fours = part.flatMap { follower, decision -> [RedisArgument] in
-                    let (push, sequence): (RedisArgument, Int) =
-                        if case .put(let id, let sequence) = decision {
-                            (.bytes(id.uuid.bytes), sequence)
-                        } else {
-                            ("", 0)
+                let fours = part.flatMap { joiner, decision -> [RedisArgument] in
+                    let push: [RedisArgument] =
+                        switch decision {
+                        case .put(let id, let sequence): [.bytes(id.uuid.bytes), .int(sequence)]
+                        case .drop: ["", "0"]
                         }
-                    return [.bytes(follower.channel), .bytes(follower.value), push, .int(sequence)]
+                    return [.bytes(joiner.channel), .bytes(joiner.value)] + push
                 }
                 return RedisCommand(Lua.latePut, keys: locations, arguments, rest: fours)
             })

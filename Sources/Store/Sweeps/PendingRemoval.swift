@@ -40,11 +40,11 @@ public struct PendingRemoval: Sendable, Hashable {
 extension TokenRemoval {
     /// channel's length 2, big-endian ‖ channel ‖ token
     var storedField: [UInt8] { bigEndian(UInt16(clamping: channel.count)) + channel + token }
-    /// `d` dead, `e` ended or `s` a dead start token ‖ its time, epoch ms, 8 bytes big-endian, 0 for none ‖ for `s` the
-    /// length of the attributes type, 1, and the type ‖ APNs's reason.
-    ///
-    /// A 410 with time 0 is stored as time 1. Without a time it would count as a 400, which prunes newer registrations
-    /// too.
+    /// - kind, 1 byte: `d` a dead token, `e` a token whose `end` was delivered, `s` a dead start token
+    /// - time, 8 bytes big-endian: epoch ms; 0 = none. A 410 of time 0 is stored as time 1. Without a time it would
+    ///   count as a 400, which prunes newer registrations too.
+    /// - for `s`: the length of the attributes type, 1 byte, and the type
+    /// - APNs's reason
     var storedValue: [UInt8] {
         let kind = attributesType != nil ? UInt8(ascii: "s") : UInt8(ascii: hasEnded ? "e" : "d")
         let type = attributesType.map { Array($0.utf8.prefix(255)) }

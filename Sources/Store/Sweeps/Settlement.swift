@@ -61,7 +61,7 @@ public struct Settlement: Sendable {
     }
 
     /// Channels of the page whose tokens are quarantined. Nothing was sent to them.
-    public mutating func quarantined(_ number: Int) {
+    public mutating func addQuarantined(_ number: Int) {
         if number == 0 { return }
         targets += number
         count(.failed, number)
@@ -69,7 +69,7 @@ public struct Settlement: Sendable {
     }
 
     /// Channels of the page to which a start does not go, because they follow already or an `end` was accepted since.
-    public mutating func skipped(_ number: Int) {
+    public mutating func addSkipped(_ number: Int) {
         if number == 0 { return }
         targets += number
         count(.skipped, number)

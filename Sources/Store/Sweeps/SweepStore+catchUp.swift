@@ -1,13 +1,6 @@
 public import LiveActivity
 import Redis
 
-/// A channel that registered a token during a sweep. If it registers again, it moves to the end.
-public struct CatchUpArrival: Sendable, Hashable {
-    public var channel: [UInt8]
-    /// Rises in the order of arrival.
-    public var order: Int64
-}
-
 extension SweepStore {
     /// Channels for the catch-up of the active push, in the order of arrival, after `order`. They stay until their page
     /// is settled.

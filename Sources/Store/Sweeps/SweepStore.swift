@@ -25,9 +25,9 @@ public struct SweepStore: Sendable {
         let tag = keys.tag(app, name)
         var push = hint
         // For a start: the number of buckets of its start tokens.
-        var starts: RedisArgument = ""
-        // Each turn asks about the push that the script called first. This changes only when other workers finish
-        // pushes.
+        var buckets: RedisArgument = ""
+        // Each call is about the push that the call before named. The name's first push changes only when another
+        // worker finishes one.
         for _ in 0..<16 {
             let reply = try await redis.run(
                 Lua.pushBegin,
@@ -41,7 +41,7 @@ public struct SweepStore: Sendable {
                     "id": .string(push.description), "raw": .bytes(push.uuid.bytes), "owner": .string(owner),
                     "length": .int(lease.milliseconds), "mostLapses": .int(mostLapses),
                     "leastBuckets": .int(Self.bucketsPerShard), "mostShards": .int(Self.mostShards),
-                    "startBuckets": starts, "interval": .int(minInterval.milliseconds),
+                    "startBuckets": buckets, "interval": .int(minInterval.milliseconds),
                     "mostHigh": .int(budget.perHour), "mostHighSlow": .int(budget.perHourInfrequent),
                     "retention": .int(Pushes.retention.milliseconds), "ps": .string(keys.pushPrefix(tag)),
                 ])
@@ -59,9 +59,9 @@ public struct SweepStore: Sendable {
                 guard let other = PushID(try reply[1].string()) else {
                     throw .corrupt("active push")
                 }
-                (push, starts) = (other, "")
+                (push, buckets) = (other, "")
             case "starts":
-                starts = try await startBuckets(app, try reply[1].string())
+                buckets = try await startBuckets(app, try reply[1].string())
             case "plan":
                 let shards = try reply[1].integer()
                 return (.plan(try record(push, reply[2]), shards: shards), push)

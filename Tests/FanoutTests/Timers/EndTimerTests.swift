@@ -207,7 +207,7 @@ import Testing
             wantsState: true)
         _ = try await fixture.store.registry.track(fixture.app, .activity(fixture.name), [newcomer])
         let states = try await fixture.store.lateJoiners.states(fixture.app, fixture.name)
-        #expect(states.waiting.map(\.isAutomatic) == [true])
+        #expect(states.notBegun.map(\.isAutomatic) == [true])
         try await fixture.withWorker(transport) {
             await transport.answered(2)
             _ = try await fixture.finished(try await fixture.last())

@@ -12,7 +12,7 @@ import Testing
     @Test(.timeLimit(.minutes(5))) func `an earlier timer ends the sleep of all`() async throws {
         let fixture = try await PushFixture.start()
         let wakeup = fixture.store.queue.wakeup
-        let sleepers = [wakeup.take(), wakeup.take()]
+        let sleepers = [wakeup.add(), wakeup.add()]
         for sleeper in sleepers { wakeup.listen(sleeper) }
         let now = fixture.store.time.now()
         await withDiscardingTaskGroup { group in
@@ -23,13 +23,13 @@ import Testing
             try? await fixture.store.queue.schedule(
                 .retries(fixture.app, try! ActivityName("match-1"), .high), due: now)
         }
-        for sleeper in sleepers { wakeup.give(sleeper) }
+        for sleeper in sleepers { wakeup.remove(sleeper) }
     }
 
     @Test(.timeLimit(.minutes(5))) func `a timer that is set while awake shortens the next sleep only`() async throws {
         let wakeup = TimerWakeup()
-        let sleeper = wakeup.take()
-        defer { wakeup.give(sleeper) }
+        let sleeper = wakeup.add()
+        defer { wakeup.remove(sleeper) }
         wakeup.listen(sleeper)
         wakeup.ring(5)
         await wakeup.sleep(sleeper, until: hour) { 5 }
@@ -47,7 +47,7 @@ import Testing
         #expect(try await store.queue.nextDue([fixture.app]) == NextDue())
         try await store.queue.schedule(.late(fixture.app, try ActivityName("match-2")), due: 9_000)
         try await store.queue.schedule(.retries(fixture.app, try ActivityName("match-1"), .high), due: 7_000)
-        try await store.broadcasts.take(fixture.app, try ActivityName("match-3"), until: 8_000)
+        try await store.broadcasts.postpone(fixture.app, try ActivityName("match-3"), until: 8_000)
         #expect(
             try await store.queue.nextDue([fixture.app])
                 == NextDue(task: 7_000, broadcastChannels: [fixture.app: 8_000]))

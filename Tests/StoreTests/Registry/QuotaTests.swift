@@ -142,7 +142,8 @@ import Testing
     @Test func `counts and near names work on a cluster`() async throws {
         let cluster = try await ClusterServers.start()
         let redis = RedisClient(url: cluster.url, scripts: Store.scripts, logger: .quiet)
-        let store = Store(redis: redis, quotas: [.names: 9, .channels: 1, .followers: 9, .startTokens: 9])
+        let store = Store(
+            redis: redis, quotas: [.names: 9, .channels: 1, .followers: 9, .startTokens: 9])
         let (app, channel) = (try AppKey("shop"), ChannelID.random())
         for name in ["order-1", "order-2"] {
             _ = try await store.registry.track(

@@ -94,7 +94,7 @@ import Testing
         }
         #expect(try await fixture.store.deadLetters.letter(fixture.app, ids[3]) == nil)
         for listed in [Set(ids[1...2]), []] {
-            let pushes = try await fixture.store.deadLetters.enlistCrowdedOut(fixture.app, ActivityName("match-1"))
+            let pushes = try await fixture.store.deadLetters.enlistUnlisted(fixture.app, ActivityName("match-1"))
             #expect(Set(pushes) == listed)
         }
         #expect(try await fixture.store.deadLetters.count(fixture.app) == 2)

@@ -7,8 +7,8 @@
 -- Returns 1.
 -- Atomic.
 now, life = tonumber(now), tonumber(life)
-local before = redis.call('HMGET', alarm, kind, kind .. ':until')
-if not before[1] or (tonumber(before[2]) or now) < now then redis.call('HSET', alarm, kind .. ':since', now) end
+local stands, ends = unpack(redis.call('HMGET', alarm, kind, kind .. ':until'))
+if not stands or (tonumber(ends) or now) < now then redis.call('HSET', alarm, kind .. ':since', now) end
 redis.call('HSET', alarm, kind, reason, kind .. ':until', string.format('%.0f', now + life))
 if redis.call('PTTL', alarm) < life then redis.call('PEXPIRE', alarm, life) end
 return 1

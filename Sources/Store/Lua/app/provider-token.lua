@@ -11,15 +11,14 @@
 -- Returns {token, iat}, or false if there is none that the caller may use.
 -- Atomic. An age is the caller's clock minus the iat from the worker that stored the token. Redis's clock has no part
 -- in it.
-local stored = redis.call('HMGET', jwt, 't', 'i', 'r')
-local token = stored[1]
+local token, issuedAt, replacesRefused = unpack(redis.call('HMGET', jwt, 't', 'i', 'r'))
 if token then
-    local age = now - tonumber(stored[2])
+    local age = now - tonumber(issuedAt)
     local isYoung = age < tonumber(replacedAfter) and age >= -tonumber(tolerance)
-    if token ~= refused and isYoung then return {token, stored[2]} end
+    if token ~= refused and isYoung then return {token, issuedAt} end
     -- A token that replaced a refused one is refused too, so a clock is wrong. The workers must not make tokens at the
     -- rate of the refusals, because APNs punishes that.
-    if token == refused and stored[3] == '1' and age < tonumber(leastAfterRefusal) then return false end
+    if token == refused and replacesRefused == '1' and age < tonumber(leastAfterRefusal) then return false end
 end
 if candidate == '' then return false end
 redis.call('HSET', jwt, 't', candidate, 'i', now, 'r', refused ~= '' and '1' or '0')

@@ -5,9 +5,9 @@
 -- Returns 'deleted': it was to be deleted. 'wanted': it was in use, and a worker is to make another one. '': the name
 --   has another one or none.
 -- Atomic.
-local known = redis.call('HMGET', bc, 'state', 'id')
-if known[2] ~= id then return '' end
-if known[1] == 'deleting' then
+local state, known = unpack(redis.call('HMGET', bc, 'state', 'id'))
+if known ~= id then return '' end
+if state == 'deleting' then
     redis.call('DEL', bc)
     return 'deleted'
 end

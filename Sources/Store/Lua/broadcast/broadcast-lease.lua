@@ -6,8 +6,8 @@
 --     it made a channel. The id alone is '' if the channel may not exist.
 -- Atomic.
 local now = redis_now()
-local lease = lease_of(bcl, '', 'name', 'id')
+local lease, name, id = lease_of(bcl, '', 'name', 'id')
 local held = lease_left(bcl, '', lease, now)
 if held then return {'held', held} end
 local epoch = claim_lease(bcl, '', lease, owner, now, length)
-return {'claimed', epoch, lease[5] or '', lease[6] or ''}
+return {'claimed', epoch, name or '', id or ''}

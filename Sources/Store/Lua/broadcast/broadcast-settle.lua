@@ -27,9 +27,8 @@ if redis.call('EXISTS', p) == 1 then
 end
 if outcome == 'retried' then
     if isThere then
-        local before = redis.call('HMGET', bc, 'tried', 'tries')
-        local tries = before[1] == id and tonumber(before[2]) or 0
-        redis.call('HSET', bc, 'due', due, 'tried', id, 'tries', tries + 1)
+        local tried, tries = unpack(redis.call('HMGET', bc, 'tried', 'tries'))
+        redis.call('HSET', bc, 'due', due, 'tried', id, 'tries', (tried == id and tonumber(tries) or 0) + 1)
     end
 else
     if isThere then redis.call('HDEL', bc, 'due', 'tried', 'tries') end

@@ -5,10 +5,10 @@
 -- Returns {'wanted' | 'live' | 'deleting', storage}: the state afterwards. APNs fixes the storage when a channel is
 --   made, so the storage of an existing one stays.
 -- Atomic.
-local known = redis.call('HMGET', bc, 'state', 'storage')
-if known[1] then
-    if known[1] == 'wanted' then redis.call('HDEL', bc, 'error', 'attempts') end
-    return {known[1], known[2]}
+local state, known = unpack(redis.call('HMGET', bc, 'state', 'storage'))
+if state then
+    if state == 'wanted' then redis.call('HDEL', bc, 'error', 'attempts') end
+    return {state, known}
 end
 redis.call('HSET', bc, 'state', 'wanted', 'storage', storage, 'since', now)
 return {'wanted', storage}

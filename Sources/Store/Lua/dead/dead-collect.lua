@@ -10,8 +10,8 @@
 -- Returns how many entries were removed.
 -- Keys found in data: docs/keyspace.md.
 -- Atomic. Repeating it changes nothing.
-local push = redis.call('HMGET', p, 'state', 'stopped')
-if push[1] ~= 'failed' or not push[2] or redis.call('EXISTS', dl) == 0 then return 0 end
+local state, stopped = unpack(redis.call('HMGET', p, 'state', 'stopped'))
+if state ~= 'failed' or not stopped or redis.call('EXISTS', dl) == 0 then return 0 end
 local now = string.format('%.0f', redis_now())
 local collected = 0
 for i = rest, #ARGV do
@@ -27,7 +27,7 @@ for i = rest, #ARGV do
                 redis.call('HSET', h, channel, without(queue, position))
             end
             -- No limit as for other dead letters, because the retry takes these channels soon.
-            redis.call('HSET', dl .. ':c', channel, push[2])
+            redis.call('HSET', dl .. ':c', channel, stopped)
             collected = collected + 1
             break
         end

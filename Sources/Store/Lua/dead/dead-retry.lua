@@ -20,18 +20,18 @@
 --   after 'take': {'taken', how many, next cursor, how many are left}. With none left the dead letter is removed.
 -- Keys found in data: docs/keyspace.md.
 -- Atomic. No push is behind this one in a retry queue, because no newer push has begun.
-local push = redis.call('HMGET', p, 'state', 'seq', 'stopped', 'expanded', 'bc')
-local state = push[1]
+local state, seq, stopped, expanded, broadcast =
+    unpack(redis.call('HMGET', p, 'state', 'seq', 'stopped', 'expanded', 'bc'))
 if not state or redis.call('EXISTS', dl) == 0 then return {'none'} end
 local now = redis_now()
 if now >= tonumber(deadline) then return {'expired'} end
-local resumes = state == 'failed' and push[3]
+local resumes = state == 'failed' and stopped
 -- The sweep of the stopped push has not finished. Other shards still write down where they stopped.
-if resumes and (push[4] ~= '1' or step == 'take') then return {'open'} end
+if resumes and (expanded ~= '1' or step == 'take') then return {'open'} end
 local isOpen = state == 'done' or state == 'expired' or state == 'sending' or state == 'queued'
 if not isOpen and not resumes then return {'open'} end
-local name = redis.call('HMGET', n, 'begun', 'begun_id')
-if tonumber(name[1] or '0') > tonumber(push[2]) then return {'newer', name[2] or ''} end
+local begun, begunID = unpack(redis.call('HMGET', n, 'begun', 'begun_id'))
+if tonumber(begun or '0') > tonumber(seq) then return {'newer', begunID or ''} end
 if step == 'look' then
     -- A broadcast and a token expire shortly before the deadline if no attempt is left. Their dead letter stays.
     local hasExpired = redis.call('HLEN', dlc) == 0 and redis.call('HEXISTS', dl, 'r:Expired') == 1
@@ -42,7 +42,7 @@ end
 -- Close the name again. It was opened because this `end` reached no device, and now the end goes out once more.
 local function close_again()
     local closes = redis.call('HGET', p, 'closes')
-    if closes then close_name(closes, push[2], string.format('%.0f', now), id) end
+    if closes then close_name(closes, seq, string.format('%.0f', now), id) end
 end
 
 if step == 'resume' then
@@ -53,12 +53,12 @@ if step == 'resume' then
         -- `resumed`: push-begin has counted the push in the budget.
         redis.call('HSET', p, 'state', 'queued', 'resumed', 1)
         redis.call('HDEL', p, 'expanded')
-        redis.call('ZADD', q, push[2], id)
+        redis.call('ZADD', q, seq, id)
         redis.call('HDEL', n, 'firm')
-    elseif push[5] == 'cancelled' or push[5] == 'failed' then
+    elseif broadcast == 'cancelled' or broadcast == 'failed' then
         -- push-begin will not see this push again, so its broadcast joins the queue here.
         redis.call('HSET', p, 'bc', 'waiting')
-        join_broadcast(bt, w, id, push[2], retention)
+        join_broadcast(bt, w, id, seq, retention)
     end
     redis.call('HDEL', p, 'stopped', 'finished')
     close_again()

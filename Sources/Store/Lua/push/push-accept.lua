@@ -28,44 +28,45 @@
 -- Atomic. A stateless push supersedes nothing. An automatic end is stateless and does not close the name, because it is
 -- for some cards only.
 local isAutomatic = cutoff ~= ''
-local known = redis.call('HMGET', p, 'seq', 'ts', 'state')
+local knownSeq, knownTimestamp, state = unpack(redis.call('HMGET', p, 'seq', 'ts', 'state'))
 -- This id is committed already. The earlier caller may have died before it added the entry, so this one must add it.
-if known[1] then return {'ok', tonumber(known[1]), tonumber(known[2]), known[3] == 'queued' and 2 or 0} end
+if knownSeq then return {'ok', tonumber(knownSeq), tonumber(knownTimestamp), state == 'queued' and 2 or 0} end
 
 -- One clock decides the order and the timestamps that devices compare, because the gateways' clocks may differ by
 -- minutes.
 local now = tonumber(at) or redis_now()
 local stamp = string.format('%.0f', now)
 
-local meta = redis.call('HMGET', n, 'ts', 'ended', 'active', 'woken', 'seq', 'firm')
-local last, active = tonumber(meta[1] or '0'), meta[3]
+local lastTimestamp, ended, active, woken, lastSeq, firm =
+    unpack(redis.call('HMGET', n, 'ts', 'ended', 'active', 'woken', 'seq', 'firm'))
+lastTimestamp = tonumber(lastTimestamp or '0')
 -- A closed name accepts an `end` as long as it has tokens, so that those cards can be ended again.
 local function can_end() return event == 'end' and has_tokens(redis.call('HGETALL', b)) end
-if meta[2] and event ~= 'start' and not isAutomatic and not can_end() then return {'closed'} end
-local ts = timestamp ~= '' and tonumber(timestamp) or math.max(math.floor(now / 1000), last)
-if ts < last then return {'behind', last} end
+if ended and event ~= 'start' and not isAutomatic and not can_end() then return {'closed'} end
+local ts = timestamp ~= '' and tonumber(timestamp) or math.max(math.floor(now / 1000), lastTimestamp)
+if ts < lastTimestamp then return {'behind', lastTimestamp} end
 
 -- Refuse without reading each waiting push if nothing can be superseded. That is so if this push supersedes nothing, or
 -- if no waiting push is supersedable. An earlier refusal notes the second case: `firm` is then the name's `seq`, and
 -- differs from it once another push is accepted.
 local supersedesNothing = event == 'start' or isAutomatic or stateless == '1' or broadcastOnly == '1'
 local isFull = redis.call('ZCARD', q) >= tonumber(mostUnswept)
-if isFull and (supersedesNothing or meta[6] and meta[6] == meta[5]) then return {'nameFull'} end
+if isFull and (supersedesNothing or firm and firm == lastSeq) then return {'nameFull'} end
 -- The deadline is fixed here, so that all readers agree. Expiry 0 means: try once.
 local seconds = tonumber(expiry) or 0
 local deadline = string.format('%.0f', seconds > 0 and seconds * 1000 or now + life)
-local this = {supersedable, event, stateless, deadline, expiry, stamp}
+local this = supersede_fields({supersedable, event, stateless, deadline, expiry, stamp, audience})
 local waiting = redis.call('ZRANGE', q, 0, -1)
 local superseded, someNotSupersedable, noneSupersedable =
-    superseded_by(this, audience, waiting, active, broadcastOnly ~= '1', ps, ws)
+    superseded_by(this, waiting, active, broadcastOnly ~= '1', ps, ws)
 if #waiting - #superseded >= tonumber(mostUnswept) then
     -- The write fails if Redis is out of memory. The next refusal then reads each waiting push again.
-    if noneSupersedable and meta[5] then redis.pcall('HSET', n, 'firm', meta[5]) end
+    if noneSupersedable and lastSeq then redis.pcall('HSET', n, 'firm', lastSeq) end
     return {'nameFull'}
 end
 if queuesFull == '1' and #superseded == 0 then return {'queuesFull'} end
 for _, old in ipairs(superseded) do supersede(ps .. old, ws .. old, q, old, id, stamp) end
-local wakes, woken = wake_up(meta[4], #waiting, active, supersedable == '1' or someNotSupersedable, priority, now)
+local wakes, wokenNow = wake_up(woken, #waiting, active, supersedable == '1' or someNotSupersedable, priority, now)
 
 local seq = redis.call('HINCRBY', n, 'seq', 1)
 local digits = string.format('%.0f', ts)
@@ -80,7 +81,7 @@ if event == 'start' then
 end
 if isAutomatic then redis.call('HSET', p, 'cutoff', cutoff) end
 redis.call('ZADD', q, seq, id)
-redis.call('HSET', n, 'last', id, 'woken', woken)
+redis.call('HSET', n, 'last', id, 'woken', wokenNow)
 -- A publisher's timestamps need not be newer than an automatic end's.
 if not isAutomatic then redis.call('HSET', n, 'ts', digits) end
 if event == 'end' and not isAutomatic then redis.call('HSET', n, 'ending', stamp) end

@@ -45,7 +45,7 @@ if #record == 0 then
     return {'gone', redis.call('ZCARD', q)}
 end
 for i = 1, #record, 2 do push[record[i]] = record[i + 1] end
-local isStart, isAutomatic = push.event == 'start', push.cutoff
+local isStart = push.event == 'start'
 local isPlannable = not isStart or startBuckets ~= '' or redis.call('HEXISTS', w, 'shards') == 1
 if not isPlannable then return {'starts', push.type or ''} end
 local now = redis_now()
@@ -70,22 +70,11 @@ if not active then
     begin_state(v, n, ps, push, id, set)
     local demote = spend(n, push, tonumber(mostHigh), tonumber(mostHighSlow), now)
     if demote then set('demote', demote) end
-    local channel = redis.call('HMGET', bc, 'state', 'id')
-    -- All shards and retries of a start use the same broadcast channel, even if the name loses it meanwhile.
-    if isStart and channel[1] == 'live' and channel[2] then set('input', channel[2]) end
-    -- An operator may have resumed the push. Its broadcast is over if it was delivered or expired.
-    local isBroadcast = push.bc == 'delivered' or push.bc == 'expired'
-    local canBroadcast = push.aud == '*' and not isStart and not isAutomatic and not isBroadcast
-    if canBroadcast and (channel[1] == 'live' or channel[1] == 'wanted') then
-        -- Queue the broadcast here, because pushes begin in order. The field in the record tells the caller to wake a
-        -- sender.
-        set('bc', 'waiting')
-        join_broadcast(bt, w, id, push.seq, retention)
-    end
+    begin_broadcast(bc, bt, w, id, push, set, retention)
 end
 
-local lease = lease_of(w, '0/1:', 'shards', 'planned', '0/1:p', '0/1:a', 'left', 'owed')
-local shards, isPlanned, position, ahead, left, ownRemovals = unpack(lease, 5, 10)
+local lease, shards, isPlanned, position, ahead, left, ownRemovals =
+    lease_of(w, '0/1:', 'shards', 'planned', '0/1:p', '0/1:a', 'left', 'owed')
 if not shards then
     -- `n` is `<buckets>:<fingerprint of the hash key>`, absent for one bucket. Only the number matters here.
     local count = isStart and startBuckets or redis.call('HGET', b, 'n') or '1'

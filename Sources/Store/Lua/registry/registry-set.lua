@@ -1,6 +1,6 @@
--- Stores a registration unless the bucket has something newer of the channel. The same step notes the channel for the
--- catch-up of a sweep, as a late joiner or as a new follower, and queues an `end` that its card missed. Records and
--- tombstones: shared-record.
+-- Stores a registration unless the bucket has something newer of the channel. In the same step it notes the channel for
+-- the catch-up of a sweep, as a late joiner or as a new follower. It also queues an `end` that the card missed. Records
+-- and tombstones: shared-record.
 -- key b: root of the name, bucket 0; field n = `<buckets>:<fingerprint of the hash key>`, absent = 1 bucket
 -- key bucket: the channel's bucket under the caller's count; may be the root
 -- keys n, h, k: name meta, hash; retry queues, hash; catch-up, zset of channels by arrival
@@ -36,8 +36,8 @@ if verdict.isStale then
 end
 local isNew, isNewCard, isUnknown = verdict.isNew, verdict.isNewCard, verdict.isUnknown
 
-local meta = redis.call('HMGET', n, 'ended', 'catch', 'ending', 'begun', 'late', 'over', 'over_id')
-local catch = meta[2]
+local ended, catch, ending, begun, late, over, overID =
+    unpack(redis.call('HMGET', n, 'ended', 'catch', 'ending', 'begun', 'late', 'over', 'over_id'))
 -- A start created the card, and this is its first token. Pushes since that start are for it, an `end` too.
 local startSeq, startedAt
 local startedNote = isNewCard and redis.call('HGET', a, channel)
@@ -45,13 +45,13 @@ if startedNote then
     startSeq, startedAt = string.match(startedNote, '^(%d+) (%d+)$')
     if startSeq and tonumber(startedAt) + LATE_LIFE < tonumber(registeredAt) then startSeq = nil end
 end
--- An `end` for everyone was accepted after the card's start. If its sweep cannot reach the channel any more, the end
--- joins the channel's retry queue in this step, so that no other push of the name reaches the card before it.
+-- An `end` for everyone was accepted after the card's start. If its sweep does not reach the channel any more, the end
+-- joins the channel's retry queue in this step. So no other push of the name reaches the card before it.
 local isEnded = false
 local endID, rawEnd, ps, ws, dls, retention = unpack(ARGV, rest)
-if startSeq and meta[7] and tonumber(meta[6]) > tonumber(startSeq) then
-    if meta[7] ~= endID then return {count, meta[7]} end
-    local state = redis.call('HGET', ps .. meta[7], 'state')
+if startSeq and overID and tonumber(over) > tonumber(startSeq) then
+    if overID ~= endID then return {count, overID} end
+    local state = redis.call('HGET', ps .. overID, 'state')
     isEnded = (state == 'sending' or state == 'done') and catch ~= rawEnd
 end
 
@@ -63,19 +63,19 @@ local function began_after(at)
     return at and isNewCard and (isUnknown or (tonumber(at) or 0) < tonumber(registeredAt))
 end
 -- Open the name only for a card that began after the end.
--- Do not open it for a card that a start created: an end since then is for that card, and the start itself opened the
--- name after earlier ends. Do not open it for an older card, whose registration is repeated or whose token rotates.
+-- Do not open it for a card that a start created: an end since then is for that card, and the start has opened the name
+-- after earlier ends. Do not open it for an older card that repeats its registration or rotates its token.
 -- A stopped `end` closes nothing (`ended`), but an operator may retry it. It is not for this card either, so its time
 -- (`ending`) counts too.
-if (began_after(meta[1]) or began_after(meta[3])) and not startSeq then open_name(n) end
-if began_after(meta[3]) and not startSeq then note_new_follower(y, channel, life) end
+if (began_after(ended) or began_after(ending)) and not startSeq then open_name(n) end
+if began_after(ending) and not startSeq then note_new_follower(y, channel, life) end
 
 local wakes = isEnded
 if not isEnded and isNewCard and (startSeq or wantsState) then
-    wakes = note_late_joiner(v, f, channel, meta[4], catch, startSeq) and needs_wake(f, n, meta[5])
+    wakes = note_late_joiner(v, f, channel, begun, catch, startSeq) and needs_wake(f, n, late)
 elseif not isEnded and (wantsState or not isNew) and redis.call('HEXISTS', f, channel) == 1 then
     -- The call is repeated because its answer was lost.
-    wakes = needs_wake(f, n, meta[5])
+    wakes = needs_wake(f, n, late)
 end
 if isNew then note_token(h, k, n, channel, catch, life) end
 if isEnded then
@@ -90,7 +90,7 @@ if isEnded then
     end
     -- No push of the queue shows its alert. Those before the end are older, or joined while the token was not known.
     queue = without_alerts(queue .. rawEnd)
-    queue_late_joiner(ps .. meta[7], ws .. meta[7], h, r, channel, queue, isNewQueue, now, retention)
+    queue_late_joiner(ps .. overID, ws .. overID, h, r, channel, queue, isNewQueue, now, retention)
 end
 local isOverfull = added == 1 and redis.call('HLEN', bucket) > tonumber(threshold)
 return (isOverfull and 2 or 1) + (wakes and 4 or 0)

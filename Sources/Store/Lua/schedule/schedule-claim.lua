@@ -9,10 +9,10 @@
 --   {'early', due ms}: it was moved to a later time.
 --   {'taken', fields and values}
 -- Atomic.
-local state = redis.call('HMGET', at, 'state', 'until', 'due')
-if not state[1] then return {'gone'} end
-if state[1] ~= 'scheduled' and state[1] ~= 'taken' then return {'final'} end
-if state[1] == 'scheduled' and tonumber(state[3] or 0) > tonumber(now) then return {'early', state[3]} end
-if tonumber(state[2] or 0) > tonumber(now) then return {'held'} end
+local state, heldUntil, due = unpack(redis.call('HMGET', at, 'state', 'until', 'due'))
+if not state then return {'gone'} end
+if state ~= 'scheduled' and state ~= 'taken' then return {'final'} end
+if state == 'scheduled' and tonumber(due or 0) > tonumber(now) then return {'early', due} end
+if tonumber(heldUntil or 0) > tonumber(now) then return {'held'} end
 redis.call('HSET', at, 'state', 'taken', 'until', string.format('%.0f', now + hold))
 return {'taken', redis.call('HGETALL', at)}

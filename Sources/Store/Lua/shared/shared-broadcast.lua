@@ -6,6 +6,24 @@ local function join_broadcast(bt, w, id, seq, retention)
     redis.call('PEXPIRE', bt, retention)
 end
 
+-- Queues the broadcast of a push that begins, if the name has a broadcast channel or wants one. A start is not queued:
+-- it only notes the channel, from which its cards take their updates.
+-- bc: the name's broadcast channel. push: the fields of its record. set: sets fields of the record
+local function begin_broadcast(bc, bt, w, id, push, set, retention)
+    local state, channel = unpack(redis.call('HMGET', bc, 'state', 'id'))
+    if push.event == 'start' then
+        -- All shards and retries of a start use the same channel, even if the name loses it meanwhile.
+        if state == 'live' and channel then set('input', channel) end
+        return
+    end
+    -- An operator may have resumed the push. Its broadcast is over if it was delivered or expired.
+    local isBroadcast = push.bc == 'delivered' or push.bc == 'expired'
+    if push.aud ~= '*' or push.cutoff or isBroadcast or (state ~= 'live' and state ~= 'wanted') then return end
+    -- Queue the broadcast here, because pushes begin in order. The record's field tells the caller to wake a sender.
+    set('bc', 'waiting')
+    join_broadcast(bt, w, id, push.seq, retention)
+end
+
 -- Removes a push from the queue with the outcome `how`. This may finish the push. A broadcast that expires is a dead
 -- letter, so the caller puts the push on the app's list first.
 -- ps, ws, dls: common prefixes of the p, w and dl keys

@@ -1,6 +1,6 @@
--- Fragment for scripts that write a push's dead letter, so that an operator can decide about what the push gave up.
--- dl: hash. It counts tokens by reason (`r:`) and says why the push was stopped (`stop`). dl:c holds its first channels,
--- and `over` counts the others.
+-- Fragment for scripts that write a push's dead letter. With it an operator decides about what the push gave up.
+-- dl: hash. It counts tokens by reason (`r:`) and says why the push was stopped (`stop`). dl:c holds its first
+-- channels, and `over` counts the others.
 
 -- Given up in this script: channel and reason in turns, by dl.
 local givenUp = {}
@@ -14,14 +14,14 @@ local function give_up(dl, channel, reason, isCounted)
     list[#list + 1] = reason
 end
 
--- Keeps a channel whose entry of a stopped push leaves its retry queue. The token was counted when the push was stopped.
+-- Keeps a channel whose entry of a stopped push leaves its retry queue. The stop has counted the token.
 local function keep_stopped(p, dl, channel)
     local reason = redis.call('HGET', p, 'stopped')
     if reason and redis.call('EXISTS', dl) == 1 then give_up(dl, channel, reason, true) end
 end
 
--- Tells an operator how many tokens of a push expired unsent. An expired broadcast counts as one. Channels are not kept,
--- because nothing of the push may be sent any more.
+-- Tells an operator how many tokens of a push expired unsent. An expired broadcast counts as one. Channels are not
+-- kept, because nothing of the push may be sent any more.
 local function note_expired(dl, count, now)
     redis.call('HINCRBY', dl, 'r:Expired', count)
     redis.call('HSET', dl, 'at', now)
@@ -39,8 +39,14 @@ local function stop_early(p, w, dl, reason, now)
     redis.call('HSET', p, 'stopped', reason)
 end
 
--- Stores what the script gave up and counted, and finishes pushes. A script that ends entries or gives up channels calls
--- this after them.
+-- Keeps where a shard of a stopped push stopped, so that dead-retry can resume it.
+local function keep_position(dl, shard, position, epoch, ahead)
+    if redis.call('EXISTS', dl) == 0 then return end
+    redis.call('HSET', dl, 'p:' .. shard, string.format('%.0f %s %s', position, epoch, ahead))
+end
+
+-- Stores the channels that the script gave up and its counts, then finishes pushes. A script that ends entries or gives
+-- up channels calls this after them.
 local function write_entries(now)
     for dl, list in pairs(givenUp) do
         local room = 2 * math.max(DEAD_LETTER_CHANNELS - redis.call('HLEN', dl .. ':c'), 0)

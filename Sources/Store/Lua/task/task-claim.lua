@@ -17,8 +17,8 @@
 local record = redis.call('HGETALL', p)
 if #record == 0 then return {'gone'} end
 local part = shard .. ':'
-local lease = lease_of(w, part, part .. 'p', part .. 'a', part .. 'f', 'left', 'owed')
-local position, ahead, isFinished, left, ownRemovals = unpack(lease, 5, 9)
+local lease, position, ahead, isFinished, left, ownRemovals =
+    lease_of(w, part, part .. 'p', part .. 'a', part .. 'f', 'left', 'owed')
 local removals = redis.call('HLEN', o)
 local isExpanded = redis.call('HGET', p, 'expanded') == '1'
 local catchUpWaits = not isExpanded and left == '0'

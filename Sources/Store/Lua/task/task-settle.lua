@@ -1,5 +1,5 @@
--- Settles one page: counters, checkpoint, lease, retry queues, pending removals, early stop, the finish of the sweep and
--- of the push.
+-- Settles one page: counters, checkpoint, lease, retry queues, pending removals, early stop, the finish of the sweep
+-- and of the push.
 -- keys n, q: name meta, hash; the name's unswept pushes, zset by sequence number
 -- keys p, w: this push and its tasks, hashes
 -- keys r, h: waiting channels, zset by due time (ms); their retry queues, hash
@@ -35,12 +35,12 @@ local state = redis.call('HGET', p, 'state')
 if not state then return {'gone'} end
 local time = redis_now()
 local now = string.format('%.0f', time)
-local lease = lease_of(w, part, part .. 'p', part .. 'a', part .. 'f')
+local lease, position, ahead, wasFinished = lease_of(w, part, part .. 'p', part .. 'a', part .. 'f')
 if not has_lease(lease, epoch, owner) then return {'stale'} end
 renew_lease(w, part, time, length)
 
 from, to = tonumber(from), tonumber(to)
-local position, ahead, wasFinished = math.max(tonumber(lease[5] or '0'), tonumber(first)), lease[6] or '', lease[7]
+position, ahead = math.max(tonumber(position or '0'), tonumber(first)), ahead or ''
 local repeated = is_settled(position, ahead, from, to)
 local dl = dls .. id
 local push = {p = p, w = w, h = h, r = r, k = k, dl = dl, ps = ps, ws = ws, dls = dls, raw = raw, state = state,
@@ -80,9 +80,7 @@ if stop ~= '' and not push.isStopped then
     state, push.isStopped = 'failed', true
     stop_early(p, w, dl, stop, now)
 end
-if abandons == '1' and state == 'failed' and not wasFinished and redis.call('EXISTS', dl) == 1 then
-    redis.call('HSET', dl, 'p:' .. shard, string.format('%.0f %s %s', position, lease[1], ahead))
-end
+if abandons == '1' and state == 'failed' and not wasFinished then keep_position(dl, shard, position, epoch, ahead) end
 
 if settles == '1' then
     position, ahead = settle_page(position, ahead, from, to)
@@ -93,10 +91,7 @@ local isCatchUp = part == 'c:'
 local isFinished = not isCatchUp and position >= tonumber(last)
 if isFinished and not wasFinished then finish_shard(w, shard) end
 local sweep = end_sweep(n, q, k, p, w, id, push.isStopped)
--- Constant registrations must not delay the name's next push for ever. The sweep of that push finds the later ones.
-if sweep == 'catchUp' and isCatchUp and position >= 16 and redis.call('ZCARD', q) > 1 then
-    redis.call('HDEL', n, 'catch')
-end
+if sweep == 'catchUp' and isCatchUp then limit_catch_up(n, q, position) end
 local ownRemovals = tonumber(redis.call('HGET', w, 'owed') or 0)
 state = finish(p, w, now)
 return {'ok', state, (isFinished or sweep == 'ended') and 1 or 0, redis.call('ZCARD', q), first_due(r),

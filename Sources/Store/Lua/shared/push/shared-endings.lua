@@ -5,26 +5,27 @@
 -- Whether a finished `end` reached neither a token nor the broadcast channel: nothing was delivered, and the push was
 -- stopped or something of it failed or expired. False for an `end` that finished without a target.
 local function reached_nobody(p, state)
-    local push = redis.call('HMGET', p, 'delivered', 'bc', 'failed', 'expired')
-    if tonumber(push[1] or 0) > 0 or push[2] == 'delivered' then return false end
-    return state == 'cancelled' or state == 'failed' or tonumber(push[3] or 0) + tonumber(push[4] or 0) > 0
-        or push[2] == 'failed' or push[2] == 'expired'
+    local delivered, broadcast, failed, expired = unpack(redis.call('HMGET', p, 'delivered', 'bc', 'failed', 'expired'))
+    if tonumber(delivered or 0) > 0 or broadcast == 'delivered' then return false end
+    return state == 'cancelled' or state == 'failed' or tonumber(failed or 0) + tonumber(expired or 0) > 0
+        or broadcast == 'failed' or broadcast == 'expired'
 end
 
 -- Finishes a push once its sweep is finished and it has no entry in a retry queue, no pending removal and no waiting
 -- broadcast (`bc`). Returns the push's state. An `end` that reached no device does not close its name any more
 -- (`closes` is the key of the name's meta).
 local function finish(p, w, now)
-    local push = redis.call('HMGET', p, 'state', 'expanded', 'targets', 'expired', 'closes')
-    local open = redis.call('HMGET', w, 'wait', 'owed', 'bc')
-    if push[2] ~= '1' or tonumber(open[1] or 0) > 0 or tonumber(open[2] or 0) > 0 or open[3] then return push[1] end
-    if push[1] == 'queued' or push[1] == 'sending' then
-        push[1] = push[4] and push[4] == push[3] and 'expired' or 'done'
-        redis.call('HSET', p, 'state', push[1], 'finished', now)
+    local state, expanded, targets, expired, closes =
+        unpack(redis.call('HMGET', p, 'state', 'expanded', 'targets', 'expired', 'closes'))
+    local waiting, removals, broadcast = unpack(redis.call('HMGET', w, 'wait', 'owed', 'bc'))
+    if expanded ~= '1' or tonumber(waiting or 0) > 0 or tonumber(removals or 0) > 0 or broadcast then return state end
+    if state == 'queued' or state == 'sending' then
+        state = expired and expired == targets and 'expired' or 'done'
+        redis.call('HSET', p, 'state', state, 'finished', now)
     end
-    if push[5] and reached_nobody(p, push[1]) then undo_close(push[5], string.sub(p, -36)) end
+    if closes and reached_nobody(p, state) then undo_close(closes, string.sub(p, -36)) end
     redis.call('UNLINK', w)
-    return push[1]
+    return state
 end
 
 -- Stops a push (failed, cancelled or superseded) and counts its entries in retry queues at once. The entries stay in

@@ -11,8 +11,8 @@ end
 -- n: name meta. Its `paced` says when the last interval began (ms), and the name's last sequence number then.
 -- q: unswept pushes. prefix: of the p keys. push: the update's fields. interval: ms
 local function pace(n, q, prefix, push, interval, now)
-    local meta = redis.call('HMGET', n, 'paced', 'seq')
-    local at, before = string.match(meta[1] or '', '^(%d+) (%d+)$')
+    local paced, lastSeq = unpack(redis.call('HMGET', n, 'paced', 'seq'))
+    local at, before = string.match(paced or '', '^(%d+) (%d+)$')
     -- Older pushes (for other audiences) do not wait, so that an interval has one sweep for each audience.
     if at and tonumber(push.seq) <= tonumber(before) then return 0 end
     local left = at and math.min(at + interval - now, interval) or 0
@@ -21,6 +21,6 @@ local function pace(n, q, prefix, push, interval, now)
     if deadline > now and deadline <= now + left then left = 0 end
     -- If a push that cannot be superseded is queued behind this update, do not pace: the order would delay it too.
     if left > 0 and can_all_be_superseded(q, prefix) then return left end
-    redis.call('HSET', n, 'paced', string.format('%.0f %s', now, meta[2]))
+    redis.call('HSET', n, 'paced', string.format('%.0f %s', now, lastSeq))
     return 0
 end

@@ -1,8 +1,8 @@
 -- Fragment for push-begin: the newest states of a name, by audience. v: hash, `*` for everyone or the SHA-1 of another
 -- audience → `<sequence> <event> <push id>`
 -- v holds the states that late joiners get. A push for everyone replaces all of them, another one only that of its
--- audience. An `end` for an audience has a field of its own (`!` and the SHA-1) until an `end` for everyone, because the
--- token of a card that was started before it may come later. Besides `*`, the 16 newest are kept.
+-- audience. An `end` for an audience has a field of its own (`!` and the SHA-1) until an `end` for everyone, because a
+-- card that was started before it may register its token later. Besides `*`, the 16 newest are kept.
 local mostStates = 16
 
 local function is_end_for_some(field) return string.sub(field, 1, 1) == '!' end
@@ -26,8 +26,8 @@ local function keep_state(v, push, id)
     redis.call('PEXPIRE', v, LATE_LIFE)
 end
 
--- The state that an automatic end shows: that of the last update for everyone, as push id and payload. Nil if a start or
--- an update for another audience began since, because some cards show another state then.
+-- Returns the state that an automatic end shows: that of the last update for everyone, as push id and payload. Nil if a
+-- start or an update for another audience began since, because some cards show another state then.
 -- n: name meta. prefix: of the p keys
 local function shown_state(v, n, prefix)
     local states = redis.call('HGETALL', v)
@@ -41,17 +41,18 @@ local function shown_state(v, n, prefix)
     end
     local seq, event, id = string.match(forAll, '^(%d+) (%a+) (.+)$')
     if event ~= 'update' or tonumber(redis.call('HGET', n, 'started') or 0) >= tonumber(seq) then return nil end
-    local push = redis.pcall('HMGET', prefix .. id, 'payload', 'state')
-    if push.err or not push[1] or (push[2] ~= 'sending' and push[2] ~= 'done') then return nil end
-    return id, push[1]
+    local values = redis.pcall('HMGET', prefix .. id, 'payload', 'state')
+    if values.err then return nil end
+    local payload, state = unpack(values)
+    if payload and (state == 'sending' or state == 'done') then return id, payload end
 end
 
 -- Notes the state of a push that begins. Fixes the content state of an automatic end, for all shards and retries.
 -- set: sets fields of the push's record
 local function begin_state(v, n, prefix, push, id, set)
     if push.cutoff then
-        local shows, payload = shown_state(v, n, prefix)
-        if shows then set('shows', shows, 'shown', payload) end
+        local shown, payload = shown_state(v, n, prefix)
+        if shown then set('shows', shown, 'shown', payload) end
     elseif push.event == 'start' then
         redis.call('HSET', n, 'started', push.seq)
     else

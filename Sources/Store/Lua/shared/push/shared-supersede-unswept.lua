@@ -3,20 +3,21 @@
 -- Finds the waiting pushes that `push` supersedes. Returns their ids, then whether a push that stays is not
 -- supersedable, then whether no waiting push is supersedable. While a slot moves, a record or its tasks may be on
 -- another node. The read fails then, and the push stays.
--- push: its `supersede_fields`. audience: of the push. waiting: push ids, oldest first. active: the active push, which
--- is not superseded. isForTokens: false if the push supersedes nothing because it is for the broadcast channel alone
-local function superseded_by(push, audience, waiting, active, isForTokens, ps, ws)
+-- push: its `supersede_fields`. waiting: push ids, oldest first. active: the active push, which is not superseded.
+-- isForTokens: false if the push supersedes nothing because it is for the broadcast channel alone
+local function superseded_by(push, waiting, active, isForTokens, ps, ws)
     local found, someNotSupersedable, noneSupersedable = {}, false, true
     for _, id in ipairs(waiting) do
         if id ~= active then
-            local other = redis.pcall('HMGET', ps .. id, unpack(supersede_fields))
-            if other.err or other[1] == '1' then noneSupersedable = false end
+            local values = redis.pcall('HMGET', ps .. id, unpack(SUPERSEDE_FIELDS))
+            local other = not values.err and supersede_fields(values)
+            if not other or other.isSupersedable then noneSupersedable = false end
             -- Pushes before a stateless one stay, because the cards show their content state after it.
-            if not other.err and other[3] == '1' then found = {} end
-            if not other.err and may_supersede(push, other) and (audience == '*' or other[7] == audience)
-                and isForTokens then
+            if other and other.isStateless then found = {} end
+            local isCovered = other and (push.audience == '*' or other.audience == push.audience)
+            if isForTokens and isCovered and may_supersede(push, other) then
                 found[#found + 1] = id
-            elseif other.err or other[1] ~= '1' then
+            elseif not other or not other.isSupersedable then
                 someNotSupersedable = true
             end
         end

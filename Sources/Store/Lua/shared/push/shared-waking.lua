@@ -2,8 +2,8 @@
 
 -- The name needs an entry if no push waits. If some wait they have an entry, but a gateway may have died before it
 -- added that entry. So the wake-up is repeated after WAKE_AGAIN, then after twice as long each time, at most 128 times
--- as long. Unless a push is active, two more cases need an entry: the waiting one has a lower priority, or it may stand
--- in a timer because all waiting pushes are paced, and this push is not paced.
+-- as long. Unless a push is active, the name needs another entry in two more cases: its entry has a lower priority, or
+-- this push is not paced, and the entry may be in a timer because all waiting pushes are paced.
 -- Returns whether the caller must add an entry, and the name's new `woken`: when, how many in a row, and priority.
 -- woken: the name's. waits: how many pushes wait. isSwept: a push is active. isPaced: false if this push is not paced
 -- and all that wait may be

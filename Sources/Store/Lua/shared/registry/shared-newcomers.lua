@@ -23,8 +23,8 @@ local function needs_wake(f, n, last)
     return true
 end
 
--- Notes a late joiner with the last sequence number that it missed. Returns whether it is one: a name without states has
--- nothing for it, and a running sweep for everyone catches up with it.
+-- Notes a late joiner with the last sequence number that it missed. Returns false if the channel is none: the name has
+-- no states for it, or a running sweep for everyone catches up with it.
 -- v: newest states. begun: sequence number of the last begun push, or false. isSwept: the name's active push has a
 -- catch-up. start: sequence number of the start that created the card, or nil
 local function note_late_joiner(v, f, channel, begun, isSwept, start)
@@ -38,12 +38,12 @@ local function note_late_joiner(v, f, channel, begun, isSwept, start)
     return true
 end
 
--- Counts a registration in the channel's retry queue, and notes the channel for the catch-up of the active push (`catch`,
--- 16 bytes or false) unless that push is already in the queue. The count tells an attempt in flight that the channel has
--- another token by now.
+-- Counts a registration in the channel's retry queue. The count tells an attempt in flight that the channel has another
+-- token by now. Notes the channel for the catch-up of the active push, unless that push is already in the queue.
+-- catch: the active push, 16 bytes; false = none has a catch-up
 local function note_token(h, k, n, channel, catch, life)
     local queue = redis.call('HGET', h, channel)
-    -- If the queue has ended, the token before took an `end`, but this one did not.
+    -- If an `end` was delivered, it went to the token before this one.
     local waits = has_pushes(queue) and not end_delivered(queue)
     if waits then
         redis.call('HSET', h, channel, with_header(queue, (read_header(queue)), registrations_of(queue) + 1))

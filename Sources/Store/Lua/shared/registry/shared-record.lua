@@ -1,6 +1,5 @@
 -- Fragment for scripts that read or write a name's records and tombstones. Registry/RegistryRecord.swift has the layout
--- and
--- the flags. Positions here count from 1:
+-- and the flags. Positions here count from 1:
 --   1 flags, 2-6 time of the action, 7 age, 8-10 hash of the activity's id. Then a record has: with NOTED 11-13 hash of
 --   another activity's id and 14-18 time of its removal, with AHEAD 2 bytes until its start, the token.
 --   A tombstone has the floor in 11-15. With PRUNED it has the token's hash in 8-10 and the id's in 16-18.
@@ -32,7 +31,7 @@ local function token_hash(token)
     return string.char(tonumber(digest:sub(1, 2), 16), tonumber(digest:sub(3, 4), 16), tonumber(digest:sub(5, 6), 16))
 end
 
--- False if another program wrote something that is too short, too.
+-- Also false for a value that is too short, which another program wrote.
 local function is_registration(value)
     return value and not has_flag(value, TOMBSTONE) and #value >= token_at(value)
 end

@@ -1,6 +1,6 @@
 -- Fragment for channel-mark: the record of a channel and its tags. Fields of the record: `t:GROUP:TAG` and `u:USER`
--- The record is read once and written in a few parts, because a call may name hundreds of tags. Of a huge record only
--- the fields of the call are read.
+-- The record is read once and written in a few parts, because a call may name hundreds of tags. If the record is huge,
+-- only the fields of the call are read.
 
 local function sign(state) return string.sub(state or '', 1, 1) end
 

@@ -25,18 +25,18 @@ end
 -- as failed, the cancel as skipped, so it moves to delivered. An `end` closes its name again, unless a newer push was
 -- accepted.
 local function delivered_after(p, dl, id, now)
-    local push = redis.call('HMGET', p, 'state', 'stopped', 'closes', 'seq')
-    local field = push[1] == 'failed' and push[2] and 'failed' or push[1] == 'cancelled' and 'skipped'
+    local state, stopped, closes, seq = unpack(redis.call('HMGET', p, 'state', 'stopped', 'closes', 'seq'))
+    local field = state == 'failed' and stopped and 'failed' or state == 'cancelled' and 'skipped'
     if not field then return end
     redis.call('HINCRBY', p, field, -1)
     redis.call('HINCRBY', p, 'delivered', 1)
-    if field == 'failed' and redis.call('EXISTS', dl) == 1 and redis.call('HINCRBY', dl, 'r:' .. push[2], -1) <= 0 then
-        redis.call('HDEL', dl, 'r:' .. push[2])
+    if field == 'failed' and redis.call('EXISTS', dl) == 1 and redis.call('HINCRBY', dl, 'r:' .. stopped, -1) <= 0 then
+        redis.call('HDEL', dl, 'r:' .. stopped)
     end
-    if push[3] and redis.call('HGET', push[3], 'seq') == push[4] then close_name(push[3], push[4], now, id) end
+    if closes and redis.call('HGET', closes, 'seq') == seq then close_name(closes, seq, now, id) end
 end
 
--- The push is finished for the channel. kept: '1' or '2', see retry-settle
+-- Finishes the push for the channel. kept: '1' or '2', see retry-settle
 local function settle_attempt(name, channel, push, field, reason, kept)
     local text = id_text(push)
     local p, dl = name.ps .. text, name.dls .. text
@@ -53,7 +53,7 @@ local function settle_attempt(name, channel, push, field, reason, kept)
     if kept == '2' then redis.call('HINCRBY', p, 'stale_tokens', 1) end
 end
 
--- The push is tried again.
+-- Puts off the push for the channel until `due`.
 local function try_again(name, channel, queue, push, due, attempts, reason, duplicates)
     redis.call('HSET', name.h, channel, with_header(queue, tonumber(attempts), registrations_of(queue)))
     redis.call('ZADD', name.r, due, channel)
@@ -65,9 +65,9 @@ local function try_again(name, channel, queue, push, due, attempts, reason, dupl
     end
 end
 
--- The token is dead, or its `end` was delivered. While the push is open, the token becomes a pending removal of the
--- push, which is counted when it is confirmed. A final push has counted the token already. A token whose `end` was
--- delivered is removed all the same, under an id of zeros.
+-- Removes a token that is dead or whose `end` was delivered. While the push is open, the token becomes a pending
+-- removal of the push, which is counted when it is confirmed. A final push has counted the token already. A token whose
+-- `end` was delivered is removed all the same, under an id of zeros.
 -- reason: nil for an `end`
 local function settle_removal(name, channel, push, token, value, reason)
     local text = id_text(push)

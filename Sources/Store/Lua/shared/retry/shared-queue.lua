@@ -1,8 +1,9 @@
 -- Fragment for scripts that read or write retry queues. A channel's queue is a header of 3 bytes and the ids of its
 -- pushes, 16 bytes each, oldest first. The header is a number (2 bytes) and a count of the channel's registrations
 -- (1 byte). A changed count tells the sender that the channel has another token than the one it read.
--- The number says how often the first push was attempted, or that it is an `end` that was delivered and whose removal is
--- pending (attempts false). It also says how many pushes, from the first on, go without their alerts (silent).
+-- The number says how often the first push was attempted. Attempts are false if the first push is an `end` that was
+-- delivered and whose removal is pending. The number also says how many pushes, from the first on, go without their
+-- alerts (silent).
 -- docs/keyspace.md explains it, and WaitingChannel reads it too.
 local QUEUE_HEADER, ID_BYTES = 3, 16
 

@@ -27,10 +27,11 @@ local function resume_shards(dl, w)
     return left
 end
 
--- Moves channels from a dead letter to the ends of their retry queues. Returns how many were moved; the others already waited.
--- found: channel and reason in turns. dl, dlc: the dead letter and its channels. r, h: waiting channels and their queues
+-- Moves channels from a dead letter to the ends of their retry queues. Returns how many were moved. The others waited
+-- already.
+-- found: channel and reason in turns. dl, dlc: the dead letter and its channels. r, h: waiting channels, their queues
 local function queue_again(found, dl, dlc, r, h, raw, now)
-    local taken = 0
+    local moved = 0
     for i = 1, #found, 2 do
         local channel, reason = found[i], 'r:' .. found[i + 1]
         local queue = redis.call('HGET', h, channel)
@@ -40,11 +41,11 @@ local function queue_again(found, dl, dlc, r, h, raw, now)
                 redis.call('ZADD', r, now, channel)
             end
             redis.call('HSET', h, channel, queue .. raw)
-            taken = taken + 1
+            moved = moved + 1
         end
         if redis.call('HDEL', dlc, channel) == 1 and redis.call('HINCRBY', dl, reason, -1) <= 0 then
             redis.call('HDEL', dl, reason)
         end
     end
-    return taken
+    return moved
 end

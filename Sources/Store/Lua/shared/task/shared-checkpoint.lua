@@ -1,5 +1,5 @@
--- Fragment for task-settle: the checkpoint of a shard. Everything before its position is settled. Pages that are settled
--- ahead of the position are kept as text, `<from>-<to>,…`.
+-- Fragment for task-settle: the checkpoint of a shard. Everything before its position is settled. Pages that are
+-- settled ahead of the position are kept as text, `<from>-<to>,…`.
 
 local function pages_of(text)
     local pages = {}

@@ -1,18 +1,20 @@
--- Fragment for scripts that claim, check or renew a lease. A lease is an epoch (`e`), an owner (`o`), a length (`l`, ms)
--- and a deadline (`d`, ms on Redis's own clock) in a hash. `part` stands before these fields: '0/1:', 'c:', 'r:', 'b:' or ''. Only the
--- latest epoch can settle. `c` counts lapses: owners in a row that crashed or stalled without progress.
+-- Fragment for scripts that claim, check or renew a lease. A lease is an epoch (`e`), an owner (`o`), a length (`l`,
+-- ms) and a deadline (`d`, ms on Redis's own clock) in a hash. `part` stands before these fields: '0/1:', 'c:', 'r:',
+-- 'b:' or ''. Only the latest epoch can settle. `c` counts lapses: owners in a row that crashed or stalled without
+-- progress.
 
--- Reads a lease, and other fields of its hash in the same call: {epoch, owner, deadline, lapses, others …}.
+-- Reads a lease, and other fields of its hash in the same call. Returns the lease, then the values of those fields.
 local function lease_of(key, part, ...)
-    return redis.call('HMGET', key, part .. 'e', part .. 'o', part .. 'd', part .. 'c', ...)
+    local values = redis.call('HMGET', key, part .. 'e', part .. 'o', part .. 'd', part .. 'c', ...)
+    return {epoch = values[1], owner = values[2], deadline = values[3], lapses = values[4]}, unpack(values, 5)
 end
 
-local function has_lease(lease, epoch, owner) return lease[1] == epoch and lease[2] == owner end
+local function has_lease(lease, epoch, owner) return lease.epoch == epoch and lease.owner == owner end
 
 -- For how long an owner has the lease, ms. Nil if it is free. After a failover to a Redis whose clock is behind, the
 -- deadline may be far ahead. The lease lasts its length from now on then.
 local function lease_left(key, part, lease, now)
-    local left = tonumber(lease[3] or 0) - now
+    local left = tonumber(lease.deadline or 0) - now
     if left <= 0 then return nil end
     local length = tonumber(redis.call('HGET', key, part .. 'l') or left)
     if left <= length then return left end
@@ -22,13 +24,13 @@ end
 
 -- The lapses once the lease has another owner. A lease that was given back has no owner, so this is no lapse.
 local function lapses_of(lease)
-    local lapses = tonumber(lease[4] or 0)
-    return lease[2] and lease[2] ~= '' and lapses + 1 or lapses
+    local lapses = tonumber(lease.lapses or 0)
+    return lease.owner and lease.owner ~= '' and lapses + 1 or lapses
 end
 
 -- Claims a free lease for `length` ms and returns its epoch. lapses: nil if this lease does not count them
 local function claim_lease(key, part, lease, owner, now, length, lapses)
-    local epoch = tonumber(lease[1] or 0) + 1
+    local epoch = tonumber(lease.epoch or 0) + 1
     local fields = {part .. 'e', epoch, part .. 'o', owner, part .. 'd', string.format('%.0f', now + length),
         part .. 'l', length}
     if lapses then fields[9], fields[10] = part .. 'c', lapses end

@@ -27,3 +27,9 @@ local function end_sweep(n, q, k, p, w, id, isStopped)
     if redis.call('HGET', n, 'active') == id then redis.call('HDEL', n, 'active', 'catch') end
     return 'ended'
 end
+
+-- Lets the catch-up take no more channels after 16 pages if another push waits. Otherwise constant registrations would
+-- delay that push for ever. Its sweep finds the later ones.
+local function limit_catch_up(n, q, pages)
+    if pages >= 16 and redis.call('ZCARD', q) > 1 then redis.call('HDEL', n, 'catch') end
+end

@@ -1,0 +1,4 @@
+struct SocketAddress: Sendable {
+    let family: Int32
+    let bytes: [UInt8]
+}

@@ -1,0 +1,33 @@
+/// The outcome of one request.
+public struct BroadcastSettlement: Sendable, Hashable {
+    public enum Outcome: Sendable, Hashable {
+        case delivered, failed, expired
+        /// Epoch milliseconds.
+        case again(due: Int64)
+    }
+
+    public var outcome: Outcome
+    /// APNs's status; nil = no answer.
+    public var status: Int?
+    public var reason: String?
+    /// APNs may have carried out the request although no answer came.
+    public var mayRepeat: Bool
+
+    public init(_ outcome: Outcome, status: Int? = nil, reason: String? = nil, mayRepeat: Bool = false) {
+        self.outcome = outcome
+        self.status = status
+        self.reason = reason
+        self.mayRepeat = mayRepeat
+    }
+}
+
+extension BroadcastSettlement {
+    public var event: BroadcastEvent {
+        switch outcome {
+        case .delivered: .delivered
+        case .failed: .failed
+        case .expired: .expired
+        case .again: .retried
+        }
+    }
+}
