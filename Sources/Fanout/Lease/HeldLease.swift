@@ -34,9 +34,13 @@ final class HeldLease: SendPermission {
         case nil: break
         }
     }
-    func extend(askedAt: Int64) { validUntil.withLock { $0 = max($0, askedAt + duration.milliseconds) } }
-    /// Marks the lease as lost, because Redis said that another worker has it. Nothing more may begin under it.
-    func lose() { validUntil.withLock { $0 = .min } }
+    private func extend(askedAt: Int64) {
+        validUntil.withLock { if $0 != Self.lost { $0 = max($0, askedAt + duration.milliseconds) } }
+    }
+    /// Marks the lease as lost, because Redis said that another worker has it. Nothing more may begin under it, whatever
+    /// an older answer says.
+    func lose() { validUntil.withLock { $0 = Self.lost } }
+    private static let lost = Int64.min
 }
 
 /// A permission that ends before its lease, because the data that allowed the page may be out of date by then.
@@ -57,8 +61,10 @@ extension HeldLease {
             let asked = bootClock()
             do throws(StoreError) {
                 let value = try await body()
-                // The scripts that settle also prolong the lease.
-                if value is Settled || value is RetrySettled { extend(askedAt: asked) }
+                // The scripts that settle also prolong the lease, unless another worker has it.
+                if let answer = value as? any LeaseAnswer {
+                    if answer.keepsLease { extend(askedAt: asked) } else { lose() }
+                }
                 return value
             } catch {
                 guard error.isPassing else {

@@ -9,10 +9,12 @@ public enum RetryClaim: Sendable {
     case claimed(Lease, hasPendingRemovals: Bool, isPoison: Bool)
 }
 
-public enum RetrySettled: Sendable {
+public enum RetrySettled: LeaseAnswer {
     /// Another worker has the lease. Nothing was written. Begin nothing more.
     case stale
     case ok
+
+    public var keepsLease: Bool { self == .ok }
 }
 
 extension SweepStore {

@@ -1,5 +1,7 @@
 import LiveActivity
+import Logging
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Fanout
@@ -48,5 +50,27 @@ import Testing
         #expect(held.isLive, "an answer that did not come ends nothing")
         await held.renew { false }
         #expect(!held.isLive)
+    }
+
+    /// Several pages of one lease may be settled at once, so an older answer may be read last.
+    @Test func `a lease that another worker has stays lost`() async throws {
+        let held = HeldLease(try leases(1)[0], askedAt: bootClock(), duration: .seconds(600))
+        await held.renew { false }
+        await held.renew { true }
+        #expect(!held.isLive)
+    }
+
+    @Test func `a settlement that came too late ends its lease`() async throws {
+        let log = Logger.quiet
+        let late: [@Sendable (HeldLease) async -> Void] = [
+            { _ = await $0.repeatWhileLive(log) { () async throws(StoreError) in Settled.stale } },
+            { _ = await $0.repeatWhileLive(log) { () async throws(StoreError) in Settled.gone } },
+            { _ = await $0.repeatWhileLive(log) { () async throws(StoreError) in RetrySettled.stale } },
+        ]
+        for settle in late {
+            let held = HeldLease(try leases(1)[0], askedAt: bootClock(), duration: .seconds(600))
+            await settle(held)
+            #expect(!held.isLive)
+        }
     }
 }
