@@ -10,16 +10,37 @@ public enum WorkerMetricName {
     static let duplicatesPossible = "lamplighter_duplicates_possible_total"
 }
 
-/// Counts the worker's own work.
+/// The worker's metrics: one set of handles for each app, made once.
 struct WorkerMetrics: Sendable {
-    /// Begins each series of these apps with 0.
+    private let outcomes: [AppKey: [SettledField: Counter]]
+    private let broadcasts: [AppKey: [BroadcastEvent: Counter]]
+    private let attempts: [AppKey: (retries: Counter, duplicates: Counter)]
+
     init(_ apps: [AppKey]) {
+        outcomes = Self.byOutcome(WorkerMetricName.tokens, apps)
+        broadcasts = Self.byOutcome(WorkerMetricName.broadcasts, apps)
+        var attempts: [AppKey: (retries: Counter, duplicates: Counter)] = [:]
         for app in apps {
-            for field in SettledField.allCases { increment(WorkerMetricName.tokens, app, field.rawValue, by: 0) }
-            for event in BroadcastEvent.allCases { increment(WorkerMetricName.broadcasts, app, event.rawValue, by: 0) }
-            increment(WorkerMetricName.retries, app, by: 0)
-            increment(WorkerMetricName.duplicatesPossible, app, by: 0)
+            let labels = [("app", app.rawValue)]
+            attempts[app] = (
+                Counter(label: WorkerMetricName.retries, dimensions: labels),
+                Counter(label: WorkerMetricName.duplicatesPossible, dimensions: labels)
+            )
         }
+        self.attempts = attempts
+    }
+
+    private static func byOutcome<Outcome: CaseIterable & RawRepresentable & Hashable>(
+        _ label: String, _ apps: [AppKey]
+    ) -> [AppKey: [Outcome: Counter]] where Outcome.RawValue == String {
+        Dictionary(
+            uniqueKeysWithValues: apps.map { app in
+                let counters = Outcome.allCases.map { outcome in
+                    let dimensions = [("app", app.rawValue), ("outcome", outcome.rawValue)]
+                    return (outcome, Counter(label: label, dimensions: dimensions))
+                }
+                return (app, Dictionary(uniqueKeysWithValues: counters))
+            })
     }
 
     func settled(_ app: AppKey, _ settlement: Settlement) {
@@ -34,23 +55,16 @@ struct WorkerMetrics: Sendable {
 
     /// Counts tokens by their outcomes.
     func count(_ app: AppKey, _ counted: [SettledField: Int]) {
-        for (field, number) in counted where number > 0 {
-            increment(WorkerMetricName.tokens, app, field.rawValue, by: number)
-        }
+        for (field, number) in counted where number > 0 { outcomes[app]?[field]?.increment(by: number) }
     }
 
     /// Counts broadcasts that left the broadcast queue or are tried again.
     func broadcast(_ app: AppKey, _ counted: [BroadcastEvent: Int]) {
-        for (event, number) in counted { increment(WorkerMetricName.broadcasts, app, event.rawValue, by: number) }
+        for (event, number) in counted { broadcasts[app]?[event]?.increment(by: number) }
     }
 
     private func attempted(_ app: AppKey, _ retries: Int, _ duplicates: Int) {
-        if retries > 0 { increment(WorkerMetricName.retries, app, by: retries) }
-        if duplicates > 0 { increment(WorkerMetricName.duplicatesPossible, app, by: duplicates) }
-    }
-
-    private func increment(_ name: String, _ app: AppKey, _ outcome: String? = nil, by number: Int) {
-        let labels = [("app", app.rawValue)] + (outcome.map { [("outcome", $0)] } ?? [])
-        Counter(label: name, dimensions: labels).increment(by: number)
+        if retries > 0 { attempts[app]?.retries.increment(by: retries) }
+        if duplicates > 0 { attempts[app]?.duplicates.increment(by: duplicates) }
     }
 }
