@@ -39,7 +39,7 @@ public func connectedSocket(path: String) throws -> Int32 {
     return try connectedSocket(AF_UNIX, to: address)
 }
 
-/// A TCP socket connected to a port of 127.0.0.1. `receiveBuffer` is how many unread bytes the kernel keeps, and 0 leaves
+/// A TCP socket connected to a port of 127.0.0.1. `receiveBuffer` is how many unread bytes the kernel keeps. 0 leaves
 /// that to the kernel.
 public func connectedSocket(port: Int, receiveBuffer: Int32 = 0) throws -> Int32 {
     try connectedSocket(AF_INET, to: loopback(port), receiveBuffer)

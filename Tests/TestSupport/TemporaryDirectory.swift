@@ -7,7 +7,7 @@ public func temporaryDirectory() throws -> String {
     return path
 }
 
-/// Such a directory, which is removed with everything in it when it is released.
+/// A directory of its own. It is removed with everything in it when this object is released.
 public final class TemporaryDirectory: Sendable {
     private let root: String
 

@@ -23,12 +23,14 @@ struct Environments: Sendable {
             let push = part.isVariant ? variant?.push ?? push : push
             return await (part.isElsewhere ? other ?? first : first).send(part, of: page, push, while: permission)
         }
-        while !plan.parts.isEmpty {
-            let parts = plan.parts
+        while let first = plan.parts.first {
+            let others = plan.parts.dropFirst()
             plan.add(
                 await withTaskGroup { group in
-                    for (number, part) in parts.enumerated() { group.addTask { (number, await send(part)) } }
-                    var outcomes = Array(repeating: PageOutcome(), count: parts.count)
+                    for (number, part) in others.enumerated() { group.addTask { (number + 1, await send(part)) } }
+                    // Most pages are one part, which needs no child task.
+                    var outcomes = [await send(first)]
+                    outcomes += Array(repeating: PageOutcome(), count: others.count)
                     for await (number, outcome) in group { outcomes[number] = outcome }
                     return outcomes
                 })

@@ -8,7 +8,10 @@ import Threads
 /// A lease as its holder sees it. It is valid until a time on the boot clock, and each successful renewal moves that
 /// time. The clock is read before the request to Redis leaves, so the time is never later than Redis's own deadline.
 final class HeldLease: SendPermission {
+    private static let lost = Int64.min
+
     let lease: Lease
+    /// On the boot clock, milliseconds; `lost` for ever once another worker has the lease.
     private let validUntil: Mutex<Int64>
     private let duration: Duration
 
@@ -37,10 +40,9 @@ final class HeldLease: SendPermission {
     private func extend(askedAt: Int64) {
         validUntil.withLock { if $0 != Self.lost { $0 = max($0, askedAt + duration.milliseconds) } }
     }
-    /// Marks the lease as lost, because Redis said that another worker has it. Nothing more may begin under it, whatever
-    /// an older answer says.
+    /// Marks the lease as lost, because Redis said that another worker has it. Nothing more may begin under it, and an
+    /// older answer does not revive it.
     func lose() { validUntil.withLock { $0 = Self.lost } }
-    private static let lost = Int64.min
 }
 
 /// A permission that ends before its lease, because the data that allowed the page may be out of date by then.
