@@ -12,30 +12,19 @@ extension Audience {
     }
 
     private func encode(into out: inout [UInt8]) {
-        func put(_ letter: Character, _ number: Int) {
-            out.append(letter.asciiValue!)
-            out.append(contentsOf: "\(number):".utf8)
-        }
         switch self {
-        case .all: out.append(UInt8(ascii: "*"))
-        case .tag(let tag, let group):
-            put("t", group.utf8.count)
-            out.append(contentsOf: group.utf8)
-            out.append(contentsOf: "\(tag.utf8.count):\(tag)".utf8)
-        case .channel(let id):
-            put("c", id.description.utf8.count)
-            out.append(contentsOf: id.description.utf8)
-        case .namedUser(let name):
-            put("u", name.utf8.count)
-            out.append(contentsOf: name.utf8)
+        case .all: out += "*".utf8
+        case .tag(let tag, let group): out += "t\(group.utf8.count):\(group)\(tag.utf8.count):\(tag)".utf8
+        case .channel(let id): out += "c\(id.description.utf8.count):\(id)".utf8
+        case .namedUser(let name): out += "u\(name.utf8.count):\(name)".utf8
         case .or(let parts):
-            put("|", parts.count)
+            out += "|\(parts.count):".utf8
             parts.forEach { $0.encode(into: &out) }
         case .and(let parts):
-            put("&", parts.count)
+            out += "&\(parts.count):".utf8
             parts.forEach { $0.encode(into: &out) }
         case .not(let part):
-            out.append(UInt8(ascii: "!"))
+            out += "!".utf8
             part.encode(into: &out)
         }
     }

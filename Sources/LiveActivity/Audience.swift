@@ -50,7 +50,4 @@ extension Audience {
         case .not(let part): !part.matches(channel, isMember: isMember)
         }
     }
-
-    /// Whether `self` surely includes everyone in `other`. False means that this is not known.
-    public func covers(_ other: Audience) -> Bool { self == .all || self == other }
 }

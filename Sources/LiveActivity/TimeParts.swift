@@ -32,9 +32,8 @@ public struct TimeParts: Sendable {
             return range.contains(value) ? value : nil
         }
         guard let year = number(4, in: 0...9_999), skip("-") != nil, let month = number(2, in: 1...12),
-            skip("-") != nil,
-            let day = number(2, in: 1...31), skip("T", " ") != nil, let hour = number(2, in: 0...23), skip(":") != nil,
-            let minute = number(2, in: 0...59)
+            skip("-") != nil, let day = number(2, in: 1...31), skip("T", " ") != nil,
+            let hour = number(2, in: 0...23), skip(":") != nil, let minute = number(2, in: 0...59)
         else { return nil }
         (self.year, self.month, self.day, self.hour, self.minute) = (year, month, day, hour, minute)
         if skip(":") != nil {

@@ -2,20 +2,14 @@
 /// characters.
 public struct ActivityName: Hashable, Sendable, CustomStringConvertible {
     public static let maximumBytes = 255
-    public let rawValue: String
+    /// The name, compared and sorted by bytes, as Redis does.
+    public let exact: ExactText
 
     public init(_ text: String) throws(IdentifierError) {
         try checkText(text, what: "name", maximumBytes: Self.maximumBytes)
-        rawValue = text
+        exact = ExactText(text)
     }
 
+    public var rawValue: String { exact.description }
     public var description: String { rawValue }
-
-    /// The name with an order by bytes, as Redis has it.
-    public var exact: ExactText { ExactText(rawValue) }
-
-    /// Compares bytes, as Redis compares keys.
-    public static func == (one: ActivityName, other: ActivityName) -> Bool {
-        haveSameBytes(one.rawValue, other.rawValue)
-    }
 }

@@ -2,25 +2,22 @@
 /// bytes.
 public struct ChannelID: Hashable, Sendable, CustomStringConvertible {
     public static let maximumBytes = 128
-    public let description: String
+    /// Compared by bytes, as Redis compares fields and members.
+    private let exact: ExactText
+    public var description: String { exact.description }
 
     public init(_ text: String) throws(IdentifierError) {
         if let uuid = UUIDBytes(text) {
-            description = uuid.description
+            exact = ExactText(uuid.description)
         } else {
             try checkText(text, what: "channel", maximumBytes: Self.maximumBytes)
-            description = text
+            exact = ExactText(text)
         }
     }
 
-    public init(_ uuid: UUIDBytes) { description = uuid.description }
+    public init(_ uuid: UUIDBytes) { exact = ExactText(uuid.description) }
 
     public static func random() -> ChannelID { ChannelID(.random()) }
-
-    /// Compares bytes, as Redis compares fields and members.
-    public static func == (one: ChannelID, other: ChannelID) -> Bool {
-        haveSameBytes(one.description, other.description)
-    }
 
     /// The form as a field or member in Redis. A UUID is its 16 bytes. A foreign id is 0x01 and its UTF-8, plus a zero
     /// byte at the end if it would have 16 bytes too.
