@@ -1,10 +1,8 @@
 public import CoreMetrics
 import Synchronization
 
-/// A swift-metrics backend that renders the Prometheus text format (version 0.0.4).
-///
-/// The program gives it to `MetricsSystem.bootstrap` once. Then it holds the metrics of libraries and our own. One
-/// process has a few hundred series, because labels are route patterns, app keys and reasons, never names or tokens.
+/// A swift-metrics backend that renders the Prometheus text format (version 0.0.4). One process has a few hundred
+/// series, because labels are route patterns, app keys and reasons, never names or tokens.
 ///
 /// A label (`http.requests`) becomes a name (`http_requests`): characters that Prometheus does not allow are replaced.
 /// Counters get the suffix `_total`. Timers become histograms in seconds (`_seconds`), and aggregating recorders become
@@ -25,12 +23,6 @@ public final class PrometheusRegistry: MetricsFactory {
         scalar(PrometheusName.name(label, suffix: "_total"), .counter, dimensions)
     }
 
-    public func makeFloatingPointCounter(
-        label: String, dimensions: [(String, String)]
-    ) -> any FloatingPointCounterHandler {
-        scalar(PrometheusName.name(label, suffix: "_total"), .counter, dimensions)
-    }
-
     public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
         scalar(PrometheusName.name(label), .gauge, dimensions)
     }
@@ -46,7 +38,6 @@ public final class PrometheusRegistry: MetricsFactory {
 
     // Series live as long as the process, because a counter that disappears would look like a restart.
     public func destroyCounter(_ handler: any CounterHandler) {}
-    public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
     public func destroyMeter(_ handler: any MeterHandler) {}
     public func destroyRecorder(_ handler: any RecorderHandler) {}
     public func destroyTimer(_ handler: any TimerHandler) {}
@@ -83,10 +74,8 @@ public final class PrometheusRegistry: MetricsFactory {
     ) -> PrometheusScalar {
         let labels = PrometheusName.labels(dimensions)
         return families.withLock { families in
-            var family = families[name] ?? PrometheusFamily(kind: kind)
-            let scalar = family.scalars[labels] ?? PrometheusScalar(dimensions)
-            family.scalars[labels] = scalar
-            families[name] = family
+            let scalar = families[name]?.scalars[labels] ?? PrometheusScalar(dimensions)
+            families[name, default: PrometheusFamily(kind: kind)].scalars[labels] = scalar
             return scalar
         }
     }
@@ -96,10 +85,8 @@ public final class PrometheusRegistry: MetricsFactory {
     ) -> PrometheusHistogram {
         let labels = PrometheusName.labels(dimensions)
         return families.withLock { families in
-            var family = families[name] ?? PrometheusFamily(kind: .histogram)
-            let histogram = family.histograms[labels] ?? PrometheusHistogram(bounds: bounds)
-            family.histograms[labels] = histogram
-            families[name] = family
+            let histogram = families[name]?.histograms[labels] ?? PrometheusHistogram(bounds: bounds)
+            families[name, default: PrometheusFamily(kind: .histogram)].histograms[labels] = histogram
             return histogram
         }
     }

@@ -8,7 +8,7 @@ public struct PrometheusSample: Sendable, Hashable {
 }
 
 /// One number that is increased (counter) or set (gauge). It is a double, so sums are exact up to 2^53.
-final class PrometheusScalar: CounterHandler, FloatingPointCounterHandler, MeterHandler, RecorderHandler {
+final class PrometheusScalar: CounterHandler, MeterHandler, RecorderHandler {
     let labels: [String: String]
     private let state = Mutex<Double>(0)
 
