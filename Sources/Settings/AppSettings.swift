@@ -1,9 +1,7 @@
 public import LiveActivity
 
-/// The settings of one served app.
-///
-/// Only the key is always set. A gateway needs the secrets, and a worker needs the APNs credentials. Each reads its
-/// fields with `required`, whose error says how to set a missing one. Printing an app shows no secret.
+/// The settings of one served app. Only the key is always set, because a gateway needs the secrets and a worker the
+/// APNs credentials. Each reads its fields with `required`. Printing an app shows no secret.
 public struct AppSettings: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
     public let key: AppKey
     /// `apps[0]`, or empty for the app of the environment.

@@ -59,8 +59,7 @@ struct AppsReader {
             }
             values[field] = field.isPath ? entry.origin.resolved(text) : text
         }
-        if let problem = secretProblem(values, entries, name) { problems.append(problem) }
-        if let problem = sandboxProblem(values, entries, name) { problems.append(problem) }
+        problems += [secretProblem(values, entries, name), sandboxProblem(values, entries, name)].compactMap(\.self)
         guard let text = values[.key] else {
             if entries[AppField.key.path] == nil {
                 problems.append(.missing(key: name(.key), remedy: "every app needs one: \(AppField.key.summary)"))

@@ -109,7 +109,8 @@ extension SettingKey {
 
     private static let worker: [SettingKey] = [
         .choice(
-            \.apns.transport, "worker.transport", "libcurl", "library that sends to APNs"),
+            \.apns.transport, "worker.transport", TransportKind.allCases.map { ($0.rawValue, $0) }, "libcurl",
+            "library that sends to APNs"),
         .whole(
             \.apns.lanes, "worker.lanes", 1...64, "2", "sending threads for each app, one HTTP/2 connection each"),
         .whole(
@@ -166,7 +167,7 @@ extension SettingKey {
             \.endAfter, "defaults.end_after", 0...28_800, "0",
             "time from a card's start to its automatic end; 0 = no automatic end; an app may have its own"),
         .choice(
-            \.catchUp, "defaults.catch_up", ["false": false, "true": true], "false",
+            \.catchUp, "defaults.catch_up", [("false", false), ("true", true)], "false",
             "whether a new follower gets the last published state at once; an app may have its own"),
         .time(
             \.lives[orZero: .start], "defaults.expiry_start", 1...86_400, "1h",
@@ -203,11 +204,9 @@ extension SettingKey {
     private static let log: [SettingKey] = [
         .choice(
             \.log.level, "log.level",
-            [
-                "trace": "trace", "debug": "debug", "info": "info", "notice": "notice", "warning": "warning",
-                "error": "error", "critical": "critical",
-            ], "info", "least severe message that is logged"),
-        .choice(\.log.isJSON, "log.format", ["text": false, "json": true], "text", "form of log lines"),
+            ["trace", "debug", "info", "notice", "warning", "error", "critical"].map { ($0, $0) }, "info",
+            "least severe message that is logged"),
+        .choice(\.log.isJSON, "log.format", [("text", false), ("json", true)], "text", "form of log lines"),
     ]
 }
 

@@ -1,9 +1,7 @@
 import LiveActivity
 
-/// One setting: its name, its help, its default and the field that it sets.
-///
-/// Only `SettingKey.all` knows the settings. The key in the file is `path`, and the names in the environment and on the
-/// command line are derived from it. Loading, `--help` and warnings read the same rows.
+/// One setting: its name, its help, its default and the field that it sets. Loading, `--help` and warnings read the
+/// same rows. The names in the environment and on the command line are derived from `path`, the key in the file.
 public struct SettingKey: Sendable {
     /// The form of a value, for `--help` and for errors.
     public enum Form: Sendable, Hashable {
@@ -115,15 +113,26 @@ extension SettingKey {
     ) -> SettingKey {
         let expected = "a size from \(range.lowerBound) to \(range.upperBound) bytes, such as 1M"
         return SettingKey(field, path, .size(range), defaultText, summary, expected: expected) {
-            SettingText.size($0).flatMap { range.contains($0) ? $0 : nil }
+            bytes($0).flatMap { range.contains($0) ? $0 : nil }
         }
+    }
+
+    /// Reads `65536`, `64K` or `1M`.
+    private static func bytes(_ text: String) -> Int? {
+        for (suffix, factor) in [("K", 1 << 10), ("M", 1 << 20)] where text.uppercased().hasSuffix(suffix) {
+            guard let count = Int(text.dropLast()), count >= 0, count <= Int.max / factor else { return nil }
+            return count * factor
+        }
+        return Int(text)
     }
 
     static func time(
         _ field: Field<Duration>, _ path: String, _ range: ClosedRange<Double>, _ defaultText: String, _ summary: String
     ) -> SettingKey {
-        let limits = "from \(SettingText.seconds(range.lowerBound)) to \(SettingText.seconds(range.upperBound))"
-        let expected = "a time \(limits), such as 10s or 500ms"
+        func text(_ seconds: Double) -> String {
+            seconds < 1 && seconds > 0 ? "\(Int(seconds * 1_000))ms" : "\(Int(seconds))s"
+        }
+        let expected = "a time from \(text(range.lowerBound)) to \(text(range.upperBound)), such as 10s or 500ms"
         return SettingKey(field, path, .seconds(range), defaultText, summary, expected: expected) {
             TimeText.duration($0).flatMap { range.contains($0) ? .milliseconds(Int64($0 * 1_000)) : nil }
         }
@@ -138,24 +147,14 @@ extension SettingKey {
         }
     }
 
-    /// One of several words, each with its value. The first one is the default.
+    /// One of several words, each with its value.
     static func choice<Value: Sendable>(
-        _ field: Field<Value>, _ path: String, _ values: KeyValuePairs<String, Value>, _ defaultText: String,
-        _ summary: String
+        _ field: Field<Value>, _ path: String, _ values: [(String, Value)], _ defaultText: String, _ summary: String
     ) -> SettingKey {
-        let words = values.map(\.key)
-        let known = Dictionary(uniqueKeysWithValues: values.map { ($0.key, $0.value) })
+        let words = values.map(\.0)
+        let known = Dictionary(uniqueKeysWithValues: values)
         let expected = "one of \(words.joined(separator: ", "))"
         return SettingKey(field, path, .choice(words), defaultText, summary, expected: expected) { known[$0] }
-    }
-
-    /// One of the cases of a type, by its raw value.
-    static func choice<Value: CaseIterable & RawRepresentable<String> & Sendable>(
-        _ field: Field<Value>, _ path: String, _ defaultText: String, _ summary: String
-    ) -> SettingKey {
-        let words = Value.allCases.map(\.rawValue)
-        let expected = "one of \(words.joined(separator: ", "))"
-        return SettingKey(field, path, .choice(words), defaultText, summary, expected: expected, parse: Value.init)
     }
 
     static func host(_ field: Field<String>, _ path: String, _ defaultText: String, _ summary: String) -> SettingKey {
