@@ -6,10 +6,8 @@ import Logging
 import Settings
 
 extension DoctorChecks {
-    /// Sends one push to a token of one byte, in the same way as a worker.
-    ///
-    /// No device has this token, so nothing reaches a device. APNs checks the credentials first, so a 400
-    /// BadDeviceToken proves that they are right.
+    /// Sends one push to a token of one byte, in the same way as a worker. No device has this token. APNs checks the
+    /// credentials first, so a 400 BadDeviceToken proves that they are right.
     func apns(_ app: AppSettings) async -> [Finding] {
         let first = await apns(app, "APNs \(app.key)", app.apnsOrigin)
         guard let other = app.otherOrigin else { return first }

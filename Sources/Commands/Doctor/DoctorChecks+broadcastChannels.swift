@@ -3,10 +3,8 @@ import APNsWire
 import Settings
 
 extension DoctorChecks {
-    /// Lists the app's broadcast channels. This checks that the host can be reached, that it accepts the provider
-    /// token, and that there is room for more channels.
-    ///
-    /// A problem is only a warning, because only broadcast channels need that host.
+    /// Lists the app's broadcast channels, to see whether their host answers and whether there is room for more. A
+    /// problem is only a warning, because only broadcast channels need that host.
     func channels(_ app: AppSettings) async -> [Finding] {
         let subject = "APNs channels \(app.key)"
         guard let origin = app.manageOrigin, let bundleID = app[.bundleID],
@@ -19,20 +17,15 @@ extension DoctorChecks {
             guard count >= limit * 9 / 10 else {
                 return [.good(subject, "\(origin) has \(count) of \(Terminal.grouped(limit))")]
             }
-            return [
-                .warning(
-                    subject, "\(origin) has \(Terminal.grouped(count)) of \(Terminal.grouped(limit))",
-                    "delete those of names that are over: lamplighter broadcast list")
-            ]
+            let text = "\(origin) has \(Terminal.grouped(count)) of \(Terminal.grouped(limit))"
+            return [.warning(subject, text, "delete those of names that are over: lamplighter broadcast list")]
         } catch let error as BroadcastChannelError {
             if error.reason == .featureNotEnabled {
                 return [.good(subject, "\(origin) answers; Broadcast Capability is off for \(bundleID)")]
             }
-            return [
-                .warning(
-                    subject, error.description,
-                    "only broadcast channels need it: check apns.manage_url, and that the firewall lets its port out")
-            ]
+            let remedy =
+                "only broadcast channels need it: check apns.manage_url, and that the firewall lets its port out"
+            return [.warning(subject, error.description, remedy)]
         } catch {
             return [.warning(subject, "\(error)", "check apns.manage_url")]
         }

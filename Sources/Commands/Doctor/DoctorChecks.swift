@@ -32,46 +32,41 @@ struct DoctorChecks {
             return [.bad("apps", "none is configured", error.description, .configuration)]
         }
         return settings.apps.flatMap { app in
+            let subject = "app \(app.key)"
             var findings: [Finding] = []
             let missing = [AppField.secret, .masterSecret, .bundleID, .teamID, .keyID].compactMap { field in
                 app[field] == nil ? field.path : nil
             }
             if missing.isEmpty {
-                findings.append(.good("app \(app.key)", app[.bundleID] ?? ""))
+                findings.append(.good(subject, app[.bundleID] ?? ""))
             } else {
-                findings.append(
-                    .bad(
-                        "app \(app.key)", "not set: \(missing.joined(separator: ", "))", "set what is missing",
-                        .configuration))
+                let fields = missing.joined(separator: ", ")
+                findings.append(.bad(subject, "not set: \(fields)", "set what is missing", .configuration))
             }
             if !app.shortSecrets.isEmpty {
                 let fields = app.shortSecrets.map(\.path).joined(separator: ", ")
-                findings.append(
-                    .warning(
-                        "app \(app.key)", "can be guessed: \(fields)",
-                        "use at least \(AppSettings.safeSecretBytes) characters"))
+                let remedy = "use at least \(AppSettings.safeSecretBytes) characters"
+                findings.append(.warning(subject, "can be guessed: \(fields)", remedy))
             }
             return findings + key(app)
         }
     }
 
     private func key(_ app: AppSettings) -> [Finding] {
+        let subject = "APNs key \(app.key)"
         do {
             let file = try ProviderKeyFile(app)
             _ = try file.key.es256(Array("lamplighter".utf8))
             let path = app[.keyFile] ?? ""
             if let exposure = ProviderKeyFile.exposure(path) {
-                return [.warning("APNs key \(app.key)", "signs; \(exposure)", "chmod 600 \(path)")]
+                return [.warning(subject, "signs; \(exposure)", "chmod 600 \(path)")]
             }
-            return [.good("APNs key \(app.key)", "a P-256 key that signs provider tokens")]
+            return [.good(subject, "a P-256 key that signs provider tokens")]
         } catch let error as SettingsError {
-            return [
-                .bad(
-                    "APNs key \(app.key)", error.description, "set apns.key_file to the .p8 file of the key",
-                    .configuration)
-            ]
+            let remedy = "set apns.key_file to the .p8 file of the key"
+            return [.bad(subject, error.description, remedy, .configuration)]
         } catch {
-            return [.bad("APNs key \(app.key)", "does not sign: \(error)", "download the key again", .configuration)]
+            return [.bad(subject, "does not sign: \(error)", "download the key again", .configuration)]
         }
     }
 

@@ -5,7 +5,6 @@ import Redis
 import Settings
 import StrictJSON
 
-/// `lamplighter doctor`: checks what must be right before the first push. Each problem comes with a remedy.
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         name: "doctor", "Check configuration, keys, Redis, APNs and the clock.",

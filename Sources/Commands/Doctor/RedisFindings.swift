@@ -60,11 +60,10 @@ struct RedisFindings {
 
     /// Checks the limits of compact buckets. One listpack entry needs room for a token of 80 bytes and its record.
     var encoding: Finding? {
-        let value = (configuration["hash-max-listpack-value"] ?? configuration["hash-max-ziplist-value"]).flatMap(
-            Int.init)
-        let entries =
-            (configuration["hash-max-listpack-entries"] ?? configuration["hash-max-ziplist-entries"]).flatMap(Int.init)
-        guard let value, let entries else { return nil }
+        func limit(_ what: String) -> Int? {
+            (configuration["hash-max-listpack-\(what)"] ?? configuration["hash-max-ziplist-\(what)"]).flatMap(Int.init)
+        }
+        guard let value = limit("value"), let entries = limit("entries") else { return nil }
         if value >= 96, entries >= 128 { return .good("Redis encoding", "compact buckets: about 120 bytes a token") }
         return .warning(
             "Redis encoding",

@@ -1,7 +1,6 @@
 import ArgumentParser
 import StrictJSON
 
-/// `lamplighter activity`: shows one name, or lists the names.
 struct ActivityCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         name: "activity", "Show what follows a name, list the names, or set a name's attributes type.",

@@ -3,7 +3,6 @@ import Curl
 import Foundation
 import StrictJSON
 
-/// `lamplighter import`: registers many channels at once, streamed from a file or a pipe.
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",

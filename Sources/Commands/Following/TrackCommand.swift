@@ -1,7 +1,6 @@
 import ArgumentParser
 import StrictJSON
 
-/// `lamplighter track`: lets one channel follow a name.
 struct TrackCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         name: "track", "Let a channel follow a name with a push token.",

@@ -1,6 +1,5 @@
 import ArgumentParser
 
-/// `lamplighter untrack`: ends that one channel follows a name.
 struct UntrackCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         name: "untrack", "Stop a channel from following a name.",

@@ -5,7 +5,6 @@ import LiveActivity
 import Settings
 import StrictJSON
 
-/// `lamplighter broadcast`: manages the broadcast channels of names.
 struct BroadcastCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         name: "broadcast", "Create, show, list or delete the broadcast channels of names (iOS 18).",

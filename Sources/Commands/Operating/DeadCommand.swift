@@ -1,6 +1,5 @@
 import ArgumentParser
 
-/// `lamplighter dead`: manages dead letters, the tokens that pushes gave up.
 struct DeadCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         name: "dead", "List the dead letters of pushes, retry them, or drop them.",

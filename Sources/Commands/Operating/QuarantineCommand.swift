@@ -1,7 +1,6 @@
 import ArgumentParser
 import StrictJSON
 
-/// `lamplighter quarantine`: manages tokens that the prune guard put into quarantine.
 struct QuarantineCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         name: "quarantine", "List quarantined tokens, release them, or discard them.",

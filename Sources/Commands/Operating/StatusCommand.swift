@@ -1,12 +1,10 @@
 import ArgumentParser
-import Foundation
 import LiveActivity
 import Redis
 import Settings
 import Store
 import StrictJSON
 
-/// `lamplighter status`: shows the queues, the alarms, the workers and Redis.
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         name: "status", "Show the queues, the alarms, the workers and Redis.",
@@ -56,7 +54,7 @@ struct StatusCommand: AsyncParsableCommand {
             let memory = (findings.usedMemory ?? 0) >> 20
             var lines = ["\(findings.first?.version.text ?? "") at \(settings.redisURL): \(memory) MB in use"]
             lines += findings.merged(\.losses).map { "\($0.mark.rawValue) \($0.text)" }
-            let now = Int64(Date().timeIntervalSince1970 * 1_000)
+            let now = wallClock()
             lines += alarms.map { alarm in
                 let since = ago(Int(max(0, now - alarm.since)))
                 return "✗ app \(alarm.app): \(alarm.kind.rawValue): \(alarm.reason), first \(since)"

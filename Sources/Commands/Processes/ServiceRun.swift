@@ -7,10 +7,8 @@ import Settings
 
 /// Runs the services of a process until a signal arrives or one of them ends.
 enum ServiceRun {
-    /// Runs services, and returns after an orderly end.
-    ///
-    /// If the services still run `limit` after the first signal, the process exits with code 0. Redis holds the
-    /// unfinished work and other processes claim it, so a supervisor need not treat this as a failure.
+    /// Runs services, and returns after an orderly end. If they still run `limit` after the first signal, the process
+    /// exits with code 0: other processes claim the unfinished work, so a supervisor need not treat this as a failure.
     static func run(_ services: [any Service], within limit: Duration, logger: Logger) async throws {
         let trap = SignalTrap()
         defer { withExtendedLifetime(trap) {} }

@@ -2,10 +2,8 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Handles SIGTERM and SIGINT. The first signal asks for an orderly end, and the second ends the process at once.
-///
-/// The second signal loses nothing either. Redis holds all accepted work, and other workers claim
-/// what this process held.
+/// Handles SIGTERM and SIGINT. The first signal asks for an orderly end, and the second ends the process at once. That
+/// loses nothing either, because other workers claim what this process held.
 final class SignalTrap {
     private let sources: [any DispatchSourceSignal]
     let first: AsyncStream<Int32>

@@ -5,7 +5,6 @@ import Logging
 import Settings
 import StrictJSON
 
-/// `lamplighter simulate`: runs a server that behaves like Apple's, including faults.
 struct SimulateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         name: "simulate", "Run an APNs simulator that answers like Apple's servers, with faults if asked.",

@@ -1,10 +1,9 @@
-import Foundation
+import Glibc
+import LiveActivity
 import Logging
 
-/// Writes each message as one line to stderr.
-///
-/// One write per line keeps the lines of several threads and processes whole. Control characters are escaped, so that
-/// text from a client cannot forge a line.
+/// Writes each message as one line to stderr. One write per line keeps the lines of several threads and processes
+/// whole. Control characters are escaped, so that text from a client cannot forge a line.
 struct StandardErrorLog: LogHandler {
     let label: String
     let format: LogFormat
@@ -21,7 +20,7 @@ struct StandardErrorLog: LogHandler {
         if let own = event.metadata { all.merge(own) { _, new in new } }
         if let error = event.error { all["error"] = "\(error)" }
         let line = LogLine(
-            time: Int64(Date().timeIntervalSince1970 * 1_000), level: event.level, label: label,
+            time: wallClock(), level: event.level, label: label,
             message: event.message.description,
             metadata: all.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
         Terminal.put(line.rendered(format) + "\n", to: STDERR_FILENO)

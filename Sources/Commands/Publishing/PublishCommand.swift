@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import StrictJSON
 
-/// `lamplighter publish`: sends one update to all devices that follow a name.
 struct PublishCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "publish",

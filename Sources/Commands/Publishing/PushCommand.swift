@@ -1,6 +1,5 @@
 import ArgumentParser
 
-/// `lamplighter push`: shows the outcome of a publish.
 struct PushCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         name: "push", "Show the ledger of a push, wait for its end, or cancel what is unsent.",

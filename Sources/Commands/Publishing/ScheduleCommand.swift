@@ -1,6 +1,5 @@
 import ArgumentParser
 
-/// `lamplighter schedule`: manages publishes that wait for their time.
 struct ScheduleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         name: "schedule", "List, show or delete publishes that wait for their time.",

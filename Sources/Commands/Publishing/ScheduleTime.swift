@@ -9,10 +9,7 @@ struct ScheduleTime: Equatable {
     /// The API's form, in UTC.
     var text: String { TimeText.plainText(Int64(seconds) * 1_000) + "Z" }
 
-    /// Reads a time.
-    ///
     /// - Parameters:
-    ///   - text: the time as written.
     ///   - now: epoch seconds, for relative times.
     ///   - zone: used if the text has no zone.
     /// - Throws: also for a local time that clocks skip or show twice when they change.

@@ -1,7 +1,6 @@
 import ArgumentParser
 import StrictJSON
 
-/// `lamplighter schema`: manages the schemas of content states and attributes.
 struct SchemaCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         name: "schema", "Register, list, show or delete the schemas of attributes types.",

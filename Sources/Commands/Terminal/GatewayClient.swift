@@ -16,8 +16,6 @@ struct GatewayClient: Sendable {
         authorization = "Basic " + Data("\(key):\(try app.required(.masterSecret))".utf8).base64EncodedString()
     }
 
-    /// Sends one request.
-    ///
     /// - Returns: the body of a 2xx response; `{"ok":true}` if it has none.
     /// - Throws: `CommandFailure` with a message for every other response.
     func send(_ request: GatewayRequest) async throws -> [UInt8] {
