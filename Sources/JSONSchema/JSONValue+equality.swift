@@ -1,14 +1,6 @@
 import StrictJSON
 
 extension JSONValue {
-    /// The number as a double. Nil if this is no number or is too large for a double.
-    var double: Double? {
-        guard kind == .number, let number = Double(String(decoding: raw, as: UTF8.self)), number.isFinite else {
-            return nil
-        }
-        return number
-    }
-
     /// Equality as JSON Schema defines it: numbers by value (whole ones exactly), objects without regard to order. An
     /// object that repeats a key equals nothing.
     /// - Parameter other: the value to compare with.
@@ -22,7 +14,8 @@ extension JSONValue {
         case .bool: return raw.elementsEqual(other.raw)
         case .number:
             if let one = try? integer(), let two = try? other.integer() { return one == two }
-            return double != nil && double == other.double
+            guard let one = try? double(), let two = try? other.double() else { return false }
+            return one == two
         case .string:
             guard let one = try? string(), let two = try? other.string() else { return false }
             return one.utf8.elementsEqual(two.utf8)

@@ -66,8 +66,7 @@ struct SchemaCheck {
             case .allowed: break
             case .schema(let schema): try check(member, against: schema)
             case .refused:
-                let nearest = node.properties.map(\.key).nearest(to: key).map { "; did you mean `\($0)`?" } ?? ""
-                throw member.keyError("is not known there\(nearest)")
+                throw member.keyError("is not known there\(node.properties.map(\.key).suggestion(for: key))")
             }
         }
     }
@@ -89,7 +88,7 @@ struct SchemaCheck {
     }
 
     private func number(_ value: JSONValue, _ node: SchemaNode) throws(JSONError) {
-        guard let number = value.double else { throw value.error("must be a number that fits a double") }
+        let number = try value.double()
         if let minimum = node.minimum, number < minimum { throw value.error("must be at least \(minimum.short)") }
         if let maximum = node.maximum, number > maximum { throw value.error("must be at most \(maximum.short)") }
         if let bound = node.exclusiveMinimum, number <= bound { throw value.error("must be above \(bound.short)") }
@@ -134,7 +133,7 @@ extension SchemaNode.TypeName {
         case (.object, .object), (.array, .array), (.string, .string), (.number, .number), (.boolean, .bool),
             (.null, .null):
             true
-        case (.integer, .number): value.double.map { $0.rounded() == $0 } ?? false
+        case (.integer, .number): (try? value.double()).map { $0.rounded() == $0 } ?? false
         default: false
         }
     }

@@ -46,10 +46,7 @@ struct SchemaCompiler {
         return nodes.count - 1
     }
 
-    private mutating func child(_ value: JSONValue) throws(JSONError) -> Int {
-        let node = try node(value)
-        return add(node)
-    }
+    private mutating func child(_ value: JSONValue) throws(JSONError) -> Int { add(try node(value)) }
 
     private mutating func node(_ value: JSONValue, isRoot: Bool = false) throws(JSONError) -> SchemaNode {
         var node = SchemaNode()
@@ -90,8 +87,8 @@ struct SchemaCompiler {
                 let text = try value.string()
                 guard let name = SchemaNode.TypeName(rawValue: text) else {
                     let known = SchemaNode.TypeName.allCases.map(\.rawValue)
-                    let nearest = known.nearest(to: text).map { "; did you mean `\($0)`?" } ?? ""
-                    throw value.error("must be one of \(known.joined(separator: ", "))\(nearest)")
+                    let list = known.joined(separator: ", ")
+                    throw value.error("must be one of \(list)\(known.suggestion(for: text))")
                 }
                 types.append(name)
             }
@@ -134,10 +131,7 @@ struct SchemaCompiler {
     private func bounds(_ object: JSONObject, into node: inout SchemaNode) throws(JSONError) {
         node.itemCount = try range(object["minItems"], object["maxItems"])
         node.length = try range(object["minLength"], object["maxLength"])
-        func number(_ key: String) throws(JSONError) -> Double? {
-            guard let value = object[key] else { return nil }
-            return Double(String(decoding: try value.numberText(), as: UTF8.self))
-        }
+        func number(_ key: String) throws(JSONError) -> Double? { try object[key]?.double() }
         node.minimum = try number("minimum")
         node.maximum = try number("maximum")
         node.exclusiveMinimum = try number("exclusiveMinimum")
@@ -163,9 +157,7 @@ struct SchemaCompiler {
         guard let value else { return [] }
         let list = try value.array()
         guard !list.isEmpty else { throw value.error("must hold at least one schema") }
-        var indices: [Int] = []
-        for schema in list { indices.append(try child(schema)) }
-        return indices
+        return try list.map { (schema) throws(JSONError) in try child(schema) }
     }
 
     private func target(_ value: JSONValue) throws(JSONError) -> Int {
@@ -176,8 +168,7 @@ struct SchemaCompiler {
             $0.replacing("~1", with: "/").replacing("~0", with: "~")
         }
         if parts.count == 3, let index = definitions["#/\(parts[1])/\(parts[2])"], parts[0] == "#" { return index }
-        let known = definitions.keys.sorted()
-        let nearest = known.nearest(to: text).map { "; did you mean `\($0)`?" } ?? ""
+        let nearest = definitions.keys.sorted().suggestion(for: text)
         throw value.error("must be # or a definition of this schema, #/$defs/… or #/definitions/…\(nearest)")
     }
 

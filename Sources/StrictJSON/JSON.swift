@@ -26,6 +26,11 @@ public indirect enum JSON: Sendable, Hashable {
         .object(fields.compactMap { name, value in value.map { Member(name, $0) } })
     }
 
+    /// An object of numbers by name, in the order of the names.
+    public static func counts(_ counts: [String: Int]) -> JSON {
+        .object(counts.sorted { $0.key < $1.key }.map { Member($0.key, .integer($0.value)) })
+    }
+
     /// The JSON text: compact, `/` not escaped, control characters as short escapes or `\u00XX`.
     public var bytes: [UInt8] {
         var out: [UInt8] = []

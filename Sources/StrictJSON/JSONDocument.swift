@@ -1,13 +1,11 @@
-/// One JSON text (RFC 8259), fully checked, and kept as its bytes with a flat index.
-///
-/// Every value knows its place. So a value can be passed on exactly as written, and an error names the exact place.
+/// One JSON text (RFC 8259), fully checked, and kept as its bytes with a flat index. So a value can be passed on
+/// exactly as written, and an error names the exact place.
 ///
 /// It is stricter than the RFC where parsers disagree: no byte order mark, no lone surrogates, limited depth. Object
 /// keys may repeat in a document, but `JSONValue.object()` refuses such an object. So a value that is passed on without
 /// reading (a `content_state`) keeps its repeated keys.
 public struct JSONDocument: Sendable {
-    /// The most levels of nested containers. The parser uses no recursion, so this limit is for
-    /// callers and not for safety.
+    /// The most levels of nested containers. The parser uses no recursion, so this limit is for callers.
     public static let defaultMaximumDepth = 64
 
     let index: JSONIndex
@@ -21,6 +19,5 @@ public struct JSONDocument: Sendable {
         try self.init(Array(text.utf8), maximumDepth: maximumDepth)
     }
 
-    public var bytes: [UInt8] { index.bytes }
     public var root: JSONValue { JSONValue(index: index, number: 0) }
 }

@@ -5,9 +5,6 @@ public struct JSONObject: Sendable {
 
     public subscript(_ key: String) -> JSONValue? { members.first { $0.key.utf8.elementsEqual(key.utf8) }?.value }
 
-    /// The path that a member with this key has or would have.
-    public func path(_ key: String) -> String { JSONPath.join(value.path, key) }
-
     public func required(_ key: String) throws(JSONError) -> JSONValue {
         guard let member = self[key] else { throw missing(key) }
         return member
@@ -15,7 +12,7 @@ public struct JSONObject: Sendable {
 
     /// The error for a missing key, with the path that it would have and the object's place.
     public func missing(_ key: String, _ message: String = "is required") -> JSONError {
-        JSONError(message: message, path: path(key), location: value.location)
+        JSONError(message: message, path: JSONPath.join(value.path, key), location: value.location)
     }
 
     /// Throws for the first key that is not in `known`, and suggests the nearest one.

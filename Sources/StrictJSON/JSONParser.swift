@@ -227,13 +227,13 @@ extension JSONParser {
             UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
             position += 2
         case UInt8(ascii: "u"):
-            guard let unit = codeUnit(at: position) else {
+            guard let unit = JSONText.codeUnit(bytes[...], at: position) else {
                 throw failure("has a `\\u` escape without four hex digits", at: start)
             }
             position += 6
             switch unit {
             case 0xD800...0xDBFF:
-                guard let low = codeUnit(at: position), (0xDC00...0xDFFF).contains(low) else {
+                guard let low = JSONText.codeUnit(bytes[...], at: position), (0xDC00...0xDFFF).contains(low) else {
                     throw failure("has half of a surrogate pair", at: start)
                 }
                 position += 6
@@ -242,17 +242,5 @@ extension JSONParser {
             }
         default: throw failure("has an unknown escape", at: start)
         }
-    }
-
-    private func codeUnit(at start: Int) -> UInt32? {
-        guard start + 6 <= bytes.count, bytes[start] == UInt8(ascii: "\\"), bytes[start + 1] == UInt8(ascii: "u") else {
-            return nil
-        }
-        var unit: UInt32 = 0
-        for digit in bytes[start + 2..<start + 6] {
-            guard let value = Character(Unicode.Scalar(digit)).hexDigitValue else { return nil }
-            unit = unit << 4 | UInt32(value)
-        }
-        return unit
     }
 }

@@ -44,6 +44,9 @@ extension Collection<String> {
     /// off counts as one edit.
     public func nearest(to word: String) -> String? { nearest(to: word, atMost: 1).first }
 
+    /// The end of an error that suggests the nearest element. Empty if none is near.
+    public func suggestion(for word: String) -> String { nearest(to: word).map { "; did you mean `\($0)`?" } ?? "" }
+
     /// The nearest elements, the best first.
     public func nearest(to word: String, atMost count: Int) -> [String] {
         guard word.utf8.count <= 64 else { return [] }

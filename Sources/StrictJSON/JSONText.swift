@@ -22,10 +22,10 @@ enum JSONText {
             case UInt8(ascii: "r"): out.append(0x0D)
             case UInt8(ascii: "t"): out.append(0x09)
             case UInt8(ascii: "u"):
-                var scalar = hex4(bytes, position)
+                var scalar = codeUnit(bytes, at: position - 2) ?? 0
                 position += 4
-                if (0xD800...0xDBFF).contains(scalar) {
-                    scalar = 0x10000 + (scalar - 0xD800) << 10 + (hex4(bytes, position + 2) - 0xDC00)
+                if (0xD800...0xDBFF).contains(scalar), let low = codeUnit(bytes, at: position) {
+                    scalar = 0x10000 + (scalar - 0xD800) << 10 + (low - 0xDC00)
                     position += 6
                 }
                 out.append(contentsOf: String(Unicode.Scalar(scalar) ?? "\u{FFFD}").utf8)
@@ -35,7 +35,14 @@ enum JSONText {
         return String(decoding: out, as: UTF8.self)
     }
 
-    private static func hex4(_ bytes: ArraySlice<UInt8>, _ start: Int) -> UInt32 {
-        bytes[start..<start + 4].reduce(0) { $0 << 4 | UInt32(Character(Unicode.Scalar($1)).hexDigitValue ?? 0) }
+    /// The code unit of the escape `\uXXXX` that begins at `start`. Nil if there is none.
+    static func codeUnit(_ bytes: ArraySlice<UInt8>, at start: Int) -> UInt32? {
+        guard start + 6 <= bytes.endIndex, bytes[start...].starts(with: #"\u"#.utf8) else { return nil }
+        var unit: UInt32 = 0
+        for digit in bytes[start + 2..<start + 6] {
+            guard let value = Character(Unicode.Scalar(digit)).hexDigitValue else { return nil }
+            unit = unit << 4 | UInt32(value)
+        }
+        return unit
     }
 }

@@ -73,13 +73,13 @@ extension JSONValue {
         throw error(isWhole ? "must be a whole number of at most 64 bits" : "must be a whole number, without fraction")
     }
 
-    /// Any number, as written. It must also be finite as a double.
-    public func numberText() throws(JSONError) -> ArraySlice<UInt8> {
+    /// Any number that is finite as a double.
+    public func double() throws(JSONError) -> Double {
         guard kind == .number else { throw mismatch("a number") }
         guard let value = Double(String(decoding: raw, as: UTF8.self)), value.isFinite else {
             throw error("must be a number that fits a double")
         }
-        return raw
+        return value
     }
 
     public func bool() throws(JSONError) -> Bool {

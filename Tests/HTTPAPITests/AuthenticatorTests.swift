@@ -11,8 +11,8 @@ import Testing
     let channel = ChannelID(UUIDBytes(high: 3, low: 4))
 
     init() throws {
-        app = GatewayApp(key: try AppKey("key-1"), secret: "app:secret", masterSecret: "master-secret", bundleID: "b")
-        let other = GatewayApp(key: try AppKey("key-2"), secret: "s2", masterSecret: "m2", bundleID: "c")
+        app = GatewayApp(key: try AppKey("key-1"), secret: "app:secret", masterSecret: "master-secret")
+        let other = GatewayApp(key: try AppKey("key-2"), secret: "s2", masterSecret: "m2")
         authenticator = Authenticator([app, other])
     }
 

@@ -51,11 +51,8 @@ struct GatewayFixture: Sendable {
         let store = Store(redis: client, replicas: replicas, quotas: quotas, clock: { testNow })
         var configuration = GatewayConfiguration(
             apps: [
-                GatewayApp(
-                    key: try AppKey(key), secret: secret, masterSecret: masterSecret, bundleID: "com.example.app"),
-                GatewayApp(
-                    key: try AppKey("other-app"), secret: "other-s", masterSecret: "other-m",
-                    bundleID: "com.example.other"),
+                GatewayApp(key: try AppKey(key), secret: secret, masterSecret: masterSecret),
+                GatewayApp(key: try AppKey("other-app"), secret: "other-s", masterSecret: "other-m"),
             ])
         configure(&configuration)
         let gateway = Gateway(

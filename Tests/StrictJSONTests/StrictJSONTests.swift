@@ -153,7 +153,7 @@ import Testing
             #expect(error.message == message)
             #expect(error.path == key)
         }
-        #expect(throws: JSONError.self) { try object.required("inf").numberText() }
+        #expect(throws: JSONError.self) { try object.required("inf").double() }
         let missing = try #require(throws: JSONError.self) { try object.required("zzz") }
         #expect(missing.path == "zzz")
     }

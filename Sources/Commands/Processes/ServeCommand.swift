@@ -9,7 +9,6 @@ import ServiceLifecycle
 import Settings
 import Store
 
-/// `lamplighter serve`: runs the gateway.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         name: "serve", "Run a gateway, which takes registrations and publishes over HTTP.",
@@ -36,8 +35,9 @@ struct ServeCommand: AsyncParsableCommand {
                     metadata: ["app": "\(app.key)", "setting": "\(field.path)"])
             }
             var served = GatewayApp(
-                key: app.key, secret: try app.required(.secret), masterSecret: try app.required(.masterSecret),
-                bundleID: try app.required(.bundleID))
+                key: app.key, secret: try app.required(.secret), masterSecret: try app.required(.masterSecret))
+            // Only workers send, but an app without it is not ready to serve.
+            _ = try app.required(.bundleID)
             served.staleAfter = settings.staleAfter(app).map { Int($0 / .seconds(1)) }
             served.endAfter = settings.endAfter(app)
             served.lives = settings.lives(app)

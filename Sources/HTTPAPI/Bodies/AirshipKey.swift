@@ -1,9 +1,8 @@
 import LiveActivity
 import StrictJSON
 
-/// One key of Airship's published specification that Lamplighter does not act on.
-///
-/// The rows are in `AirshipKey+rows.swift`. docs/api.md shows the same rows, and a test compares them.
+/// One key of Airship's published specification that Lamplighter does not act on. docs/api.md shows the same rows, and
+/// a test compares them.
 struct AirshipKey: Sendable, Hashable {
     enum Treatment: String, Sendable, Hashable {
         /// Accepted without a warning, because every push here already does what the key asks for.
@@ -32,7 +31,6 @@ struct AirshipKey: Sendable, Hashable {
     /// Checks the keys of an object against Airship's specification.
     ///
     /// - Parameters:
-    ///   - object: the object of the body.
     ///   - own: the keys that Lamplighter acts on.
     ///   - rows: the other keys that Airship knows.
     ///   - warnings: receives a warning for each key that is accepted without effect.

@@ -26,10 +26,7 @@ enum AudienceBody {
         var isForeignNegated = false
     }
 
-    /// Airship's documents write the operators in capitals.
-    private static let operators = ["or": "or", "OR": "or", "and": "and", "AND": "and", "not": "not", "NOT": "not"]
-    private static let selectors = ["tag", "ios_channel", "channel", "named_user"]
-    private static let known = ["or", "and", "not"] + selectors
+    private static let known = ["or", "and", "not", "tag", "ios_channel", "channel", "named_user"]
     /// Selectors of other platforms. Inside an operator they match no device, and the other parts still count.
     private static let foreign = [
         "android_channel", "amazon_channel", "open_channel", "sms_id", "sms_sender", "msisdn", "email", "email_address",
@@ -43,9 +40,7 @@ enum AudienceBody {
 
     /// Reads one selector recursively. `Audience.maximumDepth` bounds the
     /// depth, and the document's own depth does so first.
-    private static func selector(
-        _ value: JSONValue, depth: Int, _ walk: inout Walk
-    ) throws(JSONError) -> Audience {
+    private static func selector(_ value: JSONValue, depth: Int, _ walk: inout Walk) throws(JSONError) -> Audience {
         guard depth <= Audience.maximumDepth else {
             throw value.error("nests selectors deeper than \(Audience.maximumDepth) levels")
         }
@@ -74,10 +69,11 @@ enum AudienceBody {
             throw value.error("must have exactly one of \(known.joined(separator: ", ")); it has \(found)")
         }
         if key != "tag", let group = object["group"] { throw group.keyError("is allowed beside `tag` only") }
-        switch operators[key] ?? key {
-        case "or": return .anyOf(try parts(operand, depth: depth, &walk))
-        case "and": return .allOf(try parts(operand, depth: depth, &walk))
-        case "not":
+        // Airship's documents write the operators in capitals.
+        switch key {
+        case "or", "OR": return .anyOf(try parts(operand, depth: depth, &walk))
+        case "and", "AND": return .allOf(try parts(operand, depth: depth, &walk))
+        case "not", "NOT":
             let part = try selector(operand, depth: depth + 1, &walk)
             walk.isForeignNegated = walk.isForeignNegated || part == .nobody
             return part == .nobody ? .all : .not(part)

@@ -12,8 +12,7 @@ struct BatchBody: Sendable {
         case remove(TokenPlace, Untrack)
     }
 
-    /// The most entries of `live_activities` in one call. The SDK sends a few,
-    /// and each costs at least one round trip to Redis.
+    /// The most entries of `live_activities` in one call. Each costs at least one round trip to Redis.
     static let maximumUpdates = 1_000
     /// The most problems that are kept and shown. The rest are only counted.
     static let maximumProblems = 100
@@ -27,10 +26,7 @@ struct BatchBody: Sendable {
 
     /// Reads a batch. `attributes` and `subscription_lists` are accepted and ignored.
     ///
-    /// - Parameters:
-    ///   - bytes: the body.
-    ///   - channel: the channel that the batch is for.
-    ///   - catchesUp: the app's default, because the SDK has no field for it.
+    /// - Parameter catchesUp: the app's default, because the SDK has no field for it.
     /// - Throws: if the body as a whole cannot be read.
     init(_ bytes: [UInt8], channel: ChannelID, catchesUp: Bool = false) throws(JSONError) {
         let body = try JSONDocument(bytes).root.object()
@@ -68,9 +64,7 @@ struct BatchBody: Sendable {
         if problems.count < Self.maximumProblems { problems.append(problem) }
     }
 
-    private static func update(
-        _ value: JSONValue, channel: ChannelID, _ catchesUp: Bool
-    ) throws(JSONError) -> Update {
+    private static func update(_ value: JSONValue, channel: ChannelID, _ catchesUp: Bool) throws(JSONError) -> Update {
         let entry = try value.object()
         let actionValue = try entry.required("action")
         let action = try actionValue.string()

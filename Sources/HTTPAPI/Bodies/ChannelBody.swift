@@ -42,11 +42,9 @@ enum ChannelBody {
         return registration
     }
 
-    /// `{"add":{"group":["tag"]},"remove":{…},"set":{…}}`, each key optional.
-    /// They are applied in the order set, add, remove.
-    /// - Parameter object: the object with these keys.
-    /// - Parameter isFromDevice: one group may then stand in several keys,
-    ///   because the SDK merges changes that it has not sent yet.
+    /// `{"add":{"group":["tag"]},"remove":{…},"set":{…}}`, each key optional. Applied in the order set, add, remove.
+    /// - Parameter isFromDevice: one group may then stand in several keys, because the SDK merges changes that it has
+    ///   not sent yet.
     static func tags(_ object: JSONObject, isFromDevice: Bool = false) throws(JSONError) -> TagChange {
         var change = TagChange()
         if let add = object["add"] { change.add = try groups(add) }
@@ -70,9 +68,8 @@ enum ChannelBody {
     private static let iosAudience = ["ios_channel", "channel"]
     private static let foreignAudience = ["android_channel", "amazon_channel"]
 
-    /// `{"audience":{"ios_channel": id or up to 1,000},"add":…,"remove":…,"set":…}`.
-    ///
-    /// Channels of other platforms in the audience are ignored with a warning.
+    /// `{"audience":{"ios_channel": id or up to 1,000},"add":…,"remove":…,"set":…}`. Channels of other platforms in the
+    /// audience are ignored with a warning.
     static func tagRequest(
         _ bytes: [UInt8]
     ) throws(JSONError) -> (channels: [ChannelID], change: TagChange, warnings: [String]) {
@@ -129,11 +126,7 @@ enum ChannelBody {
 
     private static func strings(_ value: JSONValue, atMost limit: Int) throws(JSONError) -> Set<ExactText> {
         var strings: Set<ExactText> = []
-        let values = try value.array()
-        guard values.count <= limit else {
-            throw value.error("must hold at most \(limit) tags, not \(values.count)")
-        }
-        for value in values { strings.insert(ExactText(try value.text("tag"))) }
+        for value in try value.array(atMost: limit, "tags") { strings.insert(ExactText(try value.text("tag"))) }
         return strings
     }
 }

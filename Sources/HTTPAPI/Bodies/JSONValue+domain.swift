@@ -17,7 +17,7 @@ extension JSONValue {
 
     func attributesType() throws(JSONError) -> String { try identifier(checkedAttributesType) }
 
-    /// A tag, a tag group, a named user or another short text. `what` names it in the error.
+    /// A tag, a tag group, a named user or another short text.
     func text(_ what: String) throws(JSONError) -> String {
         try identifier { text throws(IdentifierError) in
             try checkText(text, what: what, maximumBytes: AudienceBody.maximumTextBytes)
@@ -60,11 +60,8 @@ extension JSONValue {
         return exact
     }
 
-    /// Reads the time at which an activity started or will start, in epoch milliseconds.
-    ///
-    /// - Parameters:
-    ///   - time: epoch milliseconds. A scheduled activity may start up to 30 days after it.
-    ///   - what: the name of `time` in the error.
+    /// Reads the time at which an activity started or will start, in epoch milliseconds. A scheduled activity may start
+    /// up to 30 days after `time`, which the error calls `what`.
     func startMilliseconds(after time: Int64, _ what: String) throws(JSONError) -> Int64 {
         let milliseconds = try epochMilliseconds()
         guard milliseconds <= time + Registration.mostAhead else {
@@ -77,9 +74,15 @@ extension JSONValue {
     /// The value itself, or the 1 to `limit` values of an array. `what` names them in the error.
     func oneOrMore(atMost limit: Int, _ what: (one: String, many: String)) throws(JSONError) -> [JSONValue] {
         guard kind == .array else { return [self] }
-        let values = try array()
+        let values = try array(atMost: limit, what.many)
         guard !values.isEmpty else { throw error("must hold at least one \(what.one)") }
-        guard values.count <= limit else { throw error("must hold at most \(limit) \(what.many), not \(values.count)") }
+        return values
+    }
+
+    /// The values of an array that has at most `limit`. `what` names them in the error.
+    func array(atMost limit: Int, _ what: String) throws(JSONError) -> [JSONValue] {
+        let values = try array()
+        guard values.count <= limit else { throw error("must hold at most \(limit) \(what), not \(values.count)") }
         return values
     }
 }

@@ -4,9 +4,8 @@ import StrictJSON
 
 /// The object `notification.ios.live_activity`.
 enum LiveActivityBody {
-    /// The most seconds that a publisher's clock may be ahead of ours.
-    ///
-    /// After a timestamp from the future, devices would drop every later push until that time has come.
+    /// The most seconds that a publisher's clock may be ahead of ours. After a timestamp from the future, devices would
+    /// drop every later push until that time has come.
     static let maximumLead: Int64 = 300
 
     /// The most seconds for which Apple keeps an ended activity on the lock screen.
@@ -34,7 +33,8 @@ enum LiveActivityBody {
         try times(body, now: now, into: &publish, warnings: &warnings)
         if let staleAfter, publish.staleDate == nil, event != .end { publish.staleDate = Int(now) + staleAfter }
         if let score = body["relevance_score"] {
-            publish.relevanceScore = RawJSON(checked: Array(try score.numberText()))
+            _ = try score.double()
+            publish.relevanceScore = RawJSON(checked: Array(score.raw))
         }
         if let alert = body["alert"] {
             publish.alert = try AlertBody.parse(alert, warnings: &warnings)
@@ -57,8 +57,7 @@ enum LiveActivityBody {
         let text = try value.string()
         if let event = ActivityEvent(rawValue: text) { return event }
         let known = ActivityEvent.allCases.map(\.rawValue)
-        let nearest = known.nearest(to: text).map { "; did you mean `\($0)`?" } ?? ""
-        throw value.error("must be start, update or end\(nearest)")
+        throw value.error("must be start, update or end\(known.suggestion(for: text))")
     }
 
     private static func priority(_ value: JSONValue) throws(JSONError) -> PushPriority {

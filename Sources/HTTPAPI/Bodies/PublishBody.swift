@@ -2,9 +2,7 @@ import APNsWire
 import LiveActivity
 import StrictJSON
 
-/// The body of a publish: one push object or an array of them.
-///
-/// The body is checked as a whole before anything is written. The result depends only on the bytes and the time.
+/// The body of a publish: one push object or an array of them, checked as a whole before anything is written.
 enum PublishBody {
     /// Airship's limit of pushes in one request.
     static let maximumPushes = 100
@@ -22,7 +20,6 @@ enum PublishBody {
     }
 
     /// - Parameters:
-    ///   - bytes: the body.
     ///   - now: epoch milliseconds.
     ///   - staleAfter: seconds to the `stale_date` of starts and updates that have none.
     static func parse(_ bytes: [UInt8], now: Int64, staleAfter: Int? = nil) throws(JSONError) -> [Push] {
@@ -73,8 +70,7 @@ enum PublishBody {
             let text = try entry.string()
             includesIOS = includesIOS || text == "ios" || text == "all"
             guard AirshipKey.platforms.contains(text) || text == "all" || text.rest(behind: "open::") != nil else {
-                let nearest = AirshipKey.platforms.nearest(to: text).map { "; did you mean `\($0)`?" } ?? ""
-                throw entry.error("is not a known device type\(nearest)")
+                throw entry.error("is not a known device type\(AirshipKey.platforms.suggestion(for: text))")
             }
         }
         guard includesIOS else { throw value.error("must include `ios`, or be `all`: Lamplighter sends to iOS only") }

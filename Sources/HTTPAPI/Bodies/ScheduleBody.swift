@@ -1,15 +1,12 @@
 import LiveActivity
 import StrictJSON
 
-/// The body of `POST /api/schedules`: one schedule object or an array of them, checked as a whole.
-///
-/// The push inside is checked as if it were published at its scheduled time.
+/// The body of `POST /api/schedules`: one schedule object or an array of them, checked as a whole. The push inside is
+/// checked as if it were published at its scheduled time.
 enum ScheduleBody {
-    /// The most milliseconds that a scheduled time may lie in the past. The push is
-    /// then sent at once. This allows for clocks that differ and for slow requests.
+    /// The most milliseconds that a scheduled time may lie in the past, because clocks differ and requests are slow.
     static let grace: Int64 = 60_000
-    /// The most milliseconds that a scheduled time may lie ahead. A later time
-    /// is a mistake, such as milliseconds for seconds.
+    /// The most milliseconds that a scheduled time may lie ahead. A later time is a mistake.
     static let horizon: Int64 = 366 * 86_400_000
     /// The most bytes of the push object as posted, because the store keeps it and shows it.
     static let maximumPushBytes = 64 << 10

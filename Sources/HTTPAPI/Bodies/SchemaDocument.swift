@@ -22,11 +22,7 @@ struct SchemaDocument: Sendable {
             throw body.missing("content_state", "or `attributes` is required, with a JSON Schema")
         }
         guard let list = body["names"] else { return }
-        let values = try list.array()
-        guard values.count <= Self.maximumNames else {
-            throw list.error("must hold at most \(Self.maximumNames) names, not \(values.count)")
-        }
-        for value in values {
+        for value in try list.array(atMost: Self.maximumNames, "names") {
             let text = try value.string()
             if text == "*" {
                 names.append(ExactText(text))

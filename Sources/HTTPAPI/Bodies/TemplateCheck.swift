@@ -3,15 +3,9 @@ import StrictJSON
 /// Finds Airship's templates (`{{first_name}}`) in the text that a device shows.
 /// Lamplighter does not fill them in, so the device would show the braces.
 enum TemplateCheck {
-    /// Refuses or warns of two opening braces in a row.
-    ///
-    /// - Parameters:
-    ///   - activity: the object `live_activity`.
-    ///   - areTemplates: the request asks for templates to be filled in, so braces are a 400.
-    ///   - warnings: receives a warning otherwise, because an app may really mean braces.
-    static func check(
-        _ activity: JSONObject, areTemplates: Bool, warnings: inout [String]
-    ) throws(JSONError) {
+    /// Refuses two opening braces in a row if the request asks for templates to be filled in. Otherwise only warns,
+    /// because an app may really mean braces.
+    static func check(_ activity: JSONObject, areTemplates: Bool, warnings: inout [String]) throws(JSONError) {
         for key in ["alert", "content_state", "attributes"] {
             guard let value = activity[key], contains(value.raw) else { continue }
             guard !areTemplates else {

@@ -13,7 +13,6 @@ enum TrackBody {
     /// `{"token":hex,"registered_at_ms"?,"started_at_ms"?,"activity_id"?,"frequent_pushes_enabled"?,"options"?}`
     ///
     /// - Parameters:
-    ///   - bytes: the body, or one line of a bulk body.
     ///   - channel: the channel that the path names. Nil for a line, which has the key `channel`.
     ///   - isStart: whether the token is a push-to-start token.
     ///   - now: epoch milliseconds.

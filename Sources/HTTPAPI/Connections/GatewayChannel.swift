@@ -48,10 +48,8 @@ struct GatewayChannel: ServerChildChannel {
 }
 
 extension HTTPServerBuilder {
-    /// HTTP/1.1 that answers `Expect: 100-continue`.
-    ///
-    /// curl sends that header before a large body and otherwise waits for a second. A
-    /// body that will be refused because of its announced size gets no 100 Continue.
+    /// HTTP/1.1 that answers `Expect: 100-continue`. curl sends it before a large body and otherwise waits for a
+    /// second.
     static func http1(
         maximumBodyBytes: Int, addresses: AddressLimit, configuration: HTTP1Channel.Configuration
     ) -> HTTPServerBuilder {

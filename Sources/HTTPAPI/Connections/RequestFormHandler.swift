@@ -1,8 +1,7 @@
 import NIOCore
 import NIOHTTP1
 
-/// Brings requests into the one form that the rest of the gateway reads, because
-/// HTTP/1.1 allows several forms and software reads some of them differently.
+/// Brings requests into the one form that the rest of the gateway reads, because software reads some forms differently.
 /// - A connection that is to be closed gets `Connection: close` in this spelling.
 /// - CONNECT, a transfer coding other than chunked, and a request without exactly one
 ///   Host close their connection. The handlers see such a request without any Host.
@@ -28,9 +27,8 @@ final class RequestFormHandler: ChannelDuplexHandler, RemovableChannelHandler {
         self.decoder = decoder
     }
 
-    /// Puts both handlers into the pipeline of a channel on which nothing was read yet.
-    ///
-    /// Also replaces the channel's decoder by one that passes on its unread bytes when it is removed.
+    /// Puts both handlers into the pipeline of a channel on which nothing was read yet. Also replaces the channel's
+    /// decoder by one that passes on its unread bytes when it is removed.
     static func install(in channel: any Channel, limits: NIOHTTPDecoderLimitConfiguration) throws {
         let pipeline = channel.pipeline.syncOperations
         let first = try pipeline.handler(type: Decoder.self)

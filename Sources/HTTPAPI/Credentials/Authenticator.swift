@@ -2,9 +2,8 @@ import HTTPTypes
 import LiveActivity
 import OpenSSL
 
-/// Checks credentials.
-///
-/// Secrets are compared as SHA-256 digests in constant time. An unknown app costs the same work as a known one.
+/// Checks credentials. Secrets are compared as SHA-256 digests in constant time. An unknown app costs the same work as
+/// a known one.
 struct Authenticator: Sendable {
     struct App: Sendable {
         let app: GatewayApp
@@ -33,7 +32,7 @@ struct Authenticator: Sendable {
         guard let nobodyKey = try? AppKey("nobody") else { preconditionFailure("`nobody` is a valid app key") }
         self.apps = Dictionary(apps.map { ($0.key.rawValue, App($0)) }, uniquingKeysWith: { first, _ in first })
         let random = UUIDBytes.random().description + UUIDBytes.random().description
-        nobody = App(GatewayApp(key: nobodyKey, secret: random, masterSecret: random + "m", bundleID: ""))
+        nobody = App(GatewayApp(key: nobodyKey, secret: random, masterSecret: random + "m"))
     }
 
     /// Nil for every failure, so that a caller cannot tell them apart.

@@ -1,10 +1,8 @@
 import LiveActivity
 import OpenSSL
 
-/// The id by which Airship's SDK knows the user behind a channel.
-///
-/// Nothing is stored. The id is derived from the named user, or from the channel if there is no named user. So every
-/// gateway gives the same id, and the channels of one user have one contact.
+/// The id by which Airship's SDK knows the user behind a channel. It is derived from the named user, or else from the
+/// channel. So every gateway gives the same id, and the channels of one user have one contact.
 struct ContactID: Sendable, Hashable, CustomStringConvertible {
     let uuid: UUIDBytes
 

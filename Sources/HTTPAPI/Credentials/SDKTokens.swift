@@ -36,8 +36,7 @@ struct SDKTokens: Sendable {
         var contact: ContactID?
     }
 
-    /// Nil unless we issued the token for this app and it has not expired. The
-    /// signature is checked before any claim is read.
+    /// Nil unless we issued the token for this app and it has not expired. The signature is checked before any claim.
     func holder(of token: some StringProtocol, now: Int64) -> Holder? {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0] == Self.header, let code = Base64.decodeURL(parts[2]),

@@ -40,12 +40,9 @@ final class Capacity: Sendable {
     private let isShared: Bool
     private let used = Mutex<[CallerKey: [Int]]>([:])
 
-    /// Sets the limits.
-    ///
     /// - Parameters:
     ///   - requests: the most requests of each kind of caller that may run at once.
     ///   - bytes: the most bytes of bodies in memory for one kind of caller.
-    ///   - apps: how many apps are served.
     init(requests: [Caller: Int], bytes: Int, apps: Int) {
         limits = requests.mapValues { [max(1, $0), max(1, $0) * Self.bodiesPerRequest, bytes] }
         isShared = apps > 1

@@ -7,10 +7,8 @@ public import PrometheusText
 import ServiceLifecycle
 public import Store
 
-/// The HTTP server.
-///
-/// It binds when it is run and answers until graceful shutdown. Then it lets
-/// running requests finish. All state is in Redis, so a restart loses nothing.
+/// The HTTP server. It binds when it is run and answers until graceful shutdown. Then it lets running requests finish.
+/// All state is in Redis, so a restart loses nothing.
 public final class Gateway: ListeningService {
     private let configuration: GatewayConfiguration
     private let store: Store
@@ -19,14 +17,8 @@ public final class Gateway: ListeningService {
     private let clock: @Sendable () -> Int64
     private let binding = BoundPort()
 
-    /// Makes a gateway.
-    ///
     /// - Parameters:
-    ///   - configuration: apps, address and limits.
-    ///   - store: the store in Redis.
-    ///   - registry: the metrics that `/metrics` renders. Bootstrap
-    ///     `MetricsSystem` with the same one to show other metrics too.
-    ///   - logger: receives the access log.
+    ///   - registry: is rendered by `/metrics`. Bootstrap `MetricsSystem` with it to show other metrics too.
     ///   - clock: returns epoch milliseconds. Nil means Redis's clock.
     public init(
         _ configuration: GatewayConfiguration, store: Store, registry: PrometheusRegistry = PrometheusRegistry(),

@@ -6,7 +6,6 @@ public struct GatewayApp: Sendable {
     public var secret: String
     /// The secret of publishers.
     public var masterSecret: String
-    public var bundleID: String
     /// Seconds to the `stale_date` of starts and updates that have none. Nil leaves them without one.
     public var staleAfter: Int?
     /// The time for which pushes without `options.expiry` are tried. An event
@@ -17,10 +16,9 @@ public struct GatewayApp: Sendable {
     /// The value of `options.catch_up` for a registration that does not give one.
     public var catchesUp = false
 
-    public init(key: AppKey, secret: String, masterSecret: String, bundleID: String) {
+    public init(key: AppKey, secret: String, masterSecret: String) {
         self.key = key
         self.secret = secret
         self.masterSecret = masterSecret
-        self.bundleID = bundleID
     }
 }

@@ -71,7 +71,6 @@ struct GatewayMetrics: Sendable {
         gauge("lamplighter_fleet_dead_letters", [("app", app.rawValue)]).set(pushes)
     }
 
-    /// Counts of all workers together, read from Redis.
     func broadcasts(_ app: AppKey, _ counts: [BroadcastEvent: Int]) {
         for (event, count) in counts {
             registry.set(

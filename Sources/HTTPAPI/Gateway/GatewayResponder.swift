@@ -59,7 +59,7 @@ struct GatewayResponder: HTTPResponder {
         case .open(let method):
             let share = capacity.share(of: .anyone, nil)
             defer { share.giveBackAll() }
-            guard endpoint.limit == .none || share.take(.requests) else {
+            guard !endpoint.isLimited || share.take(.requests) else {
                 throw APIError.busy("requests without a secret that run at once")
             }
             return try await method(handlers)()

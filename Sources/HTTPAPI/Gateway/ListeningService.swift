@@ -7,8 +7,7 @@ public protocol ListeningService: Service {
 }
 
 extension Logger {
-    /// A logger for Hummingbird, without its `info` lines about start and end.
-    /// The caller of the service logs those itself.
+    /// Without Hummingbird's `info` lines about start and end, which the caller of the service logs itself.
     var quietAtInfo: Logger {
         var logger = self
         if logLevel == .info { logger.logLevel = .notice }

@@ -21,20 +21,12 @@ public final class Monitor: ListeningService {
     private let idleTimeout: Duration
     private let binding = BoundPort()
 
-    /// Silent connections are closed after this long, so that they cannot block the probes of an orchestrator.
+    /// Silent connections are closed after this, so that they cannot block an orchestrator's probes.
     public static let idleTimeout: Duration = .seconds(5)
     /// Enough for scrapers and probes. Another connection waits until one of them ends.
     private static let mostConnections = 256
 
-    /// - Parameters:
-    ///   - host: the address to listen on.
-    ///   - port: 0 picks a free one.
-    ///   - apps: their alarms are part of `/readyz`.
-    ///   - store: is asked by `/readyz`.
-    ///   - registry: the metrics that `/metrics` renders.
-    ///   - version: shown in `/healthz`.
-    ///   - logger: receives the server's lines.
-    ///   - idleTimeout: silent connections are closed after it.
+    /// Port 0 picks a free one. `/readyz` shows the alarms of `apps`, and `/healthz` shows `version`.
     public init(
         host: String, port: Int, apps: [AppKey], store: Store, registry: PrometheusRegistry, version: String,
         logger: Logger, idleTimeout: Duration = Monitor.idleTimeout

@@ -7,16 +7,6 @@ struct Endpoint: Sendable {
         case call(@Sendable (Handlers) -> (Call) async throws -> Answer)
     }
 
-    /// The limit of `Capacity` that a request counts against.
-    enum Limit: Sendable, Hashable {
-        /// The limit of the caller's credential.
-        case caller
-        /// The limit of calls that need no secret.
-        case open
-        /// No limit: a probe of liveness is always answered.
-        case none
-    }
-
     enum Body: Sendable, Hashable {
         case none
         /// A body of bounded length. It is read before the handler runs.
@@ -34,7 +24,8 @@ struct Endpoint: Sendable {
     /// A pattern such as `/api/push/{id}`, shown in logs, metrics and docs.
     let pattern: String
     let access: Access
-    let limit: Limit
+    /// False for the probe of liveness, which is always answered.
+    let isLimited: Bool
     let body: Body
     /// The media type of responses.
     let answerType: String
@@ -51,7 +42,7 @@ extension Endpoint {
         isAirship: Bool = false, body: Body? = nil
     ) {
         self.init(
-            method: method, pattern: pattern, access: access, limit: .caller,
+            method: method, pattern: pattern, access: access, isLimited: true,
             body: body ?? (["GET", "DELETE"].contains(method) ? .none : .whole),
             answerType: isAirship ? Answer.airshipType : Answer.jsonType, handler: .call(handle),
             segments: Self.segments(pattern))
@@ -60,11 +51,11 @@ extension Endpoint {
     /// A `GET` that needs no secret.
     init(
         open pattern: String, _ handle: @escaping @Sendable (Handlers) -> () async throws -> Answer,
-        limit: Limit = .open
+        isLimited: Bool = true
     ) {
         self.init(
-            method: "GET", pattern: pattern, access: .anyone, limit: limit, body: .none, answerType: Answer.jsonType,
-            handler: .open(handle), segments: Self.segments(pattern))
+            method: "GET", pattern: pattern, access: .anyone, isLimited: isLimited, body: .none,
+            answerType: Answer.jsonType, handler: .open(handle), segments: Self.segments(pattern))
     }
 
     private static func segments(_ pattern: String) -> [Segment] {
@@ -120,7 +111,7 @@ extension Endpoint {
         Endpoint("GET", "/api/schemas/{attributes_type}", .master, Handlers.schema),
         Endpoint("PUT", "/api/schemas/{attributes_type}", .master, Handlers.setSchema),
         Endpoint("DELETE", "/api/schemas/{attributes_type}", .master, Handlers.deleteSchema),
-        Endpoint(open: "/healthz", Handlers.health, limit: .none),
+        Endpoint(open: "/healthz", Handlers.health, isLimited: false),
         Endpoint(open: "/readyz", Handlers.readiness),
         Endpoint(open: "/metrics", Handlers.renderMetrics),
     ]

@@ -18,16 +18,15 @@ extension Handlers {
         guard info != nil || broadcast != nil else {
             throw APIError(404, "This name has no followers and no pushes. Check its spelling.", code: 40401)
         }
-        return Answer(
-            200,
-            .fields([
-                "name": .string(name.rawValue), "tokens": .integer(info?.tokens ?? 0),
-                "shards": .integer(info?.buckets ?? 0),
-                "last_push_id": info?.lastPushID.map { .string($0.description) } ?? JSON.null,
-                "ended": .bool(info?.ended ?? false), "broadcast": broadcast?.json ?? JSON.null,
-                "automatic_end_at": info?.automaticEndAt.map { .string(TimeText.text($0)) },
-                "attributes_type": info?.attributesType.map(JSON.string),
-            ]))
+        let body = JSON.fields([
+            "name": .string(name.rawValue), "tokens": .integer(info?.tokens ?? 0),
+            "shards": .integer(info?.buckets ?? 0),
+            "last_push_id": info?.lastPushID.map { .string($0.description) } ?? JSON.null,
+            "ended": .bool(info?.ended ?? false), "broadcast": broadcast?.json ?? JSON.null,
+            "automatic_end_at": info?.automaticEndAt.map { .string(TimeText.text($0)) },
+            "attributes_type": info?.attributesType.map(JSON.string),
+        ])
+        return Answer(200, body)
     }
 
     /// Push-to-start tokens belong to an attributes type on a channel, not to an activity.
@@ -35,12 +34,11 @@ extension Handlers {
         let type = try call.attributesType()
         let before = call.now - configuration.startTokensStaleAfter.milliseconds
         let found = try await store.registry.startTokens(call.app.key, type, reportedBefore: before)
-        return Answer(
-            200,
-            [
-                "attributes_type": .string(type), "tokens": .integer(found.tokens), "stale": .integer(found.stale),
-                "shards": .integer(found.buckets),
-            ])
+        let body: JSON = [
+            "attributes_type": .string(type), "tokens": .integer(found.tokens), "stale": .integer(found.stale),
+            "shards": .integer(found.buckets),
+        ]
+        return Answer(200, body)
     }
 
     // MARK: Registrations under an activity's name, or of start tokens
@@ -60,7 +58,6 @@ extension Handlers {
     }
 
     /// Reads lines as they arrive and applies them batch by batch, so memory holds one batch whatever the length.
-    ///
     /// Applying a line twice does no harm, so after a failure the caller may send the whole body once more.
     func bulkTrack(_ call: Call) async throws -> Answer {
         var bulk = BulkTrack(place: try call.place(), catchesUp: call.app.catchesUp, now: call.now)

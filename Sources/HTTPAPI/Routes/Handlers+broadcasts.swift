@@ -1,15 +1,11 @@
+import APNsWire
 import LiveActivity
 import Store
 import StrictJSON
 
-/// The broadcast channels of names.
-///
-/// A gateway does not call APNs. It records the wanted state, workers create or
-/// delete the channel at APNs, and the caller waits for that as long as it asked to.
+/// The broadcast channels of names. A gateway does not call APNs. It records the wanted state, workers create or delete
+/// the channel at APNs, and the caller waits for that as long as it asked to.
 extension Handlers {
-    /// APNs's own limit.
-    static let maximumBroadcasts = 10_000
-
     /// Body: `{"storage"?: "none" | "newest"}`.
     func createBroadcast(_ call: Call) async throws -> Answer {
         let name = try call.name()
@@ -62,7 +58,7 @@ extension Handlers {
         let page = all.filter { entry in after.map { entry.name.exact > ExactText($0) } ?? true }.prefix(limit)
         let body: JSON = [
             "ok": true, "channels": .integer(all.count), "foreign": .integer(foreign),
-            "limit": .integer(Self.maximumBroadcasts),
+            "limit": .integer(BroadcastChannelRequest.maximumChannels),
             "broadcasts": .array(
                 page.map { ["name": .string($0.name.rawValue), "channel": .string($0.id.rawValue)] }),
         ]

@@ -68,10 +68,8 @@ extension Handlers {
     }
 
     func associate(_ call: Call) async throws -> Answer {
-        let request = try ChannelBody.namedUser(call.body.collect(), isRequired: true)
-        if let user = request.namedUser {
-            try await store.channels.associate(call.app.key, request.channel, namedUser: user)
-        }
+        let (channel, user) = try ChannelBody.namedUser(call.body.collect(), isRequired: true)
+        if let user { try await store.channels.associate(call.app.key, channel, namedUser: user) }
         return Answer(200, ["ok": true])
     }
 
@@ -85,11 +83,10 @@ extension Handlers {
     /// in milliseconds, because the SDK reads it so.
     func deviceToken(_ call: Call) async throws -> Answer {
         let channel = try call.actingChannel()
-        return Answer(
-            200,
-            [
-                "ok": true, "token": .string(call.tokens.token(for: channel, now: call.now)),
-                "expires_in": .integer(SDKTokens.lifetimeMilliseconds),
-            ])
+        let body: JSON = [
+            "ok": true, "token": .string(call.tokens.token(for: channel, now: call.now)),
+            "expires_in": .integer(SDKTokens.lifetimeMilliseconds),
+        ]
+        return Answer(200, body)
     }
 }

@@ -27,18 +27,17 @@ extension Handlers {
         case .reset: try await store.channels.disassociate(app, channel, namedUser: nil)
         }
         let contact = user.map { ContactID(of: app, namedUser: $0) } ?? ContactID(of: app, anonymous: channel)
-        return Answer(
-            200,
-            [
-                "ok": true,
-                "contact": [
-                    "contact_id": .string(contact.description), "is_anonymous": .bool(user == nil),
-                    "channel_association_timestamp":
-                        .string(action == .resolve ? Self.longAssociated : TimeText.plainText(call.now)),
-                ],
-                "token": .string(call.tokens.token(for: channel, contact: contact, now: call.now)),
-                "token_expires_in": .integer(SDKTokens.lifetimeMilliseconds),
-            ])
+        let associated = action == .resolve ? Self.longAssociated : TimeText.plainText(call.now)
+        let body: JSON = [
+            "ok": true,
+            "contact": [
+                "contact_id": .string(contact.description), "is_anonymous": .bool(user == nil),
+                "channel_association_timestamp": .string(associated),
+            ],
+            "token": .string(call.tokens.token(for: channel, contact: contact, now: call.now)),
+            "token_expires_in": .integer(SDKTokens.lifetimeMilliseconds),
+        ]
+        return Answer(200, body)
     }
 
     /// Puts a contact's tags on the channel that sends them, because a device acts only for itself.

@@ -2,7 +2,6 @@ import LiveActivity
 import Store
 import StrictJSON
 
-/// Calls about dead letters.
 extension Handlers {
     func listDead(_ call: Call) async throws -> Answer {
         let limit = try call.limit()
@@ -21,8 +20,7 @@ extension Handlers {
 
     func retryDead(_ call: Call) async throws -> Answer {
         let id = try call.id("push_id")
-        let retry = try await store.deadLetters.retry(call.app.key, id)
-        switch retry {
+        switch try await store.deadLetters.retry(call.app.key, id) {
         case .taken(let tokens, let isResumed):
             return Answer(200, ["ok": true, "retried": .integer(tokens), "resumed": .bool(isResumed)])
         case .none: throw APIError.noDeadLetter
@@ -32,8 +30,7 @@ extension Handlers {
                 "A newer push\(newer.map { " (\($0))" } ?? "") went out under this name, so this one cannot be sent again. "
                     + "Publish the current state.")
         case .expired:
-            throw APIError(
-                409, "The push has expired. Publish the current state.")
+            throw APIError(409, "The push has expired. Publish the current state.")
         case .notFinished:
             throw APIError(409, "The push was cancelled or is still being sent. Its ledger tells which.")
         }
@@ -48,11 +45,10 @@ extension Handlers {
 
 extension DeadLetter {
     fileprivate var json: JSON {
-        let counts = reasons.sorted { $0.key < $1.key }.map { JSON.Member($0.key, .integer($0.value)) }
-        return [
+        [
             "push_id": .string(push.description), "name": .string(name.rawValue), "at": .string(TimeText.text(at)),
             "stopped": stopped.map { .string($0) } ?? .null, "tokens": .integer(tokens), "kept": .integer(kept),
-            "not_kept": .integer(notKept), "reasons": .object(counts),
+            "not_kept": .integer(notKept), "reasons": .counts(reasons),
         ]
     }
 }

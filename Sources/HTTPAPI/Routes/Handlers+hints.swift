@@ -10,10 +10,8 @@ extension Handlers {
     private static let mostNames = 3
     private static let mostNear = 12
 
-    /// Pushes to names that have no followers, with their positions in the body.
-    ///
-    /// A name that has a start in the same body is left out, because the start creates
-    /// its cards. The call never fails: if Redis does not answer, there are no hints.
+    /// Pushes to names that have no followers, with their positions in the body. A name that has a start in the same
+    /// body is left out, because the start creates its cards. If Redis does not answer, there are no hints.
     func unfollowed(_ pushes: [PublishBody.Push], _ call: Call) async -> [(position: Int?, name: ActivityName)] {
         let starting = pushes.filter { $0.publish.event == .start }.map(\.publish.name)
         var names: [ActivityName] = []

@@ -8,9 +8,6 @@ import StrictJSON
 extension Handlers {
     /// `POST /api/push`: answers 202 only when Redis has every push of the body.
     ///
-    /// The order is: read the body, compare it with schemas and broadcast channels, reserve the ids, then commit the
-    /// pushes one by one (`Pushes.accept`).
-    ///
     /// After kill -9 between two pushes of an array the caller has no response. With an Idempotency-Key the caller can
     /// repeat the request, which completes the array under the same ids.
     func publish(_ call: Call) async throws -> Answer {

@@ -22,12 +22,11 @@ extension Handlers {
 
     func discardQuarantine(_ call: Call) async throws -> Answer {
         let result = try await store.quarantine.discard(call.app.key, Self.quarantinedPlace(call))
-        return Answer(
-            200,
-            [
-                "ok": true, "names": .integer(result.names), "pruned": .integer(result.pruned),
-                "newer": .integer(result.newer), "gone": .integer(result.gone),
-            ])
+        let body: JSON = [
+            "ok": true, "names": .integer(result.names), "pruned": .integer(result.pruned),
+            "newer": .integer(result.newer), "gone": .integer(result.gone),
+        ]
+        return Answer(200, body)
     }
 
     private static func quarantinedPlace(_ call: Call) throws(JSONError) -> TokenPlace? {

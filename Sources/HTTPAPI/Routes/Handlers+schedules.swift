@@ -41,8 +41,7 @@ extension Handlers {
         if let past = body.past { throw past }
         let warnings = try await check([body.push], call)
         try await rememberTypes([body.push], call)
-        let replacement = try await store.schedules.replace(call.app.key, scheduled(id, body, call))
-        switch replacement {
+        switch try await store.schedules.replace(call.app.key, scheduled(id, body, call)) {
         case .replaced(let schedule):
             metrics.scheduled(call.app.key, outcome: "replaced", count: 1)
             return Answer(200, Self.json([schedule], call), warnings: warnings)
@@ -75,13 +74,12 @@ extension Handlers {
         let limit = min(wanted, Self.maximumSchedules)
         let start = try call.query["start"] == nil ? nil : call.id("start", in: call.query)
         let page = try await store.schedules.list(call.app.key, start: start, limit: limit)
-        return Answer(
-            200,
-            .fields([
-                "ok": true, "count": .integer(page.schedules.count), "total_count": .integer(page.total),
-                "next_page": page.next.map { .string("\(call.origin)/api/schedules?start=\($0)&limit=\(limit)") },
-                "schedules": .array(page.schedules.map { Self.json($0, call) }),
-            ]))
+        let body = JSON.fields([
+            "ok": true, "count": .integer(page.schedules.count), "total_count": .integer(page.total),
+            "next_page": page.next.map { .string("\(call.origin)/api/schedules?start=\($0)&limit=\(limit)") },
+            "schedules": .array(page.schedules.map { Self.json($0, call) }),
+        ])
+        return Answer(200, body)
     }
 
     func schedule(_ call: Call) async throws -> Answer {
@@ -92,8 +90,7 @@ extension Handlers {
 
     func cancelSchedule(_ call: Call) async throws -> Answer {
         let id = try call.id("schedule_id")
-        let cancellation = try await store.schedules.cancel(call.app.key, id, now: call.now)
-        switch cancellation {
+        switch try await store.schedules.cancel(call.app.key, id, now: call.now) {
         case .cancelled:
             metrics.scheduled(call.app.key, outcome: "cancelled", count: 1)
             return .empty

@@ -14,12 +14,8 @@ extension Handlers {
         }
     }
 
-    /// Compares content states and attributes with the schemas of their attributes type.
-    ///
-    /// A start names its type. Other pushes have the type that is remembered
-    /// for their name, or else the type whose names fit.
-    ///
-    /// - Returns: warnings.
+    /// Compares content states and attributes with the schemas of their attributes type, and returns warnings. A start
+    /// names its type. Other pushes have the type that is remembered for their name, or else the type whose names fit.
     func checkSchemas(_ pushes: [PublishBody.Push], _ call: Call) async throws -> [String] {
         let app = call.app.key
         let snapshot = try await schemas.snapshot(app)

@@ -10,12 +10,8 @@ enum RouteMatch: Sendable {
     /// A path component is not percent-encoded UTF-8.
     case malformed
 
-    /// Finds the route of a request.
-    ///
-    /// - Parameters:
-    ///   - method: the HTTP method.
-    ///   - path: the path as received, still percent-encoded, so that a name may hold
-    ///     `%2F`. One slash at the end is allowed, except where no secret is needed.
+    /// Finds the route of a request. The path is still percent-encoded, so that a name may hold `%2F`. One slash at its
+    /// end is allowed, except where no secret is needed.
     init(method: String, path: Substring) { self = Self.find(method, path) }
 
     private static func find(_ method: String, _ path: Substring) -> RouteMatch {

@@ -1,9 +1,7 @@
 import LiveActivity
 
-/// A call of Airship's API that Lamplighter does not serve, with advice on what to use instead.
-///
-/// The response is a 404. After a 5xx Airship's clients and SDK would repeat
-/// the request, and a 405 would be about another call.
+/// A call of Airship's API that Lamplighter does not serve, with advice on what to use instead. The response is a 404:
+/// after a 5xx Airship's clients and SDK would repeat the request, and a 405 would be about another call.
 struct UnservedPath: Sendable, Hashable {
     /// Nil stands for any method.
     let method: String?
@@ -27,8 +25,7 @@ struct UnservedPath: Sendable, Hashable {
         }
     }
 
-    /// Whether this row has a word where the endpoint has a parameter. For
-    /// example `/api/channels/attributes` is not a channel.
+    /// Whether this row has a word where the endpoint has a parameter: `/api/channels/attributes` is not a channel.
     func isMoreExact(than endpoint: Endpoint) -> Bool {
         zip(segments, endpoint.segments).contains { word, segment in
             if case .parameter = segment { word.first != "{" && word != "**" } else { false }

@@ -2,9 +2,7 @@ import HTTPTypes
 import Store
 import StrictJSON
 
-/// A refusal as the caller sees it, in Airship's form.
-///
-/// The message says what to change. It never holds a secret, a token or anything internal.
+/// A refusal as the caller sees it, in Airship's form. The message never holds a secret, a token or anything internal.
 struct APIError: Error, Sendable, Hashable {
     struct Details: Sendable, Hashable {
         var error: String

@@ -17,8 +17,7 @@ struct Answer: Sendable {
     /// The media type. Nil stands for the one of the endpoint.
     private var type: String?
     var fields: [(HTTPField.Name, String)] = []
-    /// Parts of the request that were accepted but may not do what the sender
-    /// expects. The log shows them to an operator too.
+    /// Parts of the request that may not do what the sender expects. The log shows them to an operator too.
     private(set) var warnings: [String] = []
 
     /// - Parameters:
@@ -60,7 +59,6 @@ struct Answer: Sendable {
         if !error.allow.isEmpty { fields.append((.allow, error.allow.joined(separator: ", "))) }
     }
 
-    /// - Parameter endpointType: the media type of the endpoint's answers.
     func response(_ endpointType: String = jsonType) -> Response {
         var headers = HTTPFields()
         if !body.isEmpty { headers[.contentType] = type ?? endpointType }

@@ -4,10 +4,8 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// The body of one request, received at most once and within its limits.
-///
-/// If a request is refused before its body was read, a small rest is read and
-/// dropped. Otherwise the connection is closed a moment after the response.
+/// The body of one request, received at most once and within its limits. If a request is refused before its body was
+/// read, a small rest is read and dropped. Otherwise the connection is closed a moment after the response.
 final class IncomingBody: Sendable {
     /// The most bytes of a refused request's body that are read and dropped, so that the connection can be used again.
     static let drainedBytes = 64 << 10

@@ -6,14 +6,11 @@ enum RemoteConfig {
     // The SDK stores the date of the config. The gateway always sends the whole config, so one date is enough.
     private static let timestamp = "2026-01-01T00:00:00"
     private static let lastModified = "Thu, 01 Jan 2026 00:00:00 GMT"
-    /// Milliseconds: one day instead of the SDK's ten minutes.
-    ///
-    /// The SDK resolves its contact before it updates its channel, unless the
-    /// last time is this recent. Nothing here depends on the response.
+    /// Milliseconds: one day instead of the SDK's ten minutes. The SDK resolves its contact before it updates its
+    /// channel, unless the last time is this recent. Nothing here depends on the response.
     private static let resolveAge: Int64 = 86_400_000
 
-    /// The remote config. `analytics_url` is this gateway too, because the SDK
-    /// would otherwise send its analytics to Airship.
+    /// `analytics_url` is this gateway too, because the SDK would otherwise send its analytics to Airship.
     static func answer(url: String) -> Answer {
         let data: JSON = [
             "airship_config": [
