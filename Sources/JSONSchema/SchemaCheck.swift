@@ -3,10 +3,8 @@ import StrictJSON
 /// Compares one value with its schema, and throws at the first place where they differ.
 struct SchemaCheck {
     let nodes: [SchemaNode]
-    /// The work that is left. Nested alternatives multiply, so the check gives up on a schema that needs more steps
-    /// than any card's state.
-    ///
-    /// A comparison of two values is a step too, because the lists of `enum` may be long.
+    /// The work that is left. Nested alternatives multiply, and lists of `enum` may be long. So the check gives up on a
+    /// schema that needs more steps than any card's state.
     private var steps = 20_000
     private var isExhausted: Bool { steps <= 0 }
 

@@ -1,9 +1,7 @@
 import LiveActivity
 import StrictJSON
 
-/// Turns CSV into NDJSON, line by line.
-///
-/// The first line is a header with the keys of NDJSON, and each further line is one record. Fields may be quoted (""
+/// Turns CSV into NDJSON, line by line. The first line is a header with the keys of NDJSON. Fields may be quoted (""
 /// for a quote inside). A field cannot hold a line break, because no column here needs one.
 struct CSVLines {
     static let columns = [

@@ -3,7 +3,6 @@ import Foundation
 import Synchronization
 
 /// The upload of `import`: reads the file in pieces and turns CSV into NDJSON. Memory does not grow with the file.
-///
 /// `next` runs on the transfer's thread. Everything else runs after the transfer.
 final class ImportSource: Sendable {
     private static let pieceBytes = 256 << 10

@@ -1,8 +1,6 @@
 import ArgumentParser
 
 extension CommandConfiguration {
-    /// The help of a command: what it does, details if they are needed, and examples that work.
-    ///
     /// - Parameters:
     ///   - name: for a command of `lamplighter`; the name of a subcommand follows from its type.
     ///   - examples: without `lamplighter`, which stands before each of them.

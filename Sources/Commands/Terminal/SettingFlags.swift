@@ -10,10 +10,7 @@ struct SettingFlag: Sendable {
 }
 
 extension Option where Value == SettingFlag? {
-    /// The flag of a setting. Its names and its help come from the table of settings.
-    /// - Parameters:
-    ///   - field: the field of `Settings` that it sets.
-    ///   - short: another name for it, such as `port`.
+    /// The flag of a setting. Its names and its help come from the table of settings. `short` is another name for it.
     init(_ field: PartialKeyPath<Settings>, _ short: String? = nil) {
         let key = SettingKey[field]
         let names = [short, key.flagName].compactMap { $0.map { NameSpecification.Element.customLong($0) } }

@@ -28,12 +28,8 @@ struct AirshipKey: Sendable, Hashable {
 
     static let notSentReason = "is not sent: Lamplighter sends Live Activities only"
 
-    /// Checks the keys of an object against Airship's specification.
-    ///
-    /// - Parameters:
-    ///   - own: the keys that Lamplighter acts on.
-    ///   - rows: the other keys that Airship knows.
-    ///   - warnings: receives a warning for each key that is accepted without effect.
+    /// Checks the keys of an object: those that Lamplighter acts on, and the rows of the others that Airship knows.
+    /// Warns of each key that is accepted without effect.
     /// - Throws: for a key that neither Lamplighter nor Airship knows, and for a key that must not be ignored.
     static func check(
         _ object: JSONObject, own: [String], _ rows: [AirshipKey], warnings: inout [String]

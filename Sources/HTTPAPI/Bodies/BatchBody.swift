@@ -2,10 +2,9 @@ import LiveActivity
 import Store
 import StrictJSON
 
-/// The SDK's batch update of one channel.
-///
-/// A malformed entry does not block the others. The SDK keeps a batch that got a 4xx and sends it again with the next
-/// one. So the gateway applies every entry that it can, and the response names the rest.
+/// The SDK's batch update of one channel. A malformed entry does not block the others: the SDK keeps a batch that got a
+/// 4xx and sends it again with the next one. So the gateway applies every entry that it can, and the response names the
+/// rest.
 struct BatchBody: Sendable {
     enum Update: Sendable, Hashable {
         case set(TokenPlace, Registration)

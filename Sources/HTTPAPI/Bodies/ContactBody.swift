@@ -13,7 +13,6 @@ enum ContactBody {
     }
 
     /// `{"device_info":{"device_type":"ios"},"action":{"type":"identify","named_user_id":"user-7","contact_id":…}}`
-    ///
     /// The gateway does not read the SDK's contact ids, because they are the SDK's own guesses.
     static func action(_ bytes: [UInt8]) throws(JSONError) -> Action {
         let action = try JSONDocument(bytes).root.object().required("action").object()

@@ -1,10 +1,7 @@
 import LiveActivity
 import Logging
 
-/// One line of the access log.
-///
-/// The line holds the route's pattern instead of the path. So names of
-/// activities and channels stay out, and headers and bodies do too.
+/// One line of the access log. It holds the route's pattern instead of the path, so that names and channels stay out.
 struct AccessRecord: Sendable {
     let operation: String
     let endpoint: Endpoint?

@@ -19,10 +19,8 @@ public struct GatewayConfiguration: Sendable {
     public var maximumDeviceRequests: Int?
     /// The most bytes of request bodies in memory, for each of the three kinds of callers.
     public var maximumBodyMemory = 64 << 20
-    /// The most accepted, unfinished work of one app and of all apps together,
-    /// in entries of the queues (`QueueBounds`).
-    ///
-    /// Above the limit a publish gets a 429 with `Retry-After`, except if it supersedes a push that waits.
+    /// The most accepted, unfinished work of one app and of all apps together, in entries of the queues
+    /// (`QueueBounds`). Above it a publish gets a 429 with `Retry-After`, except if it supersedes a push that waits.
     public var maximumQueue = 100_000
     public var maximumQueueTotal = 500_000
     /// The workers' budget, used to warn a publisher that goes above it.

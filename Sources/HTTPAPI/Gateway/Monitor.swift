@@ -8,9 +8,7 @@ import ServiceLifecycle
 public import Store
 import StrictJSON
 
-/// The HTTP server of a worker, which has no API of its own.
-///
-/// It serves `/healthz`, `/readyz` and `/metrics` like the gateway, without credentials, and nothing else.
+/// The HTTP server of a worker: `/healthz`, `/readyz` and `/metrics` as the gateway has them, and nothing else.
 public final class Monitor: ListeningService {
     private let host: String
     private let port: Int

@@ -8,10 +8,9 @@ import StrictJSON
 /// Sources in urbanairship/ios-library: ContactAPIClient, ContactManager,
 /// DefaultAirshipContact, RemoteDataAPIClient, RemoteConfig.
 extension Handlers {
-    /// A date before every operation that waits in the SDK.
-    ///
-    /// When a `resolve` brings a new contact id, the SDK drops the operations from before this date. An `identify` from
-    /// the first launch is older than the channel, and the SDK must not drop it.
+    /// A date before every operation that waits in the SDK. When a `resolve` brings a new contact id, the SDK drops the
+    /// operations from before this date. An `identify` from the first launch is older than the channel, and the SDK
+    /// must not drop it.
     private static let longAssociated = "1970-01-01T00:00:00"
 
     func identifyContact(_ call: Call) async throws -> Answer {

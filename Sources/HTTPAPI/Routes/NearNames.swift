@@ -17,10 +17,7 @@ final class NearNames: Sendable {
 
     private let windows = Mutex<[AppKey: Window]>([:])
 
-    /// Returns names like `name`: the result of an earlier search of the window, or of `search`.
-    /// - Parameters:
-    ///   - now: epoch ms.
-    ///   - search: returns nil if it failed.
+    /// Names like `name`: the result of an earlier search of the window, or of `search`. `now` is in epoch ms.
     /// - Returns: nil if the app has no search left in this window, or if the search failed.
     func near(
         _ name: ActivityName, _ app: AppKey, now: Int64, search: () async -> [String]?

@@ -21,7 +21,6 @@ struct Answer: Sendable {
     private(set) var warnings: [String] = []
 
     /// - Parameters:
-    ///   - status: the HTTP status.
     ///   - body: gets the member `warnings` if there are any, and `warning_count` if not all of them are shown.
     ///   - warnings: are shown to the caller and logged.
     ///   - hints: warnings that hold names of activities. They are shown to the caller, but the log must not hold them.
