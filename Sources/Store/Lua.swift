@@ -10,13 +10,12 @@ enum Lua {
         Source.registry_set_lua)
     static let registryRemove = script("registry-remove", [.record, .buckets], Source.registry_remove_lua)
     static let registryPrune = script("registry-prune", [.record], Source.registry_prune_lua)
-    static let registrySplit = script("registry-split", [.record], Source.registry_split_lua)
+    static let registrySplit = script("registry-split", [.record, .tally], Source.registry_split_lua)
     static let registryAlive = script("registry-alive", [.record], Source.registry_alive_lua)
     static let registryFollowed = script("registry-followed", [.record], Source.registry_followed_lua)
     static let channelMark = script("channel-mark", [.tags], Source.channel_mark_lua)
     static let channelConfirm = script("channel-confirm", Source.channel_confirm_lua)
-    static let pushAccept = script(
-        "push-accept", [.time, .record, .supersedeUnswept, .waking], Source.push_accept_lua)
+    static let pushAccept = script("push-accept", [.time, .record, .supersedeUnswept, .waking], Source.push_accept_lua)
     static let pushBegin = script(
         "push-begin", [.time, .lease, .broadcast, .sweep, .pacing, .states, .budget], Source.push_begin_lua)
     static let pushCancel = script("push-cancel", [.time, .endings], Source.push_cancel_lua)
@@ -28,11 +27,9 @@ enum Lua {
     static let retryClaim = script("retry-claim", [.time, .lease], Source.retry_claim_lua)
     static let retrySettle = script("retry-settle", [.time, .lease, .attempts], Source.retry_settle_lua)
     static let latePut = script("late-put", [.time, .queueLate, .supersedeQueued], Source.late_put_lua)
-    static let removalConfirm = script(
-        "removal-confirm", [.time, .queue, .endings], Source.removal_confirm_lua)
+    static let removalConfirm = script("removal-confirm", [.time, .queue, .endings], Source.removal_confirm_lua)
     static let queueDue = script("queue-due", Source.queue_due_lua)
-    static let deadRetry = script(
-        "dead-retry", [.time, .broadcast, .resuming], Source.dead_retry_lua)
+    static let deadRetry = script("dead-retry", [.time, .broadcast, .resuming], Source.dead_retry_lua)
     static let deadCollect = script("dead-collect", [.time, .queue], Source.dead_collect_lua)
     static let guardCount = script("guard-count", [.time], Source.guard_count_lua)
     static let quarantineForget = script("quarantine-forget", Source.quarantine_forget_lua)
@@ -47,8 +44,7 @@ enum Lua {
     static let broadcastIntend = script("broadcast-intend", [.time, .lease], Source.broadcast_intend_lua)
     static let broadcastTake = script(
         "broadcast-take", [.time, .lease, .broadcast, .supersedeBroadcasts, .broadcastWalk], Source.broadcast_take_lua)
-    static let broadcastSettle = script(
-        "broadcast-settle", [.time, .lease, .broadcast], Source.broadcast_settle_lua)
+    static let broadcastSettle = script("broadcast-settle", [.time, .lease, .broadcast], Source.broadcast_settle_lua)
     static let broadcastForeign = script("broadcast-foreign", Source.broadcast_foreign_lua)
     static let queueLook = script("queue-look", Source.queue_look_lua)
     static let queueForget = script("queue-forget", Source.queue_forget_lua)

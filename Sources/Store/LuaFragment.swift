@@ -40,7 +40,7 @@ enum LuaFragment: CaseIterable {
         case .resuming: (Source.shared_resuming_lua, [.queue])
         case .supersedeBroadcasts: (Source.shared_supersede_broadcasts_lua, [.supersede])
         case .broadcastWalk: (Source.shared_broadcast_walk_lua, [.supersede])
-        case .tags: (Source.shared_tags_lua, [])
+        case .tags: (Source.shared_tags_lua, [.tally])
         }
     }
 

@@ -58,7 +58,7 @@ extension Dispatcher {
             if task.record.event == .end, settlement.isFinal {
                 try await store.broadcasts.retire(app, name, at: now + options.broadcastChannelLife.milliseconds)
             }
-            if settlement.outcome == .expired { try await store.deadLetters.enlist(app, name, task.record.id) }
+            if settlement.outcome == .expired { try await store.deadLetters.enlist(app, name, [task.record.id]) }
             return try await store.broadcasts.settle(task, settlement)
         }
         guard settled == true else { return false }

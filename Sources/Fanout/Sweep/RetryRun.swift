@@ -144,7 +144,7 @@ struct RetryRun: Sendable {
     private func settle(_ settlement: RetrySettlement) async {
         let settled = await delivery.ask { () async throws(StoreError) in
             for push in settlement.givenUp {
-                try await dispatcher.store.deadLetters.enlist(lease.app, lease.name, push)
+                try await dispatcher.store.deadLetters.enlist(lease.app, lease.name, [push])
             }
             return try await dispatcher.store.sweeps.settle(lease, for: dispatcher.options.claimAfter, settlement)
         }

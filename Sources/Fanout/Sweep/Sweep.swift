@@ -217,7 +217,7 @@ struct Sweep: Sendable {
     func settle(_ settlement: Settlement) async {
         let settled = await delivery.ask { () async throws(StoreError) in
             if settlement.givesUp || settlement.stop != nil {
-                try await dispatcher.store.deadLetters.enlist(lease.app, lease.name, lease.push)
+                try await dispatcher.store.deadLetters.enlist(lease.app, lease.name, [lease.push])
             }
             return try await dispatcher.store.sweeps.settle(lease, for: dispatcher.options.claimAfter, settlement)
         }

@@ -18,7 +18,7 @@ public struct Schemas: Sendable {
     let keys: Keyspace
 
     public func version(_ app: AppKey) async throws(StoreError) -> Int {
-        let reply = try await redis.run("HGET", keys.schemas(app), Self.versionField)
+        let reply = try await redis.run("HGET", keys.schemas(app), "version")
         return reply.isNil ? 0 : try reply.integer()
     }
 
@@ -37,8 +37,9 @@ public struct Schemas: Sendable {
     }
 
     public func document(_ app: AppKey, type: String) async throws(StoreError) -> [UInt8]? {
-        let reply = try await redis.run("HGET", keys.schemas(app), .string(Self.typePrefix + type))
-        return reply.isNil ? nil : Array(try reply.bytes())
+        try await redis.run("HGET", keys.schemas(app), .string(Self.typePrefix + type)).optionalBytes().map {
+            Array($0)
+        }
     }
 
     /// - Returns: false if the app has too many types.
@@ -81,5 +82,4 @@ public struct Schemas: Sendable {
     }
 
     private static let typePrefix = "t:"
-    private static let versionField: RedisArgument = "version"
 }

@@ -49,9 +49,8 @@ public struct AutomaticEnds: Sendable {
         let reply = try await redis.run(
             Lua.endClaim, keys: ["ends": keys.ends(app), "claimed": keys.claimedEnds(app)],
             ["most": .int(limit), "length": .int(Self.hold.milliseconds), "age": .int(rule.age)])
-        let members = try reply.strings()
         var tasks: [EndTask] = []
-        for member in members {
+        for member in try reply.strings() {
             if let task = EndTask(app: app, member: member) {
                 tasks.append(task)
             } else {
@@ -141,8 +140,7 @@ extension AutomaticEnds {
             try await redis.run("DEL", known)
             return 0
         }
-        let reply = try await redis.run("GET", known)
-        let before = reply.isNil ? nil : Int64(try reply.string())
+        let before = try await redis.run("GET", known).optionalString().flatMap { Int64($0) }
         let after = rule.after.milliseconds
         if before == after { return 0 }
         var adopted = 0

@@ -81,9 +81,7 @@ extension Broadcasts {
     }
 
     /// - Returns: false if another worker has the lease. Nothing was written then.
-    public func settle(
-        _ task: BroadcastTask, _ settlement: BroadcastSettlement
-    ) async throws(StoreError) -> Bool {
+    public func settle(_ task: BroadcastTask, _ settlement: BroadcastSettlement) async throws(StoreError) -> Bool {
         let lease = task.lease
         let tag = keys.tag(lease.app, lease.name)
         let due: Int64 = if case .again(let time) = settlement.outcome { time } else { 0 }
@@ -102,8 +100,6 @@ extension Broadcasts {
         return isSettled
     }
 
-    // MARK: Counts
-
     /// The counts are on another slot and come after the settlement. If the worker dies in between, one broadcast is
     /// not counted.
     private func count(_ app: AppKey, _ counted: [BroadcastEvent: Int]) async {
@@ -116,9 +112,7 @@ extension Broadcasts {
 
     /// The counts of all workers since the app's first broadcast.
     public func counts(_ app: AppKey) async throws(StoreError) -> [BroadcastEvent: Int] {
-        let reply = try await redis.run("HGETALL", keys.broadcastCounts(app))
-        let fields = try StoredHash(reply)
-        return Dictionary(
-            uniqueKeysWithValues: BroadcastEvent.allCases.map { ($0, fields.number($0.rawValue) ?? 0) })
+        let fields = try await redis.hash(keys.broadcastCounts(app))
+        return Dictionary(uniqueKeysWithValues: BroadcastEvent.allCases.map { ($0, fields.number($0.rawValue) ?? 0) })
     }
 }

@@ -103,9 +103,7 @@ extension Broadcasts {
         try await step(lease, duration, "forget")
     }
 
-    public func noteForeign(
-        _ lease: BroadcastLease, _ ids: [BroadcastChannelID]
-    ) async throws(StoreError) -> Bool {
+    public func noteForeign(_ lease: BroadcastLease, _ ids: [BroadcastChannelID]) async throws(StoreError) -> Bool {
         let reply = try await redis.run(
             Lua.broadcastForeign,
             keys: ["bcl": keys.broadcastLease(lease.app), "bcf": keys.broadcastForeign(lease.app)],
@@ -114,8 +112,7 @@ extension Broadcasts {
     }
 
     public func foreign(_ app: AppKey) async throws(StoreError) -> Set<BroadcastChannelID> {
-        let reply = try await redis.run("SMEMBERS", keys.broadcastForeign(app))
-        let ids = try reply.strings()
+        let ids = try await redis.run("SMEMBERS", keys.broadcastForeign(app)).strings()
         return Set(ids.compactMap { try? BroadcastChannelID($0) })
     }
 
@@ -133,26 +130,20 @@ extension Broadcasts {
         return try reply.isOne()
     }
 
-    // MARK: The name's record
-
     /// - Returns: false if the name does not want the broadcast channel any more.
     public func live(
         _ app: AppKey, _ name: ActivityName, _ id: BroadcastChannelID, now: Int64
     ) async throws(StoreError) -> Bool {
-        let reply = try await run(Lua.broadcastLive, app, name, ["id": .string(id.rawValue), "now": .int(now)])
-        return try reply.isOne()
+        try await run(Lua.broadcastLive, app, name, ["id": .string(id.rawValue), "now": .int(now)]).isOne()
     }
 
     /// - Parameter because: `now`, or `ended` (only if the time has come and the name was not opened again).
-    func discard(
-        _ app: AppKey, _ name: ActivityName, because: String, now: Int64
-    ) async throws(StoreError) -> Discard {
+    func discard(_ app: AppKey, _ name: ActivityName, because: String, now: Int64) async throws(StoreError) -> Discard {
         let tag = keys.tag(app, name)
         let reply = try await redis.run(
             Lua.broadcastDiscard, keys: ["bc": keys.broadcast(tag), "n": keys.name(tag)],
             ["because": .string(because), "now": .int(now)])
-        let text = try reply.string()
-        guard let discard = Discard(rawValue: text) else { throw .corrupt("broadcast-discard") }
+        guard let discard = Discard(rawValue: try reply.string()) else { throw .corrupt("broadcast-discard") }
         return discard
     }
 
@@ -162,8 +153,7 @@ extension Broadcasts {
 
     /// The name has ended. Its broadcast channel is deleted at `at` (epoch ms), unless the name is opened again before.
     public func retire(_ app: AppKey, _ name: ActivityName, at: Int64) async throws(StoreError) {
-        let reply = try await run(Lua.broadcastRetire, app, name, ["at": .int(at)])
-        let hasChannel = try reply.isOne()
+        let hasChannel = try await run(Lua.broadcastRetire, app, name, ["at": .int(at)]).isOne()
         if hasChannel { try await wake(app, name, at: at) }
     }
 
@@ -186,8 +176,7 @@ extension Broadcasts {
 
     /// - Returns: how many attempts in a row have failed.
     public func failed(_ app: AppKey, _ name: ActivityName, _ message: String) async throws(StoreError) -> Int {
-        let reply = try await run(Lua.broadcastFail, app, name, ["message": .string(message)])
-        return try reply.integer()
+        try await run(Lua.broadcastFail, app, name, ["message": .string(message)]).integer()
     }
 
     private func run(

@@ -56,9 +56,7 @@ public struct Broadcasts: Sendable {
     }
 
     public func channel(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> BroadcastChannel? {
-        let key = keys.broadcast(keys.tag(app, name))
-        let reply = try await redis.run("HGETALL", key)
-        let fields = try StoredHash(reply)
+        let fields = try await redis.hash(keys.broadcast(keys.tag(app, name)))
         return fields.isEmpty ? nil : try BroadcastChannel(fields)
     }
 
@@ -72,9 +70,7 @@ public struct Broadcasts: Sendable {
 
     /// All broadcast channels of this app's names, sorted by name. At most 10,000, in one reply.
     public func list(_ app: AppKey) async throws(StoreError) -> [(name: ActivityName, id: BroadcastChannelID)] {
-        let reply = try await redis.run("HGETALL", keys.broadcastIndex(app))
-        let fields = try StoredHash(reply)
-        return fields.pairs.compactMap { id, name in
+        try await redis.hash(keys.broadcastIndex(app)).pairs.compactMap { id, name in
             guard let id = try? BroadcastChannelID(id), let name = try? ActivityName(name) else { return nil }
             return (name: name, id: id)
         }

@@ -78,9 +78,7 @@ extension Channels {
 
     /// The entries of the page that are in the audience. One round trip for each 64 different tags and named users of
     /// the audience, whatever the size of the page. None if the audience names no tag and no user.
-    public func filter(
-        _ app: AppKey, _ page: TokenPage, _ audience: Audience
-    ) async throws(StoreError) -> TokenPage {
+    public func filter(_ app: AppKey, _ page: TokenPage, _ audience: Audience) async throws(StoreError) -> TokenPage {
         if audience == .all || page.isEmpty { return page }
         var membership = PageMembership(count: page.count)
         membership.sets = try await members(app, page, of: audience.sets)
@@ -103,8 +101,7 @@ extension Channels {
         var found: [AudienceSet: PageBits] = [:]
         let channels = page.packedChannels
         for asked in sets.parts(of: Self.setsPerRoundTrip) {
-            let replies = try await redis.run(
-                asked.map { RedisCommand("SMISMEMBER", keys.members(app, $0), channels) })
+            let replies = try await redis.run(asked.map { RedisCommand("SMISMEMBER", keys.members(app, $0), channels) })
             for (set, reply) in zip(asked, replies) {
                 guard reply.count == page.count else { throw .unexpectedReply("SMISMEMBER of another length") }
                 var bits = PageBits(count: page.count)

@@ -124,10 +124,8 @@ extension Channels {
         let replies = try await redis.replies(known + measure.commands)
         quotas.note(.channels, app, measure, replies.dropFirst(known.count))
         guard quotas.isFull(.channels, app) else { return }
-        for reply in replies.prefix(known.count) {
-            if try reply.integer() == 0 {
-                throw .quotaReached(.channels, limit: quotas.limit(.channels))
-            }
+        for reply in replies.prefix(known.count) where try reply.integer() == 0 {
+            throw .quotaReached(.channels, limit: quotas.limit(.channels))
         }
     }
 
@@ -153,15 +151,13 @@ extension Channels {
         var leaves: [RedisKey: [RedisArgument]] = [:]
         var pending: [Work] = []
         for (var work, reply) in zip(open, replies) {
-            let first = try reply.array().first
-            let isFull = (try? first?.string()) == "full"
-            if isFull {
+            let items = try reply.array()
+            guard let first = items.first else { throw .unexpectedReply("channel-mark gave nothing") }
+            if (try? first.string()) == "full" {
                 full.append(work.channel)
                 continue
             }
-            let items = try reply.array()
-            guard let version = items.first else { throw .unexpectedReply("channel-mark gave nothing") }
-            work.version = try version.integer()
+            work.version = try first.integer()
             let member = RedisArgument.bytes(work.channel.stored)
             for index in stride(from: 1, to: items.count - 1, by: 2) {
                 let field = try items[index].string()

@@ -13,8 +13,7 @@ extension Channels {
     func tidy(_ app: AppKey, _ field: String) async {
         do throws(StoreError) {
             guard let set = keys.members(app, field: field) else { return }
-            let reply = try await redis.run("SRANDMEMBER", set, .int(Self.sample))
-            let members = try reply.byteStrings()
+            let members = try await redis.run("SRANDMEMBER", set, .int(Self.sample)).byteStrings()
             let channels = members.compactMap { ChannelID(stored: $0) }
             let gone = try await without(app, field, channels)
             let unreadable = members.filter { ChannelID(stored: $0) == nil }.map(RedisArgument.bytes)
@@ -40,10 +39,7 @@ extension Channels {
         let replies = try await redis.run(
             channels.map { RedisCommand("HEXISTS", keys.channel(app, $0), .string(field)) })
         var found: [ChannelID] = []
-        for (channel, reply) in zip(channels, replies) {
-            let hasField = try reply.isOne()
-            if !hasField { found.append(channel) }
-        }
+        for (channel, reply) in zip(channels, replies) where try !reply.isOne() { found.append(channel) }
         return found
     }
 }

@@ -42,8 +42,7 @@ public struct Channels: Sendable {
     ) async throws(StoreError) {
         let user = namedUser.map { ChannelOperation.set(prefix: "u:", [.namedUser($0)]) }
         let system = hasIOS18.map { $0 ? ChannelOperation.add(.iOS18) : .remove(.iOS18) }
-        try await applyMemberships(
-            app, [channel], ChannelOperation.list(tags) + [user, system].compactMap { $0 })
+        try await applyMemberships(app, [channel], ChannelOperation.list(tags) + [user, system].compactMap { $0 })
     }
 
     /// Channels that do not exist yet are created.

@@ -21,8 +21,7 @@ extension DeadLetters {
     public func retry(_ app: AppKey, _ push: PushID) async throws(StoreError) -> DeadRetry {
         guard let name = try await pushes.name(of: push, app) else { return .none }
         let tag = keys.tag(app, name)
-        let reply = try await redis.run("HGETALL", keys.push(tag, push))
-        let fields = try StoredHash(reply)
+        let fields = try await redis.hash(keys.push(tag, push))
         if fields.isEmpty { return .none }
         let record = try PushRecord(id: push, fields)
         let isResumed: Bool
@@ -108,10 +107,9 @@ extension DeadLetters {
                 try await redis.run(
                     Lua.deadCollect,
                     keys: [
-                        "p": keys.push(tag, push), "r": keys.waitingChannels(tag), "h": keys.retryQueues(tag),
-                        "dl": keys.deadLetter(tag, push),
-                    ], ["raw": .bytes(id)],
-                    rest: Array(part))
+                        "p": keys.push(tag, push), "dl": keys.deadLetter(tag, push), "r": keys.waitingChannels(tag),
+                        "h": keys.retryQueues(tag),
+                    ], ["raw": .bytes(id)], rest: Array(part))
             }
             cursor = try reply[0].string()
         } while cursor != "0"

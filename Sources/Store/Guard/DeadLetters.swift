@@ -48,12 +48,8 @@ public struct DeadLetters: Sendable {
     /// Epoch milliseconds.
     let clock: @Sendable () -> Int64
 
-    /// Puts a push on its app's list. Call this before settling what the push gives up: a crash in between leaves an
-    /// entry without a record, which a list drops.
-    public func enlist(_ app: AppKey, _ name: ActivityName, _ pushes: PushID...) async throws(StoreError) {
-        try await enlist(app, name, pushes)
-    }
-
+    /// Puts pushes of a name on the app's list. Call this before settling what they give up: a crash in between leaves
+    /// entries without records, which a list drops.
     public func enlist(_ app: AppKey, _ name: ActivityName, _ pushes: [PushID]) async throws(StoreError) {
         let now = RedisArgument.int(clock())
         try await redis.run(
@@ -86,8 +82,7 @@ public struct DeadLetters: Sendable {
     ///
     /// - Returns: how many were removed.
     public func tidy(_ app: AppKey, limit: Int) async throws(StoreError) -> Int {
-        try await redis.removeOver(
-            keys.deadIndex(app), upTo: clock() - Self.life.milliseconds, limit: limit)
+        try await redis.removeOver(keys.deadIndex(app), upTo: clock() - Self.life.milliseconds, limit: limit)
     }
 
     /// The dead letters, the latest first.
@@ -143,8 +138,7 @@ public struct DeadLetters: Sendable {
                 RedisCommand("UNLINK", keys.deadLetter(tag, push), .key(keys.deadChannels(tag, push))),
                 RedisCommand("ZREM", keys.deadIndex(app), .string(Self.member(push, name))),
             ], inStepsAt: [1])
-        let (records, entries) = (try replies[0].integer(), try replies[1].integer())
-        return records + entries > 0
+        return try replies[0].integer() + replies[1].integer() > 0
     }
 
     private func read(_ app: AppKey, _ name: ActivityName, _ push: PushID) async throws(StoreError) -> DeadLetter? {

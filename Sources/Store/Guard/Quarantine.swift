@@ -30,6 +30,7 @@ public struct Quarantine: Sendable {
     /// How long marks live after the latest mark of their name: as long as the registry keeps a token that is not
     /// renewed.
     static func life(_ place: TokenPlace) -> Duration { .milliseconds(place.span.retention) }
+    public typealias MarkedChannel = (channel: [UInt8], mark: QuarantineMark)
     /// Marks read in one round trip.
     private static let batch = 1_000
 
@@ -52,31 +53,29 @@ public struct Quarantine: Sendable {
     /// removals are confirmed: a crash in between leaves marks and pending removals, which a worker decides about
     /// again.
     public func hold(
-        _ app: AppKey, _ starts: TokenPlace, _ marks: [(channel: [UInt8], mark: QuarantineMark)]
+        _ app: AppKey, _ starts: TokenPlace, _ marks: [MarkedChannel]
     ) async throws(StoreError) {
         if marks.isEmpty { return }
         let key = keys.quarantine(keys.tag(app, starts))
         try await redis.run([
-            RedisCommand("HSET", key, marks.flatMap { [.bytes($0.channel), .bytes($0.mark.storedValue)] }),
+            RedisCommand("HSET", key, Self.arguments(marks)),
             RedisCommand("PEXPIRE", key, .int(Self.life(starts).milliseconds)),
         ])
     }
 
     /// Removes marks of tokens that their channels do not have any more.
     public func forget(
-        _ app: AppKey, _ place: TokenPlace, _ outdated: [(channel: [UInt8], mark: QuarantineMark)]
+        _ app: AppKey, _ place: TokenPlace, _ outdated: [MarkedChannel]
     ) async throws(StoreError) {
         if outdated.isEmpty { return }
-        let seen = outdated.flatMap { [RedisArgument.bytes($0.channel), .bytes($0.mark.storedValue)] }
         let key = keys.quarantine(keys.tag(app, place))
-        let reply = try await redis.run(Lua.quarantineForget, keys: ["x": key], rest: seen)
+        let reply = try await redis.run(Lua.quarantineForget, keys: ["x": key], rest: Self.arguments(outdated))
         if try reply.integer() == 0 { try await delist(app, place) }
     }
 
     /// How many names hold quarantined tokens.
     public func count(_ app: AppKey) async throws(StoreError) -> Int {
-        let reply = try await redis.run("ZCOUNT", keys.quarantinedNames(app), .string("(\(clock())"), "+inf")
-        return try reply.integer()
+        try await redis.run("ZCOUNT", keys.quarantinedNames(app), .string("(\(clock())"), "+inf").integer()
     }
 
     /// Names that hold quarantined tokens, at most `limit`, in the order of their latest mark.
@@ -116,10 +115,7 @@ public struct Quarantine: Sendable {
     public func discard(_ app: AppKey, _ place: TokenPlace?) async throws(StoreError) -> QuarantineResult {
         try await endEach(app, place) { place, result async throws(StoreError) in
             let key = keys.quarantine(keys.tag(app, place))
-            var cursor = "0"
-            repeat {
-                let (next, marks, unreadable) = try await scan(key, from: cursor)
-                cursor = next
+            try await redis.eachPart(ofHash: key, count: Self.batch, read: Self.mark) { marks throws(StoreError) in
                 let prunes = marks.map { TokenRemoval(channel: $0.channel, token: $0.mark.token, deadSince: nil) }
                 for pruned in try await registry.prune(app, place, prunes) {
                     switch pruned {
@@ -128,12 +124,8 @@ public struct Quarantine: Sendable {
                     case .gone: result.gone += 1
                     }
                 }
-                let seen =
-                    marks.flatMap { [RedisArgument.bytes($0.channel), .bytes($0.mark.storedValue)] } + unreadable
-                if !seen.isEmpty {
-                    try await redis.run(Lua.quarantineForget, keys: ["x": key], rest: seen)
-                }
-            } while cursor != "0"
+                try await redis.run(Lua.quarantineForget, keys: ["x": key], rest: Self.arguments(marks))
+            }
         }
     }
 
@@ -164,10 +156,8 @@ public struct Quarantine: Sendable {
         let index = keys.quarantinedNames(app)
         _ = try await tidy(app, limit: 500)
         let living = RedisArgument.string("(\(clock())")
-        let replies = try await redis.run([
-            RedisCommand("ZRANGEBYSCORE", index, living, "+inf", "LIMIT", .int(from), .int(limit))
-        ])
-        return try replies[0].strings().compactMap { try? TokenPlace(stored: $0) }
+        let reply = try await redis.run("ZRANGEBYSCORE", index, living, "+inf", "LIMIT", .int(from), .int(limit))
+        return try reply.strings().compactMap { try? TokenPlace(stored: $0) }
     }
 
     /// Removes at most `limit` names whose marks have expired from the list.
@@ -183,37 +173,29 @@ public struct Quarantine: Sendable {
         let replies = try await redis.run(
             [RedisCommand("ZREM", keys.quarantinedNames(app), .string(place.stored)), RedisCommand("EXISTS", marks)],
             inStepsAt: [1])
-        let isBack = try replies[1].isOne()
-        if isBack { try await enlist(app, place) }
+        if try replies[1].isOne() { try await enlist(app, place) }
     }
 
     /// - Returns: nil if no token is quarantined under the name.
     private func look(_ app: AppKey, _ place: TokenPlace) async throws(StoreError) -> QuarantinedTokens? {
         let key = keys.quarantine(keys.tag(app, place))
-        let length = try await redis.run("HLEN", key)
-        let tokens = try length.integer()
+        let tokens = try await redis.run("HLEN", key).integer()
         if tokens == 0 { return nil }
-        let (_, marks, _) = try await scan(key, from: "0")
+        let some = try await redis.run("HSCAN", key, "0", "COUNT", .int(Self.batch))
+        let marks = try some[1].pairs().map { _, value throws(StoreError) in
+            QuarantineMark(storedValue: try value.bytes())
+        }
+        .compactMap(\.self)
         return QuarantinedTokens(
-            place: place, tokens: tokens, since: marks.map(\.mark.since).min() ?? clock(),
-            reasons: Set(marks.map(\.mark.reason)).sorted())
+            place: place, tokens: tokens, since: marks.map(\.since).min() ?? clock(),
+            reasons: Set(marks.map(\.reason)).sorted())
     }
 
-    /// Reads some of a name's marks. Fields that cannot be read come back as arguments for `quarantine-forget`.
-    private func scan(
-        _ key: RedisKey, from cursor: String
-    ) async throws(StoreError) -> (next: String, marks: [(channel: [UInt8], mark: QuarantineMark)], [RedisArgument]) {
-        let reply = try await redis.run("HSCAN", key, .string(cursor), "COUNT", .int(Self.batch))
-        var marks: [(channel: [UInt8], mark: QuarantineMark)] = []
-        var unreadable: [RedisArgument] = []
-        for (field, value) in try reply[1].pairs() {
-            let (channel, value) = (Array(try field.bytes()), try value.bytes())
-            if let mark = QuarantineMark(storedValue: value) {
-                marks.append((channel, mark))
-            } else {
-                unreadable += [.bytes(channel), .bytes(Array(value))]
-            }
-        }
-        return (try reply[0].string(), marks, unreadable)
+    private static func mark(_ channel: ArraySlice<UInt8>, _ value: ArraySlice<UInt8>) -> MarkedChannel? {
+        QuarantineMark(storedValue: value).map { (Array(channel), $0) }
+    }
+
+    private static func arguments(_ marks: [MarkedChannel]) -> [RedisArgument] {
+        marks.flatMap { [.bytes($0.channel), .bytes($0.mark.storedValue)] }
     }
 }

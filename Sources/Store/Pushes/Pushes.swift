@@ -122,9 +122,7 @@ public struct Pushes: Sendable {
         func optional(_ number: (some BinaryInteger)?) -> RedisArgument { number.map { .int($0) } ?? "" }
         return RedisCommand(
             Lua.pushAccept,
-            keys: [
-                "n": keys.name(tag), "q": keys.unswept(tag), "p": keys.push(tag, id), "b": keys.root(tag),
-            ],
+            keys: ["n": keys.name(tag), "q": keys.unswept(tag), "p": keys.push(tag, id), "b": keys.root(tag)],
             [
                 "id": .string(id.description), "event": .string(publish.event.rawValue),
                 "priority": .int(publish.priority.rawValue), "audience": .bytes(publish.audience.encoded),
@@ -196,8 +194,7 @@ public struct Pushes: Sendable {
     }
 
     private func ledger(_ app: AppKey, _ name: ActivityName, _ id: PushID) async throws(StoreError) -> Ledger? {
-        let reply = try await redis.run("HGETALL", keys.push(keys.tag(app, name), id))
-        let fields = try StoredHash(reply)
+        let fields = try await redis.hash(keys.push(keys.tag(app, name), id))
         return fields.isEmpty ? nil : try Ledger(id: id, name: name, fields)
     }
 
@@ -215,9 +212,7 @@ public struct Pushes: Sendable {
 
     /// The name of a push, if the push belongs to this app.
     func name(of id: PushID, _ app: AppKey) async throws(StoreError) -> ActivityName? {
-        let reply = try await redis.run("GET", keys.index(id))
-        if reply.isNil { return nil }
-        let route = try reply.string()
+        guard let route = try await redis.run("GET", keys.index(id)).optionalString() else { return nil }
         guard let (owner, name) = WorkQueue.appAndName(route) else { throw .corrupt("push index") }
         return owner == app ? name : nil
     }

@@ -13,12 +13,10 @@ extension WorkQueue {
     /// The workers that share this queue: name, milliseconds since they last asked for work, unacknowledged entries.
     public func workers(_ apps: [AppKey]) async throws(StoreError) -> [(name: String, idle: Int, pending: Int)] {
         var found: [String: (idle: Int, pending: Int)] = [:]
-        for app in apps {
-            for stream in WorkStream.allCases {
-                for consumer in try await consumers(keys.stream(app, stream)) {
-                    let known = found[consumer.name] ?? (idle: .max, pending: 0)
-                    found[consumer.name] = (min(known.idle, consumer.idle), known.pending + consumer.pending)
-                }
+        for stream in streams(apps) {
+            for consumer in try await consumers(stream) {
+                let known = found[consumer.name] ?? (idle: .max, pending: 0)
+                found[consumer.name] = (min(known.idle, consumer.idle), known.pending + consumer.pending)
             }
         }
         return found.map { (name: $0.key, idle: $0.value.idle, pending: $0.value.pending) }.sorted { $0.name < $1.name }
@@ -27,24 +25,19 @@ extension WorkQueue {
     /// Removes killed workers from the groups when other workers have claimed their entries. A live worker asks for
     /// work every few seconds, so `silence` must be much longer.
     public func forgetDeadWorkers(_ apps: [AppKey], silence: Duration) async throws(StoreError) {
-        for app in apps {
-            for stream in WorkStream.allCases {
-                let key = keys.stream(app, stream)
-                for consumer in try await consumers(key)
-                where consumer.pending == 0 && consumer.idle > silence.milliseconds {
-                    try await redis.run(
-                        RedisCommand("XGROUP", ["DELCONSUMER", .key(key), .string(Self.group), .string(consumer.name)]))
-                }
+        for stream in streams(apps) {
+            for consumer in try await consumers(stream)
+            where consumer.pending == 0 && consumer.idle > silence.milliseconds {
+                try await remove(consumer.name, from: stream)
             }
         }
     }
 
     /// - Returns: an empty list if the stream or its group does not exist yet.
     private func consumers(_ stream: RedisKey) async throws(StoreError) -> [Consumer] {
-        let reply = try await redis.replies([RedisCommand("XINFO", ["CONSUMERS", .key(stream), .string(Self.group)])])[
-            0]
-        if reply.error != nil { return [] }
-        return try reply.array().map { consumer throws(StoreError) in
+        let replies = try await redis.replies([RedisCommand("XINFO", ["CONSUMERS", .key(stream), .string(Self.group)])])
+        if replies[0].error != nil { return [] }
+        return try replies[0].array().map { consumer throws(StoreError) in
             var fields: [String: Reply] = [:]
             for (field, value) in try consumer.pairs() { fields[try field.string()] = value }
             guard let name = try fields["name"]?.string(), let idle = try fields["idle"]?.integer(),

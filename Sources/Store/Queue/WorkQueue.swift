@@ -28,11 +28,8 @@ public struct WorkQueue: Sendable {
 
     /// Creates streams and groups. Repeatable. A worker calls this at its start, and after Redis lost its data.
     public func prepare(_ apps: [AppKey]) async throws(StoreError) {
-        let commands = apps.flatMap { app in
-            WorkStream.allCases.map { stream in
-                RedisCommand(
-                    "XGROUP", ["CREATE", .key(keys.stream(app, stream)), .string(Self.group), "0", "MKSTREAM"])
-            }
+        let commands = streams(apps).map { stream in
+            RedisCommand("XGROUP", ["CREATE", .key(stream), .string(Self.group), "0", "MKSTREAM"])
         }
         for reply in try await redis.replies(commands) {
             guard let error = reply.error else { continue }
@@ -55,54 +52,51 @@ public struct WorkQueue: Sendable {
             ] + apps.map { .key(keys.stream($0, stream)) } + apps.map { _ in ">" })
     }
 
-    /// Reads a reply to `read`. Entries that Lamplighter cannot read come back in `unreadable`, so that the caller
-    /// acknowledges them.
-    func entries(
-        _ reply: Reply, _ stream: WorkStream, _ apps: [AppKey]
-    ) throws(StoreError) -> (entries: [WorkEntry], unreadable: [(AppKey, String)]) {
-        var entries: [WorkEntry] = []
-        var unreadable: [(AppKey, String)] = []
-        if reply.isNil { return (entries, unreadable) }
+    /// Entries that Lamplighter cannot read are in `unreadable`, so that the caller acknowledges them.
+    public typealias Batch = (entries: [WorkEntry], unreadable: [(AppKey, String)])
+
+    /// Reads a reply to `read`.
+    func entries(_ reply: Reply, _ stream: WorkStream, _ apps: [AppKey]) throws(StoreError) -> Batch {
+        var batch: Batch = ([], [])
+        if reply.isNil { return batch }
         let streams = Dictionary(uniqueKeysWithValues: apps.map { (keys.stream($0, stream), $0) })
         for part in try reply.array() {
             guard let app = streams[RedisKey(try part[0].string())] else {
                 throw .unexpectedReply("an entry of another stream")
             }
-            try Self.parse(try part[1].array(), app, stream, isClaimed: false, &entries, &unreadable)
+            try Self.parse(try part[1].array(), app, stream, isClaimed: false, into: &batch)
         }
-        return (entries, unreadable)
+        return batch
     }
 
     /// Claims entries that no worker has touched for `idle`. Redis looks at ten times `count` entries in one call. Live
     /// workers may have most of them, so the calls go on to the end of the list.
     public func claim(
         _ stream: WorkStream, _ app: AppKey, consumer: String, idle: Duration, count: Int
-    ) async throws(StoreError) -> (entries: [WorkEntry], unreadable: [(AppKey, String)]) {
-        var entries: [WorkEntry] = []
-        var unreadable: [(AppKey, String)] = []
+    ) async throws(StoreError) -> Batch {
+        var batch: Batch = ([], [])
         var position = "0-0"
         repeat {
             let reply = try await redis.run(
                 "XAUTOCLAIM", keys.stream(app, stream), .string(Self.group), .string(consumer), .int(idle.milliseconds),
-                .string(position), "COUNT", .int(count - entries.count))
-            try Self.parse(try reply[1].array(), app, stream, isClaimed: true, &entries, &unreadable)
+                .string(position), "COUNT", .int(count - batch.entries.count))
+            try Self.parse(try reply[1].array(), app, stream, isClaimed: true, into: &batch)
             position = try reply[0].string()
-        } while position != "0-0" && entries.count < count
-        return (entries, unreadable)
+        } while position != "0-0" && batch.entries.count < count
+        return batch
     }
 
     private static func parse(
-        _ items: [Reply], _ app: AppKey, _ stream: WorkStream, isClaimed: Bool, _ entries: inout [WorkEntry],
-        _ unreadable: inout [(AppKey, String)]
+        _ items: [Reply], _ app: AppKey, _ stream: WorkStream, isClaimed: Bool, into batch: inout Batch
     ) throws(StoreError) {
         let priority: PushPriority = stream == .namesHigh || stream == .shardsHigh ? .high : .low
         for item in items where !item.isNil {
             let id = try item[0].string()
             // An entry that was deleted while it was pending has nil in place of its fields (Redis 6.2).
             if let fields = try? StoredHash(item[1]), let work = WorkItem(app: app, priority: priority, fields) {
-                entries.append(WorkEntry(item: work, id: id, isClaimed: isClaimed))
+                batch.entries.append(WorkEntry(item: work, id: id, isClaimed: isClaimed))
             } else {
-                unreadable.append((app, id))
+                batch.unreadable.append((app, id))
             }
         }
     }
@@ -135,15 +129,18 @@ public struct WorkQueue: Sendable {
     /// Removes the worker from the groups if it leaves without unacknowledged entries. So `status` shows only workers
     /// that are there.
     public func leave(_ apps: [AppKey], consumer: String) async throws(StoreError) {
-        for app in apps {
-            for stream in WorkStream.allCases {
-                let key = keys.stream(app, stream)
-                let pending = try await redis.run(
-                    "XPENDING", key, .string(Self.group), "-", "+", "1", .string(consumer))
-                guard pending.count == 0 else { continue }
-                try await redis.run(
-                    RedisCommand("XGROUP", ["DELCONSUMER", .key(key), .string(Self.group), .string(consumer)]))
-            }
+        for stream in streams(apps) {
+            let pending = try await redis.run("XPENDING", stream, .string(Self.group), "-", "+", "1", .string(consumer))
+            if pending.count == 0 { try await remove(consumer, from: stream) }
         }
+    }
+
+    func remove(_ consumer: String, from stream: RedisKey) async throws(StoreError) {
+        try await redis.run(
+            RedisCommand("XGROUP", ["DELCONSUMER", .key(stream), .string(Self.group), .string(consumer)]))
+    }
+
+    func streams(_ apps: [AppKey]) -> [RedisKey] {
+        apps.flatMap { app in WorkStream.allCases.map { keys.stream(app, $0) } }
     }
 }

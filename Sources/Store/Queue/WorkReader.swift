@@ -9,7 +9,7 @@ public struct WorkReader: Sendable {
     /// New entries of a stream, at most `count` of each app; empty after `block` or `interrupt()`.
     public func read(
         _ stream: WorkStream, _ apps: [AppKey], consumer: String, count: Int, block: Duration
-    ) async throws(StoreError) -> (entries: [WorkEntry], unreadable: [(AppKey, String)]) {
+    ) async throws(StoreError) -> WorkQueue.Batch {
         let command = queue.read(stream, apps, consumer: consumer, count: count, block: block)
         let reply: RedisReply
         do throws(RedisError) {

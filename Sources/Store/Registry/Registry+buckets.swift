@@ -47,7 +47,7 @@ extension Registry {
                     }
                     // `{right count}`: the caller's count is outdated.
                     if reply.count == 1 {
-                        try adopt(reply[0], for: place)
+                        memory.remember(place.key, try bucketCount(reply[0]))
                         refused.append(index)
                         continue
                     }
@@ -106,7 +106,7 @@ extension Registry {
                 var refused: [Int] = []
                 for ((_, indices), reply) in zip(buckets, replies) {
                     if reply.count == 1 {
-                        try adopt(reply[0], for: place)
+                        memory.remember(place.key, try bucketCount(reply[0]))
                         refused += indices
                         continue
                     }
@@ -179,7 +179,7 @@ extension Registry {
                 ])
             if reply.count == 1 {
                 // Another writer has added the bucket meanwhile.
-                try adopt(reply[0], for: place)
+                memory.remember(place.key, try bucketCount(reply[0]))
                 attempts += 1
             } else if try reply.isOne() {
                 splits += 1
@@ -191,11 +191,6 @@ extension Registry {
                 roomy.insert(full)
             }
         }
-    }
-
-    /// Remembers the count from a script's answer.
-    private func adopt(_ reply: Reply, for place: PlaceKeys) throws(StoreError) {
-        memory.remember(place.key, try bucketCount(reply))
     }
 
     func bucketCount(_ reply: Reply) throws(StoreError) -> BucketCount {

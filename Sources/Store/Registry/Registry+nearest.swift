@@ -41,25 +41,17 @@ extension Registry {
     public func candidates(_ app: AppKey, near name: ActivityName) async throws(StoreError) -> [ActivityName] {
         let index = keys.names(app)
         let bound = RedisArgument.bytes(Array("(".utf8) + Array(name.rawValue.utf8))
-        let neighbours = try await texts([
+        let replies = try await redis.replies([
             RedisCommand("ZREVRANGEBYLEX", index, bound, "-", "LIMIT", "0", .int(Self.mostNeighbours)),
             RedisCommand("ZRANGEBYLEX", index, bound, "+", "LIMIT", "0", .int(Self.mostNeighbours)),
         ])
+        let found = try replies.map { (reply) throws(StoreError) in try reply.byteStrings() }.joined()
+        let neighbours = found.map { String(decoding: $0, as: UTF8.self) }
         let spellings = Array(Spellings.near(name.rawValue, besides: neighbours).prefix(Self.mostSpellings))
-        let found = try await redis.run("ZMSCORE", index, spellings.map { .string($0) })
-        let scores = try found.array()
+        let scores = try await redis.run("ZMSCORE", index, spellings.map { .string($0) }).array()
         let listed = zip(spellings, scores).filter { !$0.1.isNil }.map(\.0)
         var seen: Set<ExactText> = [ExactText(name.rawValue)]
         return (listed + neighbours).filter { seen.insert(ExactText($0)).inserted }.compactMap { try? ActivityName($0) }
-    }
-
-    private func texts(_ commands: [RedisCommand]) async throws(StoreError) -> [String] {
-        let replies = try await redis.replies(commands)
-        var texts: [String] = []
-        for reply in replies {
-            for item in try reply.array() { texts.append(String(decoding: try item.bytes(), as: UTF8.self)) }
-        }
-        return texts
     }
 }
 

@@ -83,9 +83,7 @@ public struct Registry: Sendable {
 
     /// Removes channels from a name. The removal of an unknown channel is remembered too, so that an older registration
     /// that arrives late is refused.
-    public func untrack(
-        _ app: AppKey, _ tokens: TokenPlace, _ untracks: [Untrack]
-    ) async throws(StoreError) {
+    public func untrack(_ app: AppKey, _ tokens: TokenPlace, _ untracks: [Untrack]) async throws(StoreError) {
         let now = clock()
         let place = placeKeys(app, tokens)
         let changes = untracks.map { BucketChange(channel: $0.channel.stored) }

@@ -24,22 +24,19 @@ extension RedisClient {
         try await run(RedisCommand(script, keys: keys, arguments, rest: rest))
     }
 
-    /// Sends a pipeline and throws its first error reply.
-    @discardableResult
-    func run(_ commands: [RedisCommand]) async throws(StoreError) -> [Reply] { try await replies(commands).checked() }
+    func hash(_ key: RedisKey) async throws(StoreError) -> StoredHash { try StoredHash(await run("HGETALL", key)) }
 
-    /// Sends a pipeline in parts that run one after the other, even if they are on several slots.
-    func run(_ commands: [RedisCommand], inStepsAt boundaries: [Int]) async throws(StoreError) -> [Reply] {
+    /// Sends a pipeline as `replies` does, and throws its first error reply.
+    @discardableResult
+    func run(_ commands: [RedisCommand], inStepsAt boundaries: [Int] = []) async throws(StoreError) -> [Reply] {
         try await replies(commands, inStepsAt: boundaries).checked()
     }
 
-    /// Sends a pipeline. The caller looks at the error replies.
-    func replies(_ commands: [RedisCommand]) async throws(StoreError) -> [Reply] {
-        do throws(RedisError) { return try await pipeline(commands).map(Reply.init) } catch { throw .redis(error) }
-    }
-
-    func replies(_ commands: [RedisCommand], inStepsAt boundaries: [Int]) async throws(StoreError) -> [Reply] {
+    /// Sends a pipeline. The caller looks at the error replies. With boundaries it is sent in steps that run one after
+    /// the other, even if they are on several slots.
+    func replies(_ commands: [RedisCommand], inStepsAt boundaries: [Int] = []) async throws(StoreError) -> [Reply] {
         do throws(RedisError) {
+            if boundaries.isEmpty { return try await pipeline(commands).map(Reply.init) }
             return try await pipeline(commands, inStepsAt: boundaries).map(Reply.init)
         } catch {
             throw .redis(error)
@@ -52,6 +49,42 @@ extension RedisClient {
         do throws(RedisError) { replies = try await transaction(commands) } catch { throw .redis(error) }
         guard replies.count == commands.count else { throw .unexpectedReply("a transaction of another length") }
         return try replies.map(Reply.init).checked()
+    }
+
+    /// Removes at most `limit` members of a sorted set whose time is over. The limit is there because a set may have
+    /// grown for weeks.
+    ///
+    /// - Returns: how many were removed.
+    func removeOver(_ set: RedisKey, upTo time: Int64, limit: Int) async throws(StoreError) -> Int {
+        let reply = try await run("ZRANGEBYSCORE", set, "-inf", .int(time), "LIMIT", "0", .int(limit))
+        let members = try reply.byteStrings()
+        if !members.isEmpty { try await run("ZREM", set, members.map { .bytes($0) }) }
+        return members.count
+    }
+
+    /// Reads a hash in parts of about `count` entries and gives each part to `body`. Entries that `read` cannot read
+    /// are removed, because no version of Lamplighter wrote them.
+    func eachPart<Entry>(
+        ofHash key: RedisKey, count: Int, read: (ArraySlice<UInt8>, ArraySlice<UInt8>) -> Entry?,
+        _ body: ([Entry]) async throws(StoreError) -> Void
+    ) async throws(StoreError) {
+        var cursor = "0"
+        repeat {
+            let reply = try await run("HSCAN", key, .string(cursor), "COUNT", .int(count))
+            var entries: [Entry] = []
+            var unreadable: [RedisArgument] = []
+            cursor = try reply[0].string()
+            for (field, value) in try reply[1].pairs() {
+                let field = try field.bytes()
+                if let entry = read(field, try value.bytes()) {
+                    entries.append(entry)
+                } else {
+                    unreadable.append(.bytes(Array(field)))
+                }
+            }
+            if !unreadable.isEmpty { try await run("HDEL", key, unreadable) }
+            if !entries.isEmpty { try await body(entries) }
+        } while cursor != "0"
     }
 }
 

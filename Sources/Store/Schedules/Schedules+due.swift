@@ -54,11 +54,7 @@ extension Schedules {
     /// The first due schedules, and Redis's time.
     private func due(_ app: AppKey, limit: Int) async throws(StoreError) -> (now: Int64, members: [String]) {
         let reply = try await redis.run(Lua.scheduleDue, keys: ["at": keys.at(app)], ["most": .int(limit)])
-        let items = try reply.array()
-        return (
-            Int64(try reply[0].integer()),
-            try items.dropFirst().map { item throws(StoreError) in try item.string() }
-        )
+        return (Int64(try reply[0].integer()), Array(try reply.strings().dropFirst()))
     }
 
     /// Groups the schedules by name, in the order given. A schedule without a record is a group of its own.
@@ -121,8 +117,7 @@ extension Schedules {
         switch try taken[0].string() {
         case "held": return .waits
         case "early":
-            let due = try taken[1].string()
-            if let due = Int64(due) { try await raise(app, id, to: due) }
+            if let due = Int64(try taken[1].string()) { try await raise(app, id, to: due) }
             return .skipped
         case "taken": break
         default:
@@ -141,7 +136,7 @@ extension Schedules {
             return .ran(try await close(app, id, .sent, now: now, lateness: lateness))
         }
         if refusal.isPassing, lateness < Self.patience {
-            return .ran(try await postpone(app, id, refusal.word, now: now, lateness: lateness))
+            return .ran(try await close(app, id, .postponed(refusal.word), now: now, lateness: lateness))
         }
         return .ran(try await close(app, id, .failed(refusal.word), now: now, lateness: lateness))
     }
@@ -173,20 +168,16 @@ extension Schedules {
     private func close(
         _ app: AppKey, _ id: PushID, _ outcome: ScheduleRun.Outcome, now: Int64, lateness: Int64
     ) async throws(StoreError) -> ScheduleRun {
-        var reason: String?
-        if case .failed(let word) = outcome { reason = word }
-        _ = try await settle(app, id, from: .taken, to: reason == nil ? .sent : .failed, reason: reason, now: now)
-        try await forget(app, id.description)
+        let (state, reason, until): (Schedule.State, String?, Int64) =
+            switch outcome {
+            case .sent: (.sent, nil, 0)
+            case .failed(let word): (.failed, word, 0)
+            case .postponed(let word): (.scheduled, word, now + Self.postponement)
+            }
+        _ = try await settle(app, id, from: .taken, to: state, reason: reason, until: until, now: now)
+        // A postponed schedule keeps its place in the timer, so that later schedules of its name still wait behind it.
+        if state != .scheduled { try await forget(app, id.description) }
         return ScheduleRun(id: id, outcome: outcome, lateness: lateness)
-    }
-
-    /// The schedule keeps its place in the timer, so that later schedules of its name still wait behind it.
-    private func postpone(
-        _ app: AppKey, _ id: PushID, _ reason: String, now: Int64, lateness: Int64
-    ) async throws(StoreError) -> ScheduleRun {
-        _ = try await settle(
-            app, id, from: .taken, to: .scheduled, reason: reason, until: now + Self.postponement, now: now)
-        return ScheduleRun(id: id, outcome: .postponed(reason), lateness: lateness)
     }
 }
 

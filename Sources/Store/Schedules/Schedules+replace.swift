@@ -50,12 +50,8 @@ extension Schedules {
     /// Raises the timer to `due`, the time in the record when it was read. If another process writes an earlier time
     /// meanwhile, either the second look here sees it, or that process lowers the timer after this call.
     func raise(_ app: AppKey, _ id: PushID, to due: Int64) async throws(StoreError) {
-        let replies = try await redis.run([RedisCommand("ZADD", keys.at(app), "XX", .int(due), .string(id.description))]
-        )
-        _ = try replies[0].integer()
-        let now = try await redis.run("HGET", keys.schedule(app, id), "due")
-        if now.isNil { return }
-        let text = try now.string()
-        if let standing = Int64(text), standing < due { try await lower(app, id, to: standing) }
+        try await redis.run("ZADD", keys.at(app), "XX", .int(due), .string(id.description))
+        let standing = try await redis.run("HGET", keys.schedule(app, id), "due").optionalString().flatMap { Int64($0) }
+        if let standing, standing < due { try await lower(app, id, to: standing) }
     }
 }

@@ -40,10 +40,8 @@ public struct Schedules: Sendable {
                     ["expiresAt": .int(schedule.due + Self.retention.milliseconds)], rest: schedule.fields)
             })
         var waiting: [Schedule] = []
-        for (schedule, state) in zip(schedules, states) {
-            let state = try state.string()
-            if state == Schedule.State.scheduled.rawValue { waiting.append(schedule) }
-        }
+        for (schedule, state) in zip(schedules, states)
+        where try state.string() == Schedule.State.scheduled.rawValue { waiting.append(schedule) }
         if waiting.isEmpty { return true }
         let queued = try await redis.run(
             Lua.scheduleQueue, keys: ["at": keys.at(app)], ["most": .int(most)],
@@ -58,9 +56,7 @@ public struct Schedules: Sendable {
 
     /// Asks the replicas about a schedule. `others` were written before it, so on one server the same answer holds for
     /// them.
-    func confirm(
-        _ app: AppKey, _ schedule: Schedule, and others: ArraySlice<Schedule> = []
-    ) async throws(StoreError) {
+    func confirm(_ app: AppKey, _ schedule: Schedule, and others: ArraySlice<Schedule> = []) async throws(StoreError) {
         let now = pushes.time.now()
         func life(_ schedule: Schedule) -> Int64 { max(schedule.due + Self.retention.milliseconds - now, 1_000) }
         try await replicas?.confirm(
@@ -97,18 +93,15 @@ public struct Schedules: Sendable {
             if !rank.isNil {
                 first = try rank.integer()
             } else if let schedule = try await find(app, start) {
-                let before = try await redis.run("ZCOUNT", at, "-inf", "(\(schedule.due)")
-                first = try before.integer()
+                first = try await redis.run("ZCOUNT", at, "-inf", "(\(schedule.due)").integer()
             }
         }
         let replies = try await redis.run([
             RedisCommand("ZCARD", at), RedisCommand("ZRANGE", at, .int(first), .int(first + limit)),
         ])
-        let total = try replies[0].integer()
-        let members = try replies[1].strings()
-        let ids = members.compactMap { PushID($0) }
+        let ids = try replies[1].strings().compactMap { PushID($0) }
         let found = try await find(app, Array(ids.prefix(limit)))
-        return (found.compactMap { $0 }, total, ids.count > limit ? ids[limit] : nil)
+        return (found.compactMap { $0 }, try replies[0].integer(), ids.count > limit ? ids[limit] : nil)
     }
 
     /// - Returns: nil if the app has no such schedule.

@@ -95,9 +95,7 @@ public struct LateJoiners: Sendable {
             RedisCommand("HSET", key, channels.flatMap { [.bytes($0), value] }),
             RedisCommand("PEXPIRE", key, .int(Self.life.milliseconds)),
         ])
-        var notes: [[UInt8]?] = []
-        for reply in try replies[0].array() { notes.append(reply.isNil ? nil : Array(try reply.bytes())) }
-        return notes
+        return try replies[0].array().map { note throws(StoreError) in try note.optionalBytes().map { Array($0) } }
     }
 
     /// Undoes `expect` for channels that got no card by that start. The notes of earlier starts are restored.

@@ -76,8 +76,8 @@ extension SweepStore {
     ) async throws(StoreError) -> (counted: [SettledField: Int], firstRetry: Int64?) {
         let tag = keys.tag(app, name)
         let locations: KeyValuePairs = [
-            "o": keys.pendingRemovals(tag), "h": keys.retryQueues(tag), "r": keys.waitingChannels(tag),
-            "n": keys.name(tag), "x": keys.quarantine(tag),
+            "o": keys.pendingRemovals(tag), "n": keys.name(tag), "x": keys.quarantine(tag), "h": keys.retryQueues(tag),
+            "r": keys.waitingChannels(tag),
         ]
         let arguments: KeyValuePairs<String, RedisArgument> = [
             "ps": .string(keys.pushPrefix(tag)), "ws": .string(keys.tasksPrefix(tag)),

@@ -21,7 +21,7 @@ public struct SendBlocks: Sendable {
     /// When the card of an entry began (epoch ms), for new followers.
     private var began: [Int: Int64] = [:]
     /// Quarantine marks of tokens that the channels do not have any more. The caller removes them.
-    public fileprivate(set) var outdated: [(channel: [UInt8], mark: QuarantineMark)] = []
+    public fileprivate(set) var outdated: [Quarantine.MarkedChannel] = []
 
     public init() {}
 

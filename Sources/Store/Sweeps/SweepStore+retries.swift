@@ -70,16 +70,12 @@ extension SweepStore {
         for (index, channel) in channels.enumerated() {
             let queue = replies[0][index]
             let entry = entries[index]
-            if !queue.isNil,
-                var waiting = WaitingChannel(
-                    channel: channel, queue: try queue.bytes(), token: entry?.token,
-                    registeredAt: entry?.registeredAt ?? 0)
-            {
+            if !queue.isNil, var waiting = WaitingChannel(channel: channel, queue: try queue.bytes()) {
                 if !replies[3][index].isNil { waiting.followsSince = try replies[3][index].optionalTime() }
                 waiting.follows = entry != nil
                 waiting.startedAt = entry?.startedAt
                 waiting.isInfrequent = entry?.isInfrequent ?? false
-                try waiting.readTokenMarks(quarantine: replies[1][index], elsewhere: replies[2][index])
+                try waiting.take(entry, quarantine: replies[1][index], elsewhere: replies[2][index])
                 due.append(waiting)
             } else {
                 unreadable.discard(channel)

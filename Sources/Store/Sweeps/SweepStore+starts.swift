@@ -25,7 +25,7 @@ extension SweepStore {
                 RedisCommand("HGET", keys.name(tag), "over"),
             ])
         guard replies[0].count == page.count else { throw .unexpectedReply("HMGET of another length") }
-        let over = replies[1].isNil ? 0 : Int(try replies[1].string()) ?? 0
+        let over = try replies[1].optionalString().flatMap { Int($0) } ?? 0
         return StartFacts(
             follows: entries.map { $0 != nil }, waits: (0..<page.count).map { !replies[0][$0].isNil },
             isClosed: over > start.sequence)
@@ -47,19 +47,15 @@ extension SweepStore {
                 RedisCommand("HMGET", $0, fields)
             })
         let meta = keys.name(keys.tag(lease.app, lease.name))
-        let over = try await redis.run("HGET", meta, "over")
+        let over = try await redis.run("HGET", meta, "over").optionalString().flatMap { Int($0) } ?? 0
         for reply in marks {
             guard reply.count == channels.count else { throw .unexpectedReply("HMGET of another length") }
         }
         var found = waiting
         for (index, entry) in entries.enumerated() {
-            found[index].token = entry?.token
-            found[index].registeredAt = entry?.registeredAt ?? 0
             found[index].isInfrequent = false
-            found[index].isQuarantined = false
-            found[index].livesElsewhere = false
-            try found[index].readTokenMarks(quarantine: marks[0][index], elsewhere: marks[1][index])
+            try found[index].take(entry, quarantine: marks[0][index], elsewhere: marks[1][index])
         }
-        return (found, (over.isNil ? 0 : Int(try over.string()) ?? 0) > start.sequence)
+        return (found, over > start.sequence)
     }
 }

@@ -50,21 +50,16 @@ public struct SweepStore: Sendable {
             case "idle": return (.idle, push)
             case "held": return (.held, push)
             case "planned": return (.planned, push)
-            case "paced":
-                let left = try reply[1].integer()
-                return (.paced(.milliseconds(left)), push)
+            case "paced": return (.paced(.milliseconds(try reply[1].integer())), push)
             case "catchUp": return (.catchUp, push)
             case "gone": continue
             case "other":
-                guard let other = PushID(try reply[1].string()) else {
-                    throw .corrupt("active push")
-                }
+                guard let other = PushID(try reply[1].string()) else { throw .corrupt("active push") }
                 (push, buckets) = (other, "")
-            case "starts":
-                buckets = try await startBuckets(app, try reply[1].string())
+            case "starts": buckets = try await startBuckets(app, try reply[1].string())
             case "plan":
                 let shards = try reply[1].integer()
-                return (.plan(try record(push, reply[2]), shards: shards), push)
+                return (.plan(try PushRecord(id: push, StoredHash(reply[2])), shards: shards), push)
             case "claimed":
                 let part = WorkItem.Part.shard(index: 0, count: 1)
                 return (.claimed(try claim(app, name, push, part, owner, reply)), push)
@@ -77,8 +72,7 @@ public struct SweepStore: Sendable {
     /// The count of buckets in the root of a type's start tokens.
     private func startBuckets(_ app: AppKey, _ type: String) async throws(StoreError) -> RedisArgument {
         let root = keys.root(keys.tag(app, .startTokens(of: type)))
-        let reply = try await redis.run("HGET", root, "n")
-        return reply.isNil ? "1" : .bytes(Array(try reply.bytes()))
+        return try await redis.run("HGET", root, "n").optionalBytes().map { .bytes(Array($0)) } ?? "1"
     }
 
     /// Notes that all shards of a push are in the stream.
@@ -95,8 +89,8 @@ public struct SweepStore: Sendable {
         let reply = try await redis.run(
             Lua.taskClaim,
             keys: [
-                "p": keys.push(tag, item.push), "w": keys.tasks(tag, item.push), "r": keys.waitingChannels(tag),
-                "o": keys.pendingRemovals(tag), "q": keys.unswept(tag),
+                "p": keys.push(tag, item.push), "w": keys.tasks(tag, item.push), "o": keys.pendingRemovals(tag),
+                "r": keys.waitingChannels(tag), "q": keys.unswept(tag),
             ],
             [
                 "shard": .string(item.part.text), "owner": .string(owner), "length": .int(lease.milliseconds),
@@ -222,11 +216,6 @@ public struct SweepStore: Sendable {
         }
     }
 
-    private func record(_ push: PushID, _ reply: Reply) throws(StoreError) -> PushRecord {
-        let fields = try StoredHash(reply)
-        return try PushRecord(id: push, fields)
-    }
-
     /// Reads `{'claimed', epoch, position, ahead, record, pending removals of other pushes, poison}`.
     private func claim(
         _ app: AppKey, _ name: ActivityName, _ push: PushID, _ part: WorkItem.Part, _ owner: String, _ reply: Reply
@@ -242,8 +231,21 @@ public struct SweepStore: Sendable {
             return ScanPosition(ends[0])..<ScanPosition(ends[1])
         }
         return Claim(
-            lease: lease, record: try record(push, reply[4]),
+            lease: lease, record: try PushRecord(id: push, StoredHash(reply[4])),
             position: max(ScanPosition(position), lease.bounds.lowerBound),
             ahead: ranges, hasPendingRemovals: othersHaveRemovals || epoch > 1, isPoison: isPoison)
+    }
+
+    /// Channels for the catch-up of the active push, in the order of arrival, after `order`. They stay until their page
+    /// is settled.
+    public func arrivals(
+        _ app: AppKey, _ name: ActivityName, after order: Int64, limit: Int
+    ) async throws(StoreError) -> [CatchUpArrival] {
+        let key = keys.catchUp(keys.tag(app, name))
+        let reply = try await redis.run(
+            "ZRANGEBYSCORE", key, .string("(\(order)"), "+inf", "WITHSCORES", "LIMIT", "0", .int(limit))
+        return try reply.pairs().map { channel, order throws(StoreError) in
+            CatchUpArrival(channel: Array(try channel.bytes()), order: try order.optionalTime() ?? .max)
+        }
     }
 }

@@ -11,7 +11,7 @@ public struct WaitingChannel: Sendable, Hashable {
     /// Start of its activity, epoch ms.
     public var startedAt: Int64?
     /// Epoch ms.
-    public var registeredAt: Int64
+    public var registeredAt: Int64 = 0
     /// This token is quarantined.
     public var isQuarantined = false
     /// This token is of the app's other APNs environment.
@@ -36,7 +36,7 @@ public struct WaitingChannel: Sendable, Hashable {
     static let lateUnit: UInt16 = 512
 
     /// A retry queue, as `shared-queue.lua` describes it: a header of 3 bytes, push ids 16 each.
-    init?(channel: [UInt8], queue: ArraySlice<UInt8>, token: [UInt8]?, registeredAt: Int64) {
+    init?(channel: [UInt8], queue: ArraySlice<UInt8>) {
         var rest = queue
         guard queue.count >= 19, (queue.count - 3).isMultiple(of: 16), let number = rest.takeBigEndian(UInt16.self),
             let id = UUIDBytes(bytes: queue.dropFirst(3).prefix(16))
@@ -45,15 +45,15 @@ public struct WaitingChannel: Sendable, Hashable {
         push = PushID(id)
         attempts = Int(number % (number < Self.moreLate ? Self.oneLate : Self.lateUnit))
         isLate = number >= Self.oneLate
-        self.token = token
-        self.registeredAt = registeredAt
         seen = Array(queue.prefix(3))
     }
 }
 
 extension WaitingChannel {
-    /// Reads what is noted about the channel's token. A note about another token says nothing.
-    mutating func readTokenMarks(quarantine: Reply, elsewhere: Reply) throws(StoreError) {
+    /// Takes the token of an entry, and what is noted about it. A note about another token says nothing.
+    mutating func take(_ entry: Registry.Entry?, quarantine: Reply, elsewhere: Reply) throws(StoreError) {
+        (token, registeredAt) = (entry?.token, entry?.registeredAt ?? 0)
+        (isQuarantined, livesElsewhere) = (false, false)
         guard let token else { return }
         if let mark = try quarantine.optionalBytes() {
             isQuarantined = QuarantineMark(storedValue: mark)?.token == token

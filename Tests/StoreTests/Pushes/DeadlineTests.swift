@@ -52,7 +52,7 @@ import Testing
         page.count(.expired, 2)
         page.retry([1, 2], due: 5_000, attempts: 1)
         #expect(page.givesUp)
-        try await letters.enlist(fixture.app, try ActivityName("match-1"), id)
+        try await letters.enlist(fixture.app, try ActivityName("match-1"), [id])
         for _ in 0..<2 { _ = try await fixture.settle(claim, page) }
         let lease = try await fixture.claimRetries("match-1")
         let waiting = try #require(try await fixture.due(lease).first)

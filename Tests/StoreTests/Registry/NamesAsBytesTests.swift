@@ -127,7 +127,7 @@ import Testing
         settlement.targets = 1
         settlement.count(.failed, 1)
         settlement.giveUp([1, 2], reason: "Quarantined")
-        try await store.deadLetters.enlist(app, name, id)
+        try await store.deadLetters.enlist(app, name, [id])
         _ = try await fixture.settle(claim, settlement)
         #expect(try await store.deadLetters.list(app, after: nil, limit: 10).map(\.name) == [name])
 

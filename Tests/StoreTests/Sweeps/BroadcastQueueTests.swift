@@ -94,7 +94,7 @@ import Testing
                 "YQ==", "storage", "none"))
         guard case .send(let task) = try await take(fixture).turn else { throw Unexpected(what: "nothing to send") }
         let letters = fixture.store.deadLetters
-        try await letters.enlist(fixture.app, name, id)
+        try await letters.enlist(fixture.app, name, [id])
         for _ in 0..<2 { _ = try await fixture.store.broadcasts.settle(task, BroadcastSettlement(.expired)) }
         let letter = try #require(try await letters.letter(fixture.app, id))
         #expect(letter.reasons == ["Expired": 1] && letter.kept == 0 && letter.stopped == nil)

@@ -202,8 +202,7 @@ import Testing
             let push = number.isMultiple(of: 2) ? stopped : other
             let waiting = try #require(
                 WaitingChannel(
-                    channel: [UInt8(number >> 8), UInt8(number & 255)], queue: ([0, 0, 0] + push.uuid.bytes)[...],
-                    token: [1], registeredAt: 0))
+                    channel: [UInt8(number >> 8), UInt8(number & 255)], queue: ([0, 0, 0] + push.uuid.bytes)[...]))
             settlement.finish(waiting, as: .failed)
         }
         #expect(settlement.parts.map(\.count) == [125 * 7, 125 * 7, 50 * 7])

@@ -2,7 +2,6 @@
 -- key x: hash, channel → mark
 -- rest: channel, mark, channel, mark …
 -- Returns how many marks are left.
--- Atomic.
 for i = rest, #ARGV, 2 do
     if redis.call('HGET', x, ARGV[i]) == ARGV[i + 1] then
         redis.call('HDEL', x, ARGV[i])

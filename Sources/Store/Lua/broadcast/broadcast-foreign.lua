@@ -5,7 +5,6 @@
 -- argument epoch: of the caller's lease
 -- rest: broadcast channel ids
 -- Returns 1, or 0 if another worker has the lease. Nothing was changed then.
--- Atomic.
 if redis.call('HGET', bcl, 'e') ~= epoch then return 0 end
 redis.call('UNLINK', bcf)
 for index = rest, #ARGV do redis.call('SADD', bcf, ARGV[index]) end

@@ -4,7 +4,6 @@
 -- Returns {'held', ms left}: another worker has the lease.
 --   {'claimed', epoch, intended name, its broadcast channel id}: name and id are '' unless the owner before died while
 --     it made a channel. The id alone is '' if the channel may not exist.
--- Atomic.
 local now = redis_now()
 local lease, name, id = lease_of(bcl, '', 'name', 'id')
 local held = lease_left(bcl, '', lease, now)

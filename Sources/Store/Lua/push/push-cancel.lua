@@ -1,12 +1,8 @@
 -- Cancels the unsent part of a push. Pages in flight settle normally. A worker sees the state at its next page.
--- key q: the name's unswept pushes, zset
--- key p: this push, hash
--- key w: its tasks, hash
--- argument id: push id
--- argument at: time of the cancellation, ms; '' = Redis's own time
+-- keys q, p, w: the name's unswept pushes, zset; this push and its tasks, hashes
+-- arguments id, at: push id; time of the cancellation, ms, '' = Redis's own time
 -- Returns 0: no such push. 1: the push was final already. 2: cancelled before it began. 3: cancelled during its sweep.
 -- Keys found in data: docs/keyspace.md.
--- Atomic.
 local state = redis.call('HGET', p, 'state')
 if not state then return 0 end
 if state ~= 'queued' and state ~= 'sending' then return 1 end

@@ -1,7 +1,6 @@
 -- Removes dead tokens from one bucket, each only if its channel still has that token. Repeatable, because the tombstone
 -- shows what was pruned. Records and tombstones: shared-record.
--- key b: root of the name, hash
--- key bucket: the channels' bucket, hash
+-- keys b, bucket: root of the name and the channels' bucket, hashes
 -- key y: channels whose card began after an `end` was accepted, as in registry-set
 -- argument knownCount: the count that the bucket was computed from
 -- rest: fours:
@@ -13,7 +12,6 @@
 -- Returns a digit for each: 0 gone (not tracked, or removed), 1 pruned now or before, 2 newer (another token, or
 --   registered since)
 --   {right count}: the caller's count is outdated. Nothing was done.
--- Atomic.
 local count = redis.call('HGET', b, 'n') or '1'
 if count ~= knownCount then return {count} end
 

@@ -24,7 +24,6 @@
 --   {right count}: the caller's count is outdated. Nothing was done.
 --   {right count, push}: the card missed this `end`. Nothing was done. Set a wake-up, then call again with
 --     its id.
--- Atomic.
 local count = redis.call('HGET', b, 'n') or '1'
 if count ~= knownCount then return {count} end
 

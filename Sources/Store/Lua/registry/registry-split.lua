@@ -4,17 +4,13 @@
 -- key full: the bucket found too full; nothing is split if it is not too full any more
 -- key src: the bucket that is split next; may be the root, or full
 -- key dst: the new bucket; its index is the present count
--- argument knownCount: the present count as in n; `1` for an absent one
--- argument newCount: the new count, with the fingerprint of the hash key
+-- arguments knownCount, newCount: the present count and the new one as in n; `1` for an absent one
 -- argument dstIndex: index of dst
 -- argument modulus: twice the largest power of two <= the present count
--- argument hashKey: the hash key
--- argument threshold: fields beyond which a bucket is too full
+-- arguments hashKey, threshold: the hash key; fields beyond which a bucket is too full
 -- argument now: the caller's time, ms since 2020
--- argument life: ms from an activity's start to the end of a registration's life
--- argument kept: ms that a tombstone is kept
+-- arguments life, kept: ms from an activity's start to the end of a registration's life; ms that a tombstone is kept
 -- Returns 1: split. 0: not needed. {right count}: the caller's count is outdated, and nothing was done.
--- Atomic.
 local count = redis.call('HGET', b, 'n') or '1'
 if count ~= knownCount then return {count} end
 threshold, now, life, kept = tonumber(threshold), tonumber(now), tonumber(life), tonumber(kept)
@@ -24,19 +20,13 @@ local function is_over(value)
     if has_flag(value, TOMBSTONE) then return action_time(value) + kept < now end
     return start_of(value) + life < now
 end
--- Lua's stack bounds the number of arguments of one call.
-local function in_parts(command, key, list)
-    for first = 1, #list, 500 do
-        redis.call(command, key, unpack(list, first, math.min(first + 499, #list)))
-    end
-end
 
 if full ~= src then
     local all, over = redis.call('HGETALL', full), {}
     for i = 1, #all, 2 do
         if all[i] ~= 'n' and is_over(all[i + 1]) then over[#over + 1] = all[i] end
     end
-    in_parts('HDEL', full, over)
+    call_with_list('HDEL', full, over)
     if #all / 2 - #over <= threshold then return 0 end
 end
 
@@ -59,7 +49,7 @@ local living = (#stay + #move) / 2
 -- Do not split if the bucket is not too full any more, or if the bucket to be split is nearly empty: that would not
 -- help.
 if (full == src and living <= threshold) or living < threshold / 8 then
-    in_parts('HDEL', src, over)
+    call_with_list('HDEL', src, over)
     return 0
 end
 
@@ -68,8 +58,8 @@ end
 local ttl = redis.call('PTTL', src)
 redis.call('UNLINK', src, dst)
 redis.call('HSET', b, 'n', newCount)
-in_parts('HSET', src, stay)
-in_parts('HSET', dst, move)
+call_with_list('HSET', src, stay)
+call_with_list('HSET', dst, move)
 if ttl > 0 then
     redis.call('PEXPIRE', src, ttl)
     redis.call('PEXPIRE', dst, ttl)

@@ -1,21 +1,16 @@
 -- Claims a name's waiting channels.
--- key l: the name's leases, hash
--- key r: waiting channels, zset by due time (ms)
--- key o: pending removals, hash
+-- keys l, r, o: the name's leases, hash; waiting channels, zset by due time (ms); pending removals, hash
 -- arguments owner, length: the caller, and how long its lease is to be, ms
--- argument retention: how long the data is kept, ms
--- argument mostLapses: most lapses in a row without progress
+-- arguments retention, mostLapses: how long the data is kept, ms; most lapses in a row without progress
 -- Returns {'idle'}: no channel waits and no removal is pending.
 --   {'held', ms left}: another owner has a live lease.
 --   {'claimed', epoch, pending removals, poison 0|1}: poison 1 if more than `mostLapses` owners in a row failed.
--- Atomic.
 local removals = redis.call('HLEN', o)
 if removals == 0 and redis.call('EXISTS', r) == 0 then return {'idle'} end
 local now = redis_now()
 local lease = lease_of(l, 'r:')
 local held = lease_left(l, 'r:', lease, now)
 if held then return {'held', held} end
-local lapses = lapses_of(lease)
-local epoch = claim_lease(l, 'r:', lease, owner, now, length, lapses)
+local epoch, poison = claim_task(l, 'r:', lease, owner, now, length, mostLapses)
 redis.call('PEXPIRE', l, retention)
-return {'claimed', epoch, removals, lapses > tonumber(mostLapses) and 1 or 0}
+return {'claimed', epoch, removals, poison}

@@ -3,7 +3,6 @@
 -- argument expiresAt: epoch ms at which the record expires
 -- rest: its fields and values
 -- Returns its state: 'scheduled' for a new one.
--- Atomic.
 local state = redis.call('HGET', at, 'state')
 if state then return state end
 redis.call('HSET', at, 'state', 'scheduled', unpack(ARGV, rest))

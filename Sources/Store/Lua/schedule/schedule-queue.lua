@@ -3,7 +3,6 @@
 -- argument most: most schedules of an app
 -- rest: due ms and id of each
 -- Returns 1, or 0 if there is no room. Nothing is written then.
--- Atomic.
 local new = 0
 for i = rest + 1, #ARGV, 2 do
     if not redis.call('ZSCORE', at, ARGV[i]) then new = new + 1 end

@@ -37,4 +37,3 @@ local function read_fields(key, fields)
     end
     return values
 end
-

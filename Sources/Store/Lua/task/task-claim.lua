@@ -1,19 +1,14 @@
 -- Claims one shard of a push, or the catch-up behind its shards.
--- key p: the push, hash
--- key w: its tasks, hash
--- key r: waiting channels, zset by due time (ms)
--- key o: pending removals, hash
--- key q: the name's unswept pushes, zset
+-- keys p, w, o: the push, its tasks and the name's pending removals, hashes
+-- keys r, q: waiting channels, zset by due time (ms); the name's unswept pushes, zset
 -- argument shard: shard, or 'c' for the catch-up
--- arguments owner, length: the caller, and how long its lease is to be, ms
--- argument mostLapses: most lapses in a row without progress
+-- arguments owner, length, mostLapses: the caller; how long its lease is to be, ms; most lapses in a row
 -- Returns {'gone'}: no such push.
 --   {'done', unswept pushes of the name, due ms of its first waiting channel or '', pending removals, catch-up waits
 --     0|1}: the part is finished. For the catch-up also if the shards are not finished.
 --   {'held', ms left}: another owner has a live lease.
 --   {'claimed', epoch, position, ahead, record, pending removals of other pushes, poison 0|1}: poison 1 if more than
 --     mostLapses owners in a row crashed or stalled.
--- Atomic.
 local record = redis.call('HGETALL', p)
 if #record == 0 then return {'gone'} end
 local part = shard .. ':'
@@ -29,13 +24,11 @@ end
 local now = redis_now()
 local held = lease_left(w, part, lease, now)
 if held then return {'held', held} end
-local lapses = lapses_of(lease)
-local epoch = claim_lease(w, part, lease, owner, now, length, lapses)
+local epoch, poison = claim_task(w, part, lease, owner, now, length, mostLapses)
 if part == 'c:' then
     -- Each owner of the catch-up numbers its pages anew.
     position, ahead = nil, nil
     redis.call('HDEL', w, 'c:p', 'c:a')
 end
 if redis.call('PTTL', w) < 0 then redis.call('PEXPIRE', w, math.max(redis.call('PTTL', p), 1)) end
-return {'claimed', epoch, position or '0', ahead or '', record, removals - tonumber(ownRemovals or 0),
-    lapses > tonumber(mostLapses) and 1 or 0}
+return {'claimed', epoch, position or '0', ahead or '', record, removals - tonumber(ownRemovals or 0), poison}

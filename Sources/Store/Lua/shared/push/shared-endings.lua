@@ -39,16 +39,18 @@ local function end_push(p, w, state, now)
     end
 end
 
+local function is_open(p)
+    local state = redis.call('HGET', p, 'state')
+    return state == 'sending' or state == 'queued'
+end
+
 -- Pushes whose entries ended in this script, by p.
 local endedIn = {}
 
 -- Ends one retry queue entry of a push as `field`, and counts it under `reason` unless that is ''. Returns false if the
 -- push is final (stopped, cancelled, expired), because it has counted the entry already. finish_pushes completes it.
 local function end_entry(p, w, field, reason)
-    if not endedIn[p] then
-        local state = redis.call('HGET', p, 'state')
-        endedIn[p] = {w = w, isOpen = state == 'sending' or state == 'queued'}
-    end
+    if not endedIn[p] then endedIn[p] = {w = w, isOpen = is_open(p)} end
     if not endedIn[p].isOpen then return false end
     count(p, field, 1)
     if reason ~= '' then count(p, 'e:' .. reason, 1) end

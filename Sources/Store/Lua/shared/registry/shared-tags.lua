@@ -56,14 +56,12 @@ local function leave(field)
 end
 -- Returns whether the record has changed.
 local function write_changes(c)
-    for first = 1, #channelChanges, 500 do
-        local values = {}
-        for j = first, math.min(first + 499, #channelChanges) do
-            values[#values + 1] = channelChanges[j]
-            values[#values + 1] = channelRecord[channelChanges[j]]
-        end
-        redis.call('HSET', c, unpack(values))
+    local values = {}
+    for _, field in ipairs(channelChanges) do
+        values[#values + 1] = field
+        values[#values + 1] = channelRecord[field]
     end
+    call_with_list('HSET', c, values)
     return #channelChanges > 0
 end
 

@@ -1,11 +1,6 @@
 -- Fragment for retry-settle: an attempt at a waiting channel is settled. The push is the first of the channel's queue.
 -- name: what retry-settle knows of the name. Its fields: r, h, o keys; ps, ws, dls prefixes; now, retention.
 
-local function is_open(p)
-    local state = redis.call('HGET', p, 'state')
-    return state == 'sending' or state == 'queued'
-end
-
 -- Notes a pending removal. Returns whether it is new.
 local function note_removal(name, channel, push, token, value)
     local field = push .. string.char(math.floor(#channel / 256), #channel % 256) .. channel .. token

@@ -16,4 +16,3 @@ local function queue_late_joiner(p, w, h, r, channel, queue, isNew, now, life)
     redis.call('PEXPIRE', h, life)
     redis.call('PEXPIRE', r, life)
 end
-

@@ -73,4 +73,3 @@ local function note_removals(push, o, removals)
     if added < #removals / 2 then count(push.p, 'targets', added - #removals / 2) end
     redis.call('PEXPIRE', o, push.retention)
 end
-

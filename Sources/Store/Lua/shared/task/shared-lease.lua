@@ -22,12 +22,6 @@ local function lease_left(key, part, lease, now)
     return length
 end
 
--- The lapses once the lease has another owner. A lease that was given back has no owner, so this is no lapse.
-local function lapses_of(lease)
-    local lapses = tonumber(lease.lapses or 0)
-    return lease.owner and lease.owner ~= '' and lapses + 1 or lapses
-end
-
 -- Claims a free lease for `length` ms and returns its epoch. lapses: nil if this lease does not count them
 local function claim_lease(key, part, lease, owner, now, length, lapses)
     local epoch = tonumber(lease.epoch or 0) + 1
@@ -36,6 +30,14 @@ local function claim_lease(key, part, lease, owner, now, length, lapses)
     if lapses then fields[9], fields[10] = part .. 'c', lapses end
     redis.call('HSET', key, unpack(fields))
     return epoch
+end
+
+-- Claims the free lease of a task and counts its lapses. A lease that was given back has no owner, so that is no lapse.
+-- Returns the epoch, and 1 if more than `most` owners in a row failed, else 0.
+local function claim_task(key, part, lease, owner, now, length, most)
+    local lapses = tonumber(lease.lapses or 0)
+    if lease.owner and lease.owner ~= '' then lapses = lapses + 1 end
+    return claim_lease(key, part, lease, owner, now, length, lapses), lapses > tonumber(most) and 1 or 0
 end
 
 -- Prolongs a lease to `length` ms from now.
