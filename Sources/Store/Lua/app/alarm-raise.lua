@@ -1,6 +1,8 @@
 -- Raises an alarm or repeats it. The time of its first raising is kept as long as the alarm stands.
 -- key alarm: hash, kind → reason, kind:since and kind:until in epoch ms
--- arguments kind, reason, now: of the alarm; shown to the operator; the caller's time, ms
+-- argument kind: of the alarm
+-- argument reason: shown to the operator
+-- argument now: the caller's time, ms
 -- argument life: ms that the alarm stands unless it is repeated
 -- Returns 1.
 now, life = tonumber(now), tonumber(life)

@@ -1,7 +1,8 @@
 -- Adds to an app's counts of token verdicts, and sums them over the last minutes and over the last so many verdicts.
 -- key g: hash, minute since 1970 ‖ ':a' verdicts, ':d' dead by a 400, ':g' dead by a 410; older ones in tens of
 --   minutes with a 't' before them
--- arguments window, kept: minutes that count, this one included; minutes for which older counts are kept
+-- argument window: minutes that count, this one included
+-- argument kept: minutes for which older counts are kept
 -- argument least: least verdicts for the second sum
 -- rest: for each minute: its age in minutes, verdicts, dead by a 400, dead by a 410
 -- Returns {verdicts, dead by a 400, dead by a 410} of the minutes that count, then the same three with as many older

@@ -1,6 +1,8 @@
 -- Registers or removes the schema of an attributes type. The new version tells every gateway.
 -- key schemas: hash
--- arguments field, document, most: field of the type; '' removes the schema; most types
+-- argument field: field of the type
+-- argument document: '' removes the schema
+-- argument most: most types
 -- Returns 1; 0: there are too many types, or there was nothing to remove.
 if document == '' then
     if redis.call('HDEL', schemas, field) == 0 then return 0 end

@@ -1,6 +1,8 @@
 -- Gives up a name's broadcast channel: at once, or because the name has ended.
--- keys bc, n: the name's broadcast channel and name meta, hashes
--- arguments because, now: 'now' or 'ended'; the caller's time, ms
+-- key bc: the name's broadcast channel, hash
+-- key n: name meta, hash
+-- argument because: 'now' or 'ended'
+-- argument now: the caller's time, ms
 -- Returns '': the name has none any more. 'deleting': a worker is to delete it at APNs.
 --   'live': it stays, because the name was opened again or the time has not come.
 local state = redis.call('HGET', bc, 'state')

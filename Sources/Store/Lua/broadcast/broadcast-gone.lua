@@ -1,6 +1,7 @@
 -- APNs has deleted a broadcast channel, or does not know it.
 -- key bc: the name's broadcast channel, hash
--- arguments id, now: broadcast channel id; the caller's time, ms
+-- argument id: broadcast channel id
+-- argument now: the caller's time, ms
 -- Returns 'deleted': it was to be deleted. 'wanted': it was in use, and a worker is to make another one. '': the name
 --   has another one or none.
 local state, known = unpack(redis.call('HMGET', bc, 'state', 'id'))

@@ -5,7 +5,8 @@
 -- argument length: how long the lease is to be, ms; 0 gives it back
 -- argument step: 'keep': prolong the lease only. 'intend': a channel is about to be made for the name.
 --   'made': it has this id. 'forget': no channel is being made.
--- arguments name, id: of the activity; of the broadcast channel
+-- argument name: of the activity
+-- argument id: broadcast channel id
 -- Returns 1, or 0 if another worker has the lease. Nothing was changed then.
 if redis.call('HGET', bcl, 'e') ~= epoch then return 0 end
 renew_lease(bcl, '', redis_now(), length)

@@ -1,6 +1,7 @@
 -- A worker has made a broadcast channel for a name that wanted one.
 -- key bc: the name's broadcast channel, hash
--- arguments id, now: broadcast channel id; the caller's time, ms
+-- argument id: broadcast channel id
+-- argument now: the caller's time, ms
 -- Returns 1: it is the name's, also if the call is repeated. 0: the name has another one or wants none, and the caller
 --   deletes this one.
 local state, known = unpack(redis.call('HMGET', bc, 'state', 'id'))

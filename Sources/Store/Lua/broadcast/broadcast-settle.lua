@@ -1,14 +1,18 @@
 -- Writes down the outcome of a broadcast and gives the lease back. A repeated call finds another lease and returns 0.
--- keys bc, bt: the name's broadcast channel, hash; its broadcast queue, zset by sequence number
+-- key bc: the name's broadcast channel, hash
+-- key bt: broadcast queue, zset by sequence number
 -- key l: the name's leases, hash
 -- arguments epoch, owner: of the caller's lease
 -- argument id: push id
 -- argument outcome: 'delivered', 'failed', 'expired', or 'retried' for another attempt
--- arguments channel, status, reason: broadcast channel id; HTTP status or ''; reason or ''
+-- argument channel: broadcast channel id
+-- argument status: HTTP status, or ''
+-- argument reason: reason, or ''
 -- argument due: due time of another attempt, ms
 -- argument mayRepeat: 1 = APNs may have carried the request out without an answer
 -- arguments ps, ws, dls: common prefixes of the p, w and dl keys
 -- Returns 1, or 0 if another worker has the lease. Nothing was written then.
+-- Keys found in data: docs/keyspace.md.
 if not has_lease(lease_of(l, 'b:'), epoch, owner) then return 0 end
 local now = string.format('%.0f', redis_now())
 give_back_lease(l, 'b:', now)

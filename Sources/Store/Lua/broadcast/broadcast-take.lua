@@ -6,7 +6,8 @@
 -- arguments owner, length: the caller, and how long its lease is to be, ms
 -- arguments interval, longestWait: least ms between two updates; longest wait for the channel, ms
 -- argument most: most pushes that one call looks at
--- arguments retention, ps, ws, dls: how long the data is kept, ms; common prefixes of the p, w and dl keys
+-- argument retention: how long the data is kept, ms
+-- arguments ps, ws, dls: common prefixes of the p, w and dl keys
 -- rest: pushes that may expire here, because they are on the app's list of dead letters
 -- Returns a word, how many pushes left the queue superseded, cancelled and expired, then what belongs to the word:
 --   'idle': no push waits.
@@ -14,6 +15,7 @@
 --   'wait', ms left: until the channel is made, a backoff is over or the interval is over. 0: call again at once.
 --   'expires', push ids: these pushes expire. Put them on the list, then call again with them.
 --   'send', epoch, push id, broadcast channel id, storage, attempts so far, record.
+-- Keys found in data: docs/keyspace.md.
 most = tonumber(most)
 local counts = {superseded = 0, cancelled = 0, expired = 0}
 local function answer(word, ...) return {word, counts.superseded, counts.cancelled, counts.expired, ...} end

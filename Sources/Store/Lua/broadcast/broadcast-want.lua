@@ -1,6 +1,7 @@
 -- Asks for a broadcast channel of a name, or says which one there is. The error of earlier attempts is removed.
 -- key bc: the name's broadcast channel, hash
--- arguments storage, now: 'none' or 'newest'; the caller's time, ms
+-- argument storage: 'none' or 'newest'
+-- argument now: the caller's time, ms
 -- Returns {'wanted' | 'live' | 'deleting', storage}: the state afterwards. APNs fixes the storage when a channel is
 --   made, so the storage of an existing one stays.
 local state, known = unpack(redis.call('HMGET', bc, 'state', 'storage'))

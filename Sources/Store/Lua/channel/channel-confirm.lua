@@ -1,7 +1,8 @@
 -- Notes that a channel's sets are as its record said at a version: `+` becomes `1`, and a field with `-` is removed. A
 -- sign with a time stays until that time (channel-mark).
 -- key c: record of the channel, as in channel-mark
--- arguments version, now: of the record, as channel-mark returned it; the caller's time, epoch ms
+-- argument version: of the record, as channel-mark returned it
+-- argument now: the caller's time, epoch ms
 -- rest: fields whose sets were changed
 -- Returns 1; 0: the record has changed since. Nothing was done, and the caller looks at the same sets again.
 if (redis.call('HGET', c, 'v') or '0') ~= version then return 0 end

@@ -8,7 +8,8 @@
 -- A record expires if the channel was not seen for its life. A set expires some time after its last renewal. A channel
 -- that is seen renews its sets after a quarter of its life.
 -- key c: record of the channel, hash: created, seen, renewed (epoch ms), v, and one field per set
--- arguments now, life: the caller's time, epoch ms; life of the record, ms, 0 = for ever
+-- argument now: the caller's time, epoch ms
+-- argument life: life of the record, ms; 0 = for ever
 -- argument crossing: ms for which another writer's change may be on its way
 -- rest: operations:
 --   'most' count: tags that the channel may have; comes first. 'look' count instead only checks that the channel would

@@ -1,8 +1,10 @@
 -- Removes a stopped push from retry queues and keeps the channels in its dead letter. The channels were counted when
 -- the push was stopped. The caller does this before it resumes the push, because the push's `wait` does not count these
 -- entries any more.
--- keys p, dl: the push and its dead letter, hashes; the dead letter's channels are in dl:c
--- keys r, h: waiting channels, zset by due time (ms); their retry queues, hash
+-- key p: the push, hash
+-- key r: waiting channels, zset by due time (ms)
+-- key h: retry queues, hash
+-- key dl: the push's dead letter, hash; its channels are in dl:c
 -- argument raw: push id, 16 bytes
 -- rest: channels whose retry queues hold the push
 -- Returns how many entries were removed.

@@ -24,6 +24,7 @@
 --   {'closed'}: the name is closed.
 --   {'nameFull'}: the name has too many unswept pushes.
 --   {'queuesFull'}: the queues are full, and the push supersedes none.
+-- Keys found in data: docs/keyspace.md.
 -- Atomic. A stateless push supersedes nothing. An automatic end is stateless and does not close the name, because it is
 -- for some cards only.
 local isAutomatic = cutoff ~= ''

@@ -7,7 +7,8 @@
 -- keys bc, bt: the name's broadcast channel, hash; its broadcast queue, zset by sequence number
 -- key v: newest states by audience, hash
 -- arguments id, raw: push id as text and as 16 bytes
--- arguments owner, length, mostLapses: the caller; how long its lease is to be, ms; most lapses in a row
+-- arguments owner, length: the caller, and how long its lease is to be, ms
+-- argument mostLapses: most lapses in a row without progress
 -- arguments leastBuckets, mostShards: least buckets of a shard, and most shards
 -- argument startBuckets: for a start: field `n` of bucket 0 of its start tokens, which are on another slot; '' = not
 --   known
@@ -27,6 +28,7 @@
 --   {'held', ms left}: another worker has the lease of the only shard, or of the catch-up.
 --   {'claimed', epoch, position, ahead, record, pending removals of other pushes, poison 0|1}: the caller has shard
 --     0/1.
+-- Keys found in data: docs/keyspace.md.
 local active = redis.call('HGET', n, 'active')
 if active and active ~= id then return {'other', active} end
 if not active then

@@ -1,6 +1,9 @@
 -- Cancels the unsent part of a push. Pages in flight settle normally. A worker sees the state at its next page.
--- keys q, p, w: the name's unswept pushes, zset; this push and its tasks, hashes
--- arguments id, at: push id; time of the cancellation, ms, '' = Redis's own time
+-- key q: the name's unswept pushes, zset
+-- key p: this push, hash
+-- key w: its tasks, hash
+-- argument id: push id
+-- argument at: time of the cancellation, ms; '' = Redis's own time
 -- Returns 0: no such push. 1: the push was final already. 2: cancelled before it began. 3: cancelled during its sweep.
 -- Keys found in data: docs/keyspace.md.
 local state = redis.call('HGET', p, 'state')

@@ -1,6 +1,8 @@
 -- Moves one due task into a stream. Only one of several workers does it.
--- keys due, stream: tasks, zset by due time (ms); the stream
--- arguments task, now: the task, as a member of due; the caller's time, ms
+-- key due: tasks, zset by due time (ms)
+-- key stream: the stream
+-- argument task: the task, as a member of due
+-- argument now: the caller's time, ms
 -- rest: the fields and values of its stream entry
 -- Returns 1: moved. 0: another worker moved it, or it has a later time by now.
 local score = redis.call('ZSCORE', due, task)

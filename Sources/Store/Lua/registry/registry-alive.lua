@@ -1,5 +1,6 @@
 -- Whether a name is to be listed.
--- keys b, n: root of the name and name meta, hashes
+-- key b: root of the name, hash
+-- key n: name meta, hash
 -- Returns 0: nothing of it exists. 1: it has tokens or was published to.
 --   2: only tombstones are left. The name is not listed but must stay in the index.
 -- Atomic; writes nothing.

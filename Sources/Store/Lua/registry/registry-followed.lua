@@ -1,8 +1,12 @@
 -- Whether a push to a name can reach a channel. Publishers get a hint about names that no channel follows.
--- keys b, a, bc: root of the name, started channels and the name's broadcast channel, hashes
--- keys n, q: name meta, hash; the name's unswept pushes, zset
+-- key b: root of the name, hash
+-- key a: started channels, hash
+-- key bc: the name's broadcast channel, hash
+-- key n: name meta, hash
+-- key q: the name's unswept pushes, zset
 -- argument ps: common prefix of the p keys
 -- Returns 1: a channel follows the name, or a start was published. 0: neither.
+-- Keys found in data: docs/keyspace.md.
 -- Atomic; writes nothing. A name with several buckets counts as followed. A record on another node is no start.
 if redis.call('EXISTS', a, bc) > 0 or redis.call('HEXISTS', n, 'started') == 1 then return 1 end
 if has_tokens(redis.call('HGETALL', b)) then return 1 end

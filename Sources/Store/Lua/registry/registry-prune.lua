@@ -1,6 +1,7 @@
 -- Removes dead tokens from one bucket, each only if its channel still has that token. Repeatable, because the tombstone
 -- shows what was pruned. Records and tombstones: shared-record.
--- keys b, bucket: root of the name and the channels' bucket, hashes
+-- key b: root of the name, hash
+-- key bucket: the channels' bucket, hash
 -- key y: channels whose card began after an `end` was accepted, as in registry-set
 -- argument knownCount: the count that the bucket was computed from
 -- rest: fours:

@@ -1,11 +1,13 @@
 -- Untracks a channel: its record becomes a tombstone, which refuses older registrations that arrive late. Records and
 -- tombstones: shared-record.
--- keys b, bucket: root of the name and the channel's bucket, hashes
+-- key b: root of the name, hash
+-- key bucket: the channel's bucket, hash
 -- key y: channels whose card began after an `end` was accepted, as in registry-set
 -- argument knownCount: the count that the bucket was computed from
 -- argument channel: channel, stored form
 -- argument stone: tombstone with the time of the removal and the hash of the activity's id (zeros = any), floor 0
--- arguments life, threshold: ms that the bucket lives from now; fields beyond which it should be split
+-- argument life: ms that the bucket lives from now
+-- argument threshold: fields beyond which a bucket should be split
 -- Returns 0: the removal is older, or of another activity, and the registration stays. 1: removed. 2: removed, and the
 --   bucket is too full.
 --   {right count}: the caller's count is outdated. Nothing was done.

@@ -4,12 +4,15 @@
 -- key full: the bucket found too full; nothing is split if it is not too full any more
 -- key src: the bucket that is split next; may be the root, or full
 -- key dst: the new bucket; its index is the present count
--- arguments knownCount, newCount: the present count and the new one as in n; `1` for an absent one
+-- argument knownCount: the present count as in n; `1` for an absent one
+-- argument newCount: the new count, with the fingerprint of the hash key
 -- argument dstIndex: index of dst
 -- argument modulus: twice the largest power of two <= the present count
--- arguments hashKey, threshold: the hash key; fields beyond which a bucket is too full
+-- argument hashKey: the hash key
+-- argument threshold: fields beyond which a bucket is too full
 -- argument now: the caller's time, ms since 2020
--- arguments life, kept: ms from an activity's start to the end of a registration's life; ms that a tombstone is kept
+-- argument life: ms from an activity's start to the end of a registration's life
+-- argument kept: ms that a tombstone is kept
 -- Returns 1: split. 0: not needed. {right count}: the caller's count is outdated, and nothing was done.
 local count = redis.call('HGET', b, 'n') or '1'
 if count ~= knownCount then return {count} end

@@ -1,12 +1,16 @@
 -- Queues a push for late joiners, with the content state that they missed, or drops them.
--- keys n, f: name meta and late joiners, hashes
--- keys h, r: retry queues, hash; waiting channels, zset by due time (ms)
+-- key n: name meta, hash
+-- key f: late joiners, hash
+-- key h: retry queues, hash
+-- key r: waiting channels, zset by due time (ms)
 -- argument begun: sequence number of the last begun push when the worker read the states; '' = none
--- arguments retention, ps, ws, dls: how long the data is kept, ms; common prefixes of the p, w and dl keys
+-- argument retention: how long the data is kept, ms
+-- arguments ps, ws, dls: common prefixes of the p, w and dl keys
 -- rest: fours: channel, its value in f, push (16 bytes) or '' to drop the channel, and that push's sequence
 --   number
 -- Returns {'again'}: another push has begun since. Nothing was done. Read the states again.
 --   {'ok', late joiners left, late joiners queued}
+-- Keys found in data: docs/keyspace.md.
 -- Atomic. A late joiner is handled only while f holds the value that was read, so a repetition does nothing.
 -- No sweep delivers the push to these channels: it began before they came, and no push that began since is for them. So
 -- their queues hold nothing newer, and later pushes join the queues behind it.

@@ -1,12 +1,16 @@
 -- Confirms pending removals: they were applied to the registry, or are not to be applied because their tokens are
 -- quarantined. The call that confirms a removal counts it, once.
--- keys o, n, x: pending removals, name meta and quarantine, hashes
--- keys h, r: retry queues, hash; waiting channels, zset by due time (ms)
+-- key o: pending removals, hash
+-- key h: retry queues, hash
+-- key r: waiting channels, zset by due time (ms)
+-- key n: name meta, hash
+-- key x: quarantine, hash
 -- arguments ps, ws: common prefixes of the p and w keys
 -- argument markLife: life of the quarantine's marks, ms
 -- rest: threes: field of o, outcome to count for its push, and the mark that quarantines the token; '' = not
 --   quarantined, '-' = quarantined where the token is registered
 -- Returns {due ms of the name's first waiting channel or '', then for each three 1 confirmed or 0 not pending}
+-- Keys found in data: docs/keyspace.md.
 -- Atomic. n's `cut` counts retry queues that were released after an `end`. A sweep may read a page before a removal and
 -- the waiting channels after it. The changed count tells it to read the page again.
 local now = string.format('%.0f', redis_now())

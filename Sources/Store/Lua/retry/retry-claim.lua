@@ -1,7 +1,10 @@
 -- Claims a name's waiting channels.
--- keys l, r, o: the name's leases, hash; waiting channels, zset by due time (ms); pending removals, hash
+-- key l: the name's leases, hash
+-- key r: waiting channels, zset by due time (ms)
+-- key o: pending removals, hash
 -- arguments owner, length: the caller, and how long its lease is to be, ms
--- arguments retention, mostLapses: how long the data is kept, ms; most lapses in a row without progress
+-- argument retention: how long the data is kept, ms
+-- argument mostLapses: most lapses in a row without progress
 -- Returns {'idle'}: no channel waits and no removal is pending.
 --   {'held', ms left}: another owner has a live lease.
 --   {'claimed', epoch, pending removals, poison 0|1}: poison 1 if more than `mostLapses` owners in a row failed.

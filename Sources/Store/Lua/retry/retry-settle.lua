@@ -3,7 +3,8 @@
 -- keys l, r, h, o: the name's leases, hash; waiting channels, zset by due time (ms); their retry queues, hash; pending
 --   removals, hash
 -- arguments owner, epoch, length: of the caller's lease; length in ms from now
--- arguments retention, ps, ws, dls: how long the data is kept, ms; common prefixes of the p, w and dl keys
+-- argument retention: how long the data is kept, ms
+-- arguments ps, ws, dls: common prefixes of the p, w and dl keys
 -- rest: operations, each with its arguments:
 --   'pop' channel push seen field reason kept: the push is finished for the channel. It is counted as `field`, and
 --     under `reason` unless that is ''. kept 1: given up, so that an operator can decide. kept 2: its start token is
@@ -21,6 +22,7 @@
 --     belongs to its card.
 -- Returns {'stale'}: another worker has the lease. Nothing was written.
 --   {'ok', due ms of the name's first waiting channel or '', pending removals}
+-- Keys found in data: docs/keyspace.md.
 if not has_lease(lease_of(l, 'r:'), epoch, owner) then return {'stale'} end
 local time = redis_now()
 local now = string.format('%.0f', time)

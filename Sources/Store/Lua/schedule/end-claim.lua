@@ -2,7 +2,8 @@
 -- has come.
 -- key ends: names, zset by time (ms)
 -- key claimed: claimed names, zset of `<cutoff> <name>` by the ms until which a worker has the name
--- arguments most, length: most names; ms for which they are claimed
+-- argument most: most names
+-- argument length: ms for which they are claimed
 -- argument age: age (ms): a card that started so long ago or longer is to be ended
 -- Returns `<cutoff> <name>` of each. The cutoff is the latest start (ms) of the cards to be ended. It stays the same
 --   for the next worker that claims the name.

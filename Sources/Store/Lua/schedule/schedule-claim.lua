@@ -1,7 +1,8 @@
 -- Claims a due schedule for a while. From now on it cannot be deleted. If a worker keeps it longer, another one claims
 -- it again. The push has the schedule's id, so committing it twice changes nothing.
 -- key at: the schedule, hash
--- arguments now, hold: the caller's time, ms, from schedule-due; ms for which it is claimed
+-- argument now: the caller's time, ms, from schedule-due
+-- argument hold: ms for which it is claimed
 -- Returns {'gone'}: no such schedule.
 --   {'final'}: it was sent, failed or was deleted.
 --   {'held'}: another worker has claimed it, or it is to be tried later.

@@ -1,6 +1,7 @@
 -- Puts another publish, or another time, into a schedule that waits. A claimed or final schedule stays as it is.
 -- key at: the schedule, hash
--- arguments expiresAt, absent: epoch ms at which the record expires; how many fields to remove first
+-- argument expiresAt: epoch ms at which the record expires
+-- argument absent: how many fields to remove first
 -- rest: those fields, then the new fields and values
 -- Returns the state that it has: 'scheduled' if it was replaced; false if there is no such schedule.
 local state = redis.call('HGET', at, 'state')

@@ -2,7 +2,9 @@
 -- key at: the schedule, hash
 -- argument from: the state that it must be in: 'taken' or 'scheduled'
 -- argument to: the new state: 'sent', 'failed', 'cancelled', or 'scheduled' again
--- arguments reason, now, kept: reason or ''; the caller's time, ms; ms for which a final schedule is kept
+-- argument reason: reason, or ''
+-- argument now: the caller's time, ms
+-- argument kept: ms for which a final schedule is kept
 -- argument heldUntil: for 'scheduled' again: no worker claims it before this time, ms
 -- Returns the state that it has afterwards, or false if there is no such schedule.
 local state = redis.call('HGET', at, 'state')

@@ -1,8 +1,12 @@
 -- Claims one shard of a push, or the catch-up behind its shards.
--- keys p, w, o: the push, its tasks and the name's pending removals, hashes
--- keys r, q: waiting channels, zset by due time (ms); the name's unswept pushes, zset
+-- key p: the push, hash
+-- key w: its tasks, hash
+-- key r: waiting channels, zset by due time (ms)
+-- key o: pending removals, hash
+-- key q: the name's unswept pushes, zset
 -- argument shard: shard, or 'c' for the catch-up
--- arguments owner, length, mostLapses: the caller; how long its lease is to be, ms; most lapses in a row
+-- arguments owner, length: the caller, and how long its lease is to be, ms
+-- argument mostLapses: most lapses in a row without progress
 -- Returns {'gone'}: no such push.
 --   {'done', unswept pushes of the name, due ms of its first waiting channel or '', pending removals, catch-up waits
 --     0|1}: the part is finished. For the catch-up also if the shards are not finished.

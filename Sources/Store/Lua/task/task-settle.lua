@@ -13,7 +13,8 @@
 -- argument abandons: 1 = the push was stopped, so the rest of the shard is given up. Its position is kept for an
 --   operator.
 -- argument settles: 0 = only the operations. A later call with the same page settles it.
--- arguments retention, ps, ws, dls: how long the data is kept, ms; common prefixes of the p, w and dl keys
+-- argument retention: how long the data is kept, ms
+-- arguments ps, ws, dls: common prefixes of the p, w and dl keys
 -- rest: operations, each with its arguments:
 --   'dead' channel reason: a token of the page is given up. 'add' counts it.
 --   'add' field n: adds n to a counter of the push, for tokens that this page read.
@@ -26,6 +27,7 @@
 --   {'gone'}: no such push.
 --   {'ok', state, part finished 0|1, unswept pushes of the name, due ms of its first waiting channel or '', pending
 --     removals of other pushes, catch-up waits 0|1}
+-- Keys found in data: docs/keyspace.md.
 -- Atomic. If the worker dies before this call, the next owner of the shard reads and sends the page again. After this
 -- call it does not. Repeating the call counts nothing twice.
 local part = shard .. ':'
