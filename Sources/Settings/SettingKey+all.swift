@@ -197,6 +197,9 @@ extension SettingKey {
             \.worker.startTokensStaleAfter, "start_tokens.stale_after", 60...31_536_000, "48h",
             "time without a report after which a start token counts as stale"),
         .time(
+            \.pushesExpireAfter, "pushes.expire_after", 172_800...315_360_000, "168h",
+            "how long a push, its counts, its dead letter and a finished schedule are kept"),
+        .time(
             \.channelsExpireAfter, "channels.expire_after", 0...315_360_000, "8760h",
             "time without a call after which a channel is forgotten, with its tags and named user; 0 = never"),
     ]

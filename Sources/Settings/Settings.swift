@@ -50,6 +50,7 @@ public struct Settings: Sendable {
     public var catchUp = false
     /// For apps that do not set `defaults.expiry_start`, `expiry_update` or `expiry_end`.
     public var lives: [ActivityEvent: Duration] = [:]
+    public var pushesExpireAfter = Duration.zero
     /// 0 means never.
     public var channelsExpireAfter = Duration.zero
     public var log = Log()

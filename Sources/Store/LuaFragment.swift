@@ -64,7 +64,6 @@ enum LuaFragment: CaseIterable {
         local ACTIVITY_LIFE = \(RegistryRecord.Span.activity.life)
         -- Unit of an activity's age in a record.
         local AGE_UNIT = \(RegistryRecord.ageUnit)
-        local DEAD_LETTER_LIFE = \(DeadLetters.life.milliseconds)
         local DEAD_LETTER_CHANNELS = \(DeadLetters.mostChannels)
         -- Most pushes in a channel's retry queue.
         local QUEUE_MOST = \(WaitingChannel.mostPushes)

@@ -29,20 +29,22 @@ public struct Store: Sendable {
     /// - Parameters:
     ///   - replicas: how many replicas must have a push before it is accepted; nil = the primary alone.
     ///   - channelLife: how long a channel is kept after it was last seen; zero: for ever.
+    ///   - retention: how long pushes, ledgers, dead letters and finished schedules are kept.
     ///   - tagsPerChannel: most tags of one channel.
     ///   - quotas: of each app. 0 or absent means no limit.
     ///   - machine: epoch milliseconds in place of the machine's own clock.
     ///   - clock: epoch milliseconds in place of Redis's time. The life of registrations is judged by it.
     public init(
         redis: RedisClient, prefix: String = Keyspace.defaultPrefix, replicas: ReplicaPolicy? = nil,
-        channelLife: Duration = .zero, tagsPerChannel: Int = Channels.defaultMaximumTags, quotas: [Quota: Int] = [:],
+        channelLife: Duration = .zero, retention: Duration = Keyspace.defaultRetention,
+        tagsPerChannel: Int = Channels.defaultMaximumTags, quotas: [Quota: Int] = [:],
         machine: (@Sendable () -> Int64)? = nil, clock: (@Sendable () -> Int64)? = nil
     ) {
         self.redis = redis
         let time = ServerTime(redis: redis, machine: machine ?? wallClock)
         self.time = time
         let clock = clock ?? time.now
-        keys = Keyspace(prefix: prefix)
+        keys = Keyspace(prefix: prefix, retention: retention)
         registry = Registry(redis: redis, keys: keys, clock: clock)
         registry.quotas.limits = quotas
         channels = Channels(redis: redis, keys: keys, life: channelLife, clock: clock)

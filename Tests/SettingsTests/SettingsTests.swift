@@ -101,15 +101,20 @@ struct LayerTests {
         #expect(Set(SettingKey.all.map(\.field)).count == SettingKey.all.count)
     }
 
-    @Test func `the prune guard's thresholds`() throws {
+    @Test func `the prune guard's thresholds and retentions`() throws {
         let settings = try load(
             environment: ["LAMPLIGHTER_GUARD_SHARE": "0.25"],
-            file: "guard: {answers: 50, window: 2m, memory: 3h}\nchannels: {expire_after: 24h}")
+            file: """
+                guard: {answers: 50, window: 2m, memory: 3h}
+                channels: {expire_after: 24h}
+                pushes: {expire_after: 72h}
+                """)
         #expect(settings.worker.pruneGuard.share == 0.25)
         #expect(settings.worker.pruneGuard.answers == 50)
         #expect(
             settings.worker.pruneGuard.window == .seconds(120) && settings.worker.pruneGuard.memory == .seconds(10_800))
         #expect(settings.channelsExpireAfter == .seconds(86_400))
+        #expect(settings.pushesExpireAfter == .seconds(3 * 86_400))
         let plain = try load().worker.pruneGuard
         #expect(plain.share == 0.5 && plain.answers == 200 && plain.window == .seconds(600))
         #expect(plain.memory == .seconds(86_400))

@@ -6,7 +6,7 @@ struct DeadCommand: ParsableCommand {
         details: """
             A dead letter holds what one push gave up: tokens whose attempts were used up, the rest of a push that was \
             stopped early, and tokens for which the push expired unsent. Expired tokens are only counted and cannot be \
-            retried. Dead letters are kept for seven days. A newer push under the name makes them useless.
+            retried. Dead letters are kept for pushes.expire_after. A newer push under the name makes them useless.
             """,
         examples: "dead list",
         "dead show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",

@@ -19,7 +19,7 @@ struct StatusCommand: AsyncParsableCommand {
         let logger = global.quietLogger("status", settings)
         let client = RedisInspection.client(settings, logger: logger)
         try await RedisInspection.await(client, settings, logger: logger)
-        let store = Store(redis: client, prefix: settings.redisPrefix)
+        let store = Store(redis: client, prefix: settings.redisPrefix, retention: settings.pushesExpireAfter)
         let findings = try await RedisInspection.findings(client)
         let keys = settings.apps.map(\.key)
         var apps: [App] = []

@@ -55,8 +55,8 @@ struct ServeCommand: AsyncParsableCommand {
             ? nil : ReplicaPolicy(replicas: settings.waitReplicas, timeout: settings.waitTimeout)
         let store = Store(
             redis: client, prefix: settings.redisPrefix, replicas: replicas,
-            channelLife: settings.channelsExpireAfter, tagsPerChannel: settings.tagsPerChannel,
-            quotas: settings.quotas)
+            channelLife: settings.channelsExpireAfter, retention: settings.pushesExpireAfter,
+            tagsPerChannel: settings.tagsPerChannel, quotas: settings.quotas)
         let registry = PrometheusRegistry()
         MetricsSystem.bootstrap(registry)
         let service = Gateway(configuration, store: store, registry: registry, logger: logger)

@@ -35,7 +35,7 @@ struct WorkCommand: AsyncParsableCommand {
         let apps = try settings.requiredApps()
         let configurations = try apps.map { try Self.configuration($0, settings) }
         let client = RedisInspection.client(settings, logger: logger)
-        let store = Store(redis: client, prefix: settings.redisPrefix)
+        let store = Store(redis: client, prefix: settings.redisPrefix, retention: settings.pushesExpireAfter)
         // Make the transports before waiting for Redis: a configuration that cannot send must end the process at once.
         let served = try zip(apps, configurations).map { app, configuration in
             var configuration = configuration

@@ -59,8 +59,8 @@ public struct Schemas: Sendable {
         return try reply.isOne()
     }
 
-    /// Stores a name's attributes type. It is kept as long as the name's sequence number: a week after the last
-    /// publish.
+    /// Stores a name's attributes type. It is kept as long as the name's sequence number: for the retention after
+    /// the last publish.
     ///
     /// - Parameter type: nil removes it.
     public func describe(_ app: AppKey, _ name: ActivityName, type: String?) async throws(StoreError) {
@@ -71,7 +71,7 @@ public struct Schemas: Sendable {
         }
         try await redis.run([
             RedisCommand("HSET", key, "type", .string(type)),
-            RedisCommand("PEXPIRE", key, .int(Pushes.retention.milliseconds)),
+            RedisCommand("PEXPIRE", key, .int(keys.retention)),
         ])
     }
 

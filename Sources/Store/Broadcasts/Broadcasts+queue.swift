@@ -43,7 +43,7 @@ extension Broadcasts {
             [
                 "owner": .string(owner), "length": .int(lease.milliseconds),
                 "interval": .int(Self.interval.milliseconds), "longestWait": .int(Self.longestWait.milliseconds),
-                "most": .int(Self.look), "retention": .int(Pushes.retention.milliseconds),
+                "most": .int(Self.look), "retention": .int(keys.retention),
                 "ps": .string(keys.pushPrefix(tag)), "ws": .string(keys.tasksPrefix(tag)),
                 "dls": .string(keys.deadLetterPrefix(tag)),
             ], rest: listed.map { .string($0.description) })
@@ -92,8 +92,9 @@ extension Broadcasts {
                 "epoch": .int(lease.epoch), "owner": .string(lease.owner), "id": .string(lease.push.description),
                 "outcome": .string(settlement.event.rawValue), "channel": .string(task.channel.rawValue),
                 "status": settlement.status.map { .int($0) } ?? "", "reason": .string(settlement.reason ?? ""),
-                "due": .int(due), "mayRepeat": settlement.mayRepeat ? "1" : "0", "ps": .string(keys.pushPrefix(tag)),
-                "ws": .string(keys.tasksPrefix(tag)), "dls": .string(keys.deadLetterPrefix(tag)),
+                "due": .int(due), "mayRepeat": settlement.mayRepeat ? "1" : "0", "retention": .int(keys.retention),
+                "ps": .string(keys.pushPrefix(tag)), "ws": .string(keys.tasksPrefix(tag)),
+                "dls": .string(keys.deadLetterPrefix(tag)),
             ])
         let isSettled = try reply.isOne()
         if isSettled { await count(lease.app, [settlement.event: 1]) }

@@ -73,7 +73,7 @@ extension DeadLetters {
             ],
             [
                 "id": .string(push.description), "raw": .bytes(push.uuid.bytes), "deadline": .int(record.deadline),
-                "retention": .int(Pushes.retention.milliseconds), "step": .string(step), "cursor": .string(cursor),
+                "retention": .int(keys.retention), "step": .string(step), "cursor": .string(cursor),
                 "pageSize": .int(Self.step),
             ])
         return switch try answer[0].string() {

@@ -32,10 +32,8 @@ public enum DeadRetry: Sendable, Hashable {
     case none
 }
 
-/// The dead letters of each app. They are kept for seven days, and an operator can read, retry or drop them.
+/// The dead letters of each app. An operator can read, retry or drop them.
 public struct DeadLetters: Sendable {
-    /// How long a dead letter is kept.
-    static let life: Duration = .seconds(7 * 86_400)
     /// Channels that are kept of one push. The others are only counted.
     static let mostChannels = 10_000
     /// An entry may get its record within this many milliseconds, because the index is written first.
@@ -74,7 +72,7 @@ public struct DeadLetters: Sendable {
     /// How many pushes have a dead letter.
     public func count(_ app: AppKey) async throws(StoreError) -> Int {
         let reply = try await redis.run(
-            "ZCOUNT", keys.deadIndex(app), .string("(\(clock() - Self.life.milliseconds)"), "+inf")
+            "ZCOUNT", keys.deadIndex(app), .string("(\(clock() - keys.retention)"), "+inf")
         return try reply.integer()
     }
 
@@ -82,7 +80,7 @@ public struct DeadLetters: Sendable {
     ///
     /// - Returns: how many were removed.
     public func tidy(_ app: AppKey, limit: Int) async throws(StoreError) -> Int {
-        try await redis.removeOver(keys.deadIndex(app), upTo: clock() - Self.life.milliseconds, limit: limit)
+        try await redis.removeOver(keys.deadIndex(app), upTo: clock() - keys.retention, limit: limit)
     }
 
     /// The dead letters, the latest first.

@@ -5,7 +5,15 @@ import Redis
 /// tag. Keys that one script touches have the same hash tag, so that they are on one node of a cluster.
 public struct Keyspace: Sendable {
     public static let defaultPrefix = "ll"
+    public static let defaultRetention: Duration = .seconds(7 * 86_400)
     let prefix: String
+    /// How long a push, its ledger and dead letter, its name's sequence number and a finished schedule are kept, ms.
+    let retention: Int64
+
+    init(prefix: String = defaultPrefix, retention: Duration = defaultRetention) {
+        self.prefix = prefix
+        self.retention = retention.milliseconds
+    }
 
     func key(_ rest: String) -> RedisKey { RedisKey("\(prefix):\(rest)") }
 

@@ -9,8 +9,6 @@ public enum Acceptance: Sendable, Hashable {
 
 /// Accepted publishes and their ledgers.
 public struct Pushes: Sendable {
-    /// How long a push, its ledger and a name's sequence number are kept after the last publish.
-    static let retention: Duration = .seconds(7 * 86_400)
     /// Most unswept pushes of one name. Only pushes that cannot be superseded reach this number.
     static let mostUnswept = 1_000
 
@@ -49,7 +47,7 @@ public struct Pushes: Sendable {
     ) async throws(StoreError) -> Acceptance {
         let route = WorkQueue.route(app, publish.name)
         let preparations = [
-            RedisCommand("SET", keys.index(id), .string(route), "PX", .int(Self.retention.milliseconds)),
+            RedisCommand("SET", keys.index(id), .string(route), "PX", .int(keys.retention)),
             RedisCommand("ZADD", keys.open(app), .int(now ?? time.now()), .string(publish.name.rawValue)),
         ]
         let entry = WorkQueue.add(
@@ -92,9 +90,9 @@ public struct Pushes: Sendable {
 
     private func confirm(_ app: AppKey, _ publish: Publish, _ id: PushID) async throws(StoreError) {
         try await replicas?.confirm(
-            push: keys.push(keys.tag(app, publish.name), id),
+            push: keys.push(keys.tag(app, publish.name), id), life: keys.retention,
             elsewhere: [
-                ReplicaWait.proof(keys.index(id), life: Self.retention.milliseconds),
+                ReplicaWait.proof(keys.index(id), life: keys.retention),
                 // The reconciler looks at the name a millisecond later.
                 ReplicaWait.proof(keys.open(app), member: publish.name.rawValue, shift: 1),
             ])
@@ -135,7 +133,7 @@ public struct Pushes: Sendable {
                 "attributesType": .string(publish.attributesType ?? ""),
                 "restart": publish.options.restart ? "1" : "0", "cutoff": optional(cutoff),
                 "mostUnswept": .int(Self.mostUnswept), "queuesFull": isFull ? "1" : "0",
-                "retention": .int(Self.retention.milliseconds), "ps": .string(keys.pushPrefix(tag)),
+                "retention": .int(keys.retention), "ps": .string(keys.pushPrefix(tag)),
                 "ws": .string(keys.tasksPrefix(tag)),
             ])
     }

@@ -40,7 +40,7 @@ final class ReplicaWait: Sendable {
     ///   - elsewhere: writes that prove the same for other slots of the publish.
     /// - Throws: `unreplicated` if too few replicas confirm in time.
     func confirm(
-        push: RedisKey, life: Int64 = Pushes.retention.milliseconds, elsewhere: @autoclosure () -> [RedisCommand] = []
+        push: RedisKey, life: Int64, elsewhere: @autoclosure () -> [RedisCommand] = []
     ) async throws(StoreError) {
         let proofs = [Self.proof(push, life: life)] + (redis.isCluster ? elsewhere() : [])
         let outcome = await withCheckedContinuation { continuation in

@@ -71,7 +71,7 @@ extension Registry {
         return [
             .string(text), .bytes(id.uuid.bytes), .string(keys.pushPrefix(place.tag)),
             .string(keys.tasksPrefix(place.tag)), .string(keys.deadLetterPrefix(place.tag)),
-            .int(Pushes.retention.milliseconds),
+            .int(keys.retention),
         ]
     }
 

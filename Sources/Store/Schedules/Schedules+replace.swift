@@ -29,7 +29,7 @@ extension Schedules {
         let absent = Self.optionalFields.map { RedisArgument.string($0) }
         let reply = try await redis.run(
             Lua.scheduleReplace, keys: ["at": keys.schedule(app, schedule.id)],
-            ["expiresAt": .int(schedule.due + Self.retention.milliseconds), "absent": .int(absent.count)],
+            ["expiresAt": .int(schedule.due + keys.retention), "absent": .int(absent.count)],
             rest: absent + schedule.fields)
         if reply.isNil { return nil }
         let state = try reply.string()

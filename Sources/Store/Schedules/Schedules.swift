@@ -16,8 +16,6 @@ public struct Schedules: Sendable {
     /// A schedule goes out with its own time as timestamp. If something newer was published since, an update that is
     /// later than this (ms) is refused, so that an old state does not show as the newest. Others go out behind it.
     var punctual: Int64 = 2_000
-    /// How long a finished schedule can still be read.
-    static let retention: Duration = .seconds(7 * 86_400)
 
     let redis: RedisClient
     let keys: Keyspace
@@ -37,7 +35,7 @@ public struct Schedules: Sendable {
             schedules.map { schedule in
                 RedisCommand(
                     Lua.scheduleCreate, keys: ["at": keys.schedule(app, schedule.id)],
-                    ["expiresAt": .int(schedule.due + Self.retention.milliseconds)], rest: schedule.fields)
+                    ["expiresAt": .int(schedule.due + keys.retention)], rest: schedule.fields)
             })
         var waiting: [Schedule] = []
         for (schedule, state) in zip(schedules, states)
@@ -58,7 +56,7 @@ public struct Schedules: Sendable {
     /// them.
     func confirm(_ app: AppKey, _ schedule: Schedule, and others: ArraySlice<Schedule> = []) async throws(StoreError) {
         let now = pushes.time.now()
-        func life(_ schedule: Schedule) -> Int64 { max(schedule.due + Self.retention.milliseconds - now, 1_000) }
+        func life(_ schedule: Schedule) -> Int64 { max(schedule.due + keys.retention - now, 1_000) }
         try await replicas?.confirm(
             push: keys.schedule(app, schedule.id), life: life(schedule),
             // A worker that finds the timer early sets it right.
@@ -123,7 +121,7 @@ public struct Schedules: Sendable {
             Lua.scheduleSettle, keys: ["at": keys.schedule(app, id)],
             [
                 "from": .string(from.rawValue), "to": .string(to.rawValue), "reason": .string(reason ?? ""),
-                "now": .int(now), "kept": .int(Self.retention.milliseconds), "heldUntil": .int(until),
+                "now": .int(now), "kept": .int(keys.retention), "heldUntil": .int(until),
             ])
         if reply.isNil { return nil }
         return Schedule.State(rawValue: try reply.string())

@@ -51,7 +51,7 @@ public struct LateJoiners: Sendable {
             "n": keys.name(tag), "f": keys.lateJoiners(tag), "h": keys.retryQueues(tag), "r": keys.waitingChannels(tag),
         ]
         let arguments: KeyValuePairs<String, RedisArgument> = [
-            "begun": .string(states.begun), "retention": .int(Pushes.retention.milliseconds),
+            "begun": .string(states.begun), "retention": .int(keys.retention),
             "ps": .string(keys.pushPrefix(tag)), "ws": .string(keys.tasksPrefix(tag)),
             "dls": .string(keys.deadLetterPrefix(tag)),
         ]

@@ -28,7 +28,7 @@ extension SweepStore {
             keys: ["l": keys.nameLeases(tag), "r": keys.waitingChannels(tag), "o": keys.pendingRemovals(tag)],
             [
                 "owner": .string(owner), "length": .int(lease.milliseconds),
-                "retention": .int(Pushes.retention.milliseconds), "mostLapses": .int(mostLapses),
+                "retention": .int(keys.retention), "mostLapses": .int(mostLapses),
             ])
         switch try reply[0].string() {
         case "idle": return .idle
@@ -91,7 +91,7 @@ extension SweepStore {
         let tag = keys.tag(lease.app, lease.name)
         let arguments: KeyValuePairs<String, RedisArgument> = [
             "owner": .string(lease.owner), "epoch": .int(lease.epoch), "length": .int(duration.milliseconds),
-            "retention": .int(Pushes.retention.milliseconds), "ps": .string(keys.pushPrefix(tag)),
+            "retention": .int(keys.retention), "ps": .string(keys.pushPrefix(tag)),
             "ws": .string(keys.tasksPrefix(tag)), "dls": .string(keys.deadLetterPrefix(tag)),
         ]
         let locations: KeyValuePairs = [

@@ -43,7 +43,7 @@ public struct SweepStore: Sendable {
                     "leastBuckets": .int(Self.bucketsPerShard), "mostShards": .int(Self.mostShards),
                     "startBuckets": buckets, "interval": .int(minInterval.milliseconds),
                     "mostHigh": .int(budget.perHour), "mostHighSlow": .int(budget.perHourInfrequent),
-                    "retention": .int(Pushes.retention.milliseconds), "ps": .string(keys.pushPrefix(tag)),
+                    "retention": .int(keys.retention), "ps": .string(keys.pushPrefix(tag)),
                 ])
             let word = try reply[0].string()
             switch word {
@@ -165,7 +165,7 @@ public struct SweepStore: Sendable {
                 "first": .int(bounds.lowerBound.rawValue), "last": .int(bounds.upperBound.rawValue),
                 "stop": .string(isLast ? settlement.stop ?? "" : ""),
                 "abandons": isLast && settlement.abandonsRest ? "1" : "0", "settles": isLast ? "1" : "0",
-                "retention": .int(Pushes.retention.milliseconds), "ps": .string(keys.pushPrefix(tag)),
+                "retention": .int(keys.retention), "ps": .string(keys.pushPrefix(tag)),
                 "ws": .string(keys.tasksPrefix(tag)), "dls": .string(keys.deadLetterPrefix(tag)),
             ], rest: operations)
         switch try reply[0].string() {

@@ -14,12 +14,12 @@ struct PushFixture {
     /// Longer than any test takes, so that no lease ends by itself.
     let lease = Duration.seconds(600)
 
-    static func start() async throws -> PushFixture {
+    static func start(retention: Duration = Keyspace.defaultRetention) async throws -> PushFixture {
         let server = try await RedisServer.start()
         return PushFixture(
             server: server,
             store: Store(
-                redis: RedisClient(url: server.url, scripts: Store.scripts, logger: .quiet),
+                redis: RedisClient(url: server.url, scripts: Store.scripts, logger: .quiet), retention: retention,
                 clock: { 1_795_000_002_000 }))
     }
 

@@ -87,13 +87,13 @@ import Testing
         let wait = try #require(store.pushes.replicas)
         try await redis.send(RedisCommand("SET", ["there", "1"]))
         await #expect(throws: StoreError.unreplicated(replicas: 0, of: 1)) {
-            try await wait.confirm(push: RedisKey("there"))
+            try await wait.confirm(push: RedisKey("there"), life: 60_000)
         }
         let lost = StoreError.redis(.lost("another server answers, without the push"))
-        await #expect(throws: lost) { try await wait.confirm(push: RedisKey("not there")) }
+        await #expect(throws: lost) { try await wait.confirm(push: RedisKey("not there"), life: 60_000) }
         server.stop()
         await #expect(throws: StoreError.unreplicated(replicas: 0, of: 1)) {
-            try await wait.confirm(push: RedisKey("there"))
+            try await wait.confirm(push: RedisKey("there"), life: 60_000)
         }
         await redis.close()
     }

@@ -395,6 +395,6 @@ import Testing
         #expect(try await fixture.store.schedules.find(fixture.app, schedule.id) == schedule)
         let life = try await fixture.store.redis.send(
             RedisCommand("PEXPIRETIME", fixture.store.keys.schedule(fixture.app, schedule.id)))
-        #expect(try life.integer() == 4_102_444_800_000 + Int(Schedules.retention.milliseconds))
+        #expect(try life.integer() == 4_102_444_800_000 + Int(fixture.store.keys.retention))
     }
 }

@@ -58,13 +58,13 @@ import Testing
         }
     }
 
-    @Test func `dead letters leave their list after their week`() async throws {
+    @Test func `dead letters leave their list after their retention`() async throws {
         let fixture = try await PushFixture.start()
         let store = fixture.store
         let now: Int64 = 1_795_000_002_000
         let index = store.keys.deadIndex(fixture.app)
         for number in 0..<12 {
-            let age = number < 10 ? DeadLetters.life.milliseconds + 1_000 : 1_000
+            let age = number < 10 ? store.keys.retention + 1_000 : 1_000
             let member = DeadLetters.member(.random(), try ActivityName("match-\(number)"))
             try await store.redis.send(RedisCommand("ZADD", index, .int(now - age), .string(member)))
         }

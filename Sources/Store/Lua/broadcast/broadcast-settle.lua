@@ -10,6 +10,7 @@
 -- argument reason: reason, or ''
 -- argument due: due time of another attempt, ms
 -- argument mayRepeat: 1 = APNs may have carried the request out without an answer
+-- argument retention: how long the data is kept, ms
 -- arguments ps, ws, dls: common prefixes of the p, w and dl keys
 -- Returns 1, or 0 if another worker has the lease. Nothing was written then.
 -- Keys found in data: docs/keyspace.md.
@@ -31,6 +32,6 @@ if outcome == 'retried' then
     end
 else
     if isThere then redis.call('HDEL', bc, 'due', 'tried', 'tries') end
-    leave_broadcast(bt, ps, ws, dls, id, outcome, now)
+    leave_broadcast(bt, ps, ws, dls, id, outcome, now, retention)
 end
 return 1

@@ -34,7 +34,7 @@ local hasChannel = isLive or state == 'wanted'
 local listed, expiring = {}, {}
 for i = rest, #ARGV do listed[ARGV[i]] = true end
 local function leaves(id, how)
-    leave_broadcast(bt, ps, ws, dls, id, how, stamp)
+    leave_broadcast(bt, ps, ws, dls, id, how, stamp, retention)
     counts[how] = counts[how] + 1
 end
 -- Returns the `supersede_fields` of a push. Nil if the push left the queue here, or expires.

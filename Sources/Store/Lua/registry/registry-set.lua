@@ -84,8 +84,8 @@ if isEnded then
     if isNewQueue then
         queue = header(0, 0, 0)
     elseif is_full(queue) then
-        queue = make_room(queue, channel, ps, ws, dls)
-        write_entries(now)
+        queue = make_room(queue, channel, ps, ws, dls, retention)
+        write_entries(now, retention)
     end
     -- No push of the queue shows its alert. Those before the end are older, or joined while the token was not known.
     queue = without_alerts(queue .. rawEnd)

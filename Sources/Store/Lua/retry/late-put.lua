@@ -26,7 +26,7 @@ local function joined(channel, raw, seq)
     local before = redis.call('HGET', ps .. id_text(last_of(queue)), 'seq')
     if (tonumber(before) or 0) >= seq then return nil end
     local rest, superseded = supersede_last(queue, supersede_fields_of(ps .. id_text(raw)), ps, ws)
-    if not superseded and is_full(rest) then rest = make_room(rest, channel, ps, ws, dls) end
+    if not superseded and is_full(rest) then rest = make_room(rest, channel, ps, ws, dls, retention) end
     return without_alerts(rest .. raw), false
 end
 
@@ -44,5 +44,5 @@ for i = rest, #ARGV, 4 do
         end
     end
 end
-write_entries(now)
+write_entries(now, retention)
 return {'ok', redis.call('HLEN', f), put}

@@ -43,8 +43,8 @@ while i <= #ARGV do
         if is_open(p) then
             redis.call('HINCRBY', w, 'wait', op == 'keep' and 1 or -1)
             if op == 'stop' then
-                write_entries(now)
-                stop_early(p, w, dls .. text, push, now)
+                write_entries(now, retention)
+                stop_early(p, w, dls .. text, push, now, retention)
                 finish(p, w, now)
             end
         end
@@ -79,5 +79,5 @@ while i <= #ARGV do
         end
     end
 end
-write_entries(now)
+write_entries(now, retention)
 return {'ok', first_due(r), redis.call('HLEN', o)}

@@ -27,10 +27,10 @@ end
 -- Removes a push from the queue with the outcome `how`. This may finish the push. A broadcast that expires is a dead
 -- letter, so the caller puts the push on the app's list first.
 -- ps, ws, dls: common prefixes of the p, w and dl keys
-local function leave_broadcast(bt, ps, ws, dls, id, how, now)
+local function leave_broadcast(bt, ps, ws, dls, id, how, now, retention)
     if redis.call('EXISTS', ps .. id) == 1 then
         redis.call('HSET', ps .. id, 'bc', how)
-        if how == 'expired' then note_expired(dls .. id, 1, now) end
+        if how == 'expired' then note_expired(dls .. id, 1, now, retention) end
     end
     if redis.call('EXISTS', ws .. id) == 1 then
         redis.call('HDEL', ws .. id, 'bc')

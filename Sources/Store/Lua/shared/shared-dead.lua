@@ -1,6 +1,6 @@
 -- Fragment for scripts that write a push's dead letter. With it an operator decides about what the push gave up.
 -- dl: hash. It counts tokens by reason (`r:`) and says why the push was stopped (`stop`). dl:c holds its first
--- channels, and `over` counts the others.
+-- channels, and `over` counts the others. retention: how long it is kept, ms
 
 -- Given up in this script: channel and reason in turns, by dl.
 local givenUp = {}
@@ -22,19 +22,19 @@ end
 
 -- Tells an operator how many tokens of a push expired unsent. An expired broadcast counts as one. Channels are not
 -- kept, because nothing of the push may be sent any more.
-local function note_expired(dl, count, now)
+local function note_expired(dl, count, now, retention)
     redis.call('HINCRBY', dl, 'r:Expired', count)
     redis.call('HSET', dl, 'at', now)
-    redis.call('PEXPIRE', dl, DEAD_LETTER_LIFE)
+    redis.call('PEXPIRE', dl, retention)
 end
 
 -- Stops a push early, for a reason. Its record says why, and its dead letter counts its entries in retry queues. Their
 -- channels are kept later, when a worker comes to each entry.
-local function stop_early(p, w, dl, reason, now)
+local function stop_early(p, w, dl, reason, now, retention)
     redis.call('HSET', dl, 'stop', reason, 'at', now)
     local waiting = tonumber(redis.call('HGET', w, 'wait') or 0)
     if waiting > 0 then redis.call('HINCRBY', dl, 'r:' .. reason, waiting) end
-    redis.call('PEXPIRE', dl, DEAD_LETTER_LIFE)
+    redis.call('PEXPIRE', dl, retention)
     end_push(p, w, 'failed', now)
     redis.call('HSET', p, 'stopped', reason)
 end
@@ -47,15 +47,15 @@ end
 
 -- Stores the channels that the script gave up and its counts, then finishes pushes. A script that ends entries or gives
 -- up channels calls this after them.
-local function write_entries(now)
+local function write_entries(now, retention)
     for dl, list in pairs(givenUp) do
         local room = 2 * math.max(DEAD_LETTER_CHANNELS - redis.call('HLEN', dl .. ':c'), 0)
         if #list > room then count(dl, 'over', (#list - room) / 2) end
         for at = #list, room + 1, -1 do list[at] = nil end
         call_with_list('HSET', dl .. ':c', list)
-        redis.call('PEXPIRE', dl .. ':c', DEAD_LETTER_LIFE)
+        redis.call('PEXPIRE', dl .. ':c', retention)
         redis.call('HSET', dl, 'at', now)
-        redis.call('PEXPIRE', dl, DEAD_LETTER_LIFE)
+        redis.call('PEXPIRE', dl, retention)
     end
     givenUp = {}
     finish_pushes(now)

@@ -56,7 +56,7 @@ while i <= #ARGV do
         give_up(dl, a, b, false)
     elseif op == 'add' then
         count(p, a, tonumber(b))
-        if a == 'expired' then note_expired(dl, b, now) end
+        if a == 'expired' then note_expired(dl, b, now, retention) end
     elseif op == 'remove' then
         removals[#removals + 1] = raw .. a
         removals[#removals + 1] = b
@@ -74,11 +74,11 @@ while i <= #ARGV do
 end
 join_queues(push, waiting)
 note_removals(push, o, removals)
-write_entries(now)
+write_entries(now, retention)
 
 if stop ~= '' and not push.isStopped then
     state, push.isStopped = 'failed', true
-    stop_early(p, w, dl, stop, now)
+    stop_early(p, w, dl, stop, now, retention)
 end
 if abandons == '1' and state == 'failed' and not wasFinished then keep_position(dl, shard, position, epoch, ahead) end
 

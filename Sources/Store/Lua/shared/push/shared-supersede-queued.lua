@@ -15,13 +15,13 @@ end
 -- Gives up the oldest push of a full queue, because newer pushes matter more. The first push may be in flight, so it
 -- stays, and each `end` stays. The app's list of dead letters is on another slot. So dl:unlisted holds the pushes that
 -- are not on it yet, and the worker of the name's next retries lists them.
-local function make_room(queue, channel, ps, ws, dls)
+local function make_room(queue, channel, ps, ws, dls, retention)
     for position = 2, pushes_in(queue) do
         local old = id_text(push_at(queue, position))
         if supersede_fields_of(ps .. old).event ~= 'end' then
             if end_entry(ps .. old, ws .. old, 'failed', 'TooManyWaiting') then
                 if not givenUp[dls .. old] and redis.call('SADD', dls .. 'unlisted', old) == 1 then
-                    redis.call('PEXPIRE', dls .. 'unlisted', DEAD_LETTER_LIFE)
+                    redis.call('PEXPIRE', dls .. 'unlisted', retention)
                 end
                 give_up(dls .. old, channel, 'TooManyWaiting', false)
             else

@@ -44,7 +44,7 @@ local function settle_attempt(name, channel, push, field, reason, kept)
         return
     end
     if kept == '1' then give_up(dl, channel, reason, false) end
-    if field == 'expired' then note_expired(dl, 1, name.now) end
+    if field == 'expired' then note_expired(dl, 1, name.now, name.retention) end
     if kept == '2' then redis.call('HINCRBY', p, 'stale_tokens', 1) end
 end
 

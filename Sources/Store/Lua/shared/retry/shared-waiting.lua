@@ -15,7 +15,7 @@ end
 local function with_push(push, channel, queue, most)
     local rest, superseded = supersede_last(queue, push.supersedeFields, push.ps, push.ws)
     if not superseded and is_full(rest) then
-        rest = make_room(rest, channel, push.ps, push.ws, push.dls)
+        rest = make_room(rest, channel, push.ps, push.ws, push.dls, push.retention)
     elseif not has_pushes(rest) then
         -- The push is first now, and keeps the attempts of the one that it superseded.
         rest = header(math.min(read_header(queue) or 0, most), registrations_of(rest), 0)
