@@ -78,6 +78,8 @@ struct ControlTests {
                 (#"{"rejections":{"Shutdown":0.6,"TooManyRequests":0.6}}"#, "more than 1"),
                 (#"{"dead_tokens":[{"prefix":"XY"}]}"#, "dead_tokens[0].prefix"),
                 (#"{"dead_tokens":[{"prefix":"ab","reason":"Shutdown"}]}"#, "dead_tokens[0].reason"),
+                (#"{"dead_tokens":[{"prefix":"ab","since":1}]}"#, "unknown key since;"),
+                (#"{"refused_tokens":[{"prefix":"ab","reason":"Shutdown","since_ms":1}]}"#, "unknown key since_ms"),
                 (#"{"goaway_mode":"rude"}"#, "goaway_mode"), (#"{"latency_ms":-1}"#, "latency_ms"),
                 (#"{"settings":[{"after_requests":1}]}"#, "streams"), ("[]", "faults"), ("{", "faults"),
             ]

@@ -11,10 +11,8 @@ extension Decoder {
     func strictContainer<Key: CodingKey & CaseIterable>(_ type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         for key in try container(keyedBy: AnyKey.self).allKeys where Key(stringValue: key.stringValue) == nil {
             let known = Key.allCases.map(\.stringValue).joined(separator: ", ")
-            throw DecodingError.dataCorrupted(
-                .init(
-                    codingPath: codingPath + [key],
-                    debugDescription: "unknown key \(key.stringValue); known are \(known)"))
+            let text = "unknown key \(key.stringValue); known are \(known)"
+            throw DecodingError.dataCorrupted(.init(codingPath: codingPath + [key], debugDescription: text))
         }
         return try container(keyedBy: type)
     }
@@ -65,14 +63,14 @@ extension Faults: Decodable {
         }
         try read(&deadShare, .deadShare)
         try read(&deadReasons, .deadReasons)
-        deadSince = try values.decodeIfPresent(Int.self, forKey: .deadSince)
+        try read(&deadSince, .deadSince)
         try read(&deadTokens, .deadTokens)
         try read(&refusedTokens, .refusedTokens)
         try read(&rejections, .rejections)
-        retryAfter = try values.decodeIfPresent(Int.self, forKey: .retryAfter)
-        rejectAll = try values.decodeIfPresent(String.self, forKey: .rejectAll)
+        try read(&retryAfter, .retryAfter)
+        try read(&rejectAll, .rejectAll)
         try read(&expireNext, .expireNext)
-        expireIssuedBefore = try values.decodeIfPresent(Int.self, forKey: .expireIssuedBefore)
+        try read(&expireIssuedBefore, .expireIssuedBefore)
         try read(&latency, .latency)
         try read(&latencyJitter, .latencyJitter)
         try read(&resetShare, .resetShare)
@@ -84,15 +82,15 @@ extension Faults: Decodable {
         try read(&broadcastRejections, .broadcastRejections)
         try read(&manageRejections, .manageRejections)
         try read(&manageLoseNext, .manageLoseNext)
-        stallAfter = try values.decodeIfPresent(Int.self, forKey: .stallAfter)
-        freezeAfter = try values.decodeIfPresent(Int.self, forKey: .freezeAfter)
-        goawayAfter = try values.decodeIfPresent(Int.self, forKey: .goawayAfter)
+        try read(&stallAfter, .stallAfter)
+        try read(&freezeAfter, .freezeAfter)
+        try read(&goawayAfter, .goawayAfter)
         try read(&goawayMode, .goawayMode)
         try read(&goawayReason, .goawayReason)
-        closeAfter = try values.decodeIfPresent(Int.self, forKey: .closeAfter)
+        try read(&closeAfter, .closeAfter)
         try read(&refuseConnections, .refuseConnections)
-        silence = try values.decodeIfPresent(Silence.self, forKey: .silence)
-        slowEvery = try values.decodeIfPresent(Int.self, forKey: .slowEvery)
+        try read(&silence, .silence)
+        try read(&slowEvery, .slowEvery)
         try read(&slowLatency, .slowLatency)
         try read(&settings, .settings)
         try read(&settingsDropOnRejection, .settingsDropOnRejection)
@@ -110,6 +108,16 @@ extension DeadToken: Decodable {
         prefix = try values.decode(String.self, forKey: .prefix)
         reason = try values.decodeIfPresent(String.self, forKey: .reason)
         since = try values.decodeIfPresent(Int.self, forKey: .since)
+    }
+}
+
+extension RefusedToken: Decodable {
+    enum CodingKeys: CodingKey, CaseIterable { case prefix, reason }
+
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.strictContainer(CodingKeys.self)
+        prefix = try values.decode(String.self, forKey: .prefix)
+        reason = try values.decode(String.self, forKey: .reason)
     }
 }
 
