@@ -2,8 +2,7 @@ internal import Glibc
 internal import OpenSSL
 
 extension APNsConfiguration {
-    /// Checks the configuration.
-    /// - Returns: the signing key
+    /// Checks the configuration, and returns its signing key.
     func check() throws(APNsClientError) -> P256SigningKey {
         guard Origin(origin) != nil else { throw .origin(origin) }
         guard Self.isIdentifier(teamID) else { throw .identifier(field: "team_id") }
@@ -21,8 +20,7 @@ extension APNsConfiguration {
         }
     }
 
-    /// Checks the configuration.
-    /// - Returns: the source of the provider tokens that the transport's lanes share
+    /// Checks the configuration, and makes the source of the provider tokens that the transport's lanes share.
     func providerTokens() throws(APNsClientError) -> ProviderTokenSource {
         ProviderTokenSource(keyID: keyID, teamID: teamID, key: try check(), share: share)
     }

@@ -15,9 +15,7 @@ public struct BroadcastChannelManager: Sendable {
 
     /// - Parameter configuration: `origin` is that of the management service, not of the push service
     public init(configuration: APNsConfiguration, bundleID: String) throws(APNsClientError) {
-        self.init(
-            configuration, bundleID: bundleID,
-            tokens: try configuration.providerTokens())
+        self.init(configuration, bundleID: bundleID, tokens: try configuration.providerTokens())
     }
 
     init(_ configuration: APNsConfiguration, bundleID: String, tokens: ProviderTokenSource) {
@@ -104,7 +102,6 @@ public struct BroadcastChannelManager: Sendable {
 
     private static func rejection(_ response: HTTPResponse) -> Rejection {
         let body = response.body.withUnsafeBytes { ResponseBody($0) }
-        return Rejection(
-            status: response.status, body: body, retryAfter: response.header("retry-after")?.utf8)
+        return Rejection(status: response.status, body: body, retryAfter: response.header("retry-after")?.utf8)
     }
 }

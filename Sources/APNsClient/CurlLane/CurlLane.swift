@@ -125,14 +125,9 @@ final class CurlLane: Lane {
                 unconnected(request, cause, result, transfer, connection)
                 continue
             case .unknown(let cause):
-                // Report this last: the sender may post a page at once, and `retireSilent` must not fail that page too.
-                defer { inbox.unanswered(request, cause, mayHaveBeenDelivered: true) }
-                if cause == .timeout {
-                    if result.hasUnsentBody { logClosedWindow(connection) }
-                    // Retire the connection only if it is silent: one late answer among others is not its fault.
-                    guard connection.use.isSilent(now: now, timeout: settings.requestTimeout) else { continue }
-                    retireSilent(connection)
-                }
+                let isLate = cause == .timeout
+                unanswered(request, cause, isLate: isLate, hasUnsentBody: result.hasUnsentBody, on: connection)
+                if isLate { continue }
             }
             if RequestFate.retiresConnection(result) { retire(connection, "broken") }
         }

@@ -101,11 +101,8 @@ final class NGHTTP2Lane: Lane {
             case .answered(let status): answered(request, ended, status, connection)
             case .unprocessed: unprocessed(request, connection)
             case .unconnected(let cause), .unknown(let cause):
-                if ended.end == .late, connection.session.hasUnsentBody(ended.slot) { logClosedWindow(connection) }
-                // Retire the connection only if it is silent: one late answer among others is not its fault.
-                if ended.end == .late, connection.use.isSilent(now: now, timeout: timeout) { retireSilent(connection) }
-                // Report this last: the sender may post a page at once, and `retireSilent` must not fail that page too.
-                inbox.unanswered(request, cause, mayHaveBeenDelivered: true)
+                let hasUnsentBody = connection.session.hasUnsentBody(ended.slot)
+                unanswered(request, cause, isLate: ended.end == .late, hasUnsentBody: hasUnsentBody, on: connection)
             }
         }
         if let goaway = connection.session.goaway, connection === active {
@@ -180,7 +177,7 @@ final class NGHTTP2Lane: Lane {
         }
         connection.use.lastRequest = now
         let before = connection.inFlight
-        defer { connection.endTurn(connection.inFlight - before) }
+        defer { connection.pacing.began(connection.inFlight - before) }
         for _ in 0..<room {
             guard let request = inbox.next(connection.capacity(begun: connection.inFlight - before, now: now)) else {
                 return false
