@@ -80,8 +80,8 @@ struct Recorder: Sendable {
         if isBroadcast { totals.broadcasts.requests += 1 } else { totals.requests += 1 }
         totals.inFlight += 1
         if inFlight > totals.maximumInFlight { totals.maximumInFlight = inFlight }
-        if totals.firstRequestAt == nil { totals.firstRequestAt = now }
-        totals.lastRequestAt = now
+        if totals.firstRequestAtMs == nil { totals.firstRequestAtMs = now }
+        totals.lastRequestAtMs = now
     }
 
     /// How many requests this token got so far.
@@ -207,7 +207,7 @@ struct Recorder: Sendable {
         } else {
             number = payloads.count
             numbers[hash] = number
-            payloads.append(DevicePayload(Array(payload.readableBytesView), number: number, orderMember: orderMember))
+            payloads.append(DevicePayload(Array(payload.readableBytesView), orderMember: orderMember))
         }
         // Copy the bytes: a slice would keep the whole read buffer of its connection.
         last = (ByteBuffer(bytes: payload.readableBytesView), number)
@@ -245,9 +245,8 @@ struct Recorder: Sendable {
             let payload = payloads[Int(record.shown)]
             report.timestamp = payload.timestamp
             report.event = payload.event?.rawValue
-            let state = record.state >= 0 ? payloads[Int(record.state)].contentState : nil
-            report.contentState = state.map { String(decoding: $0, as: UTF8.self) }
-            report.alert = payload.alert.map { String(decoding: $0, as: UTF8.self) }
+            report.contentState = record.state >= 0 ? payloads[Int(record.state)].contentState : nil
+            report.alert = payload.alert
             report.dismissalDate = payload.dismissalDate
         }
         report.history = record.history.map { entry in
@@ -255,7 +254,7 @@ struct Recorder: Sendable {
             return TokenReport.Delivery(
                 at: entry.at, arrivedAt: entry.at - Int(entry.waited), status: entry.status.map { Int($0) },
                 reason: entry.reason?.rawValue, id: entry.id.text,
-                timestamp: payload.timestamp, event: payload.event?.rawValue, payload: payload.number,
+                timestamp: payload.timestamp, event: payload.event?.rawValue, payload: Int(entry.payload),
                 reached: entry.reached, order: payload.order, port: Int(entry.port), collapseID: entry.collapseID,
                 inputChannel: payload.inputChannel, dismissalDate: payload.dismissalDate)
         }

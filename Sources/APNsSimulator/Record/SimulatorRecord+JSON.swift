@@ -1,23 +1,21 @@
-/// In the simulator's output `content_state` is raw JSON. `init(from:)` does not read it back.
+/// Written without an encoder, because `content_state` is raw JSON.
 extension TokenReport {
     /// One object on one line.
     var json: [UInt8] { Array(#"{"token":"\#(token)",\#(receivedJSON)}"#.utf8) }
 
     /// The members about what was received.
     var receivedJSON: String {
-        var out = ""
-        func put(_ text: String) { out += text }
-        put(#""count":\#(requests),"accepted":\#(accepted),"duplicates":\#(duplicates)"#)
-        put(#","out_of_order":\#(outOfOrder),"dropped_by_device":\#(droppedByDevice),"after_end":\#(afterEnd)"#)
-        put(#","ignored_by_device":\#(ignoredByDevice),"dead_answers":\#(deadAnswers)"#)
-        if let newest { put(#","newest":\#(newest),"backwards":\#(backwards ?? 0)"#) }
-        if let cards { put(#","cards":\#(cards)"#) }
-        if let timestamp { put(#","timestamp":\#(timestamp)"#) }
-        if let event { put(#","event":"\#(event)""#) }
+        var out = #""count":\#(requests),"accepted":\#(accepted),"duplicates":\#(duplicates)"#
+        out += #","out_of_order":\#(outOfOrder),"dropped_by_device":\#(droppedByDevice),"after_end":\#(afterEnd)"#
+        out += #","ignored_by_device":\#(ignoredByDevice),"dead_answers":\#(deadAnswers)"#
+        if let newest { out += #","newest":\#(newest),"backwards":\#(backwards ?? 0)"# }
+        if let cards { out += #","cards":\#(cards)"# }
+        if let timestamp { out += #","timestamp":\#(timestamp)"# }
+        if let event { out += #","event":"\#(event)""# }
         // Line feeds appear only between the parts of JSON text, where a space means the same.
-        if let contentState { put(#","content_state":\#(contentState.replacingLineBreaks)"#) }
-        if let alert { put(#","alert":\#(alert.replacingLineBreaks)"#) }
-        if let dismissalDate { put(#","dismissal_date":\#(dismissalDate)"#) }
+        if let contentState { out += #","content_state":\#(contentState.replacingLineBreaks)"# }
+        if let alert { out += #","alert":\#(alert.replacingLineBreaks)"# }
+        if let dismissalDate { out += #","dismissal_date":\#(dismissalDate)"# }
         return out
     }
 

@@ -17,12 +17,12 @@ struct Certificates {
     private static let minimumRemaining = 30 * day
 
     /// `life`: seconds until the server's certificate expires.
-    static func prepare(directory: String, host: String, life: Int = 365 * 86_400) throws(SimulatorError)
-        -> Certificates
-    {
+    static func prepare(
+        directory: String, host: String, life: Int = 365 * 86_400
+    ) throws(SimulatorError) -> Certificates {
         try Files.makeDirectory(directory)
         let lock = try Files.lock("\(directory)/.lock")
-        defer { Files.unlock(lock) }
+        defer { close(lock) }
         let caFile = "\(directory)/ca.pem"
         let keyFile = "\(directory)/ca.key"
         do {
