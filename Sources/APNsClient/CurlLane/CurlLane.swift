@@ -104,13 +104,7 @@ final class CurlLane: Lane {
         }
     }
 
-    private func replaceFullConnection() {
-        guard let active, let since = active.fullSince, now - since > ConnectionUse.fullMilliseconds else { return }
-        retire(active, "takes no requests")
-    }
-
-    /// Reads the transfers that have ended.
-    /// - Returns: whether there were any
+    /// Reads the transfers that have ended. False if there were none.
     private func drain(_ connection: CurlConnection) -> Bool {
         var any = false
         while let (transfer, result) = connection.connection.nextFinished() {
@@ -140,7 +134,6 @@ final class CurlLane: Lane {
         let isLate = now - request.since > settings.requestTimeout / 4
         connection.window.answered(
             status == 200 ? .accepted : status == 403 ? .unauthenticated : .rejected, isLate: isLate)
-        connection.fullSince = nil
         settleAnswered(request, status, on: connection) {
             Rejection(
                 status: status, body: transfer.withAnswer(ResponseBody.init),
@@ -155,7 +148,7 @@ final class CurlLane: Lane {
         // With no stream in use the connection is not full, but gone.
         guard streams > 0 else { return retire(connection, "accepts no request") }
         connection.window.refused(streams: connection.connection.running)
-        if connection.fullSince == nil { connection.fullSince = now }
+        connection.use.fullSince = connection.use.fullSince ?? now
     }
 
     /// Handles a request whose connection could not be made.
@@ -180,7 +173,7 @@ final class CurlLane: Lane {
         var milliseconds: Int64 = 60_000
         if active == nil, now < delay.notBefore {
             milliseconds = delay.notBefore - now
-        } else if inbox.hasOwn || active?.fullSince != nil {
+        } else if inbox.hasOwn || active?.use.fullSince != nil {
             // The lane waits here for a full connection to be replaced.
             milliseconds = ConnectionUse.fullMilliseconds / 4
         }

@@ -86,6 +86,13 @@ extension Lane {
         inbox.connectionFailed(cause)
     }
 
+    /// Replaces a connection that has been full for too long. The server may have told it to go away, which libcurl does
+    /// not report, or may allow no stream at all.
+    func replaceFullConnection() {
+        guard let active, let since = active.use.fullSince, now - since > ConnectionUse.fullMilliseconds else { return }
+        retire(active, "takes no requests")
+    }
+
     /// Gives this connection no more requests. It is dropped when its last one has ended.
     func retire(_ connection: Connection, _ why: String) {
         guard connection === active else { return }

@@ -74,8 +74,7 @@ final class LaneInbox<Template> {
 
     private var newestToken: Int { firstToken + tokens.count - 1 }
 
-    /// Called once per batch, not per request.
-    /// - Returns: false when no provider token can be signed
+    /// Called once per batch, not per request. False when no provider token can be signed.
     func refreshToken() -> Bool {
         do {
             let token = try settings.tokens.current()

@@ -25,8 +25,6 @@ final class NGHTTP2Lane: Lane {
     /// A look-up that outlived its attempt. The next attempt uses it too.
     private var lookup: AddressLookup?
     private var attempt: ConnectionAttempt?
-    /// Since when requests wait for a connection that has nothing in flight.
-    private var fullSince: Int64?
 
     static func body(_ settings: LaneSettings, _ handle: LaneHandle) throws(APNsClientError) -> @Sendable () -> Void {
         guard let poll = EventPoll(), poll.add(handle.descriptor, .read) else {
@@ -160,8 +158,12 @@ final class NGHTTP2Lane: Lane {
     /// - Returns: true when the connection's output is full; more can be handed over once that is written
     private func fill() -> Bool {
         guard !inbox.isClosing, !inbox.isEmpty else {
-            fullSince = nil
+            active?.use.fullSince = nil
             return false
+        }
+        if let active {
+            let isFull = active.inFlight == 0 && active.room == 0
+            active.use.fullSince = isFull ? active.use.fullSince ?? now : nil
         }
         replaceFullConnection()
         guard let connection = active else {
@@ -206,19 +208,6 @@ final class NGHTTP2Lane: Lane {
         } catch {
             lose(connection, error.message)
         }
-    }
-
-    /// Replaces a connection whose server allows no stream at all.
-    private func replaceFullConnection() {
-        guard let active, active.inFlight == 0, active.room <= 0 else {
-            fullSince = nil
-            return
-        }
-        guard let since = fullSince else {
-            fullSince = now
-            return
-        }
-        if now - since > ConnectionUse.fullMilliseconds { retire(active, "takes no requests") }
     }
 
     // MARK: Connections
