@@ -79,7 +79,7 @@ public final class APNsSimulator: Service {
         do {
             tls = try TLSIdentity(certificates.server, applicationProtocol: "h2")
         } catch {
-            throw .files(path: certificates.caFile, "cannot use the certificates: \(error)")
+            throw .configuration(field: certificates.caFile, "cannot use the certificates: \(error)")
         }
         let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.threads)
         do throws(SimulatorError) {

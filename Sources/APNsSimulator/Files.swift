@@ -46,6 +46,6 @@ enum Files {
     }
 
     private static func failure(_ path: String, _ text: String) -> SimulatorError {
-        .files(path: path, "\(text): \(String(cString: strerror(errno)))")
+        .configuration(field: path, "\(text): \(String(cString: strerror(errno)))")
     }
 }

@@ -95,6 +95,13 @@ extension Faults: Decodable {
         try read(&settings, .settings)
         try read(&settingsDropOnRejection, .settingsDropOnRejection)
     }
+
+    /// Reads and validates the body of `POST /simulator/faults`, or the text of a file. Errors name `source`.
+    public static func parse(_ json: [UInt8], source: String) throws(SimulatorError) -> Faults {
+        let faults: Faults = try JSON.decode(json, source: source)
+        try faults.validate(at: source)
+        return faults
+    }
 }
 
 extension DeadToken: Decodable {
@@ -140,6 +147,16 @@ extension Scenario: Decodable {
     public init(from decoder: any Decoder) throws {
         phases = try decoder.strictContainer(CodingKeys.self).decode([Phase].self, forKey: .phases)
     }
+
+    /// Reads and validates a scenario file.
+    public static func read(file path: String) throws(SimulatorError) -> Scenario {
+        guard let text = Files.read(path) else { throw .configuration(field: path, "cannot read the scenario file") }
+        let scenario: Scenario = try JSON.decode(Array(text.utf8), source: path)
+        for (index, phase) in scenario.phases.enumerated() {
+            try phase.faults.validate(at: "\(path): phases[\(index)].faults")
+        }
+        return scenario
+    }
 }
 
 extension Scenario.Phase: Decodable {
@@ -154,26 +171,5 @@ extension Scenario.Phase: Decodable {
         afterRequests = try values.decodeIfPresent(Int.self, forKey: .afterRequests)
         afterSeconds = try values.decodeIfPresent(Double.self, forKey: .afterSeconds)
         faults = try values.decode(Faults.self, forKey: .faults)
-    }
-}
-
-extension Faults {
-    /// Reads and validates the body of `POST /simulator/faults`, or the text of a file. Errors name `source`.
-    public static func parse(_ json: [UInt8], source: String) throws(SimulatorError) -> Faults {
-        let faults: Faults = try JSON.decode(json, source: source)
-        try faults.validate(at: source)
-        return faults
-    }
-}
-
-extension Scenario {
-    /// Reads and validates a scenario file.
-    public static func read(file path: String) throws(SimulatorError) -> Scenario {
-        guard let text = Files.read(path) else { throw .files(path: path, "cannot read the scenario file") }
-        let scenario: Scenario = try JSON.decode(Array(text.utf8), source: path)
-        for (index, phase) in scenario.phases.enumerated() {
-            try phase.faults.validate(at: "\(path): phases[\(index)].faults")
-        }
-        return scenario
     }
 }

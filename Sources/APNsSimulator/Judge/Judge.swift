@@ -161,12 +161,12 @@ struct Judge: Sendable {
         if verdict == .accepted { verdict = fate(of: target, hash: hash, attempt: attempt, now: now) }
         let reaches = disturb(&verdict, hash, attempt: attempt, stallsHere: stallsHere)
         record.note(verdict, isBroadcast: isBroadcast)
-        let received = Recorder.Received(
-            payload: body, verdict: verdict, reaches: reaches, id: id, collapseID: head.collapseID,
-            port: connection.port, waited: now - (arrivedAt ?? now), now: now)
+        let entry = Recorder.Entry(
+            at: now, id: id, waited: Int32(clamping: now - (arrivedAt ?? now)), collapseID: head.collapseID,
+            port: connection.port, status: verdict.status.map { Int16($0) }, reason: verdict.reason, reached: reaches)
         switch target {
-        case .channel(let channel): record.receive(received, channel: channel.id, &channels)
-        case .token(let token) where !configuration.fast: record.receive(received, token: token)
+        case .channel(let channel): record.receive(entry, body, channel: channel.id, &channels)
+        case .token(let token) where !configuration.fast: record.receive(entry, body, token: token)
         case .token: if reaches, verdict != .accepted { record.totals.acceptedUnanswered += 1 }
         }
         return Answer(judgement: verdict, id: id)

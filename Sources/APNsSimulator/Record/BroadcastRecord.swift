@@ -1,5 +1,5 @@
 /// Counts of broadcasts since the start or the last reset.
-public struct BroadcastRecord: Sendable, Hashable, Codable {
+public struct BroadcastRecord: Sendable, Hashable, Codable, DeviceCounts {
     /// Broadcasts that were read to their end, and those of them that got a 200.
     public var requests = 0
     public var accepted = 0

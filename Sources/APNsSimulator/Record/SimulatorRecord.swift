@@ -1,6 +1,6 @@
 /// Counts of everything since the simulator's start or last reset. `GET /simulator/record` returns it as JSON, with the
 /// properties' names in snake case.
-public struct SimulatorRecord: Sendable, Hashable, Codable {
+public struct SimulatorRecord: Sendable, Hashable, Codable, DeviceCounts {
     /// Requests that were read to their end.
     public var requests = 0
     /// Requests that got a 200. `acceptedTokens` counts their different tokens (0 in fast mode).
