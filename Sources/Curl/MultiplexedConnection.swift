@@ -111,7 +111,7 @@ public final class MultiplexedConnection {
     }
 
     /// libcurl's error text on the transfer that `nextFinished` has just returned. It allocates memory.
-    public func message(on transfer: PreparedTransfer) -> String { transfer.message(lastCode) }
+    public func message(on transfer: PreparedTransfer) -> String { transfer.easy.message(on: lastCode) }
 
     /// Takes back the transfers that libcurl has not begun to send.
     public func takeBackUnsent() -> [PreparedTransfer] {

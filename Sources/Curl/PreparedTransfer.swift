@@ -141,9 +141,6 @@ public final class PreparedTransfer {
             hasUnsentBody: status == 0 && starts > 0 && easy.offset(CURLINFO_SIZE_UPLOAD_T) < (body?.count ?? 0))
     }
 
-    /// libcurl's error text on a failed transfer. It allocates memory.
-    func message(_ code: CURLcode) -> String { easy.message(on: code) }
-
     fileprivate func receive(_ bytes: UnsafeRawBufferPointer) -> Int {
         let kept = min(bytes.count, answer.count - answerLength)
         UnsafeMutableRawBufferPointer(rebasing: answer[answerLength...])
