@@ -1,15 +1,17 @@
 public import OpenSSL
 
-/// A configuration that cannot send. Each case names the field and the expected value. No case holds a key or token.
+/// A configuration that cannot send. No case holds a key or token.
 public enum APNsClientError: Error, Sendable, Hashable, CustomStringConvertible {
-    case origin(String)
-    /// `team_id` or `key_id`.
-    case identifier(field: String)
+    /// A wrong value: its field, and the expected value.
+    case configuration(field: String, String)
     case key(SigningKeyError)
-    case caFile(path: String, problem: String)
-    case limit(field: String, rule: String)
     /// The system refused another thread or handle, with this error text.
     case system(String)
+
+    static func origin(_ origin: String) -> APNsClientError {
+        let expected = "expected https://host or https://host:port, without a path"
+        return .configuration(field: "apns url \(origin.debugDescription)", expected)
+    }
 
     /// True if the configuration is good, but the machine lacks something.
     public var isRetriable: Bool {
@@ -18,13 +20,8 @@ public enum APNsClientError: Error, Sendable, Hashable, CustomStringConvertible 
 
     public var description: String {
         switch self {
-        case .origin(let origin):
-            "apns url \(origin.debugDescription): expected https://host or https://host:port, without a path"
-        case .identifier(let field):
-            "apns \(field): expected 1 to 64 letters and digits, as Apple's developer site shows it"
+        case .configuration(let field, let text): "\(field): \(text)"
         case .key(let error): "apns key_file: \(error)"
-        case .caFile(let path, let problem): "apns ca_file \(path.debugDescription): \(problem)"
-        case .limit(let field, let rule): "\(field): expected \(rule)"
         case .system(let message): message
         }
     }

@@ -2,16 +2,17 @@ internal import Glibc
 internal import OpenSSL
 
 extension APNsConfiguration {
-    /// Checks the configuration.
-    /// - Returns: the signing key
+    /// Checks the configuration, and returns its signing key.
     func check() throws(APNsClientError) -> P256SigningKey {
         guard Origin(origin) != nil else { throw .origin(origin) }
-        guard Self.isIdentifier(teamID) else { throw .identifier(field: "team_id") }
-        guard Self.isIdentifier(keyID) else { throw .identifier(field: "key_id") }
-        guard (1...256).contains(lanes) else { throw .limit(field: "worker.lanes", rule: "1 to 256") }
-        guard maximumStreams >= 1 else { throw .limit(field: "maximum streams", rule: "1 or more") }
+        for (field, text) in [("apns team_id", teamID), ("apns key_id", keyID)] where !Self.isIdentifier(text) {
+            throw .configuration(
+                field: field, "expected 1 to 64 letters and digits, as Apple's developer site shows it")
+        }
+        guard (1...256).contains(lanes) else { throw .configuration(field: "worker.lanes", "expected 1 to 256") }
+        guard maximumStreams >= 1 else { throw .configuration(field: "maximum streams", "expected 1 or more") }
         guard requestTimeout > .zero, requestTimeout <= .seconds(3_600) else {
-            throw .limit(field: "request timeout", rule: "more than 0 s, at most an hour")
+            throw .configuration(field: "request timeout", "expected more than 0 s, at most an hour")
         }
         if let caFile { try Self.check(caFile: caFile) }
         do {
@@ -21,8 +22,7 @@ extension APNsConfiguration {
         }
     }
 
-    /// Checks the configuration.
-    /// - Returns: the source of the provider tokens that the transport's lanes share
+    /// Checks the configuration, and makes the source of the provider tokens that the transport's lanes share.
     func providerTokens() throws(APNsClientError) -> ProviderTokenSource {
         ProviderTokenSource(keyID: keyID, teamID: teamID, key: try check(), share: share)
     }
@@ -34,8 +34,9 @@ extension APNsConfiguration {
     }
 
     private static func check(caFile: String) throws(APNsClientError) {
+        let field = "apns ca_file \(caFile.debugDescription)"
         guard let file = fopen(caFile, "re") else {
-            throw .caFile(path: caFile, problem: "cannot be read: \(String(cString: strerror(errno)))")
+            throw .configuration(field: field, "cannot be read: \(String(cString: strerror(errno)))")
         }
         defer { fclose(file) }
         var bytes: [UInt8] = []
@@ -46,7 +47,7 @@ extension APNsConfiguration {
             bytes += chunk[..<count]
         }
         guard TrustAnchors.count(pem: bytes) > 0 else {
-            throw .caFile(path: caFile, problem: "holds no certificate; expected PEM (-----BEGIN CERTIFICATE-----)")
+            throw .configuration(field: field, "holds no certificate; expected PEM (-----BEGIN CERTIFICATE-----)")
         }
     }
 }

@@ -3,10 +3,7 @@ public import Curl
 /// Checks whether an APNs endpoint can be reached: name, port, certificate, HTTP/2. It sends no provider token and no
 /// push.
 public enum APNsProbe {
-    /// Checks one endpoint. Any answer in HTTP/2 will do: its status is an error, because the check asks for nothing.
-    /// - Parameters:
-    ///   - origin: `https://host[:port]`
-    ///   - caFile: PEM file of the root certificates; nil: the system's
+    /// Any answer in HTTP/2 will do: its status is an error, because the check asks for nothing.
     public static func check(
         origin: String, caFile: String? = nil, timeout: Duration = .seconds(10)
     ) async throws(HTTPFailure) {

@@ -18,18 +18,10 @@ public final class APNsSimulator: Service {
     public let port: Int
     /// The port of channel management. Nil if there is none.
     public let managePort: Int?
-    /// `https://host:port`, for `apns.manage_url`.
-    public let manageURL: String?
-    /// The port of the control interface. Nil if there is none.
-    public let controlPort: Int?
-    /// `https://host:port`, for `apns.url`.
-    public let url: String
-    /// `http://host:port`. All its paths begin with `/simulator`. Nil without a control interface.
-    public let controlURL: String?
+    private let controlPort: Int?
     /// PEM file of the simulator's CA, for `ca_file`.
     public let caFile: String
-    /// The keys whose owners may send. If the configuration has none, this is one key whose `.p8`
-    /// file the simulator made.
+    /// The keys whose owners may send. If the configuration has none, this is the key that the simulator made.
     public let keys: [ProviderKey]
 
     private let shared: Shared
@@ -38,22 +30,27 @@ public final class APNsSimulator: Service {
     private let isStopped = Atomic(false)
 
     private init(
-        _ shared: Shared, _ group: MultiThreadedEventLoopGroup, _ listener: any Channel, _ manage: (any Channel)?,
+        _ shared: Shared, _ group: MultiThreadedEventLoopGroup, _ listener: (any Channel)?, _ manage: (any Channel)?,
         _ control: (any Channel)?, caFile: String, keys: [ProviderKey]
     ) {
         self.shared = shared
         self.group = group
         self.caFile = caFile
         self.keys = keys
-        listeners = [listener] + [manage, control].compactMap { $0 }
+        listeners = [listener, manage, control].compactMap { $0 }
+        port = listener?.localAddress?.port ?? 0
         managePort = manage?.localAddress?.port
-        port = listener.localAddress?.port ?? 0
         controlPort = control?.localAddress?.port
-        let host = shared.configuration.host
-        url = "https://" + Self.authority(host, port)
-        manageURL = managePort.map { "https://" + Self.authority(host, $0) }
-        controlURL = controlPort.map { "http://" + Self.authority(host, $0) }
     }
+
+    /// `https://host:port`, for `apns.url`.
+    public var url: String { "https://" + Self.authority(shared.configuration.host, port) }
+
+    /// `https://host:port`, for `apns.manage_url`.
+    public var manageURL: String? { managePort.map { "https://" + Self.authority(shared.configuration.host, $0) } }
+
+    /// `http://host:port`. All its paths begin with `/simulator`. Nil without a control interface.
+    public var controlURL: String? { controlPort.map { "http://" + Self.authority(shared.configuration.host, $0) } }
 
     /// Host and port in the form of a URL.
     static func authority(_ host: String, _ port: Int) -> String {
@@ -76,28 +73,26 @@ public final class APNsSimulator: Service {
                     material: .file(certificates.providerKeyFile), bundleIDs: configuration.bundleIDs)
             ]
         }
-        var readKeys: [ProviderTokenCheck.Key] = []
-        for key in keys { readKeys.append(try key.read()) }
+        let readKeys = try keys.map { (key) throws(SimulatorError) in try key.read() }
         let shared = Shared(configuration: configuration, keys: readKeys, logger: logger)
-        let tls = try tlsIdentity(certificates)
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.threads)
+        let tls: TLSIdentity
         do {
+            tls = try TLSIdentity(certificates.server, applicationProtocol: "h2")
+        } catch {
+            throw .configuration(field: certificates.caFile, "cannot use the certificates: \(error)")
+        }
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.threads)
+        do throws(SimulatorError) {
             let listener = try await listen(group, configuration.host, configuration.port) { channel in
                 try prepareConnection(channel, .push, shared, tls)
             }
-            var manage: (any Channel)?
-            if let port = configuration.managePort {
-                manage = try await listen(group, configuration.host, port) { channel in
-                    try prepareConnection(channel, .channels, shared, tls)
-                }
+            let manage = try await listen(group, configuration.host, configuration.managePort) { channel in
+                try prepareConnection(channel, .channels, shared, tls)
             }
-            var control: (any Channel)?
-            if let port = configuration.controlPort {
-                control = try await listen(group, configuration.host, port) { channel in
-                    shared.remember(channel)
-                    try channel.pipeline.syncOperations.configureHTTPServerPipeline(withPipeliningAssistance: true)
-                    try channel.pipeline.syncOperations.addHandler(ControlHandler(shared: shared))
-                }
+            let control = try await listen(group, configuration.host, configuration.controlPort) { channel in
+                shared.remember(channel)
+                try channel.pipeline.syncOperations.configureHTTPServerPipeline(withPipeliningAssistance: true)
+                try channel.pipeline.syncOperations.addHandler(ControlHandler(shared: shared))
             }
             let simulator = APNsSimulator(
                 shared, group, listener, manage, control, caFile: certificates.caFile, keys: keys)
@@ -109,18 +104,12 @@ public final class APNsSimulator: Service {
         }
     }
 
-    private static func tlsIdentity(_ certificates: Certificates) throws(SimulatorError) -> TLSIdentity {
-        do {
-            return try TLSIdentity(certificates.server, applicationProtocol: "h2")
-        } catch {
-            throw .files(path: certificates.caFile, "cannot use the certificates: \(error)")
-        }
-    }
-
+    /// Nil without a port.
     private static func listen(
-        _ group: MultiThreadedEventLoopGroup, _ host: String, _ port: Int,
+        _ group: MultiThreadedEventLoopGroup, _ host: String, _ port: Int?,
         _ prepare: @escaping @Sendable (any Channel) throws -> Void
-    ) async throws(SimulatorError) -> any Channel {
+    ) async throws(SimulatorError) -> (any Channel)? {
+        guard let port else { return nil }
         do {
             return try await ServerBootstrap(group: group)
                 .serverChannelOption(.backlog, value: 1_024)
@@ -150,10 +139,9 @@ public final class APNsSimulator: Service {
             return
         }
         shared.remember(channel, isConnection: true)
-        let socket = Socket()
         try channel.pipeline.syncOperations.addHandlers([
-            socket, TLSHandler(try TLSSession(tls)),
-            ConnectionHandler(service: service, shared: shared, socket: socket, allocator: channel.allocator),
+            TLSHandler(try TLSSession(tls)),
+            ConnectionHandler(service: service, shared: shared, allocator: channel.allocator),
         ])
     }
 

@@ -1,4 +1,4 @@
-private import FoundationEssentials
+private import Foundation
 internal import Glibc
 
 /// The few calls on files that the certificates need, with the modes that private keys need.
@@ -12,7 +12,7 @@ enum Files {
         }
     }
 
-    /// Holds others out until `unlock`, or until this process ends, however it ends.
+    /// Holds others out until the descriptor is closed, or until this process ends, however it ends.
     static func lock(_ path: String) throws(SimulatorError) -> Int32 {
         let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw failure(path, "cannot open") }
@@ -25,8 +25,6 @@ enum Files {
         return file
     }
 
-    static func unlock(_ file: Int32) { close(file) }
-
     static func read(_ path: String) -> String? {
         FileManager.default.contents(atPath: path).flatMap { String(validating: $0, as: UTF8.self) }
     }
@@ -35,25 +33,19 @@ enum Files {
     static func write(_ path: String, _ bytes: [UInt8], mode: mode_t) throws(SimulatorError) {
         let temporary = "\(path).new"
         unlink(temporary)
-        let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
-        guard file >= 0 else { throw failure(temporary, "cannot create") }
-        var written = 0
-        while written < bytes.count {
-            let count = bytes.withUnsafeBytes {
-                Glibc.write(file, $0.baseAddress.map { $0 + written }, bytes.count - written)
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else {
-                close(file)
-                throw failure(temporary, "cannot write")
-            }
-            written += count
+        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
+        guard descriptor >= 0 else { throw failure(temporary, "cannot create") }
+        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        do {
+            try file.write(contentsOf: bytes)
+            try file.close()
+        } catch {
+            throw failure(temporary, "cannot write")
         }
-        close(file)
         guard rename(temporary, path) == 0 else { throw failure(path, "cannot rename to it") }
     }
 
     private static func failure(_ path: String, _ text: String) -> SimulatorError {
-        .files(path: path, "\(text): \(String(cString: strerror(errno)))")
+        .configuration(field: path, "\(text): \(String(cString: strerror(errno)))")
     }
 }

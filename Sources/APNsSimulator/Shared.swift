@@ -1,4 +1,4 @@
-internal import Glibc
+internal import FoundationEssentials
 internal import Logging
 internal import NIOCore
 internal import Synchronization
@@ -15,22 +15,18 @@ final class Shared: Sendable {
     init(configuration: SimulatorConfiguration, keys: [ProviderTokenCheck.Key], logger: Logger) {
         self.configuration = configuration
         self.logger = logger
-        judge = Mutex(Judge(configuration: configuration, keys: keys, now: Self.now(offset: configuration.clockOffset)))
+        judge = Mutex(Judge(configuration: configuration, keys: keys, now: Self.now(configuration)))
         bodies = Dictionary(
             uniqueKeysWithValues: Reason.allCases.map { ($0, Array(#"{"reason":"\#($0.rawValue)"}"#.utf8)) })
     }
 
     /// Milliseconds since 1970, with `clockOffset` seconds added.
-    var now: Int { Self.now(offset: configuration.clockOffset) }
+    var now: Int { Self.now(configuration) }
 
-    private static func now(offset: Int) -> Int {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return (time.tv_sec + offset) * 1_000 + time.tv_nsec / 1_000_000
+    private static func now(_ configuration: SimulatorConfiguration) -> Int {
+        Int(Date.now.timeIntervalSince1970 * 1_000) + configuration.clockOffset * 1_000
     }
-}
 
-extension Shared {
     /// Keeps a channel until it closes. `stop()` closes the kept ones.
     /// - Parameter isConnection: the channel speaks APNs, so `leave()` sends GOAWAY on it.
     func remember(_ channel: any Channel, isConnection: Bool = false) {

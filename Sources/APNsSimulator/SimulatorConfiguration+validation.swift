@@ -110,7 +110,7 @@ extension ProviderKey {
         switch material {
         case .pem(let pem): (text, field) = (pem, "key \(keyID)")
         case .file(let path):
-            guard let content = Files.read(path) else { throw .files(path: path, "cannot read the key file") }
+            guard let content = Files.read(path) else { throw .configuration(field: path, "cannot read the key file") }
             (text, field) = (content, path)
         }
         guard let publicKey = try? P256PublicKey(pem: Array(text.utf8)) else {

@@ -1,7 +1,4 @@
-/// The settings of a simulator.
-///
-/// Every default is what Apple documents or what operators of real senders report. Only
-/// `certificateDirectory` has none.
+/// The settings of a simulator. Every default is what Apple documents or what operators of real senders report.
 public struct SimulatorConfiguration: Sendable, Hashable {
     /// The address of all listeners (APNs, channel management, control). They bind to no other.
     public var host = "127.0.0.1"
@@ -18,8 +15,7 @@ public struct SimulatorConfiguration: Sendable, Hashable {
     public var certificateDirectory: String
     /// Seconds from the start until the server's certificate expires. With 0 or less it has already expired.
     public var certificateLife = 365 * 86_400
-    /// The keys whose owners may send. If empty, one key is made in `certificateDirectory`, and
-    /// `APNsSimulator.keys` holds it.
+    /// The keys whose owners may send. If empty, one key is made in `certificateDirectory`.
     public var keys: [ProviderKey] = []
     /// Bundle ids of the team whose key is made here. Empty means any.
     public var bundleIDs: [String] = []
@@ -45,8 +41,7 @@ public struct SimulatorConfiguration: Sendable, Hashable {
     public var faults = Faults()
     /// Replaces `faults` as its phases begin.
     public var scenario: Scenario?
-    /// Decides which tokens are dead and which requests get a fault. The same seed, tokens and attempts
-    /// give the same responses.
+    /// Decides about dead tokens and faulty requests. The same seed, tokens and attempts give the same responses.
     public var seed: UInt64 = 1
     /// Keeps counters only: no record of single tokens, and payloads are not read. For benchmarks.
     public var fast = false

@@ -1,15 +1,13 @@
 /// The reason why a simulator did not start.
 public enum SimulatorError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// A wrong value of the configuration, the faults or the scenario: its field, and the expected value.
+    /// A wrong value of the configuration, the faults or the scenario, or an unusable file: its field or path, and the
+    /// expected value or the cause.
     case configuration(field: String, String)
-    /// A problem with files: the path and the cause.
-    case files(path: String, String)
     case cannotListen(host: String, port: Int, String)
 
     public var description: String {
         switch self {
         case .configuration(let field, let text): "\(field): \(text)"
-        case .files(let path, let text): "\(path): \(text)"
         case .cannotListen(let host, let port, let text):
             "cannot listen on \(APNsSimulator.authority(host, port)): \(text)"
         }

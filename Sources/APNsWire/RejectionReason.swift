@@ -68,6 +68,14 @@ public enum RejectionReason: Sendable, Hashable {
         case .other(let text): text
         }
     }
+
+    /// The verdict on an answer. A reason counts only with its own status. Any other answer may come from an
+    /// intermediary and concern only this one request. So it prunes nothing and stops no push, and the token is tried
+    /// again. A 403 always concerns the credentials.
+    public func verdict(status: Int) -> Verdict {
+        if case .known(let known) = self, known.status == status { return known.verdict }
+        return status == 403 ? .haltApp : .retry
+    }
 }
 
 extension RejectionReason.Known {
@@ -109,15 +117,5 @@ extension RejectionReason.Known {
         case .unrelatedKeyIdInToken, .idleTimeout, .shutdown: .retryOnFreshConnection
         case .tooManyProviderTokenUpdates, .tooManyRequests, .internalServerError, .serviceUnavailable: .retry
         }
-    }
-}
-
-extension RejectionReason {
-    /// The verdict on an answer. A reason counts only with its own status. Any other answer may come from an
-    /// intermediary and concern only this one request. So it prunes nothing and stops no push, and the token is tried
-    /// again. A 403 always concerns the credentials.
-    public func verdict(status: Int) -> Verdict {
-        if case .known(let known) = self, known.status == status { return known.verdict }
-        return status == 403 ? .haltApp : .retry
     }
 }

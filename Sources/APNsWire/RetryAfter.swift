@@ -1,36 +1,22 @@
-/// `Retry-After` of an answer: any number of seconds, or an HTTP date (RFC 9110, 10.2.3). Every transport reads it
-/// here.
+/// `Retry-After` of an answer: any number of seconds, or an HTTP date (RFC 9110, 10.2.3).
 public enum RetryAfter {
     /// The longest pause in seconds. No server's answer may postpone a token for longer.
     public static let longest = 3_600
 
     /// The pause that the server asks for.
-    /// - Parameters:
-    ///   - bytes: the field's value
-    ///   - now: epoch seconds, for a date
+    /// - Parameter now: epoch seconds
     /// - Returns: seconds, 0 to `longest`; nil if the value is neither a number nor a date
     public static func seconds(_ bytes: some Collection<UInt8>, now: Int) -> Int? {
-        let text = trimmed(bytes)
-        guard let first = text.first else { return nil }
-        if isDigit(first) {
-            var seconds = 0
-            for byte in text {
-                guard isDigit(byte) else { return nil }
-                // Limit the value at each digit, so that a long number cannot overflow.
-                seconds = min(seconds * 10 + Int(byte - 0x30), longest)
-            }
-            return seconds
+        let isSpace = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
+        let text: [UInt8] = bytes.drop(while: isSpace).reversed().drop(while: isSpace).reversed()
+        guard !text.isEmpty, text.allSatisfy(isDigit) else {
+            return date(text).map { min(max($0 - now, 0), longest) }
         }
-        return date(text).map { min(max($0 - now, 0), longest) }
+        // Limit the value at each digit, so that a long number cannot overflow.
+        return text.reduce(0) { min($0 * 10 + Int($1 - 0x30), longest) }
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
-
-    private static func trimmed(_ bytes: some Collection<UInt8>) -> [UInt8] {
-        func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
-        let text = Array(bytes.drop(while: isSpace))
-        return Array(text.prefix(text.count - text.reversed().prefix(while: isSpace).count))
-    }
 
     /// Reads `Sun, 06 Nov 1994 08:49:37 GMT`, the one form that servers may send, as epoch seconds.
     private static func date(_ text: [UInt8]) -> Int? {

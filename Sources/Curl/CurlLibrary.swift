@@ -5,6 +5,6 @@ enum CurlLibrary {
     private static let initialised: Bool = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
     static func prepare() throws(CurlError) {
-        guard initialised else { throw .unavailable(operation: "curl_global_init") }
+        guard initialised else { throw CurlError("curl_global_init") }
     }
 }

@@ -12,7 +12,7 @@ final class EasyHandle {
 
     init() throws(CurlError) {
         try CurlLibrary.prepare()
-        guard let handle = curl_easy_init() else { throw .unavailable(operation: "curl_easy_init") }
+        guard let handle = curl_easy_init() else { throw CurlError("curl_easy_init") }
         self.handle = handle
         errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
@@ -84,8 +84,6 @@ final class EasyHandle {
 
     static func check(_ code: CURLcode, _ option: CURLoption) throws(CurlError) {
         guard code != CURLE_OK else { return }
-        throw .refused(
-            operation: "curl_easy_setopt(\(option.rawValue))", code: Int32(code.rawValue),
-            message: String(cString: curl_easy_strerror(code)))
+        throw CurlError("curl_easy_setopt(\(option.rawValue))", code: code.rawValue, curl_easy_strerror(code))
     }
 }

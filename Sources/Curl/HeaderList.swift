@@ -9,9 +9,8 @@ public final class HeaderList {
     /// - Throws: for a field that is not `isSafe`
     public init(_ fields: [(name: String, value: String)]) throws(CurlError) {
         for field in fields where !Self.isSafe(name: field.name, value: field.value) {
-            throw .refused(
-                operation: "curl_slist_append(\(field.name.debugDescription))", code: 43,
-                message: "the header has a character that headers cannot hold")
+            let text = "the header has a character that headers cannot hold (43)"
+            throw CurlError("curl_slist_append(\(field.name.debugDescription))", text)
         }
         var list: UnsafeMutablePointer<curl_slist>?
         // "Name:" without a value removes a header of libcurl's own; "Name;" sends one with an empty value.
@@ -22,7 +21,7 @@ public final class HeaderList {
         for line in lines {
             guard let longer = curl_slist_append(list, line) else {
                 curl_slist_free_all(list)
-                throw .unavailable(operation: "curl_slist_append")
+                throw CurlError("curl_slist_append")
             }
             list = longer
         }

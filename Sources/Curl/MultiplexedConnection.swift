@@ -36,7 +36,7 @@ public final class MultiplexedConnection {
 
     public init(_ endpoint: ServerAddress) throws(CurlError) {
         try CurlLibrary.prepare()
-        guard let multi = curl_multi_init() else { throw .unavailable(operation: "curl_multi_init") }
+        guard let multi = curl_multi_init() else { throw CurlError("curl_multi_init") }
         self.multi = multi
         self.endpoint = endpoint
         // libcurl's default is 100, but servers may allow more.
@@ -69,9 +69,7 @@ public final class MultiplexedConnection {
         let code = curl_multi_add_handle(multi, transfer.easy.handle)
         guard code == CURLM_OK else {
             idle.append(transfer)
-            throw .refused(
-                operation: "curl_multi_add_handle", code: Int32(code.rawValue),
-                message: String(cString: curl_multi_strerror(code)))
+            throw CurlError("curl_multi_add_handle", code: code.rawValue, curl_multi_strerror(code))
         }
         inFlight += 1
     }
@@ -113,7 +111,7 @@ public final class MultiplexedConnection {
     }
 
     /// libcurl's error text on the transfer that `nextFinished` has just returned. It allocates memory.
-    public func message(on transfer: PreparedTransfer) -> String { transfer.message(lastCode) }
+    public func message(on transfer: PreparedTransfer) -> String { transfer.easy.message(on: lastCode) }
 
     /// Takes back the transfers that libcurl has not begun to send.
     public func takeBackUnsent() -> [PreparedTransfer] {

@@ -43,7 +43,7 @@ public final class PreparedTransfer {
         self.slot = slot
         self.connection = connection
         easy = try EasyHandle()
-        guard let url = curl_url() else { throw .unavailable(operation: "curl_url") }
+        guard let url = curl_url() else { throw CurlError("curl_url") }
         self.url = url
         try setOnce(connection.endpoint)
     }
@@ -58,7 +58,7 @@ public final class PreparedTransfer {
 
     private func setOnce(_ endpoint: ServerAddress) throws(CurlError) {
         guard curl_url_set(url, CURLUPART_URL, endpoint.origin, 0) == CURLUE_OK else {
-            throw .refused(operation: "curl_url_set", code: 3, message: "\(endpoint.origin) is not a URL")
+            throw CurlError("curl_url_set", "\(endpoint.origin) is not a URL (3)")
         }
         let context = Unmanaged.passUnretained(self).toOpaque()
         try easy.setCommon(caFile: endpoint.caFile)
@@ -101,7 +101,7 @@ public final class PreparedTransfer {
         path: UnsafePointer<CChar>, headers: HeaderList, body: SharedBody
     ) throws(CurlError) {
         guard curl_url_set(url, CURLUPART_PATH, path, 0) == CURLUE_OK else {
-            throw .unavailable(operation: "curl_url_set(path)")
+            throw CurlError("curl_url_set(path)")
         }
         if self.headers !== headers {
             try easy.set(headers: headers)
@@ -140,9 +140,6 @@ public final class PreparedTransfer {
             wasSent: starts > 0, wasDeclaredUnprocessed: wasDeclaredUnprocessed, streamsAtRefusal: streamsAtRefusal,
             hasUnsentBody: status == 0 && starts > 0 && easy.offset(CURLINFO_SIZE_UPLOAD_T) < (body?.count ?? 0))
     }
-
-    /// libcurl's error text on a failed transfer. It allocates memory.
-    func message(_ code: CURLcode) -> String { easy.message(on: code) }
 
     fileprivate func receive(_ bytes: UnsafeRawBufferPointer) -> Int {
         let kept = min(bytes.count, answer.count - answerLength)

@@ -13,8 +13,6 @@ public enum TransferFault: Sendable, Hashable {
     case lost
     /// The stream ended during the request. libcurl also reports this when the connection ended.
     case streamReset
-    /// One of our callbacks ended the transfer.
-    case aborted
     /// Anything else: libcurl's code.
     case other(Int32)
 
@@ -33,7 +31,6 @@ public enum TransferFault: Sendable, Hashable {
             self = .tls
         case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_HTTP2, CURLE_PARTIAL_FILE: self = .lost
         case CURLE_HTTP2_STREAM: self = .streamReset
-        case CURLE_ABORTED_BY_CALLBACK, CURLE_WRITE_ERROR, CURLE_READ_ERROR: self = .aborted
         default: self = .other(Int32(code.rawValue))
         }
     }

@@ -44,18 +44,18 @@ public final class ClientSession {
 
     private static func makeSession(_ state: UnsafeMutablePointer<SessionState>) throws(NGHTTP2Error) -> OpaquePointer {
         var callbacks: OpaquePointer?
-        guard nghttp2_session_callbacks_new(&callbacks) == 0, let callbacks else {
-            throw .unavailable(operation: "session_callbacks_new")
-        }
+        var code = nghttp2_session_callbacks_new(&callbacks)
+        guard code == 0, let callbacks else { throw NGHTTP2Error("session_callbacks_new", code) }
         defer { nghttp2_session_callbacks_del(callbacks) }
         setCallbacks(callbacks)
         var option: OpaquePointer?
-        guard nghttp2_option_new(&option) == 0, let option else { throw .unavailable(operation: "option_new") }
+        code = nghttp2_option_new(&option)
+        guard code == 0, let option else { throw NGHTTP2Error("option_new", code) }
         defer { nghttp2_option_del(option) }
         // The limit until the server sends its own; APNs sends 1.
         nghttp2_option_set_peer_max_concurrent_streams(option, 1)
         var session: OpaquePointer?
-        var code = nghttp2_session_client_new2(&session, callbacks, state, option)
+        code = nghttp2_session_client_new2(&session, callbacks, state, option)
         guard code == 0, let session else { throw NGHTTP2Error("session_client_new", code) }
         let settings = [
             nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0),

@@ -31,3 +31,14 @@ func written(_ write: (OpaquePointer) -> Bool) -> [UInt8]? {
     let count = copenssl_bio_contents(bio, &bytes)
     return Array(UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count))
 }
+
+/// The label of the first `-----BEGIN label-----`.
+func pemLabel(_ pem: [UInt8]) throws(SigningKeyError) -> String {
+    guard pem.count <= 1 << 20 else { throw .unreadable("it is larger than 1 MiB") }
+    let begin = Array("-----BEGIN ".utf8)
+    for start in pem.indices where pem[start...].starts(with: begin) {
+        let label = pem[(start + begin.count)...].prefix(40).prefix { $0 != UInt8(ascii: "-") && $0 >= 0x20 }
+        return String(decoding: label, as: UTF8.self)
+    }
+    throw .unreadable("no PEM block was found")
+}

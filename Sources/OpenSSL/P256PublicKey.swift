@@ -7,8 +7,7 @@ public final class P256PublicKey: Sendable {
 
     /// - Parameter pem: a public key (`-----BEGIN PUBLIC KEY-----`), or a private key, whose public half is used
     public init(pem: [UInt8]) throws(SigningKeyError) {
-        guard let label = PEMLabel.first(in: pem) else { throw .unreadable("no PEM block was found") }
-        guard pem.count <= 1 << 20 else { throw .unreadable("it is larger than 1 MiB") }
+        let label = try pemLabel(pem)
         let read = label == "PUBLIC KEY" ? PEM_read_bio_PUBKEY : PEM_read_bio_PrivateKey
         guard let key = reading(pem, { read($0, nil, noPassword, nil) }) else {
             ERR_clear_error()
@@ -18,14 +17,10 @@ public final class P256PublicKey: Sendable {
         self.key = key
     }
 
-    /// Takes over one reference to `key`.
-    init(owning key: OpaquePointer) { self.key = key }
-
     deinit { EVP_PKEY_free(key) }
 
     /// Whether the signature is this key's, over SHA-256 of the message.
-    ///
-    /// - Parameter signature: r‖s, 32 bytes each. Other lengths are not valid.
+    /// - Parameter signature: r‖s, 32 bytes each; other lengths are not valid
     public func isValid(_ signature: [UInt8], for message: [UInt8]) -> Bool {
         defer { ERR_clear_error() }
         guard let der = Self.der(signature), let context = EVP_MD_CTX_new() else { return false }
@@ -34,13 +29,6 @@ public final class P256PublicKey: Sendable {
         return EVP_DigestVerify(context, der, der.count, message, message.count) == 1
     }
 
-    /// PEM that begins with `-----BEGIN PUBLIC KEY-----`.
-    public func pem() throws(SigningKeyError) -> [UInt8] {
-        guard let pem = written({ PEM_write_bio_PUBKEY($0, key) == 1 }) else { throw .failed(openSSLMessage()) }
-        return pem
-    }
-
-    /// OpenSSL encodes here, while signing has code of its own to decode. So the tests see a mistake in either.
     private static func der(_ raw: [UInt8]) -> [UInt8]? {
         guard raw.count == 64, let pair = ECDSA_SIG_new() else { return nil }
         defer { ECDSA_SIG_free(pair) }

@@ -1,9 +1,7 @@
 internal import COpenSSL
 
-/// A P-256 private key that signs ES256 (RFC 7518, 3.4). Each app has one, which all its lanes share.
-///
-/// The key is read-only after `init`. OpenSSL allows any number of threads to sign with one key, each in a context of
-/// its own (openssl-threads(7)).
+/// A P-256 private key that signs ES256 (RFC 7518, 3.4). Each app has one, which all its lanes share. Any number of
+/// threads may sign with it, each in a context of its own.
 public final class P256SigningKey: Sendable {
     /// Freed in `deinit`. Guard: it never changes after `init`, and signing only reads it (openssl-threads(7)).
     nonisolated(unsafe) private let key: OpaquePointer
@@ -28,8 +26,23 @@ public final class P256SigningKey: Sendable {
         guard EVP_DigestSign(context, &der, &length, message, message.count) == 1 else {
             throw .failed(openSSLMessage())
         }
-        guard let raw = ECDSASignature.raw(der: der[..<length]) else { throw .failed("malformed ECDSA signature") }
+        guard let raw = Self.raw(der, length) else { throw .failed("malformed ECDSA signature") }
         return raw
+    }
+
+    /// The numbers r and s of a signature in DER, 32 bytes each.
+    private static func raw(_ der: [UInt8], _ length: Int) -> [UInt8]? {
+        let pair = der.withUnsafeBufferPointer { der in
+            var start = der.baseAddress
+            return d2i_ECDSA_SIG(nil, &start, length)
+        }
+        guard let pair else { return nil }
+        defer { ECDSA_SIG_free(pair) }
+        var r = [UInt8](repeating: 0, count: 32)
+        var s = r
+        guard BN_bn2binpad(ECDSA_SIG_get0_r(pair), &r, 32) == 32, BN_bn2binpad(ECDSA_SIG_get0_s(pair), &s, 32) == 32
+        else { return nil }
+        return r + s
     }
 
     /// A new key as PKCS#8 PEM, which `init(pem:)` reads. It is for demonstrations and tests, because Apple issues the
@@ -40,12 +53,6 @@ public final class P256SigningKey: Sendable {
         let pem = written { PEM_write_bio_PKCS8PrivateKey($0, key, nil, nil, 0, nil, nil) == 1 }
         guard let pem else { throw .failed(openSSLMessage()) }
         return pem
-    }
-
-    /// The public half, which checks signatures. It shares the key, which never changes.
-    public func publicKey() throws(SigningKeyError) -> P256PublicKey {
-        guard EVP_PKEY_up_ref(key) == 1 else { throw .failed(openSSLMessage()) }
-        return P256PublicKey(owning: key)
     }
 
     /// 16 hex digits of the SHA-256 over the public half. They name a key and are no secret.
@@ -60,14 +67,13 @@ public final class P256SigningKey: Sendable {
 
     private static func read(_ pem: [UInt8]) throws(SigningKeyError) -> OpaquePointer {
         guard !pem.isEmpty else { throw .unreadable("the file is empty") }
-        guard let label = PEMLabel.first(in: pem) else { throw .unreadable("no PEM block was found") }
+        let label = try pemLabel(pem)
         switch label {
         case "PRIVATE KEY": break
         case "ENCRYPTED PRIVATE KEY": throw .unreadable("it is encrypted with a passphrase")
         case "EC PRIVATE KEY", "RSA PRIVATE KEY": throw .unreadable("it is a PEM \(label), not PKCS#8")
         default: throw .unreadable("it is a PEM \(label)")
         }
-        guard pem.count <= 1 << 20 else { throw .unreadable("it is larger than 1 MiB") }
         guard let key = readKey(pem) else {
             ERR_clear_error()
             throw .unreadable("the PEM block does not hold a valid PKCS#8 key")

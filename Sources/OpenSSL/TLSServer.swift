@@ -25,9 +25,7 @@ public struct TLSServer: Sendable, Hashable {
         self.keyFile = keyFile
         self.applicationProtocol = applicationProtocol
     }
-}
 
-extension TLSServer {
     /// Bytes taken from the socket in one system call. They hold many records, but OpenSSL's own 16 KiB would hold one.
     private static let readAhead = 256 << 10
 

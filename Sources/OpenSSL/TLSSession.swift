@@ -38,16 +38,13 @@ public final class TLSSession {
         precondition(result == 1 && count == bytes.count, "a memory BIO takes everything while there is memory")
     }
 
-    /// Continues the handshake.
-    ///
-    /// - Returns: true when it is complete; false when more bytes of the peer are needed
+    /// Continues the handshake. True when it is complete; false when more bytes of the peer are needed.
     public func handshake() throws(TLSError) -> Bool { try connection.handshake() == .done(0) }
 
     /// The ALPN protocol, known after the handshake. Nil: none.
     public var applicationProtocol: String? { connection.applicationProtocol }
 
     /// Decrypts one record or a part of it.
-    ///
     /// - Returns: the number of bytes; 0 when more bytes of the peer are needed
     /// - Throws: `.lost` after the peer's close_notify
     public func read(into buffer: UnsafeMutableRawBufferPointer) throws(TLSError) -> Int {
@@ -74,9 +71,7 @@ public final class TLSSession {
     /// The number of bytes to send to the peer.
     public var outputCount: Int { BIO_ctrl_pending(output) }
 
-    /// Moves bytes to send into the buffer.
-    ///
-    /// - Returns: how many
+    /// Moves bytes to send into the buffer, and returns how many.
     public func takeOutput(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         var count = 0
         guard buffer.count > 0, BIO_read_ex(output, buffer.baseAddress, buffer.count, &count) == 1 else { return 0 }

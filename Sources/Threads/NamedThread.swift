@@ -8,17 +8,12 @@ public enum NamedThread {
     /// Runs `body` on a new thread. Linux keeps 15 bytes of the name.
     /// - Returns: false when the system refuses another thread
     public static func start(_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
-        let context = Unmanaged.passRetained(ThreadBody(name: name, run: body)).toOpaque()
-        guard create(context) else {
-            Unmanaged<ThreadBody>.fromOpaque(context).release()
+        let retained = Unmanaged.passRetained(ThreadBody(name: name, run: body))
+        var thread = pthread_t()
+        guard pthread_create(&thread, nil, runThread, retained.toOpaque()) == 0 else {
+            retained.release()
             return false
         }
-        return true
-    }
-
-    private static func create(_ context: UnsafeMutableRawPointer) -> Bool {
-        var thread = pthread_t()
-        guard pthread_create(&thread, nil, runThread, context) == 0 else { return false }
         pthread_detach(thread)
         return true
     }

@@ -17,7 +17,9 @@ struct ControlTests {
 
             let record = try await fixture.control("GET", "/record")
             #expect(record.status == 200)
-            let decoded = try JSONDecoder().decode(SimulatorRecord.self, from: Data(record.text.utf8))
+            let decoder = JSONDecoder()
+            decoder.keyDecodingStrategy = .convertFromSnakeCase
+            let decoded = try decoder.decode(SimulatorRecord.self, from: Data(record.text.utf8))
             #expect(decoded.accepted == 3)
             #expect(decoded.byReason == ["BadPriority": 1])
             #expect(record.text.contains(#""by_reason":{"BadPriority":1}"#))
@@ -78,6 +80,8 @@ struct ControlTests {
                 (#"{"rejections":{"Shutdown":0.6,"TooManyRequests":0.6}}"#, "more than 1"),
                 (#"{"dead_tokens":[{"prefix":"XY"}]}"#, "dead_tokens[0].prefix"),
                 (#"{"dead_tokens":[{"prefix":"ab","reason":"Shutdown"}]}"#, "dead_tokens[0].reason"),
+                (#"{"dead_tokens":[{"prefix":"ab","since":1}]}"#, "unknown key since;"),
+                (#"{"refused_tokens":[{"prefix":"ab","reason":"Shutdown","since_ms":1}]}"#, "unknown key since_ms"),
                 (#"{"goaway_mode":"rude"}"#, "goaway_mode"), (#"{"latency_ms":-1}"#, "latency_ms"),
                 (#"{"settings":[{"after_requests":1}]}"#, "streams"), ("[]", "faults"), ("{", "faults"),
             ]
@@ -130,7 +134,12 @@ struct ControlTests {
         #expect(scenario.phases.map(\.afterRequests) == [0, 5_000, nil, nil])
         // Each field has a row in the tables.
         for key in Faults.CodingKeys.allCases { #expect(text.contains("`\(key.stringValue)`"), "\(key.stringValue)") }
-        for key in SimulatorRecord.CodingKeys.allCases { #expect(text.contains("`\(key.stringValue)`")) }
-        for key in BroadcastRecord.CodingKeys.allCases { #expect(text.contains("`\(key.stringValue)`")) }
+        var record = SimulatorRecord()
+        (record.firstRequestAtMs, record.lastRequestAtMs, record.phase) = (0, 0, 0)
+        let totals = try #require(
+            try JSONSerialization.jsonObject(with: Data(JSON.encode(record))) as? [String: Any])
+        let broadcasts = try #require(totals["broadcasts"] as? [String: Any])
+        #expect(totals.count == 28 && broadcasts.count == 13)
+        for key in Array(totals.keys) + broadcasts.keys { #expect(text.contains("`\(key)`"), "\(key)") }
     }
 }

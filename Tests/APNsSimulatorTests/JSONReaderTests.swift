@@ -23,10 +23,10 @@ struct JSONReaderTests {
     @Test func `members keep their text`() throws {
         let text = Array(#"{"a": 1.50 ,"b":{"c" : "}"}, "a" : [ ]}"#.utf8)
         let root = try #require(JSONReader.read(text))
-        let members = JSONReader.members(text, of: root)
+        let members = root.members
         #expect(members.count == 2)
         #expect(members["a"]?.kind == .array)
-        let range = try #require(members["b"]).range
-        #expect(String(decoding: text[range], as: UTF8.self) == #"{"c" : "}"}"#)
+        #expect(members["b"]?.text == #"{"c" : "}"}"#)
+        #expect(members["b"]?.members["c"]?.string == "}")
     }
 }

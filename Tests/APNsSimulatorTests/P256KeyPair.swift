@@ -10,9 +10,10 @@ struct P256KeyPair {
     let token: String
 
     init() throws {
-        let key = try SimulatorFixture.newKey()
+        let pem = try P256SigningKey.generatePEM()
+        let key = try P256SigningKey(pem: pem)
         provider = ProviderTokenCheck.Key(
-            keyID: SimulatorFixture.keyID, teamID: SimulatorFixture.teamID, publicKey: try key.publicKey(),
+            keyID: SimulatorFixture.keyID, teamID: SimulatorFixture.teamID, publicKey: try P256PublicKey(pem: pem),
             bundleIDs: [])
         let signed =
             SimulatorFixture.base64URL(Array(#"{"alg":"ES256","kid":"\#(SimulatorFixture.keyID)"}"#.utf8)) + "."

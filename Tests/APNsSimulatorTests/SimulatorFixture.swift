@@ -26,12 +26,13 @@ struct SimulatorFixture {
         _ body: (SimulatorFixture) async throws -> Void
     ) async throws {
         let directory = try temporaryDirectory()
-        let key = try newKey()
+        let pem = try P256SigningKey.generatePEM()
+        let key = try P256SigningKey(pem: pem)
         var configuration = SimulatorConfiguration(certificateDirectory: directory)
         configuration.keys = [
             ProviderKey(
                 keyID: keyID, teamID: teamID,
-                material: .pem(String(decoding: try key.publicKey().pem(), as: UTF8.self)), bundleIDs: [bundleID])
+                material: .pem(String(decoding: pem, as: UTF8.self)), bundleIDs: [bundleID])
         ]
         change(&configuration)
         var logger = Logger(label: "simulator")

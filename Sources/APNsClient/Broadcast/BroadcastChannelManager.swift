@@ -7,23 +7,17 @@ internal import StrictJSON
 /// Makes, reads, lists and deletes one app's broadcast channels at Apple's management service. Each call uses a
 /// connection of its own, because calls are few and may be hours apart.
 public struct BroadcastChannelManager: Sendable {
-    private let origin: String
-    private let caFile: String?
-    private let timeout: Duration
+    private let configuration: APNsConfiguration
     private let bundleID: String
     private let tokens: ProviderTokenSource
 
     /// - Parameter configuration: `origin` is that of the management service, not of the push service
     public init(configuration: APNsConfiguration, bundleID: String) throws(APNsClientError) {
-        self.init(
-            configuration, bundleID: bundleID,
-            tokens: try configuration.providerTokens())
+        self.init(configuration, bundleID: bundleID, tokens: try configuration.providerTokens())
     }
 
     init(_ configuration: APNsConfiguration, bundleID: String, tokens: ProviderTokenSource) {
-        origin = configuration.origin
-        caFile = configuration.caFile
-        timeout = configuration.requestTimeout
+        self.configuration = configuration
         self.bundleID = bundleID
         self.tokens = tokens
     }
@@ -86,9 +80,10 @@ public struct BroadcastChannelManager: Sendable {
         async throws(BroadcastChannelError) -> HTTPResponse
     {
         var message = HTTPRequest(
-            request.method, origin + request.path(bundleID: bundleID),
+            request.method, configuration.origin + request.path(bundleID: bundleID),
             headers: [("authorization", "bearer \(token.jwt)")] + request.fields.map { ($0.name, $0.value) },
-            body: request.body.map { .bytes($0) }, caFile: caFile, timeout: timeout)
+            body: request.body.map { .bytes($0) }, caFile: configuration.caFile,
+            timeout: configuration.requestTimeout)
         message.requiresHTTP2 = true
         do {
             return try await HTTPClient().send(message)
@@ -104,7 +99,6 @@ public struct BroadcastChannelManager: Sendable {
 
     private static func rejection(_ response: HTTPResponse) -> Rejection {
         let body = response.body.withUnsafeBytes { ResponseBody($0) }
-        return Rejection(
-            status: response.status, body: body, retryAfter: response.header("retry-after")?.utf8)
+        return Rejection(status: response.status, body: body, retryAfter: response.header("retry-after")?.utf8)
     }
 }

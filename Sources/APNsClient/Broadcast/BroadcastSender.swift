@@ -1,19 +1,11 @@
 public import APNsWire
 internal import LiveActivity
-public import Logging
 
 /// Sends the broadcasts of one app: one request for each push, whatever the number of devices that subscribe to the
 /// channel. Broadcasts have a lane of their own, so they never wait behind a page of tokens. The lane handles
 /// deadlines, new connections and expired provider tokens as it does for pages.
 public final class BroadcastSender: Sendable {
     private let lane: LaneTransport
-
-    /// - Parameter configuration: `origin` is that of the push service; `lanes` is ignored
-    public convenience init(
-        _ kind: TransportKind, configuration: APNsConfiguration, logger: Logger
-    ) throws(APNsClientError) {
-        try self.init(kind, try LaneSettings(configuration, logger))
-    }
 
     init(_ kind: TransportKind, _ settings: LaneSettings) throws(APNsClientError) {
         lane = try LaneTransport(1, kind, settings, name: "apns-broadcast")

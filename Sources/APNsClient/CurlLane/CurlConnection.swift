@@ -8,9 +8,6 @@ final class CurlConnection: LaneConnection {
     /// Requests by the transfer's slot; nil when the transfer is idle.
     private var requests: [CurlRequest?] = []
     var use: ConnectionUse
-    /// Since when the connection accepts no further request; nil while it does. The server may have told it to go away,
-    /// which libcurl does not report.
-    var fullSince: Int64?
 
     init(_ endpoint: ServerAddress, maximumStreams: Int, now: Int64) throws(CurlError) {
         connection = try MultiplexedConnection(endpoint)

@@ -104,13 +104,7 @@ final class CurlLane: Lane {
         }
     }
 
-    private func replaceFullConnection() {
-        guard let active, let since = active.fullSince, now - since > ConnectionUse.fullMilliseconds else { return }
-        retire(active, "takes no requests")
-    }
-
-    /// Reads the transfers that have ended.
-    /// - Returns: whether there were any
+    /// Reads the transfers that have ended. False if there were none.
     private func drain(_ connection: CurlConnection) -> Bool {
         var any = false
         while let (transfer, result) = connection.connection.nextFinished() {
@@ -125,14 +119,9 @@ final class CurlLane: Lane {
                 unconnected(request, cause, result, transfer, connection)
                 continue
             case .unknown(let cause):
-                // Report this last: the sender may post a page at once, and `retireSilent` must not fail that page too.
-                defer { inbox.unanswered(request, cause, mayHaveBeenDelivered: true) }
-                if cause == .timeout {
-                    if result.hasUnsentBody { logClosedWindow(connection) }
-                    // Retire the connection only if it is silent: one late answer among others is not its fault.
-                    guard connection.use.isSilent(now: now, timeout: settings.requestTimeout) else { continue }
-                    retireSilent(connection)
-                }
+                let isLate = cause == .timeout
+                unanswered(request, cause, isLate: isLate, hasUnsentBody: result.hasUnsentBody, on: connection)
+                if isLate { continue }
             }
             if RequestFate.retiresConnection(result) { retire(connection, "broken") }
         }
@@ -145,7 +134,6 @@ final class CurlLane: Lane {
         let isLate = now - request.since > settings.requestTimeout / 4
         connection.window.answered(
             status == 200 ? .accepted : status == 403 ? .unauthenticated : .rejected, isLate: isLate)
-        connection.fullSince = nil
         settleAnswered(request, status, on: connection) {
             Rejection(
                 status: status, body: transfer.withAnswer(ResponseBody.init),
@@ -160,7 +148,7 @@ final class CurlLane: Lane {
         // With no stream in use the connection is not full, but gone.
         guard streams > 0 else { return retire(connection, "accepts no request") }
         connection.window.refused(streams: connection.connection.running)
-        if connection.fullSince == nil { connection.fullSince = now }
+        connection.use.fullSince = connection.use.fullSince ?? now
     }
 
     /// Handles a request whose connection could not be made.
@@ -185,7 +173,7 @@ final class CurlLane: Lane {
         var milliseconds: Int64 = 60_000
         if active == nil, now < delay.notBefore {
             milliseconds = delay.notBefore - now
-        } else if inbox.hasOwn || active?.fullSince != nil {
+        } else if inbox.hasOwn || active?.use.fullSince != nil {
             // The lane waits here for a full connection to be replaced.
             milliseconds = ConnectionUse.fullMilliseconds / 4
         }

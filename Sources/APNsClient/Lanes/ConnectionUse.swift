@@ -15,6 +15,8 @@ struct ConnectionUse {
     private var lastAnswer: Int64?
     /// When the lane last gave it requests.
     var lastRequest: Int64
+    /// Since when the connection accepts no request, although one waits; nil while it does.
+    var fullSince: Int64?
     /// Milliseconds that a request takes, smoothed over some eight answers.
     private(set) var pace: Int64 = 0
     /// The log already has a line about its closed window.
@@ -25,6 +27,7 @@ struct ConnectionUse {
     mutating func answered(handedAt: Int64, now: Int64) {
         answers += 1
         lastAnswer = now
+        fullSince = nil
         let took = now - handedAt
         pace = answers == 1 ? took : (7 * pace + took) / 8
     }

@@ -66,11 +66,31 @@ extension Lane {
         if inbox.rejected(request, rejection) { retire(connection, rejection.reason.wire) }
     }
 
+    /// Settles a request that was sent and has no answer.
+    /// - Parameter isLate: its time was up
+    func unanswered(
+        _ request: LaneRequest<Connection.Template>, _ cause: NoAnswer.Cause, isLate: Bool, hasUnsentBody: Bool,
+        on connection: Connection
+    ) {
+        if isLate, hasUnsentBody { logClosedWindow(connection) }
+        // Retire the connection only if it is silent: one late answer among others is not its fault.
+        if isLate, connection.use.isSilent(now: now, timeout: settings.requestTimeout) { retireSilent(connection) }
+        // Report this last: the sender may post a page at once, and `retireSilent` must not fail that page too.
+        inbox.unanswered(request, cause, mayHaveBeenDelivered: true)
+    }
+
     /// Handles a connection that could not be made.
     func unconnected(_ cause: NoAnswer.Cause, _ message: String) {
         logNoConnection(cause, message)
         delay.failed(now: now, fraction: .random(in: 0.5...1))
         inbox.connectionFailed(cause)
+    }
+
+    /// Replaces a connection that has been full for too long. The server may have told it to go away, which libcurl does
+    /// not report, or may allow no stream at all.
+    func replaceFullConnection() {
+        guard let active, let since = active.use.fullSince, now - since > ConnectionUse.fullMilliseconds else { return }
+        retire(active, "takes no requests")
     }
 
     /// Gives this connection no more requests. It is dropped when its last one has ended.
@@ -110,7 +130,7 @@ extension Lane {
     }
 
     /// Logs once for each connection that its flow-control window is closed. The timeouts do not show that.
-    func logClosedWindow(_ connection: Connection) {
+    private func logClosedWindow(_ connection: Connection) {
         guard !connection.use.hasLoggedWindow else { return }
         connection.use.hasLoggedWindow = true
         settings.logger.warning(

@@ -1,6 +1,7 @@
 internal import APNsWire
 internal import LiveActivity
 internal import Logging
+internal import OpenSSL
 
 /// The requests of a lane and the reaction to each answer: everything except the connection. The lane takes parts of
 /// pages from `PageQueue` and hands out their entries one by one. Each outcome goes into the part's `PartInFlight`,
@@ -73,8 +74,7 @@ final class LaneInbox<Template> {
 
     private var newestToken: Int { firstToken + tokens.count - 1 }
 
-    /// Called once per batch, not per request.
-    /// - Returns: false when no provider token can be signed
+    /// Called once per batch, not per request. False when no provider token can be signed.
     func refreshToken() -> Bool {
         do {
             let token = try settings.tokens.current()
@@ -157,12 +157,17 @@ final class LaneInbox<Template> {
     /// - Returns: true when the connection must take no more requests
     func rejected(_ request: LaneRequest<Template>, _ rejection: Rejection) -> Bool {
         switch rejection.verdict {
-        case .renewProviderToken: renew(request, rejection)
+        case .renewProviderToken:
+            if !repeats(request, rejection, with: settings.tokens.renew) { failUnsent(request, rejection) }
         case .haltApp, .stopPush: failUnsent(request, rejection)
         case .retryOnFreshConnection:
             request.part.record(request.index, .rejected(rejection))
             return true
-        case .retry where rejection.reason == .known(.tooManyProviderTokenUpdates): fallBack(request, rejection)
+        case .retry where rejection.reason == .known(.tooManyProviderTokenUpdates):
+            // Go back to the previous provider token while that is good, because APNs called the newest one too many.
+            if !repeats(request, rejection, with: settings.tokens.fallBack) {
+                request.part.record(request.index, .rejected(rejection))
+            }
         case .pruneToken, .pruneIfOlder, .retry, .recreateChannel:
             request.part.record(request.index, .rejected(rejection))
         }
@@ -196,31 +201,25 @@ final class LaneInbox<Template> {
         return unsent
     }
 
-    private func renew(_ request: LaneRequest<Template>, _ rejection: Rejection) {
+    /// Sends a request again with another provider token, unless it was repeated so before.
+    /// - Parameter replace: returns the token to use instead of the one that APNs refused; nil if there is none
+    /// - Returns: false if the request is not sent again
+    private func repeats(
+        _ request: LaneRequest<Template>, _ rejection: Rejection,
+        with replace: (ProviderToken) throws(SigningKeyError) -> ProviderToken?
+    ) -> Bool {
         let index = request.tokenNumber - firstToken
+        guard !request.hasRenewed, tokens.indices.contains(index) else { return false }
         do {
-            if !request.hasRenewed, tokens.indices.contains(index),
-                try settings.tokens.renew(ifCurrent: tokens[index]) != nil, refreshToken()
-            {
-                var request = request
-                request.hasRenewed = true
-                return sendAgain(request, orElse: .rejected(rejection))
-            }
+            guard try replace(tokens[index]) != nil, refreshToken() else { return false }
         } catch {
             settings.logger.error("no provider token could be signed", metadata: ["error": "\(error)"])
+            return false
         }
-        failUnsent(request, rejection)
-    }
-
-    /// Goes back to the previous provider token while that is good, because APNs called the newest one too many.
-    private func fallBack(_ request: LaneRequest<Template>, _ rejection: Rejection) {
-        let index = request.tokenNumber - firstToken
-        guard !request.hasRenewed, tokens.indices.contains(index),
-            settings.tokens.fallBack(from: tokens[index]) != nil, refreshToken()
-        else { return request.part.record(request.index, .rejected(rejection)) }
         var request = request
         request.hasRenewed = true
         sendAgain(request, orElse: .rejected(rejection))
+        return true
     }
 
     /// Queues a request that is safe to repeat. If the lane is closing, a rejected request is recorded as such, and any

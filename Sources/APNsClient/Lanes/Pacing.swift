@@ -36,6 +36,7 @@ struct Pacing: Sendable, Hashable {
         }
     }
 
+    /// Ends a turn in which `count` requests were handed over.
     mutating func began(_ count: Int) {
         if left < .max { left = max(0, left - count) }
     }

@@ -79,8 +79,7 @@ final class PageQueue: Sendable {
 
     // MARK: Senders
 
-    /// Adds a page to the queue.
-    /// - Returns: false when the transport is closing; the caller settles the page then
+    /// Adds a page to the queue. False when the transport is closing: the caller settles the page then.
     func post(_ page: SharedPage) -> Bool {
         state.withLock { state in
             guard !state.isClosing else { return false }
@@ -122,8 +121,7 @@ final class PageQueue: Sendable {
     /// Makes a lane look at its work, because something that it waits for elsewhere has happened.
     func call(_ lane: Int) { state.withLock { call(lane, &$0) } }
 
-    /// Notes that a lane is awake after a sleep.
-    /// - Returns: true when the transport is closing
+    /// Notes that a lane is awake after a sleep. True when the transport is closing.
     func wokeUp(_ lane: Int) -> Bool {
         state.withLock { state in
             if state.lanes[lane].isSignalled { events[lane].clear() }

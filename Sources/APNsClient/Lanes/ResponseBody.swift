@@ -88,9 +88,6 @@ struct ResponseBody: Hashable {
 
 extension Rejection {
     /// Reads APNs's answer.
-    /// - Parameters:
-    ///   - body: the parsed body of the answer
-    ///   - retryAfter: the value of the `Retry-After` header
     init(status: Int, body: ResponseBody, retryAfter: (some Collection<UInt8>)?) {
         self.init(
             status: status, reason: RejectionReason(wire: body.reason, status: status),

@@ -25,7 +25,7 @@ final class NGHTTP2Connection: LaneConnection {
     private let timeout: Int64
 
     private(set) var window: NGHTTP2Window
-    private(set) var pacing = Pacing()
+    var pacing = Pacing()
     var liveness: Liveness
     var use: ConnectionUse
     /// No request in flight has an earlier deadline than this; nil when none is in flight.
@@ -68,8 +68,7 @@ final class NGHTTP2Connection: LaneConnection {
     /// The capacity of this connection, as `PageQueue` needs it.
     /// - Parameter begun: requests of this turn, which pacing does not know yet
     func capacity(begun: Int, now: Int64) -> PageQueue.Capacity {
-        let (streams, inFlight) = (streams, session.inFlight)
-        let room = max(0, streams - inFlight)
+        let (streams, room) = (streams, room)
         return PageQueue.Capacity(
             room: room, reserve: streams / PageQueue.streamsForOneReserved,
             roomLater: min(room, pacing.later(of: room + begun, now: now)), isConnected: use.answers > 0,
@@ -77,10 +76,7 @@ final class NGHTTP2Connection: LaneConnection {
     }
 
     func answered(isAuthenticated: Bool, isLate: Bool) {
-        let serverLimit = session.serverLimit
-        if isLate || !window.isFull(serverLimit: serverLimit) {
-            window.answered(isAuthenticated: isAuthenticated, isLate: isLate, serverLimit: serverLimit)
-        }
+        window.answered(isAuthenticated: isAuthenticated, isLate: isLate, serverLimit: session.serverLimit)
     }
 
     /// Notes that the server refused a stream.
@@ -95,10 +91,6 @@ final class NGHTTP2Connection: LaneConnection {
         if wasIdle { window.wasIdle() }
         pacing.turn(now: now, streams: streams, pace: use.pace)
     }
-
-    /// Ends a turn.
-    /// - Parameter count: how many requests were handed over in it
-    func endTurn(_ count: Int) { pacing.began(count) }
 
     /// Hands over a request.
     /// - Returns: false when the connection accepts none now

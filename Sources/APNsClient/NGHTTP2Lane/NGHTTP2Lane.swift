@@ -25,8 +25,6 @@ final class NGHTTP2Lane: Lane {
     /// A look-up that outlived its attempt. The next attempt uses it too.
     private var lookup: AddressLookup?
     private var attempt: ConnectionAttempt?
-    /// Since when requests wait for a connection that has nothing in flight.
-    private var fullSince: Int64?
 
     static func body(_ settings: LaneSettings, _ handle: LaneHandle) throws(APNsClientError) -> @Sendable () -> Void {
         guard let poll = EventPoll(), poll.add(handle.descriptor, .read) else {
@@ -101,11 +99,8 @@ final class NGHTTP2Lane: Lane {
             case .answered(let status): answered(request, ended, status, connection)
             case .unprocessed: unprocessed(request, connection)
             case .unconnected(let cause), .unknown(let cause):
-                if ended.end == .late, connection.session.hasUnsentBody(ended.slot) { logClosedWindow(connection) }
-                // Retire the connection only if it is silent: one late answer among others is not its fault.
-                if ended.end == .late, connection.use.isSilent(now: now, timeout: timeout) { retireSilent(connection) }
-                // Report this last: the sender may post a page at once, and `retireSilent` must not fail that page too.
-                inbox.unanswered(request, cause, mayHaveBeenDelivered: true)
+                let hasUnsentBody = connection.session.hasUnsentBody(ended.slot)
+                unanswered(request, cause, isLate: ended.end == .late, hasUnsentBody: hasUnsentBody, on: connection)
             }
         }
         if let goaway = connection.session.goaway, connection === active {
@@ -163,8 +158,12 @@ final class NGHTTP2Lane: Lane {
     /// - Returns: true when the connection's output is full; more can be handed over once that is written
     private func fill() -> Bool {
         guard !inbox.isClosing, !inbox.isEmpty else {
-            fullSince = nil
+            active?.use.fullSince = nil
             return false
+        }
+        if let active {
+            let isFull = active.inFlight == 0 && active.room == 0
+            active.use.fullSince = isFull ? active.use.fullSince ?? now : nil
         }
         replaceFullConnection()
         guard let connection = active else {
@@ -180,7 +179,7 @@ final class NGHTTP2Lane: Lane {
         }
         connection.use.lastRequest = now
         let before = connection.inFlight
-        defer { connection.endTurn(connection.inFlight - before) }
+        defer { connection.pacing.began(connection.inFlight - before) }
         for _ in 0..<room {
             guard let request = inbox.next(connection.capacity(begun: connection.inFlight - before, now: now)) else {
                 return false
@@ -209,19 +208,6 @@ final class NGHTTP2Lane: Lane {
         } catch {
             lose(connection, error.message)
         }
-    }
-
-    /// Replaces a connection whose server allows no stream at all.
-    private func replaceFullConnection() {
-        guard let active, active.inFlight == 0, active.room <= 0 else {
-            fullSince = nil
-            return
-        }
-        guard let since = fullSince else {
-            fullSince = now
-            return
-        }
-        if now - since > ConnectionUse.fullMilliseconds { retire(active, "takes no requests") }
     }
 
     // MARK: Connections

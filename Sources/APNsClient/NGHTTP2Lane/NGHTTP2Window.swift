@@ -19,9 +19,6 @@ struct NGHTTP2Window: Sendable, Hashable {
 
     func size(serverLimit: Int) -> Int { min(own, serverLimit) }
 
-    /// True when answers in time add no more streams.
-    func isFull(serverLimit: Int) -> Bool { own >= min(maximum, serverLimit) }
-
     /// Notes an answer. A 403 adds no stream, because our credentials are at fault. A late answer removes a stream: too
     /// many requests in flight only end in timeouts, and a request that timed out may be delivered twice.
     /// - Parameter isLate: the answer took a good part of its request's time

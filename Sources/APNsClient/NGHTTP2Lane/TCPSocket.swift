@@ -10,7 +10,6 @@ final class TCPSocket {
 
     /// Begins to connect.
     /// - Parameter timeout: milliseconds; the connection ends when the peer has not acknowledged bytes for this long
-    /// - Throws: the system's error text
     init(connectingTo address: SocketAddress, timeout: Int32) throws(SocketFailure) {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         descriptor = socket(address.family, type, 0)
@@ -51,9 +50,7 @@ final class TCPSocket {
 
 /// The system's error text that says why there is no connection.
 struct SocketFailure: Error, Hashable, CustomStringConvertible {
-    let code: Int32
+    let description: String
 
-    init(_ code: Int32) { self.code = code }
-
-    var description: String { String(cString: strerror(code)) }
+    init(_ code: Int32) { description = String(cString: strerror(code)) }
 }

@@ -4,18 +4,7 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import Synchronization
 
-/// The control interface, in plain HTTP/1.1. It shows what was received and sets the faults.
-///
-///     GET  /simulator/record          totals
-///     GET  /simulator/tokens          one JSON object per line for each token; ?history=1 with its last requests
-///     GET  /simulator/tokens/<hex>    one token with its last requests
-///     GET  /simulator/channels        one JSON object per line for each broadcast channel
-///     GET  /simulator/channels/<id>   one channel with its last requests
-///     DELETE /simulator/channels/<id> deletes it without its owner's request
-///     GET  /simulator/newest          the newest request of each kind as received: fields in order, body
-///     GET  /simulator/faults          the current faults
-///     POST /simulator/faults          replaces them, and ends a scenario
-///     POST /simulator/reset           forgets what was received
+/// The control interface, in plain HTTP/1.1. `docs/simulator.md` lists its calls.
 final class ControlHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart

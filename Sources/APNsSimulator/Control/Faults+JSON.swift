@@ -11,10 +11,8 @@ extension Decoder {
     func strictContainer<Key: CodingKey & CaseIterable>(_ type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         for key in try container(keyedBy: AnyKey.self).allKeys where Key(stringValue: key.stringValue) == nil {
             let known = Key.allCases.map(\.stringValue).joined(separator: ", ")
-            throw DecodingError.dataCorrupted(
-                .init(
-                    codingPath: codingPath + [key],
-                    debugDescription: "unknown key \(key.stringValue); known are \(known)"))
+            let text = "unknown key \(key.stringValue); known are \(known)"
+            throw DecodingError.dataCorrupted(.init(codingPath: codingPath + [key], debugDescription: text))
         }
         return try container(keyedBy: type)
     }
@@ -65,14 +63,14 @@ extension Faults: Decodable {
         }
         try read(&deadShare, .deadShare)
         try read(&deadReasons, .deadReasons)
-        deadSince = try values.decodeIfPresent(Int.self, forKey: .deadSince)
+        try read(&deadSince, .deadSince)
         try read(&deadTokens, .deadTokens)
         try read(&refusedTokens, .refusedTokens)
         try read(&rejections, .rejections)
-        retryAfter = try values.decodeIfPresent(Int.self, forKey: .retryAfter)
-        rejectAll = try values.decodeIfPresent(String.self, forKey: .rejectAll)
+        try read(&retryAfter, .retryAfter)
+        try read(&rejectAll, .rejectAll)
         try read(&expireNext, .expireNext)
-        expireIssuedBefore = try values.decodeIfPresent(Int.self, forKey: .expireIssuedBefore)
+        try read(&expireIssuedBefore, .expireIssuedBefore)
         try read(&latency, .latency)
         try read(&latencyJitter, .latencyJitter)
         try read(&resetShare, .resetShare)
@@ -84,18 +82,25 @@ extension Faults: Decodable {
         try read(&broadcastRejections, .broadcastRejections)
         try read(&manageRejections, .manageRejections)
         try read(&manageLoseNext, .manageLoseNext)
-        stallAfter = try values.decodeIfPresent(Int.self, forKey: .stallAfter)
-        freezeAfter = try values.decodeIfPresent(Int.self, forKey: .freezeAfter)
-        goawayAfter = try values.decodeIfPresent(Int.self, forKey: .goawayAfter)
+        try read(&stallAfter, .stallAfter)
+        try read(&freezeAfter, .freezeAfter)
+        try read(&goawayAfter, .goawayAfter)
         try read(&goawayMode, .goawayMode)
         try read(&goawayReason, .goawayReason)
-        closeAfter = try values.decodeIfPresent(Int.self, forKey: .closeAfter)
+        try read(&closeAfter, .closeAfter)
         try read(&refuseConnections, .refuseConnections)
-        silence = try values.decodeIfPresent(Silence.self, forKey: .silence)
-        slowEvery = try values.decodeIfPresent(Int.self, forKey: .slowEvery)
+        try read(&silence, .silence)
+        try read(&slowEvery, .slowEvery)
         try read(&slowLatency, .slowLatency)
         try read(&settings, .settings)
         try read(&settingsDropOnRejection, .settingsDropOnRejection)
+    }
+
+    /// Reads and validates the body of `POST /simulator/faults`, or the text of a file. Errors name `source`.
+    public static func parse(_ json: [UInt8], source: String) throws(SimulatorError) -> Faults {
+        let faults: Faults = try JSON.decode(json, source: source)
+        try faults.validate(at: source)
+        return faults
     }
 }
 
@@ -110,6 +115,16 @@ extension DeadToken: Decodable {
         prefix = try values.decode(String.self, forKey: .prefix)
         reason = try values.decodeIfPresent(String.self, forKey: .reason)
         since = try values.decodeIfPresent(Int.self, forKey: .since)
+    }
+}
+
+extension RefusedToken: Decodable {
+    enum CodingKeys: CodingKey, CaseIterable { case prefix, reason }
+
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.strictContainer(CodingKeys.self)
+        prefix = try values.decode(String.self, forKey: .prefix)
+        reason = try values.decode(String.self, forKey: .reason)
     }
 }
 
@@ -132,6 +147,16 @@ extension Scenario: Decodable {
     public init(from decoder: any Decoder) throws {
         phases = try decoder.strictContainer(CodingKeys.self).decode([Phase].self, forKey: .phases)
     }
+
+    /// Reads and validates a scenario file.
+    public static func read(file path: String) throws(SimulatorError) -> Scenario {
+        guard let text = Files.read(path) else { throw .configuration(field: path, "cannot read the scenario file") }
+        let scenario: Scenario = try JSON.decode(Array(text.utf8), source: path)
+        for (index, phase) in scenario.phases.enumerated() {
+            try phase.faults.validate(at: "\(path): phases[\(index)].faults")
+        }
+        return scenario
+    }
 }
 
 extension Scenario.Phase: Decodable {
@@ -146,26 +171,5 @@ extension Scenario.Phase: Decodable {
         afterRequests = try values.decodeIfPresent(Int.self, forKey: .afterRequests)
         afterSeconds = try values.decodeIfPresent(Double.self, forKey: .afterSeconds)
         faults = try values.decode(Faults.self, forKey: .faults)
-    }
-}
-
-extension Faults {
-    /// Reads and validates the body of `POST /simulator/faults`, or the text of a file. Errors name `source`.
-    public static func parse(_ json: [UInt8], source: String) throws(SimulatorError) -> Faults {
-        let faults: Faults = try JSON.decode(json, source: source)
-        try faults.validate(at: source)
-        return faults
-    }
-}
-
-extension Scenario {
-    /// Reads and validates a scenario file.
-    public static func read(file path: String) throws(SimulatorError) -> Scenario {
-        guard let text = Files.read(path) else { throw .files(path: path, "cannot read the scenario file") }
-        let scenario: Scenario = try JSON.decode(Array(text.utf8), source: path)
-        for (index, phase) in scenario.phases.enumerated() {
-            try phase.faults.validate(at: "\(path): phases[\(index)].faults")
-        }
-        return scenario
     }
 }

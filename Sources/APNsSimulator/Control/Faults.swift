@@ -42,8 +42,7 @@ public struct Faults: Sendable, Hashable, Encodable {
     public var stallDelivers = false
 
     // Broadcast channels
-    /// Like `rejections`, for broadcasts. `rejectAll`, `reset…`, `stall…` and connection faults
-    /// apply to broadcasts too.
+    /// Like `rejections`, for broadcasts. `rejectAll`, `reset…`, `stall…` and connection faults apply to them too.
     public var broadcastRejections: [String: Double] = [:]
     /// Like `rejections`, for management requests. Reasons are for example `FeatureNotEnabled` and `TooManyRequests`.
     public var manageRejections: [String: Double] = [:]
@@ -87,7 +86,7 @@ public struct DeadToken: Sendable, Hashable, Encodable {
     public var since: Int?
 }
 
-public struct RefusedToken: Sendable, Hashable, Codable {
+public struct RefusedToken: Sendable, Hashable, Encodable {
     /// The lowercase hex with which the token begins, or the whole token.
     public var prefix: String
     /// Any reason, such as `TopicDisallowed` or `ServiceUnavailable`.

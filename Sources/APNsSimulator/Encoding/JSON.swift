@@ -11,8 +11,10 @@ enum JSON {
         }
     }
 
+    /// Writes names in snake case. Keys of dictionaries stay as they are.
     static func encode(_ value: some Encodable) -> [UInt8] {
         let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return (try? encoder.encode(value)).map { Array($0) } ?? []
     }

@@ -16,8 +16,6 @@ struct BroadcastChannelBook: Sendable {
     private(set) var channels: [String: Channel] = [:]
     /// Ids in the order of creation, including deleted channels.
     private(set) var order: [String] = []
-    /// How many channels of each bundle id exist.
-    private(set) var living: [String: Int] = [:]
 
     static let idBytes = 16
 
@@ -29,7 +27,6 @@ struct BroadcastChannelBook: Sendable {
             id: Base64.encode(bytes), bundleID: bundleID, storesNewest: storesNewest, createdAt: now)
         channels[channel.id] = channel
         order.append(channel.id)
-        living[bundleID, default: 0] += 1
         return channel
     }
 
@@ -45,7 +42,6 @@ struct BroadcastChannelBook: Sendable {
     mutating func delete(_ id: String, now: Int) -> Bool {
         guard let channel = channels[id], channel.deletedAt == nil else { return false }
         channels[id]?.deletedAt = now
-        living[channel.bundleID, default: 1] -= 1
         return true
     }
 

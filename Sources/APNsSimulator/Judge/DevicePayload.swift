@@ -4,8 +4,6 @@
 struct DevicePayload: Sendable {
     enum Event: String, Sendable { case start, update, end }
 
-    /// The position among the different payloads received, from 0.
-    var number: Int
     /// The reason why the device ignores the payload. Nil if it does not.
     var fault: String?
     /// Epoch seconds.
@@ -14,48 +12,38 @@ struct DevicePayload: Sendable {
     /// For a start: the broadcast channel from which the new activity gets its updates.
     var inputChannel: String?
     /// Raw JSON, as sent.
-    var contentState: [UInt8]?
-    /// Raw JSON, as sent.
-    var alert: [UInt8]?
+    var contentState: String?
+    var alert: String?
     /// Epoch seconds.
     var dismissalDate: Int?
     /// The whole number in the content-state's member `orderMember`, at its top level.
     var order: Int?
 
-    init(_ bytes: [UInt8], number: Int, orderMember: String? = nil) {
-        self.number = number
+    init(_ bytes: [UInt8], orderMember: String?) {
         guard let root = JSONReader.read(bytes), root.kind == .object else {
             fault = "payload is not a JSON object"
             return
         }
-        guard let aps = JSONReader.members(bytes, of: root)["aps"], aps.kind == .object else {
+        guard let aps = root.members["aps"], aps.kind == .object else {
             fault = "aps is missing or not an object"
             return
         }
-        let members = JSONReader.members(bytes, of: aps)
-        fault = read(members, in: bytes)
-        if let orderMember, let state = members["content-state"], state.kind == .object,
-            let value = JSONReader.members(bytes, of: state)[orderMember], value.kind == .number
-        {
-            order = Int(String(decoding: bytes[value.range], as: UTF8.self))
+        let members = aps.members
+        fault = read(members)
+        if let orderMember, let value = members["content-state"]?.members[orderMember], value.kind == .number {
+            order = Int(value.text)
         }
     }
 
-    private mutating func read(_ members: [String: JSONReader.Value], in bytes: [UInt8]) -> String? {
-        func text(_ value: JSONReader.Value) -> String { String(decoding: bytes[value.range], as: UTF8.self) }
+    private mutating func read(_ members: [String: JSONReader.Value]) -> String? {
         func wrong(_ name: String, _ kind: JSONReader.Kind) -> Bool { members[name].map { $0.kind != kind } ?? false }
         func absent(_ name: String, _ kind: JSONReader.Kind) -> Bool { members[name]?.kind != kind }
 
-        if let value = members["timestamp"], value.kind == .number, let number = Double(text(value)), abs(number) < 1e15
-        {
-            timestamp = Int(number)
-        }
-        if let value = members["event"], value.kind == .string {
-            event = Event(rawValue: String(text(value).dropFirst().dropLast()))
-        }
-        if let value = members["content-state"], value.kind == .object { contentState = Array(bytes[value.range]) }
-        if let value = members["alert"] { alert = Array(bytes[value.range]) }
-        if let value = members["dismissal-date"], value.kind == .number { dismissalDate = Int(text(value)) }
+        timestamp = members["timestamp"]?.seconds
+        event = members["event"]?.string.flatMap(Event.init)
+        if let value = members["content-state"], value.kind == .object { contentState = value.text }
+        alert = members["alert"]?.text
+        if let value = members["dismissal-date"], value.kind == .number { dismissalDate = Int(value.text) }
 
         if timestamp == nil { return "timestamp is missing or not a number" }
         guard let event else { return "event is not start, update or end" }
@@ -69,15 +57,14 @@ struct DevicePayload: Sendable {
             if absent("attributes-type", .string) { return "attributes-type is missing or not a string" }
             if absent("attributes", .object) { return "attributes is missing or not an object" }
             if members["alert"] == nil { return "alert is missing" }
-            if let token = members["input-push-token"], token.kind != .number || text(token) != "1" {
+            if let token = members["input-push-token"], token.kind != .number || token.text != "1" {
                 return "input-push-token is not 1"
             }
             if let channel = members["input-push-channel"] {
                 if members["input-push-token"] != nil {
                     return "input-push-token and input-push-channel exclude each other"
                 }
-                let id = String(text(channel).dropFirst().dropLast())
-                if channel.kind != .string || id.isEmpty || !Base64.isEncoded(id) {
+                guard let id = channel.string, !id.isEmpty, Base64.isEncoded(id) else {
                     return "input-push-channel is not the id of a channel"
                 }
                 inputChannel = id

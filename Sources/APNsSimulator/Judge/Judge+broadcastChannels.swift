@@ -64,18 +64,15 @@ extension Judge {
         return nil
     }
 
-    private mutating func create(_ bundleID: String, _ body: [UInt8], now: Int, _ answer: inout Answer)
-        -> Reason?
-    {
+    private mutating func create(_ bundleID: String, _ body: [UInt8], now: Int, _ answer: inout Answer) -> Reason? {
         guard let root = JSONReader.read(body), root.kind == .object else { return .badRequestPayload }
-        let members = JSONReader.members(body, of: root)
-        func text(_ name: String) -> String? { members[name].map { String(decoding: body[$0.range], as: UTF8.self) } }
-        guard let pushType = text("push-type") else { return .missingPushType }
-        guard pushType == #""LiveActivity""# else { return .invalidPushType }
-        guard let policy = text("message-storage-policy"), policy == "0" || policy == "1" else {
+        let members = root.members
+        guard let pushType = members["push-type"] else { return .missingPushType }
+        guard pushType.string == "LiveActivity" else { return .invalidPushType }
+        guard let policy = members["message-storage-policy"]?.text, policy == "0" || policy == "1" else {
             return .badRequestPayload
         }
-        guard channels.living[bundleID, default: 0] < configuration.channelLimit else {
+        guard channels.all(bundleID: bundleID).count < configuration.channelLimit else {
             return .cannotCreateChannelConfig
         }
         let channel = channels.create(bundleID: bundleID, storesNewest: policy == "1", now: now)

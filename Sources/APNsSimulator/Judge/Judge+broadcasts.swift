@@ -6,33 +6,29 @@ extension Judge {
     /// Apple says "oversized" but gives no number.
     static let maximumChannelID = 64
 
-    /// Checks one broadcast. `body` holds at most one byte more than a broadcast's payload may have.
+    /// `body` holds at most one byte more than a broadcast's payload may have.
     mutating func checkBroadcast(
         _ head: RequestHead, body: ByteBuffer, connection: inout ConnectionFacts, target: inout Target?, now: Int
-    ) -> Judgement {
-        func rejected(_ reason: Reason) -> Judgement { .rejected(reason, timestamp: nil) }
+    ) -> Reason? {
         let bundleID = String(head.path.dropFirst(RequestHead.broadcastPath.count))
-        guard Self.isBundleID(bundleID) else { return rejected(.badPath) }
-        guard head.method == "POST" else { return rejected(.methodNotAllowed) }
-        if let rejectAll { return rejected(rejectAll) }
-        if let reason = authenticate(head.authorization, connection: &connection, now: now) { return rejected(reason) }
-        if head.repeatsHeader { return rejected(.duplicateHeaders) }
-        guard mayServe(bundleID, key: connection.key) else { return rejected(.topicMismatch) }
-        if head.topic != nil || head.collapseID != nil { return rejected(.badRequestParams) }
-        if let reason = Self.checkRequestID(head) { return rejected(reason) }
-        if let reason = Self.checkChannelID(head) { return rejected(reason) }
-        guard let pushType = head.pushType else { return rejected(.missingPushType) }
-        guard pushType == "liveactivity" else { return rejected(.invalidPushType) }
-        guard let expiration = head.expiration, Self.isDecimal(expiration) else { return rejected(.badExpirationDate) }
-        guard let priority = head.priority, priority == "10" || priority == "5" else { return rejected(.badPriority) }
-        guard let found = channels.find(head.channelID ?? "", bundleID: bundleID) else {
-            return rejected(.channelNotRegistered)
-        }
+        guard Self.isBundleID(bundleID) else { return .badPath }
+        guard head.method == "POST" else { return .methodNotAllowed }
+        if let rejectAll { return rejectAll }
+        if let reason = authenticate(head.authorization, connection: &connection, now: now) { return reason }
+        if head.repeatsHeader { return .duplicateHeaders }
+        guard mayServe(bundleID, key: connection.key) else { return .topicMismatch }
+        if head.topic != nil || head.collapseID != nil { return .badRequestParams }
+        if let reason = Self.checkRequestID(head) { return reason }
+        if let reason = Self.checkChannelID(head) { return reason }
+        guard let pushType = head.pushType else { return .missingPushType }
+        guard pushType == "liveactivity" else { return .invalidPushType }
+        guard let expiration = head.expiration, Self.isDecimal(expiration) else { return .badExpirationDate }
+        guard let priority = head.priority, priority == "10" || priority == "5" else { return .badPriority }
+        guard let found = channels.find(head.channelID ?? "", bundleID: bundleID) else { return .channelNotRegistered }
         target = .channel(found)
-        if !found.storesNewest, Int(expiration) != 0 { return rejected(.badExpirationDate) }
-        if body.readableBytes == 0 { return rejected(.payloadEmpty) }
-        if body.readableBytes > Self.maximumBroadcast { return rejected(.payloadTooLarge) }
-        return .accepted
+        if !found.storesNewest, Int(expiration) != 0 { return .badExpirationDate }
+        if body.readableBytes == 0 { return .payloadEmpty }
+        return body.readableBytes > Self.maximumBroadcast ? .payloadTooLarge : nil
     }
 
     // MARK: What both have in common
@@ -48,13 +44,9 @@ extension Judge {
 
     static func isBundleID(_ text: String) -> Bool {
         !text.isEmpty
-            && text.utf8.allSatisfy {
-                switch $0 {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"):
-                    true
-                default: false
-                }
+            && text.unicodeScalars.allSatisfy {
+                ("a"..."z").contains($0) || ("A"..."Z").contains($0) || ("0"..."9").contains($0) || $0 == "."
+                    || $0 == "-"
             }
     }
 

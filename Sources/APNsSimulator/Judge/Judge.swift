@@ -88,22 +88,18 @@ struct Judge: Sendable {
         return record.totals.connections
     }
 
-    /// Decides what to do after the TLS handshake.
-    func greet() -> Preface {
+    /// The fault with which a connection begins after its TLS handshake.
+    func greet() -> Orders.Fault? {
         if faults.closeAfter == 0 { return .close }
-        if faults.goawayAfter == 0 { return .goaway(reason: faults.goawayReason) }
-        return faults.silence == .beforeHTTP2 ? .silence : .serve
+        if faults.goawayAfter == 0 { return .goaway(.graceful, reason: faults.goawayReason) }
+        return faults.silence == .beforeHTTP2 ? .freeze : nil
     }
 
     /// Notes a request that was read to its end.
-    ///
     /// - Parameters:
-    ///   - head: its head.
-    ///   - number: its number within its connection.
-    ///   - inFlight: how many requests of its connection now wait for a response.
-    ///   - connection: the number of its connection.
-    ///   - now: milliseconds since 1970.
-    /// - Returns: the faults to produce before the request is checked.
+    ///   - number: its number within its connection
+    ///   - inFlight: how many requests of its connection now wait for a response
+    /// - Returns: the faults to produce before the request is checked
     mutating func arrive(_ head: RequestHead, number: Int, inFlight: Int, connection: Int = 0, now: Int) -> Orders {
         if scenario != nil { advanceScenario(now: now) }
         record.arrive(inFlight: inFlight, isBroadcast: head.isBroadcast, now: now)
@@ -131,15 +127,11 @@ struct Judge: Sendable {
         return orders
     }
 
-    /// Decides about one request to `/3/device` or `/4/broadcasts`, and records it.
-    ///
+    /// Decides about one request to `/3/device` or `/4/broadcasts`, and records it. Times are milliseconds since 1970.
     /// - Parameters:
-    ///   - head: its head.
-    ///   - body: at most one byte more than a payload may have.
-    ///   - stallsHere: a fault of the connection or of the token stalls this request.
-    ///   - connection: the facts of its connection.
-    ///   - arrivedAt: when the request was read, before its latency. Milliseconds since 1970.
-    ///   - now: milliseconds since 1970.
+    ///   - body: at most one byte more than a payload may have
+    ///   - stallsHere: a fault of the connection or of the token stalls this request
+    ///   - arrivedAt: when the request was read, before its latency
     mutating func judge(
         _ head: RequestHead, body: ByteBuffer, stallsHere: Bool, connection: inout ConnectionFacts,
         arrivedAt: Int? = nil, now: Int
@@ -148,10 +140,12 @@ struct Judge: Sendable {
         if isBroadcast || !configuration.fast { newest.keep(head, body, isBroadcast ? .broadcast : .device) }
         let id = messageID(isBroadcast ? head.requestID : head.id)
         var target: Target?
-        var verdict =
+        let reason =
             isBroadcast
             ? checkBroadcast(head, body: body, connection: &connection, target: &target, now: now)
             : checkPush(head, body: body, connection: &connection, target: &target, now: now)
+        var verdict = Judgement.accepted
+        if let reason { verdict = .rejected(reason, timestamp: isBroadcast ? nil : deadline(reason, now)) }
         guard let target else {
             if stallsHere { verdict = .stalled }
             record.note(verdict, isBroadcast: isBroadcast)
@@ -167,12 +161,12 @@ struct Judge: Sendable {
         if verdict == .accepted { verdict = fate(of: target, hash: hash, attempt: attempt, now: now) }
         let reaches = disturb(&verdict, hash, attempt: attempt, stallsHere: stallsHere)
         record.note(verdict, isBroadcast: isBroadcast)
-        let received = Recorder.Received(
-            payload: body, verdict: verdict, reaches: reaches, id: id, collapseID: head.collapseID,
-            port: connection.port, waited: now - (arrivedAt ?? now), now: now)
+        let entry = Recorder.Entry(
+            at: now, id: id, waited: Int32(clamping: now - (arrivedAt ?? now)), collapseID: head.collapseID,
+            port: connection.port, status: verdict.status.map { Int16($0) }, reason: verdict.reason, reached: reaches)
         switch target {
-        case .channel(let channel): record.receive(received, channel: channel.id, &channels)
-        case .token(let token) where !configuration.fast: record.receive(received, token: token)
+        case .channel(let channel): record.receive(entry, body, channel: channel.id, &channels)
+        case .token(let token) where !configuration.fast: record.receive(entry, body, token: token)
         case .token: if reaches, verdict != .accepted { record.totals.acceptedUnanswered += 1 }
         }
         return Answer(judgement: verdict, id: id)
@@ -219,27 +213,22 @@ struct Judge: Sendable {
 
     private mutating func checkPush(
         _ head: RequestHead, body: ByteBuffer, connection: inout ConnectionFacts, target: inout Target?, now: Int
-    ) -> Judgement {
+    ) -> Reason? {
         let prefix = "/3/device/"
-        guard head.path.hasPrefix(prefix) || head.path == "/3/device" else {
-            return .rejected(.badPath, timestamp: nil)
-        }
-        guard head.method == "POST" else { return .rejected(.methodNotAllowed, timestamp: nil) }
+        guard head.path.hasPrefix(prefix) || head.path == "/3/device" else { return .badPath }
+        guard head.method == "POST" else { return .methodNotAllowed }
         let hex = head.path.utf8.dropFirst(prefix.utf8.count)
-        if hex.contains(UInt8(ascii: "/")) { return .rejected(.badPath, timestamp: nil) }
+        if hex.contains(UInt8(ascii: "/")) { return .badPath }
         let token = Hexadecimal.decode(hex)
         if let token, configuration.tokenBytes.contains(token.count) { target = .token(token) }
 
-        if let rejectAll { return .rejected(rejectAll, timestamp: deadline(rejectAll, now)) }
-        if let reason = authenticate(head.authorization, connection: &connection, now: now) {
-            return .rejected(reason, timestamp: nil)
-        }
-        if let reason = checkHeaders(head, connection: &connection) { return .rejected(reason, timestamp: nil) }
-        if body.readableBytes == 0 { return .rejected(.payloadEmpty, timestamp: nil) }
-        if body.readableBytes > Self.maximumPayload { return .rejected(.payloadTooLarge, timestamp: nil) }
-        if hex.isEmpty { return .rejected(.missingDeviceToken, timestamp: nil) }
-        if target == nil { return .rejected(.badDeviceToken, timestamp: nil) }
-        return .accepted
+        if let rejectAll { return rejectAll }
+        if let reason = authenticate(head.authorization, connection: &connection, now: now) { return reason }
+        if let reason = checkHeaders(head, connection: &connection) { return reason }
+        if body.readableBytes == 0 { return .payloadEmpty }
+        if body.readableBytes > Self.maximumPayload { return .payloadTooLarge }
+        if hex.isEmpty { return .missingDeviceToken }
+        return target == nil ? .badDeviceToken : nil
     }
 
     static let maximumPayload = 4_096
@@ -311,8 +300,6 @@ struct Judge: Sendable {
 
     static let topicSuffix = ".push-type.liveactivity"
 
-    /// Checks the topic.
-    ///
     /// A text that cannot be a bundle id is BadTopic. A bundle id of another team is TopicDisallowed. The team's bundle
     /// id with another suffix, or with none, is a real topic, but a Live Activity's token is not for it.
     private func checkTopic(_ topic: String, key: Int?) -> Reason? {

@@ -34,9 +34,3 @@ struct Orders: Sendable, Equatable {
     /// Milliseconds until the request is checked.
     var latency = 0.0
 }
-
-/// Instructions for a connection when its TLS handshake is complete.
-enum Preface: Sendable, Equatable {
-    case serve, silence, close
-    case goaway(reason: String)
-}

@@ -6,7 +6,6 @@ struct PresentedTokens: Sendable {
 
     /// False for one update too many. The refused token is not kept, so the one before it stays valid.
     mutating func admit(_ text: String, at now: Int, updates: Int, window: Int) -> Bool {
-        if let last = seen.last, last.text == text { return true }
         if seen.contains(where: { $0.text == text }) { return true }
         let recent = seen.dropFirst().count(where: { now - $0.at < window * 1_000 })
         guard seen.isEmpty || recent < updates else { return false }

@@ -1,8 +1,7 @@
 internal import OpenSSL
 
-/// The keys whose owners may send, and the provider tokens (JWTs) that were checked against them.
-///
-/// The signature of a token is verified once. The checks that depend on the clock are made for every request.
+/// The keys whose owners may send, and the provider tokens (JWTs) that were checked against them. The signature of a
+/// token is verified once. The checks that depend on the clock are made for every request.
 struct ProviderTokenCheck: Sendable {
     struct Key: Sendable {
         var keyID: String
@@ -35,30 +34,17 @@ struct ProviderTokenCheck: Sendable {
         return token
     }
 
-    /// Checks RFC 7519 and Apple's "Establishing a token-based connection to APNs": ES256, `kid`, `iss`,
-    /// and `iat` as a number.
+    /// RFC 7519, and Apple's "Establishing a token-based connection to APNs": ES256, `kid`, `iss`, `iat` as a number.
     private func check(_ text: String) -> Token? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let headerText = Base64.decodeURL(parts[0]),
             let claimsText = Base64.decodeURL(parts[1]), let signature = Base64.decodeURL(parts[2]),
-            let header = JSONReader.read(headerText), let claims = JSONReader.read(claimsText)
-        else { return nil }
-        let headerMembers = JSONReader.members(headerText, of: header)
-        let claimMembers = JSONReader.members(claimsText, of: claims)
-        guard Self.string("alg", headerMembers, headerText) == "ES256",
-            let keyID = Self.string("kid", headerMembers, headerText),
-            let teamID = Self.string("iss", claimMembers, claimsText),
-            let issued = claimMembers["iat"], issued.kind == .number,
-            let seconds = Double(String(decoding: claimsText[issued.range], as: UTF8.self)), abs(seconds) < 1e15,
+            let header = JSONReader.read(headerText)?.members, let claims = JSONReader.read(claimsText)?.members,
+            header["alg"]?.string == "ES256", let keyID = header["kid"]?.string, let teamID = claims["iss"]?.string,
+            let issuedAt = claims["iat"]?.seconds,
             let key = keys.firstIndex(where: { $0.keyID == keyID && $0.teamID == teamID }),
             keys[key].publicKey.isValid(signature, for: Array("\(parts[0]).\(parts[1])".utf8))
         else { return nil }
-        return Token(text: text, key: key, issuedAt: Int(seconds))
-    }
-
-    private static func string(_ name: String, _ members: [String: JSONReader.Value], _ text: [UInt8]) -> String? {
-        guard let value = members[name], value.kind == .string else { return nil }
-        let characters = text[(value.range.lowerBound + 1)..<(value.range.upperBound - 1)]
-        return characters.contains(UInt8(ascii: "\\")) ? nil : String(decoding: characters, as: UTF8.self)
+        return Token(text: text, key: key, issuedAt: issuedAt)
     }
 }

@@ -1,5 +1,5 @@
 /// Counts of broadcasts since the start or the last reset.
-public struct BroadcastRecord: Sendable, Hashable, Codable {
+public struct BroadcastRecord: Sendable, Hashable, Codable, DeviceCounts {
     /// Broadcasts that were read to their end, and those of them that got a 200.
     public var requests = 0
     public var accepted = 0
@@ -16,20 +16,6 @@ public struct BroadcastRecord: Sendable, Hashable, Codable {
     public var deleted = 0
     public var manageRequests = 0
     public var manageByReason: [String: Int] = [:]
-
-    public init() {}
-
-    enum CodingKeys: String, CodingKey, CaseIterable {
-        case requests, accepted, duplicates, created, deleted
-        case byReason = "by_reason"
-        case outOfOrder = "out_of_order"
-        case droppedByDevice = "dropped_by_device"
-        case afterEnd = "after_end"
-        case ignoredByDevice = "ignored_by_device"
-        case acceptedUnanswered = "accepted_unanswered"
-        case manageRequests = "manage_requests"
-        case manageByReason = "manage_by_reason"
-    }
 }
 
 /// One broadcast channel and what it received.

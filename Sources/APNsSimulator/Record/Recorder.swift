@@ -9,9 +9,9 @@ struct Recorder: Sendable {
     private(set) var tokens = TokenTable()
     private(set) var payloads: [DevicePayload] = []
     /// From the FNV-1a hash of the bytes to the index in `payloads`.
-    private var numbers: [UInt64: Int] = [:]
+    private var numbers: [UInt64: Int32] = [:]
     /// The payload of the last request, because all requests of a push carry the same one.
-    private var last: (bytes: ByteBuffer, number: Int)?
+    private var last: (bytes: ByteBuffer, number: Int32)?
     let history: Int
     private let orderMember: String?
     private var answers: [Reason: Int] = [:]
@@ -45,30 +45,18 @@ struct Recorder: Sendable {
     struct Entry: Sendable {
         var at: Int
         var id: MessageID
-        var payload: Int32
+        /// The index in `payloads`, which `receive` sets.
+        var payload: Int32 = -1
         /// Milliseconds from the arrival of the request to `at`.
-        var waited: Int32 = 0
+        var waited: Int32
         var collapseID: String?
         /// The client's port on the connection of the request.
         var port: UInt16
         /// Nil without a response.
         var status: Int16?
         var reason: Reason?
-        var reached: Bool
-    }
-
-    /// One request for a token or a channel, with the verdict on it.
-    struct Received {
-        var payload: ByteBuffer
-        var verdict: Judgement
         /// Whether the device gets the push, with a response or without one.
-        var reaches: Bool
-        var id: MessageID
-        var collapseID: String?
-        var port: UInt16
-        /// Milliseconds from the arrival of the request to `now`.
-        var waited: Int
-        var now: Int
+        var reached: Bool
     }
 
     init(history: Int, orderMember: String? = nil) {
@@ -80,8 +68,8 @@ struct Recorder: Sendable {
         if isBroadcast { totals.broadcasts.requests += 1 } else { totals.requests += 1 }
         totals.inFlight += 1
         if inFlight > totals.maximumInFlight { totals.maximumInFlight = inFlight }
-        if totals.firstRequestAt == nil { totals.firstRequestAt = now }
-        totals.lastRequestAt = now
+        if totals.firstRequestAtMs == nil { totals.firstRequestAtMs = now }
+        totals.lastRequestAtMs = now
     }
 
     /// How many requests this token got so far.
@@ -104,39 +92,35 @@ struct Recorder: Sendable {
         if let reason = judgement.reason { totals.broadcasts.manageByReason[reason.rawValue, default: 0] += 1 }
     }
 
-    mutating func receive(_ received: Received, token: [UInt8]) {
-        let (entry, content) = entry(received)
+    mutating func receive(_ entry: Entry, _ payload: ByteBuffer, token: [UInt8]) {
+        var entry = entry
+        entry.payload = number(of: payload)
         // Change it in place, because a copy of the record would copy its history too.
         let (isFirst, isBackwards) = Self.deliver(
-            entry, content, payloads, history, &tokens[token, default: TokenRecord()], &totals)
+            entry, payloads, history, &tokens[token, default: TokenRecord()], &totals)
         totals.tokens = tokens.count
         totals.acceptedTokens += isFirst ? 1 : 0
         totals.backwards += isBackwards ? 1 : 0
     }
 
-    mutating func receive(_ received: Received, channel: String, _ channels: inout BroadcastChannelBook) {
-        let (entry, received) = entry(received)
-        var content = received
-        if content.event == .start { content.fault = "a broadcast cannot start an activity" }
+    mutating func receive(
+        _ entry: Entry, _ payload: ByteBuffer, channel: String, _ channels: inout BroadcastChannelBook
+    ) {
+        var entry = entry
+        entry.payload = number(of: payload)
         let (payloads, history) = (payloads, history)
-        channels.receive(channel) { _ = Self.deliver(entry, content, payloads, history, &$0, &totals.broadcasts) }
-    }
-
-    private mutating func entry(_ received: Received) -> (Entry, DevicePayload) {
-        let number = number(of: received.payload)
-        let entry = Entry(
-            at: received.now, id: received.id, payload: Int32(number), waited: Int32(clamping: received.waited),
-            collapseID: received.collapseID, port: received.port, status: received.verdict.status.map { Int16($0) },
-            reason: received.verdict.reason, reached: received.reaches)
-        return (entry, payloads[number])
+        channels.receive(channel) {
+            _ = Self.deliver(entry, payloads, history, &$0, &totals.broadcasts, isBroadcast: true)
+        }
     }
 
     /// Counts a request in the record of its token or channel, and in the sums over all of them.
     /// - Returns: whether it is the first that is accepted, and whether an accepted one had a greater order
     private static func deliver(
-        _ entry: Entry, _ payload: DevicePayload, _ payloads: [DevicePayload], _ limit: Int, _ token: inout TokenRecord,
-        _ counts: inout some DeviceCounts
+        _ entry: Entry, _ payloads: [DevicePayload], _ limit: Int, _ token: inout TokenRecord,
+        _ counts: inout some DeviceCounts, isBroadcast: Bool = false
     ) -> (isFirst: Bool, isBackwards: Bool) {
+        let payload = payloads[Int(entry.payload)]
         token.requests += 1
         defer {
             if limit > 0 {
@@ -159,7 +143,10 @@ struct Recorder: Sendable {
             token.backwards += isBackwards ? 1 : 0
             token.newest = max(token.newest, order)
         }
-        if let fault = payload.fault ?? token.misuse(payload.event) {
+        let misuse =
+            isBroadcast && payload.event == .start
+            ? "a broadcast cannot start an activity" : payload.fault ?? token.misuse(payload.event)
+        if let fault = misuse {
             counts.ignoredByDevice[fault, default: 0] += 1
             token.ignoredByDevice += 1
             return (isFirst, isBackwards)
@@ -198,16 +185,16 @@ struct Recorder: Sendable {
         return (isFirst, isBackwards)
     }
 
-    private mutating func number(of payload: ByteBuffer) -> Int {
+    private mutating func number(of payload: ByteBuffer) -> Int32 {
         if let last, last.bytes == payload { return last.number }
         let hash = Draw.hash(payload.readableBytesView)
-        let number: Int
+        let number: Int32
         if let known = numbers[hash] {
             number = known
         } else {
-            number = payloads.count
+            number = Int32(payloads.count)
             numbers[hash] = number
-            payloads.append(DevicePayload(Array(payload.readableBytesView), number: number, orderMember: orderMember))
+            payloads.append(DevicePayload(Array(payload.readableBytesView), orderMember: orderMember))
         }
         // Copy the bytes: a slice would keep the whole read buffer of its connection.
         last = (ByteBuffer(bytes: payload.readableBytesView), number)
@@ -245,9 +232,8 @@ struct Recorder: Sendable {
             let payload = payloads[Int(record.shown)]
             report.timestamp = payload.timestamp
             report.event = payload.event?.rawValue
-            let state = record.state >= 0 ? payloads[Int(record.state)].contentState : nil
-            report.contentState = state.map { String(decoding: $0, as: UTF8.self) }
-            report.alert = payload.alert.map { String(decoding: $0, as: UTF8.self) }
+            report.contentState = record.state >= 0 ? payloads[Int(record.state)].contentState : nil
+            report.alert = payload.alert
             report.dismissalDate = payload.dismissalDate
         }
         report.history = record.history.map { entry in
@@ -255,7 +241,7 @@ struct Recorder: Sendable {
             return TokenReport.Delivery(
                 at: entry.at, arrivedAt: entry.at - Int(entry.waited), status: entry.status.map { Int($0) },
                 reason: entry.reason?.rawValue, id: entry.id.text,
-                timestamp: payload.timestamp, event: payload.event?.rawValue, payload: payload.number,
+                timestamp: payload.timestamp, event: payload.event?.rawValue, payload: Int(entry.payload),
                 reached: entry.reached, order: payload.order, port: Int(entry.port), collapseID: entry.collapseID,
                 inputChannel: payload.inputChannel, dismissalDate: payload.dismissalDate)
         }
@@ -286,6 +272,3 @@ protocol DeviceCounts {
     var ignoredByDevice: [String: Int] { get set }
     var acceptedUnanswered: Int { get set }
 }
-
-extension SimulatorRecord: DeviceCounts {}
-extension BroadcastRecord: DeviceCounts {}

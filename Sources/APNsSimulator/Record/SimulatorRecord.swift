@@ -1,6 +1,6 @@
-/// Counts of everything since the simulator's start or last reset. `GET /simulator/record` returns it
-/// as JSON in snake case.
-public struct SimulatorRecord: Sendable, Hashable, Codable {
+/// Counts of everything since the simulator's start or last reset. `GET /simulator/record` returns it as JSON, with the
+/// properties' names in snake case.
+public struct SimulatorRecord: Sendable, Hashable, Codable, DeviceCounts {
     /// Requests that were read to their end.
     public var requests = 0
     /// Requests that got a 200. `acceptedTokens` counts their different tokens (0 in fast mode).
@@ -41,35 +41,12 @@ public struct SimulatorRecord: Sendable, Hashable, Codable {
     public var inFlight = 0
     /// The most requests in flight on one connection.
     public var maximumInFlight = 0
-    /// Milliseconds since 1970 of the first and the last request.
-    public var firstRequestAt: Int?
-    public var lastRequestAt: Int?
+    /// Milliseconds since 1970.
+    public var firstRequestAtMs: Int?
+    public var lastRequestAtMs: Int?
     /// The current phase of the scenario, from 0. Nil before the first one, or without a scenario.
     public var phase: Int?
 
     /// Counts of channels. The counts above do not include them, except for those of connections.
     public var broadcasts = BroadcastRecord()
-
-    public init() {}
-
-    enum CodingKeys: String, CodingKey, CaseIterable {
-        case broadcasts, requests, accepted, tokens, duplicates, backwards, stalled, reset, unprocessed, cancelled,
-            goaways,
-            connections, phase
-        case acceptedTokens = "accepted_tokens"
-        case byStatus = "by_status"
-        case byReason = "by_reason"
-        case outOfOrder = "out_of_order"
-        case droppedByDevice = "dropped_by_device"
-        case afterEnd = "after_end"
-        case ignoredByDevice = "ignored_by_device"
-        case acceptedUnanswered = "accepted_unanswered"
-        case excessStreams = "excess_streams"
-        case providerTokens = "provider_tokens"
-        case openConnections = "open_connections"
-        case inFlight = "in_flight"
-        case maximumInFlight = "maximum_in_flight"
-        case firstRequestAt = "first_request_at_ms"
-        case lastRequestAt = "last_request_at_ms"
-    }
 }

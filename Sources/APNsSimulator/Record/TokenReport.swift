@@ -29,7 +29,7 @@ public struct TokenReport: Sendable, Hashable {
     /// The last requests, oldest first.
     public var history: [Delivery] = []
 
-    public struct Delivery: Sendable, Hashable, Codable {
+    public struct Delivery: Sendable, Hashable, Encodable {
         /// Milliseconds since 1970, by the simulator's clock.
         public var at: Int
         /// When the request was read. `at` is when it was checked, after the simulator's latency.
@@ -56,16 +56,10 @@ public struct TokenReport: Sendable, Hashable {
 
         enum CodingKeys: String, CodingKey {
             case status, reason, timestamp, event, payload, reached, order, port
+            case collapseID, inputChannel, dismissalDate
             case at = "at_ms"
             case arrivedAt = "arrived_at_ms"
             case id = "apns_id"
-            case collapseID = "collapse_id"
-            case inputChannel = "input_channel"
-            case dismissalDate = "dismissal_date"
         }
-    }
-
-    public init(token: String) {
-        self.token = token
     }
 }

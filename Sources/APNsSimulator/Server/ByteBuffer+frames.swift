@@ -26,27 +26,13 @@ extension ByteBuffer {
         writeString(text)
     }
 
-    /// Writes any status and fields as literals without indexing (RFC 7541, 6.2.2) and without Huffman coding.
+    /// Writes `:status`, the id and further fields without changing the client's HPACK table (RFC 7541, 6.1 and 6.2.2),
+    /// and without Huffman coding.
+    /// - Parameter fields: each name and value must be shorter than 127 bytes. Nearly all responses have none.
     mutating func writeAnswerHeaders(
-        status: Int, fields: [(name: String, value: String)], endStream: Bool, stream: UInt32
+        status: Int, id: MessageID, idName: StaticString = "apns-id", fields: [(name: String, value: String)] = [],
+        endStream: Bool, stream: UInt32
     ) {
-        var block = ByteBuffer()
-        block.writeMultipleIntegers(UInt8(0x08), UInt8(3))
-        block.writeString("\(status)")
-        for (name, value) in fields {
-            precondition(name.utf8.count < 127 && value.utf8.count < 127)
-            block.writeMultipleIntegers(UInt8(0x00), UInt8(name.utf8.count))
-            block.writeString(name)
-            block.writeInteger(UInt8(value.utf8.count))
-            block.writeString(value)
-        }
-        let flags = FrameFlags.endHeaders | (endStream ? FrameFlags.endStream : 0)
-        writeFrameHeader(.headers, length: block.readableBytes, flags: flags, stream: stream)
-        writeBuffer(&block)
-    }
-
-    /// Writes `:status` and `apns-id` without changing the client's HPACK table (RFC 7541, 6.1 and 6.2.2).
-    mutating func writeAnswerHeaders(status: Int, id: MessageID, endStream: Bool, stream: UInt32) {
         let indexed: UInt8? =
             switch status {
             case 200: 0x88
@@ -55,7 +41,11 @@ extension ByteBuffer {
             case 500: 0x8e
             default: nil
             }
-        let length = (indexed == nil ? 5 : 1) + 9 + 37
+        var length = (indexed == nil ? 5 : 1) + 2 + idName.utf8CodeUnitCount + 37
+        for (name, value) in fields {
+            precondition(name.utf8.count < 127 && value.utf8.count < 127)
+            length += 3 + name.utf8.count + value.utf8.count
+        }
         let flags = FrameFlags.endHeaders | (endStream ? FrameFlags.endStream : 0)
         writeFrameHeader(.headers, length: length, flags: flags, stream: stream)
         if let indexed {
@@ -65,8 +55,8 @@ extension ByteBuffer {
             writeMultipleIntegers(UInt8(0x08), UInt8(3))
             writeMultipleIntegers(UInt8(0x30 + status / 100), UInt8(0x30 + status / 10 % 10), UInt8(0x30 + status % 10))
         }
-        writeMultipleIntegers(UInt8(0x00), UInt8(7))
-        writeStaticString("apns-id")
+        writeMultipleIntegers(UInt8(0x00), UInt8(idName.utf8CodeUnitCount))
+        writeStaticString(idName)
         writeInteger(UInt8(36))
         writeWithUnsafeMutableBytes(minimumWritableBytes: 36) { bytes in
             var position = 0
@@ -75,6 +65,12 @@ extension ByteBuffer {
                 position += 1
             }
             return position
+        }
+        for (name, value) in fields {
+            writeMultipleIntegers(UInt8(0x00), UInt8(name.utf8.count))
+            writeString(name)
+            writeInteger(UInt8(value.utf8.count))
+            writeString(value)
         }
     }
 }

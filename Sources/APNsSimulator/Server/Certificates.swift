@@ -17,26 +17,17 @@ struct Certificates {
     private static let minimumRemaining = 30 * day
 
     /// `life`: seconds until the server's certificate expires.
-    static func prepare(directory: String, host: String, life: Int = 365 * 86_400) throws(SimulatorError)
-        -> Certificates
-    {
+    static func prepare(
+        directory: String, host: String, life: Int = 365 * 86_400
+    ) throws(SimulatorError) -> Certificates {
         try Files.makeDirectory(directory)
         let lock = try Files.lock("\(directory)/.lock")
-        defer { Files.unlock(lock) }
+        defer { close(lock) }
         let caFile = "\(directory)/ca.pem"
         let keyFile = "\(directory)/ca.key"
         do {
-            var authority = readAuthority(caFile: caFile, keyFile: keyFile)
-            if authority == nil {
-                let made = try CertificateAuthority(
-                    commonName: "Lamplighter APNs simulator CA", organization: "Lamplighter",
-                    validity: -day...3_650 * day)
-                let identity = try made.identity()
-                try Files.write(keyFile, identity.key, mode: 0o600)
-                try Files.write(caFile, identity.certificate, mode: 0o644)
-                authority = made
-            }
-            guard let authority else { throw SimulatorError.files(path: caFile, "no certificate") }
+            let authority =
+                try readAuthority(caFile: caFile, keyFile: keyFile) ?? makeAuthority(caFile: caFile, keyFile: keyFile)
             let server = try authority.issue(
                 commonName: "Lamplighter APNs simulator", hosts: hosts(host), validity: min(0, life) - day...life)
             let providerKeyFile = "\(directory)/AuthKey_\(simulatorKeyID).p8"
@@ -47,8 +38,17 @@ struct Certificates {
         } catch let error as SimulatorError {
             throw error
         } catch {
-            throw .files(path: directory, "cannot make certificates: \(error)")
+            throw .configuration(field: directory, "cannot make certificates: \(error)")
         }
+    }
+
+    private static func makeAuthority(caFile: String, keyFile: String) throws -> CertificateAuthority {
+        let authority = try CertificateAuthority(
+            commonName: "Lamplighter APNs simulator CA", organization: "Lamplighter", validity: -day...3_650 * day)
+        let identity = try authority.identity()
+        try Files.write(keyFile, identity.key, mode: 0o600)
+        try Files.write(caFile, identity.certificate, mode: 0o644)
+        return authority
     }
 
     /// nil: none, not readable, or soon to expire.

@@ -6,8 +6,8 @@ internal import Synchronization
 /// To every connection: the server goes.
 struct ServerLeaves {}
 
-/// One connection on its event loop, from the end of the TLS handshake until it closes. It moves bytes and time; what
-/// happens is decided by `HTTP2Session` (frames) and `Judge` (requests). Answers of one read leave in one write.
+/// One connection on its event loop, from the end of the TLS handshake until it closes. It moves bytes and time.
+/// `HTTP2Session` decides about frames, and `Judge` about requests. Answers of one read leave in one write.
 final class ConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -40,7 +40,6 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     private let service: Service
     private let shared: Shared
-    private let socket: Socket
     private var session: HTTP2Session
     private var facts = ConnectionFacts()
     private var phase = Phase.handshake
@@ -50,10 +49,9 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var streams: Int
     private var flushIsScheduled = false
 
-    init(service: Service, shared: Shared, socket: Socket, allocator: ByteBufferAllocator) {
+    init(service: Service, shared: Shared, allocator: ByteBufferAllocator) {
         self.service = service
         self.shared = shared
-        self.socket = socket
         session = HTTP2Session(initialStreams: shared.configuration.initialStreams, allocator: allocator)
         streams = shared.configuration.streams
     }
@@ -86,13 +84,11 @@ final class ConnectionHandler: ChannelInboundHandler {
             return
         }
         phase = .open
-        switch service == .push ? shared.judge.withLock({ $0.greet() }) : .serve {
-        case .serve: flush(context)
-        case .silence: freeze(context)
-        case .close:
-            phase = .closed
-            socket.close()
-        case .goaway(let reason):
+        switch service == .push ? shared.judge.withLock({ $0.greet() }) : nil {
+        case nil: flush(context)
+        case .freeze?: freeze(context)
+        case .close?: cut(context)
+        case .goaway(_, let reason)?:
             goaway(lastStream: 0, .noError, reason: reason, context)
             flush(context)
             closeIfDrained(context)
@@ -194,8 +190,7 @@ final class ConnectionHandler: ChannelInboundHandler {
             // Earlier requests of the same read have their answers.
             flush(context)
             abandon(session.dropStreams())
-            phase = .closed
-            socket.close()
+            cut(context)
             return
         case .freeze?:
             flush(context)
@@ -241,23 +236,22 @@ final class ConnectionHandler: ChannelInboundHandler {
             raised = true
             session.announce(streams: streams)
         }
-        let isDevice = service == .push && !stream.head.isBroadcast
-        var fields = isDevice ? [] : [(name: "apns-request-id", value: answer.id.text)]
+        let idName: StaticString = service == .push && !stream.head.isBroadcast ? "apns-id" : "apns-request-id"
         switch answer.judgement {
         case .accepted:
             if orders.dropsOnRejection, raised { session.announce(streams: streams) }
-            if let channelID = answer.channelID { fields.append(("apns-channel-id", channelID)) }
-            session.answer(id, status: answer.status, messageID: answer.id, fields: fields, body: answer.body)
+            let fields = answer.channelID.map { [(name: "apns-channel-id", value: $0)] } ?? []
+            session.answer(
+                id, status: answer.status, messageID: answer.id, idName: idName, fields: fields, body: answer.body)
         case .rejected(let reason, let timestamp):
             if orders.dropsOnRejection { session.announce(streams: 1) }
+            var fields: [(name: String, value: String)] = []
             if let retryAfter, reason.status == 429 || reason.status == 503 {
-                // Without further fields the session writes `apns-id` itself.
-                if isDevice { fields = [("apns-id", answer.id.text)] }
-                fields.append(("retry-after", "\(retryAfter)"))
+                fields = [("retry-after", "\(retryAfter)")]
             }
             let body = timestamp.map { Array(#"{"reason":"\#(reason.rawValue)","timestamp":\#($0)}"#.utf8) }
             session.answer(
-                id, status: reason.status, messageID: answer.id, fields: fields,
+                id, status: reason.status, messageID: answer.id, idName: idName, fields: fields,
                 body: body ?? shared.bodies[reason, default: []])
         case .reset(let code): session.reset(id, code.wire)
         case .stalled: return
@@ -285,6 +279,12 @@ final class ConnectionHandler: ChannelInboundHandler {
     private func closeIfDrained(_ context: ChannelHandlerContext) {
         guard phase == .draining, session.streams.isEmpty else { return }
         end(context, after: isLeaving ? Self.graceAfterLeaving : Self.graceAfterDrain)
+    }
+
+    /// Closes below TLS, which says nothing to the client.
+    private func cut(_ context: ChannelHandlerContext) {
+        phase = .closed
+        try? context.pipeline.syncOperations.context(handlerType: TLSHandler.self).close(promise: nil)
     }
 
     private func end(_ context: ChannelHandlerContext, after milliseconds: Int64) {

@@ -1,9 +1,8 @@
 internal import NIOCore
 internal import NIOHPACK
 
-/// The server's side of one HTTP/2 connection as a value, without a clock or a socket. Bytes go in, events come
-/// out, and responses go into `output`. A frame that breaks RFC 9113 throws the error code with which the
-/// connection must end.
+/// The server's side of one HTTP/2 connection, without a clock or a socket. Bytes go in, events come out, and responses
+/// go into `output`. A frame that breaks RFC 9113 throws the error code with which the connection must end.
 struct HTTP2Session {
     enum Event: Equatable {
         /// A request was read to its end and waits in `streams`.
@@ -84,17 +83,13 @@ struct HTTP2Session {
     }
 
     /// Sends a response and ends the stream. The body may have to wait for room in the client's windows.
-    /// - Parameter fields: sent in place of the `apns-id`. Each name and value must be shorter than 127 bytes. Nearly
-    ///   all responses have none, which is cheaper.
     mutating func answer(
-        _ id: UInt32, status: Int, messageID: MessageID, fields: [(name: String, value: String)] = [], body: [UInt8]
+        _ id: UInt32, status: Int, messageID: MessageID, idName: StaticString = "apns-id",
+        fields: [(name: String, value: String)] = [], body: [UInt8]
     ) {
         guard streams[id]?.isAnswered == false else { return }
-        if fields.isEmpty {
-            output.writeAnswerHeaders(status: status, id: messageID, endStream: body.isEmpty, stream: id)
-        } else {
-            output.writeAnswerHeaders(status: status, fields: fields, endStream: body.isEmpty, stream: id)
-        }
+        output.writeAnswerHeaders(
+            status: status, id: messageID, idName: idName, fields: fields, endStream: body.isEmpty, stream: id)
         guard !body.isEmpty else {
             streams[id] = nil
             return
@@ -261,8 +256,7 @@ struct HTTP2Session {
         return try open(stream, flags, &block)
     }
 
-    /// Decodes every header block, even if the request is then ignored, because the HPACK table
-    /// belongs to the connection.
+    /// Decodes every header block, even if the request is then ignored: the HPACK table belongs to the connection.
     private mutating func open(_ id: UInt32, _ flags: UInt8, _ block: inout ByteBuffer) throws(HTTP2ErrorCode) -> Event?
     {
         let headers: HPACKHeaders
@@ -273,9 +267,7 @@ struct HTTP2Session {
             guard endsStream, streams[id]?.isRead == false else { throw .protocolError }
             return finishReading(id)
         }
-        if isAfterGoaway(id) {
-            return .unprocessed(id)
-        }
+        if isAfterGoaway(id) { return .unprocessed(id) }
         guard id > lastStream else { return nil }
         if let limit, streams.count >= limit { return .excess(id) }
         lastStream = id

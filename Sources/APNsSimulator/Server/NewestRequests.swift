@@ -11,9 +11,7 @@ struct NewestRequests: Sendable {
 
     subscript(kind: RawRequest.Kind) -> RawRequest? {
         kept[kind].map { fields, body in
-            RawRequest(
-                fields: fields.map { RawRequest.Field(name: $0.name, value: $0.value) },
-                body: Array(body.readableBytesView))
+            RawRequest(fields: fields.map { ($0.name, $0.value) }, body: Array(body.readableBytesView))
         }
     }
 
@@ -21,8 +19,8 @@ struct NewestRequests: Sendable {
     var json: [UInt8] {
         let shown = RawRequest.Kind.allCases.compactMap { kind in
             self[kind].map { request in
-                let fields = request.fields.map { field in
-                    "\(field.name): \(field.name == "authorization" ? "\(field.value.prefix { $0 != " " }) …" : field.value)"
+                let fields = request.fields.map { name, value in
+                    "\(name): \(name == "authorization" ? "\(value.prefix { $0 != " " }) …" : value)"
                 }
                 return (kind.rawValue, Shown(fields: fields, body: String(decoding: request.body, as: UTF8.self)))
             }
@@ -34,4 +32,14 @@ struct NewestRequests: Sendable {
         var fields: [String]
         var body: String
     }
+}
+
+/// One request as received, before anything was interpreted.
+public struct RawRequest: Sendable {
+    /// The API to which the request was sent.
+    public enum Kind: String, Sendable, CaseIterable { case device, broadcast, management }
+
+    /// The header fields in the order in which they were sent, including pseudo-header fields.
+    public var fields: [(name: String, value: String)]
+    public var body: [UInt8]
 }

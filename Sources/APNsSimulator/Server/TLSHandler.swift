@@ -54,7 +54,6 @@ final class TLSHandler: ChannelDuplexHandler {
     }
 
     /// Continues the handshake, or decrypts.
-    ///
     /// - Parameter room: bytes to reserve for the result. 0: nothing was received, so nothing is read.
     private func advance(_ context: ChannelHandlerContext, room: Int) {
         do {

@@ -12,7 +12,7 @@ import Testing
 
     init() throws {
         pem = try P256SigningKey.generatePEM()
-        publicKey = try P256SigningKey(pem: pem).publicKey()
+        publicKey = try P256PublicKey(pem: pem)
     }
 
     private func source(_ clock: Clock) throws -> ProviderTokenSource {

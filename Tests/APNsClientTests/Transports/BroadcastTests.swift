@@ -1,8 +1,9 @@
-import APNsClient
 import APNsSimulator
 import APNsWire
 import LiveActivity
 import Testing
+
+@testable import APNsClient
 
 extension TransportTests {
     /// Tests broadcast channels with the simulator: create, send and delete.
@@ -40,7 +41,7 @@ extension TransportTests {
             client: (inout APNsConfiguration) -> Void = { _ in }, _ body: (Broadcasting) async throws -> Void
         ) async throws {
             try await Simulation.run(kind, server: server, client: client) { it in
-                let sender = try BroadcastSender(it.kind, configuration: it.client, logger: it.logger)
+                let sender = try BroadcastSender(it.kind, LaneSettings(it.client, it.logger))
                 var management = it.client
                 management.origin = try #require(it.simulator.manageURL)
                 let channels = try BroadcastChannelManager(configuration: management, bundleID: Simulation.bundleID)
@@ -145,7 +146,7 @@ extension TransportTests {
                     return
                 }
                 #expect(error?.isRetriable == true)
-                let sender = try BroadcastSender(it.it.kind, configuration: elsewhere, logger: it.it.logger)
+                let sender = try BroadcastSender(it.it.kind, LaneSettings(elsewhere, it.it.logger))
                 let outcome = await sender.send(it.broadcast(try BroadcastChannelID("YWI=")))
                 #expect(outcome == .unanswered(.init(.connectionFailed, mayHaveBeenDelivered: false)))
                 await sender.close()
