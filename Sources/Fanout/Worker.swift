@@ -31,8 +31,6 @@ public struct Worker: Service {
 
     public func run() async throws {
         let keys = apps.map(\.key)
-        let drain = Drain()
-        let leases = LeaseKeeper()
         let circuits = AppCircuits()
         let served = apps.map { app in
             var served = app
@@ -41,11 +39,11 @@ public struct Worker: Service {
         }
         let dispatcher = Dispatcher(
             store: store, apps: Dictionary(uniqueKeysWithValues: served), options: options, owner: consumer,
-            circuits: circuits, leases: leases, drain: drain, metrics: WorkerMetrics(keys), verdictLog: VerdictLog(),
-            alarmThrottle: AlarmThrottle(), logger: logger)
+            circuits: circuits, metrics: WorkerMetrics(keys), logger: logger)
+        let drain = dispatcher.drain
         let pools = WorkStream.allCases.map { stream in
             Pool(
-                stream, keys, reader: store.reader(), dispatcher: dispatcher,
+                stream: stream, apps: keys, reader: store.reader(), dispatcher: dispatcher,
                 permits: FairSemaphore(Self.permits(stream, options.concurrency), keys))
         }
         await withTaskCancellationOrGracefulShutdownHandler {
@@ -53,17 +51,11 @@ public struct Worker: Service {
             await inheritHalts(keys, circuits)
             logger.notice("ready for work", metadata: ["apps": "\(keys.map(\.rawValue).joined(separator: ","))"])
             await withTaskGroup { group in
-                let broadcastChannels = BroadcastChannelKeeper(
-                    store: store, apps: Dictionary(uniqueKeysWithValues: apps.map { ($0.key, $0) }), owner: consumer,
-                    logger: logger)
-                let ends = EndTimer(store: store, apps: apps, drain: drain, logger: logger)
-                let timers = Timers(
-                    store: store, apps: keys, options: options, pools: pools, leases: leases, drain: drain,
-                    broadcastChannels: broadcastChannels, ends: ends, verdictLog: dispatcher.verdictLog, logger: logger)
-                group.addTask { await timers.renewLeases(consumer: consumer) }
+                let timers = Timers(dispatcher: dispatcher, apps: keys, pools: pools)
+                group.addTask { await timers.renewLeases() }
                 await withDiscardingTaskGroup { work in
-                    work.addTask { await timers.run(consumer: consumer) }
-                    for pool in pools { work.addTask { await pool.run(consumer: consumer) } }
+                    work.addTask { await timers.run() }
+                    for pool in pools { work.addTask { await pool.run() } }
                 }
                 group.cancelAll()
             }

@@ -43,28 +43,15 @@ struct WorkerMetrics: Sendable {
             })
     }
 
-    func settled(_ app: AppKey, _ settlement: Settlement) {
-        count(app, settlement.counts)
-        attempted(app, settlement.retries, settlement.duplicatesPossible)
-    }
-
-    func settled(_ app: AppKey, _ settlement: RetrySettlement) {
-        count(app, settlement.finished)
-        attempted(app, settlement.retries, settlement.duplicatesPossible)
-    }
-
-    /// Counts tokens by their outcomes.
-    func count(_ app: AppKey, _ counted: [SettledField: Int]) {
+    /// Counts tokens by their outcomes, and those that are tried again.
+    func count(_ app: AppKey, _ counted: [SettledField: Int], retries: Int = 0, duplicatesPossible: Int = 0) {
         for (field, number) in counted where number > 0 { outcomes[app]?[field]?.increment(by: number) }
+        if retries > 0 { attempts[app]?.retries.increment(by: retries) }
+        if duplicatesPossible > 0 { attempts[app]?.duplicates.increment(by: duplicatesPossible) }
     }
 
     /// Counts broadcasts that left the broadcast queue or are tried again.
     func broadcast(_ app: AppKey, _ counted: [BroadcastEvent: Int]) {
         for (event, number) in counted { broadcasts[app]?[event]?.increment(by: number) }
-    }
-
-    private func attempted(_ app: AppKey, _ retries: Int, _ duplicates: Int) {
-        if retries > 0 { attempts[app]?.retries.increment(by: retries) }
-        if duplicates > 0 { attempts[app]?.duplicates.increment(by: duplicates) }
     }
 }

@@ -18,7 +18,7 @@ public struct WorkerOptions: Sendable {
     public var minInterval: Duration = .zero
     /// Updates of a name that may go out at priority 10 in an hour.
     public var budget = HighBudget()
-    public var retries = RetryPolicy.ofPushes
+    public var retries = RetryPolicy()
     public var pruneGuard = PruneGuard()
     /// The time from a name's `end` to the deletion of its broadcast channel.
     public var broadcastChannelLife: Duration = .seconds(3_600)

@@ -18,18 +18,18 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
         case cluster([RedisAddress])
     }
 
-    private(set) var endpoint: Endpoint
+    var endpoint = Endpoint.server(.tcp(host: "127.0.0.1", port: 6_379))
     /// Whether every server of `endpoint` is reached through TLS.
-    public let usesTLS: Bool
+    public private(set) var usesTLS = false
     /// Nil means the default user.
-    let user: String?
-    let password: String?
+    private(set) var user: String?
+    private(set) var password: String?
     /// Whether the URL holds a password, for Redis or its sentinels.
     public var holdsPassword: Bool {
         if case .sentinels(let sentinels) = endpoint, sentinels.password != nil { return true }
         return password != nil
     }
-    public let database: Int
+    public private(set) var database = 0
     /// Whether another server may become the primary without an operator.
     public var usesSentinels: Bool { if case .sentinels = endpoint { true } else { false } }
 
@@ -42,13 +42,7 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// A Redis on this machine at its usual port.
-    public init() {
-        endpoint = .server(.tcp(host: "127.0.0.1", port: 6_379))
-        usesTLS = false
-        user = nil
-        password = nil
-        database = 0
-    }
+    public init() {}
 
     public init(_ text: String) throws(RedisURLError) {
         guard let end = text.firstRange(of: "://") else {
@@ -84,7 +78,10 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
                 throw RedisURLError("the socket's path may have at most 107 bytes and no zero byte")
             }
             endpoint = .server(.unix(path: socket))
-            database = try Self.database(query: query)
+            if let query {
+                guard query.hasPrefix("db=") else { throw RedisURLError("unix:// knows only ?db=N after the path") }
+                database = try Self.database(query.dropFirst(3))
+            }
         case .redis:
             guard query == nil else { throw RedisURLError("redis:// takes no ? part; the database is /N") }
             endpoint = .server(try Self.tcp(host))
@@ -123,13 +120,6 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
                 + "rediss for TLS, or unix://")
     }
 
-    /// The same URL for one node of the cluster.
-    func at(_ address: RedisAddress) -> RedisURL {
-        var url = self
-        url.endpoint = .server(address)
-        return url
-    }
-
     /// The URL without its password.
     public var description: String {
         let signIn = password == nil ? "" : "\(user ?? ""):***@"
@@ -148,14 +138,6 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
 
     /// Only limits the number that is sent. Redis itself refuses a number beyond its own `databases` setting.
     private static let databases = 0...65_535
-
-    private static func database(query: Substring?) throws(RedisURLError) -> Int {
-        guard let query else { return 0 }
-        guard query.hasPrefix("db=") else {
-            throw RedisURLError("unix:// knows only ?db=N after the path")
-        }
-        return try database(query.dropFirst(3))
-    }
 
     private static func database(_ text: Substring) throws(RedisURLError) -> Int {
         text.isEmpty ? 0 : try number(text, in: databases, part: "database")

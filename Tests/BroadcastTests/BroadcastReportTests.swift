@@ -18,8 +18,10 @@ import Testing
         _ outcome: PushOutcome, attempts: Int = 1, deadline: Int64 = 30_000_000, once: Bool = false
     ) -> BroadcastReport {
         BroadcastReport(
-            outcome, attempts: attempts, now: 1_000_000, deadline: deadline, triesOnce: once, backoff: .ofPushes,
-            fraction: 0.5)
+            outcome,
+            Attempt(
+                made: attempts - 1, now: 1_000_000, deadline: deadline, triesOnce: once, backoff: RetryPolicy(),
+                fraction: 0.5))
     }
 
     @Test func `what passes is tried again`() {

@@ -12,7 +12,8 @@ import Testing
         let server = try await RedisServer.start()
         let redis = RedisClient(url: server.url, logger: .quiet)
         try await redis.send(RedisCommand("XGROUP", ["CREATE", "s", "g", "$", "MKSTREAM"]))
-        return (server, redis, RedisBlockingConnection(url: server.url, options: options, logger: .quiet))
+        let client = RedisClient(url: server.url, options: options, logger: .quiet)
+        return (server, redis, client.blockingConnection())
     }
 
     @Test func `a blocked read wakes when an entry comes`() async throws {

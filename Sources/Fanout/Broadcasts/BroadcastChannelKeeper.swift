@@ -15,13 +15,8 @@ struct BroadcastChannelKeeper: Sendable {
     /// Milliseconds that tests add to Redis's time.
     var ahead: Int64 = 0
 
-    /// Longer than the two requests between two renewals can take.
-    static let lease: Duration = .seconds(60)
     /// The most names of one turn.
     static let mostNames = 64
-    private static let backoff = Backoff(first: .seconds(1), cap: .seconds(60))
-    /// The pause after a refusal that only an operator can end, such as FeatureNotEnabled.
-    private static let pauseAfterRefusal: Duration = .seconds(300)
 
     /// Epoch milliseconds.
     func clock() -> Int64 { store.time.now() + ahead }
@@ -37,10 +32,10 @@ struct BroadcastChannelKeeper: Sendable {
                     metadata: ["app": "\(key)", "names": "\(dropped)"])
             }
             if names.isEmpty { return }
-            if let channels = app.broadcasts {
-                try await work(Turn(keeper: self, app: key, channels: channels), names)
-            } else {
-                try await decline(key, names)
+            guard let channels = app.broadcasts else { return try await decline(key, names) }
+            guard let lease = try await store.broadcasts.claim(key, owner: owner, for: Turn.life) else { return }
+            if try await Turn(keeper: self, app: key, channels: channels, lease: lease).work(names) {
+                try await store.broadcasts.giveBack(lease)
             }
         } catch {
             logger.debug("cannot look for broadcast channels that are due: \(error)")
@@ -54,64 +49,17 @@ struct BroadcastChannelKeeper: Sendable {
             try await store.broadcasts.postpone(app, name, until: clock() + 5_000)
         }
     }
-
-    private func work(_ turn: Turn, _ names: [ActivityName]) async throws(StoreError) {
-        guard let lease = try await store.broadcasts.claim(turn.app, owner: owner, for: Self.lease) else { return }
-        if let unfinished = lease.unfinished, let error = try await turn.finish(unfinished, lease) {
-            logger.warning("cannot finish the creation of a broadcast channel yet: \(error)", metadata: turn.metadata)
-            // Postpone all names of the app: the intent of the next creation would overwrite the unfinished one.
-            for name in names { try await store.broadcasts.postpone(turn.app, name, until: clock() + 5_000) }
-            try await store.broadcasts.giveBack(lease)
-            return
-        }
-        var channelCount: Int?
-        for name in names {
-            guard try await store.broadcasts.renew(lease, for: Self.lease) else { return }
-            let until = clock() + Self.lease.milliseconds
-            try await store.broadcasts.postpone(turn.app, name, until: until)
-            let outcome: Turn.Outcome
-            do throws(StoreError) {
-                outcome = try await turn.work(name, lease, &channelCount)
-            } catch {
-                if error.isPassing { throw error }
-                // Postpone this name, because a record that cannot be read must not delay the names after it.
-                logger.error("cannot work on a name's broadcast channel: \(error)", metadata: turn.metadata)
-                try await store.broadcasts.postpone(
-                    turn.app, name, until: clock() + Self.pauseAfterRefusal.milliseconds)
-                continue
-            }
-            switch outcome {
-            case .done: try await store.broadcasts.done(turn.app, name, postponedUntil: until)
-            case .later(let at): try await store.broadcasts.postpone(turn.app, name, until: at)
-            case .failed(let error): try await note(error, turn, name)
-            case .unknown(let error):
-                try await note(error, turn, name)
-                try await store.broadcasts.giveBack(lease)
-                return
-            case .lost: return
-            }
-        }
-        try await store.broadcasts.giveBack(lease)
-    }
-
-    private func note(_ error: BroadcastChannelError, _ turn: Turn, _ name: ActivityName) async throws(StoreError) {
-        let attempts = try await store.broadcasts.failed(turn.app, name, error.description)
-        var metadata = turn.metadata
-        metadata["name"] = "\(name)"
-        logger.warning("\(error)", metadata: metadata)
-        var delay = Self.pauseAfterRefusal
-        if error.isRetriable {
-            delay = Self.backoff.pause(after: attempts) * Double.random(in: 0.5..<1)
-        } else {
-            try await store.alarms.raise(turn.app, .broadcast, "\(error)")
-        }
-        try await store.broadcasts.postpone(turn.app, name, until: clock() + delay.milliseconds)
-    }
 }
 
 /// The work of the worker that holds an app's lease.
 struct Turn: Sendable {
-    enum Outcome: Sendable {
+    /// The life of the lease. It is longer than the two requests between two renewals can take.
+    static let life: Duration = .seconds(60)
+    private static let backoff = Backoff(first: .seconds(1), cap: .seconds(60))
+    /// The pause after a refusal that only an operator can end, such as FeatureNotEnabled.
+    private static let pauseAfterRefusal: Duration = .seconds(300)
+
+    private enum Outcome: Sendable {
         case done
         /// Look again at this time, epoch milliseconds.
         case later(Int64)
@@ -125,19 +73,69 @@ struct Turn: Sendable {
     let keeper: BroadcastChannelKeeper
     let app: AppKey
     let channels: BroadcastService
+    let lease: BroadcastLease
 
     private var store: Broadcasts { keeper.store.broadcasts }
+    private var logger: Logger { keeper.logger }
+    private var metadata: Logger.Metadata { ["app": "\(app)"] }
+    private func metadata(_ name: ActivityName) -> Logger.Metadata { ["app": "\(app)", "name": "\(name)"] }
     private func clock() -> Int64 { keeper.clock() }
-    var metadata: Logger.Metadata { ["app": "\(app)"] }
+
+    /// Does the work of the app's names that are due.
+    /// - Returns: false if another worker has the lease now
+    func work(_ names: [ActivityName]) async throws(StoreError) -> Bool {
+        if let unfinished = lease.unfinished, let error = try await finish(unfinished) {
+            logger.warning("cannot finish the creation of a broadcast channel yet: \(error)", metadata: metadata)
+            // Postpone all names of the app: the intent of the next creation would overwrite the unfinished one.
+            for name in names { try await store.postpone(app, name, until: clock() + 5_000) }
+            return true
+        }
+        var channelCount: Int?
+        for name in names {
+            guard try await store.renew(lease, for: Self.life) else { return false }
+            let until = clock() + Self.life.milliseconds
+            try await store.postpone(app, name, until: until)
+            let outcome: Outcome
+            do throws(StoreError) {
+                outcome = try await work(name, &channelCount)
+            } catch {
+                if error.isPassing { throw error }
+                // Postpone this name, because a record that cannot be read must not delay the names after it.
+                logger.error("cannot work on a name's broadcast channel: \(error)", metadata: metadata)
+                try await store.postpone(app, name, until: clock() + Self.pauseAfterRefusal.milliseconds)
+                continue
+            }
+            switch outcome {
+            case .done: try await store.done(app, name, postponedUntil: until)
+            case .later(let at): try await store.postpone(app, name, until: at)
+            case .failed(let error): try await note(error, name)
+            case .unknown(let error):
+                try await note(error, name)
+                return true
+            case .lost: return false
+            }
+        }
+        return true
+    }
+
+    private func note(_ error: BroadcastChannelError, _ name: ActivityName) async throws(StoreError) {
+        let attempts = try await store.failed(app, name, error.description)
+        logger.warning("\(error)", metadata: metadata(name))
+        var delay = Self.pauseAfterRefusal
+        if error.isRetriable {
+            delay = Self.backoff.pause(after: attempts) * Double.random(in: 0.5..<1)
+        } else {
+            try await keeper.store.alarms.raise(app, .broadcast, "\(error)")
+        }
+        try await store.postpone(app, name, until: clock() + delay.milliseconds)
+    }
 
     /// Makes or deletes a name's broadcast channel, if the name wants that.
     /// - Parameter channelCount: how many broadcast channels the app has at APNs; nil until this turn has listed them
-    func work(
-        _ name: ActivityName, _ lease: BroadcastLease, _ channelCount: inout Int?
-    ) async throws(StoreError) -> Outcome {
+    private func work(_ name: ActivityName, _ channelCount: inout Int?) async throws(StoreError) -> Outcome {
         guard let channel = try await store.channel(app, name) else { return .done }
         switch channel.state {
-        case .wanted: return try await create(name, channel.storage, lease, &channelCount)
+        case .wanted: return try await create(name, channel.storage, &channelCount)
         case .deleting: return try await delete(name, channel.id)
         case .live:
             guard let deleteAt = channel.deleteAt else { return .done }
@@ -150,48 +148,47 @@ struct Turn: Sendable {
     }
 
     private func create(
-        _ name: ActivityName, _ storage: BroadcastStorage, _ lease: BroadcastLease, _ channelCount: inout Int?
+        _ name: ActivityName, _ storage: BroadcastStorage, _ channelCount: inout Int?
     ) async throws(StoreError) -> Outcome {
         if channelCount == nil {
             let all: [BroadcastChannelID]
             do throws(BroadcastChannelError) { all = try await channels.list() } catch { return .failed(error) }
-            guard try await noteForeign(all, lease) else { return .lost }
+            guard try await store.noteForeign(lease, try await notOurs(all)) else { return .lost }
             channelCount = all.count
         }
         guard channelCount ?? 0 < BroadcastChannelRequest.maximumChannels else { return .failed(.full(storage)) }
-        guard try await store.intend(lease, name, for: BroadcastChannelKeeper.lease) else { return .lost }
+        guard try await store.intend(lease, name, for: Self.life) else { return .lost }
         let id: BroadcastChannelID
         do throws(BroadcastChannelError) {
             id = try await channels.create(storage)
         } catch {
             if error.mayHaveHappened { return .unknown(error) }
-            guard try await store.forget(lease, for: BroadcastChannelKeeper.lease) else { return .lost }
+            guard try await store.forget(lease, for: Self.life) else { return .lost }
             return .failed(error)
         }
         channelCount? += 1
-        guard try await store.made(lease, name, id, for: BroadcastChannelKeeper.lease) else {
+        guard try await store.made(lease, name, id, for: Self.life) else {
             // Delete the channel, because the worker that has the lease now does not know its id.
             try? await channels.delete(id)
             return .lost
         }
         if let error = try await give(id, to: name) { return .failed(error) }
-        return try await store.forget(lease, for: BroadcastChannelKeeper.lease) ? .done : .lost
+        return try await store.forget(lease, for: Self.life) ? .done : .lost
     }
 
-    private func noteForeign(
-        _ all: [BroadcastChannelID], _ lease: BroadcastLease
-    ) async throws(StoreError) -> Bool {
+    /// The broadcast channels at APNs that no name owns.
+    private func notOurs(_ all: [BroadcastChannelID]) async throws(StoreError) -> [BroadcastChannelID] {
         let own = Set(try await store.list(app).map(\.id))
-        return try await store.noteForeign(lease, all.filter { !own.contains($0) })
+        return all.filter { !own.contains($0) }
     }
 
     /// Gives a new broadcast channel to its name, or deletes the channel if the name no longer wants it.
     /// - Returns: the error if that deletion failed
-    private func give(_ id: BroadcastChannelID, to name: ActivityName) async throws(StoreError)
-        -> BroadcastChannelError?
-    {
+    private func give(
+        _ id: BroadcastChannelID, to name: ActivityName
+    ) async throws(StoreError) -> BroadcastChannelError? {
         if try await store.live(app, name, id, now: clock()) {
-            keeper.logger.info("broadcast channel made", metadata: metadata.merging(["name": "\(name)"]) { $1 })
+            logger.info("broadcast channel made", metadata: metadata(name))
             try await keeper.store.alarms.clear(app, .broadcast)
             // Wake a worker, because the name's broadcast queue waits for this channel.
             try await keeper.store.queue.add([.broadcast(app, name, .high)])
@@ -204,7 +201,7 @@ struct Turn: Sendable {
         guard let id else { return .done }
         if let error = await deleteAtAPNs(id) { return .failed(error) }
         _ = try await store.gone(app, name, id, now: clock())
-        keeper.logger.info("broadcast channel deleted", metadata: metadata.merging(["name": "\(name)"]) { $1 })
+        logger.info("broadcast channel deleted", metadata: metadata(name))
         return .done
     }
 
@@ -224,28 +221,26 @@ struct Turn: Sendable {
 
     /// Finishes or undoes the creation during which the previous holder of the lease died.
     /// - Returns: an error if APNs did not answer or refused; the intent stays then
-    func finish(
-        _ unfinished: BroadcastLease.Creation, _ lease: BroadcastLease
-    ) async throws(StoreError) -> BroadcastChannelError? {
+    private func finish(_ unfinished: BroadcastLease.Creation) async throws(StoreError) -> BroadcastChannelError? {
         if let id = unfinished.id {
             if let error = try await give(id, to: unfinished.name) { return error }
         } else {
             let all: [BroadcastChannelID]
             do throws(BroadcastChannelError) { all = try await channels.list() } catch { return error }
-            let own = Set(try await store.list(app).map(\.id))
+            let unowned = try await notOurs(all)
             let foreign = try await store.foreign(app)
-            let orphans = all.filter { !own.contains($0) && !foreign.contains($0) }
+            let orphans = unowned.filter { !foreign.contains($0) }
             // Several orphans mean that another system makes channels for this app too. They are not ours to delete.
             if orphans.count == 1 {
                 if let error = try await remove(orphans[0]) { return error }
-                keeper.logger.notice("an orphaned broadcast channel was deleted", metadata: metadata)
+                logger.notice("an orphaned broadcast channel was deleted", metadata: metadata)
             } else if orphans.count > 1 {
-                keeper.logger.warning(
+                logger.warning(
                     "a broadcast channel may have been orphaned; others make channels for this app too",
                     metadata: metadata.merging(["unknown_channels": "\(orphans.count)"]) { $1 })
             }
         }
-        _ = try await store.forget(lease, for: BroadcastChannelKeeper.lease)
+        _ = try await store.forget(lease, for: Self.life)
         return nil
     }
 }

@@ -16,8 +16,6 @@ struct Halt: Hashable, Sendable {
     }
     var cause: Cause
     var reason: String
-
-    var alarmText: String { cause.alarm.alarmText }
 }
 
 extension Halt {

@@ -83,8 +83,10 @@ extension Dispatcher {
                 expiration: record.expiry ?? Int((record.createdAt + Self.longestStorage.milliseconds) / 1_000),
                 requestID: record.id, payload: record.payload))
         let report = BroadcastReport(
-            outcome, attempts: task.attempts + 1, now: store.time.now(), deadline: record.deadline,
-            triesOnce: record.expiry == 0, backoff: options.retries, fraction: .random(in: 0..<1))
+            outcome,
+            Attempt(
+                made: task.attempts, now: store.time.now(), deadline: record.deadline, triesOnce: record.expiry == 0,
+                backoff: options.retries, fraction: .random(in: 0..<1)))
         if let alarm = report.alarm {
             log.error("a broadcast is refused", metadata: ["reason": "\(alarm)"])
             try? await store.alarms.raise(task.lease.app, .broadcast, alarm)
@@ -108,24 +110,16 @@ struct BroadcastReport: Hashable {
     /// The reason of an alarm for the operator.
     var alarm: String?
 
-    /// - Parameters:
-    ///   - attempts: attempts so far, including this one
-    ///   - now, deadline: epoch milliseconds
-    ///   - triesOnce: the push has no retries
-    ///   - fraction: a random number in 0 ..< 1 for the backoff
-    init(
-        _ outcome: PushOutcome, attempts: Int, now: Int64, deadline: Int64, triesOnce: Bool, backoff: RetryPolicy,
-        fraction: Double
-    ) {
+    init(_ outcome: PushOutcome, _ attempt: Attempt) {
         func again(_ status: Int?, _ reason: String, retryAfter: Int? = nil, mayRepeat: Bool = false)
             -> BroadcastSettlement
         {
-            var outcome = BroadcastSettlement.Outcome.failed
-            if !triesOnce, !backoff.isSpent(after: attempts) {
-                let delay = backoff.delay(afterAttempts: attempts, fraction: fraction, retryAfter: retryAfter)
-                let due = RetryPolicy.due(after: delay, retryAfter: retryAfter, now: now, deadline: deadline)
-                outcome = due.map { .again(due: $0) } ?? .expired
-            }
+            let outcome: BroadcastSettlement.Outcome =
+                switch attempt.again(after: attempt.pause(retryAfter), retryAfter: retryAfter) {
+                case .retry(let due, _): .again(due: due)
+                case .expired: .expired
+                case .failed, .dead: .failed
+                }
             return BroadcastSettlement(outcome, status: status, reason: reason, mayRepeat: mayRepeat)
         }
         switch outcome {
@@ -143,7 +137,7 @@ struct BroadcastReport: Hashable {
             case .haltApp:
                 alarm = reason
                 settlement = BroadcastSettlement(
-                    .again(due: now + Self.pauseAfterRefusal.milliseconds), status: status, reason: reason)
+                    .again(due: attempt.now + Self.pauseAfterRefusal.milliseconds), status: status, reason: reason)
             case .stopPush, .pruneToken, .pruneIfOlder:
                 alarm = reason
                 settlement = BroadcastSettlement(.failed, status: status, reason: reason)

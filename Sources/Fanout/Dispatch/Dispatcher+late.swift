@@ -59,18 +59,15 @@ extension Dispatcher {
         var (page, _) = try await store.registry.lookup(item.app, .activity(item.name), Array(undecided.keys))
         let now = store.time.now()
         // An `end` after the start of a card is for that card, whatever was published under the name since.
-        let ends = states.kept.filter { $0.event == .end }
-        if !ends.isEmpty {
-            var started = page.filtered { undecided[Array(page.channel($0))]?.wasStarted == true }
-            for record in ends where !started.isEmpty {
-                let audience = try await store.channels.filter(item.app, started, record.audience)
-                for index in 0..<audience.count {
-                    let channel = Array(audience.channel(index))
-                    guard let joiner = undecided[channel], record.sequence > joiner.after else { continue }
-                    undecided[channel] = nil
-                    decisions.append((joiner, joiner.decision(on: record, now: now)))
-                }
-                started = started.filtered { [started] in undecided[Array(started.channel($0))] != nil }
+        for record in states.kept where record.event == .end {
+            let started = page.filtered { undecided[Array(page.channel($0))]?.wasStarted == true }
+            if started.isEmpty { break }
+            let audience = try await store.channels.filter(item.app, started, record.audience)
+            for index in 0..<audience.count {
+                let channel = Array(audience.channel(index))
+                guard let joiner = undecided[channel], record.sequence > joiner.after else { continue }
+                undecided[channel] = nil
+                decisions.append((joiner, joiner.decision(on: record, now: now)))
             }
             page = page.filtered { [page] in undecided[Array(page.channel($0))] != nil }
         }
@@ -79,19 +76,13 @@ extension Dispatcher {
             // Automatic ends are for old cards only, and starts for channels without a card.
             if record.event == .start || record.isAutomatic { continue }
             let audience = try await store.channels.filter(item.app, page, record.audience)
-            var covered: Set<[UInt8]> = []
+            if audience.isEmpty { continue }
             for index in 0..<audience.count {
                 let channel = Array(audience.channel(index))
-                covered.insert(channel)
                 guard let joiner = undecided.removeValue(forKey: channel), hasBegun else { continue }
                 decisions.append((joiner, joiner.decision(on: record, now: now)))
             }
-            if covered.count == page.count {
-                page = TokenPage()
-            } else if !covered.isEmpty {
-                let rest = page
-                page = rest.filtered { !covered.contains(Array(rest.channel($0))) }
-            }
+            page = page.filtered { [page] in undecided[Array(page.channel($0))] != nil }
         }
         // The others are not tracked any more, or no push was ever published for them.
         return decisions + undecided.values.map { ($0, .drop) }

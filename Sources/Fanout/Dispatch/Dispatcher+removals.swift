@@ -67,16 +67,7 @@ extension Dispatcher {
         let dead = pending.filter { !$0.removal.hasEnded }
         if dead.isEmpty { return [] }
         let pushes = Array(Set(dead.map(\.push)))
-        let now = store.time.now()
-        let seen = verdictLog.take(app, now: now, window: options.pruneGuard.windowMinutes)
-        let counts: TokenVerdictSums
-        do throws(StoreError) {
-            counts = try await store.tokenVerdicts.add(
-                app, seen, over: options.pruneGuard.span, pushes: pushes, of: name)
-        } catch {
-            verdictLog.putBack(app, seen, now: now)
-            throw error
-        }
+        let counts = try await shareVerdicts(app, pushes: pushes, of: name)
         var distrusted: Set<PushID> = []
         for push in pushes {
             let verdict = options.pruneGuard.verdict(
@@ -92,6 +83,23 @@ extension Dispatcher {
             }
         }
         return distrusted
+    }
+
+    /// Adds the worker's counts of answers to the fleet's. A timer does this as well, because the fleet needs the good
+    /// answers before APNs calls a token dead.
+    /// - Returns: the sums of the fleet
+    @discardableResult
+    func shareVerdicts(
+        _ app: AppKey, pushes: [PushID] = [], of name: ActivityName? = nil
+    ) async throws(StoreError) -> TokenVerdictSums {
+        let (now, pruneGuard) = (store.time.now(), options.pruneGuard)
+        let seen = verdictLog.take(app, now: now, window: pruneGuard.windowMinutes)
+        do throws(StoreError) {
+            return try await store.tokenVerdicts.add(app, seen, over: pruneGuard.span, pushes: pushes, of: name)
+        } catch {
+            verdictLog.putBack(app, seen, now: now)
+            throw error
+        }
     }
 
     /// Raises an alarm and logs it, each kind at most twice a minute for an app.

@@ -13,12 +13,12 @@ struct Dispatcher: Sendable {
     /// The worker's name with its random part: the owner of leases and the consumer of the streams.
     let owner: String
     let circuits: AppCircuits
-    let leases: LeaseKeeper
-    let drain: Drain
     let metrics: WorkerMetrics
-    let verdictLog: VerdictLog
-    let alarmThrottle: AlarmThrottle
     let logger: Logger
+    let leases = LeaseKeeper()
+    let drain = Drain()
+    let verdictLog = VerdictLog()
+    let alarmThrottle = AlarmThrottle()
 
     /// Tells the pool what to do with the stream entry afterwards.
     enum Disposition {
@@ -61,7 +61,11 @@ struct Dispatcher: Sendable {
         let (begun, push) = try await store.sweeps.begin(
             item.app, item.name, hint: item.push, owner: owner, lease: options.claimAfter,
             minInterval: options.minInterval, mostLapses: options.maxClaims, budget: options.budget)
-        if entry.isClaimed, push != item.push || !begun.isClaimed { try await followUpLeftovers(item, log) }
+        if entry.isClaimed, push != item.push || !begun.isClaimed {
+            // The entry's last owner may have settled the last page and died before `followUp`.
+            let leftovers = try await store.sweeps.leftovers(item.app, item.name)
+            _ = try await followUp(item, leftovers, isClaimed: true, log)
+        }
         switch begun {
         case .idle:
             return .acknowledge
@@ -74,7 +78,11 @@ struct Dispatcher: Sendable {
             try await store.queue.schedule(item.about(push, .name), due: store.time.now() + left.milliseconds)
             return .acknowledge
         case .planned:
-            if item.part == .reconcile { try await putBackShards(item, push) }
+            if item.part == .reconcile {
+                // Add the shards whose entries were lost: no stream, timer or worker has them.
+                let parts = try await store.sweeps.unfinishedShards(item.app, item.name, push)
+                try await store.queue.add(try await store.queue.withoutEntry(parts.map { item.about(push, $0) }))
+            }
             return .acknowledge
         case .catchUp:
             // Sweep the catch-up under an entry that names its push, for the same reason as in `.claimed` below.
@@ -101,12 +109,6 @@ struct Dispatcher: Sendable {
             if !broadcast.isEmpty { try await store.queue.add(broadcast) }
             return try await sweep(item, claim, asked: asked, isClaimed: entry.isClaimed, log)
         }
-    }
-
-    /// Does the work that is left of a claimed entry. Its last owner may have settled the last page and died before
-    /// `followUp`.
-    private func followUpLeftovers(_ item: WorkItem, _ log: Logger) async throws(StoreError) {
-        _ = try await followUp(item, try await store.sweeps.leftovers(item.app, item.name), isClaimed: true, log)
     }
 
     /// Claims and sweeps a shard or the catch-up.
@@ -170,11 +172,5 @@ struct Dispatcher: Sendable {
         _ app: AppKey, _ name: ActivityName, _ priority: PushPriority, _ due: Int64
     ) async throws(StoreError) {
         try await store.queue.schedule(.retries(app, name, priority), due: due)
-    }
-
-    /// Adds the shards of the active push whose entries were lost: no stream, timer or worker has them.
-    private func putBackShards(_ item: WorkItem, _ push: PushID) async throws(StoreError) {
-        let shards = try await store.sweeps.unfinishedShards(item.app, item.name, push).map { item.about(push, $0) }
-        try await store.queue.add(try await store.queue.withoutEntry(shards))
     }
 }

@@ -17,21 +17,6 @@ public struct PruneGuard: Sendable, Hashable {
     var windowMinutes: Int { minutes(window) }
     private func minutes(_ time: Duration) -> Int { Int((time.components.seconds + 59) / 60) }
 
-    /// The source of the counts, in the words of an alarm.
-    public enum Scope: Sendable, Hashable {
-        case push
-        case app
-        case lately
-
-        func text(_ window: Int) -> String {
-            switch self {
-            case .push: "of a push"
-            case .app: "of this app in \(window) min"
-            case .lately: "of this app lately"
-            }
-        }
-    }
-
     /// The decision about tokens that APNs calls dead.
     public struct Verdict: Sendable, Hashable {
         /// Why 400-class dead tokens are quarantined instead of pruned. Nil: they are pruned.
@@ -49,10 +34,13 @@ public struct PruneGuard: Sendable, Hashable {
         push: TokenVerdictCounts, app: TokenVerdictCounts, lately: TokenVerdictCounts = TokenVerdictCounts()
     ) -> Verdict {
         var verdict = Verdict()
-        for (scope, counts) in [(Scope.push, push), (.app, app), (.lately, lately)] where counts.answers >= answers {
+        let sources = [
+            ("of a push", push), ("of this app in \(windowMinutes) min", app), ("of this app lately", lately),
+        ]
+        for (source, counts) in sources where counts.answers >= answers {
             func isUnusual(_ number: Int) -> Bool { number > 0 && Double(number) >= share * Double(counts.answers) }
             func text(_ what: String, _ number: Int) -> String {
-                "\(number) of \(counts.answers) answers \(scope.text(windowMinutes)) \(what)"
+                "\(number) of \(counts.answers) answers \(source) \(what)"
             }
             if isUnusual(counts.dead) {
                 verdict.quarantine =

@@ -10,24 +10,16 @@ import Threads
 /// free.
 struct Pool: Sendable {
     let stream: WorkStream
-    private let apps: [AppKey]
-    private let reader: WorkReader
-    private let dispatcher: Dispatcher
-    private let permits: FairSemaphore
+    let apps: [AppKey]
+    let reader: WorkReader
+    let dispatcher: Dispatcher
+    let permits: FairSemaphore
 
     /// How long a read waits that leaves out apps without a free permit. They may have one again soon.
     private static let shortRead = Duration.milliseconds(5)
 
-    init(_ stream: WorkStream, _ apps: [AppKey], reader: WorkReader, dispatcher: Dispatcher, permits: FairSemaphore) {
-        self.stream = stream
-        self.apps = apps
-        self.reader = reader
-        self.dispatcher = dispatcher
-        self.permits = permits
-    }
-
     /// Reads until the drain begins. Returns when all entries that it read are processed.
-    func run(consumer: String) async {
+    func run() async {
         await withDiscardingTaskGroup { group in
             var failures = 0
             while !dispatcher.drain.isOn {
@@ -41,7 +33,7 @@ struct Pool: Sendable {
                 guard let count = open.map(\.permits).min() else { continue }
                 do throws(StoreError) {
                     let found = try await reader.read(
-                        stream, open.map(\.app), consumer: consumer, count: max(1, min(64, count) / open.count),
+                        stream, open.map(\.app), consumer: dispatcher.owner, count: max(1, min(64, count) / open.count),
                         block: open.count == apps.count ? .seconds(5) : Self.shortRead)
                     if failures > 0 {
                         dispatcher.logger.notice("Redis answers again", metadata: ["stream": "\(stream)"])
@@ -63,13 +55,13 @@ struct Pool: Sendable {
     }
 
     /// Claims entries that other workers left unfinished, as many as there are permits.
-    func claim(consumer: String, idle: Duration, in group: inout DiscardingTaskGroup) async {
+    func claim(in group: inout DiscardingTaskGroup) async {
         for app in apps where !dispatcher.drain.isOn {
             let open = permits.free(for: app)
             guard open > 0 else { continue }
             do throws(StoreError) {
                 let found = try await dispatcher.store.queue.claim(
-                    stream, app, consumer: consumer, idle: idle, count: min(16, open))
+                    stream, app, consumer: dispatcher.owner, idle: dispatcher.options.claimAfter, count: min(16, open))
                 if !found.entries.isEmpty {
                     dispatcher.logger.info(
                         "claimed work that another worker left", metadata: ["entries": "\(found.entries.count)"])

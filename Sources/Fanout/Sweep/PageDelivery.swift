@@ -120,7 +120,7 @@ struct PageDelivery: Sendable {
         let (store, circuits) = (dispatcher.store, dispatcher.circuits)
         if let halt = report.halt {
             if circuits.open(app.key, halt, now: bootClock()) {
-                log.error("\(halt.alarmText)", metadata: ["reason": "\(halt.reason)"])
+                log.error("\(halt.cause.alarm.alarmText)", metadata: ["reason": "\(halt.reason)"])
                 try? await store.alarms.raise(app.key, halt.cause.alarm, halt.reason)
             }
             return circuits.pause(of: app.key, now: bootClock()) ?? .zero

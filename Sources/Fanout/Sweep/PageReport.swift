@@ -7,8 +7,8 @@ import Store
 /// the verdict on an answer. `Settlement+pages.swift` turns the decisions into a `Settlement` (first attempts) or a
 /// `RetrySettlement` (retries).
 struct PageReport {
+    /// The decision for a token that was not delivered.
     enum Decision: Hashable {
-        case delivered
         case failed
         case expired
         /// The token is to be removed. `Dispatcher+removals` does that after the page is settled.
@@ -97,6 +97,12 @@ struct PageReport {
         if isAnswered, halt?.cause == .unreachable { halt = nil }
     }
 
+    /// Indices of the entries that got the push.
+    func deliveredIndices(_ page: TokenPage) -> some Sequence<Int> {
+        let exceptions = Set(exceptions.map(\.index))
+        return page.entries.indices.lazy.filter { !exceptions.contains($0) }
+    }
+
     private mutating func add(
         _ index: Int, _ decision: Decision, _ reason: String, _ attempt: Attempt, mayBeDuplicate: Bool = false
     ) {
@@ -110,7 +116,7 @@ struct PageReport {
         case .dead(let removal) where removal.isDisputable: verdicts += TokenVerdictCounts(answers: 1, dead: 1)
         case .dead: verdicts += TokenVerdictCounts(answers: 1, gone: 1)
         case .failed: exception.isGivenUp = !attempt.triesOnce
-        case .expired, .delivered: break
+        case .expired: break
         }
         exceptions.append(exception)
     }
@@ -161,32 +167,6 @@ struct PageReport {
     private mutating func unsent(_ attempt: Attempt, after delay: Duration) -> Decision {
         unsent += 1
         return attempt.again(after: delay, isSpent: false)
-    }
-
-    /// One attempt for one token, and what decides about the next one.
-    private struct Attempt {
-        /// Attempts before this one.
-        var made: Int
-        var isElsewhere: Bool
-        var now: Int64
-        var deadline: Int64
-        var triesOnce: Bool
-        var backoff: RetryPolicy
-        /// A random number in 0 ..< 1.
-        var fraction: Double
-
-        func pause(_ retryAfter: Int? = nil) -> Duration {
-            backoff.delay(afterAttempts: made + 1, fraction: fraction, retryAfter: retryAfter)
-        }
-
-        /// - Parameter isSpent: false if APNs has not seen this attempt, so it does not count
-        func again(after delay: Duration, isSpent: Bool = true, retryAfter: Int? = nil) -> Decision {
-            let attempts = isSpent ? made + 1 : made
-            if isSpent, triesOnce || backoff.isSpent(after: attempts) { return .failed }
-            guard let due = RetryPolicy.due(after: delay, retryAfter: retryAfter, now: now, deadline: deadline)
-            else { return .expired }
-            return .retry(due: due, attempts: min(attempts, RetryPolicy.mostCounted))
-        }
     }
 }
 

@@ -2,13 +2,14 @@ import APNsWire
 import LiveActivity
 import Threads
 
-/// How often and when pushes are tried again. The pauses are a `Backoff` with full jitter: before attempt n + 1 a
-/// random time from 0 to `base` × 2ⁿ⁻¹, at most `cap`.
+/// How often and when tokens and broadcasts are tried again. Their retries end with their push. The pauses are a
+/// `Backoff` with full jitter: before attempt n + 1 a random time from 0 to `base` × 2ⁿ⁻¹, at most `cap`.
 public struct RetryPolicy: Sendable, Hashable {
     public var base: Duration = .seconds(1)
     public var cap: Duration = .seconds(60)
-    /// The cap after `quickAttempts` attempts. Nil: `cap` stays in force.
-    public var longCap: Duration?
+    /// The cap after `quickAttempts` attempts. In an outage of hours each token is tried every few minutes. If APNs
+    /// answers a million tokens with 503, that makes some 7,000 requests a second, not 30,000.
+    public var longCap: Duration = .seconds(300)
     /// Attempts for one token, including the first. 0: the retries go on until the push expires.
     public var attempts = 0
 
@@ -24,12 +25,7 @@ public struct RetryPolicy: Sendable, Hashable {
     /// Whether a token had its last attempt.
     func isSpent(after made: Int) -> Bool { attempts > 0 && made >= attempts }
 
-    public init(longCap: Duration? = nil) { self.longCap = longCap }
-
-    /// The backoff of tokens and broadcasts, whose retries end with their push. In an outage of hours each token is
-    /// tried every few minutes. If APNs answers a million tokens with 503, that makes some 7,000 requests a second, not
-    /// 30,000.
-    public static let ofPushes = RetryPolicy(longCap: .seconds(300))
+    public init() {}
 
     /// The pause before the next attempt.
     /// - Parameters:
@@ -37,7 +33,7 @@ public struct RetryPolicy: Sendable, Hashable {
     ///   - fraction: a random number in 0 ..< 1
     ///   - retryAfter: a lower bound in seconds, at most an hour, because no answer may postpone a token for ever
     public func delay(afterAttempts attempts: Int, fraction: Double, retryAfter: Int? = nil) -> Duration {
-        let cap = attempts > Self.quickAttempts ? longCap ?? cap : cap
+        let cap = attempts > Self.quickAttempts ? longCap : cap
         return Self.lowerBound(retryAfter) + Backoff(first: base, cap: cap).pause(after: attempts) * fraction
     }
 
@@ -68,4 +64,34 @@ public struct RetryPolicy: Sendable, Hashable {
 
     /// How long before the deadline the last attempt is made.
     private static let lastAttempt: Duration = .seconds(2)
+}
+
+/// One attempt for a token or a broadcast, and what decides about the next one.
+struct Attempt {
+    /// Attempts before this one.
+    var made: Int
+    /// A token's attempt in the app's other environment.
+    var isElsewhere = false
+    /// Epoch milliseconds.
+    var now: Int64
+    /// Epoch milliseconds after which there is no attempt.
+    var deadline: Int64
+    /// The push has no retries.
+    var triesOnce: Bool
+    var backoff: RetryPolicy
+    /// A random number in 0 ..< 1.
+    var fraction: Double
+
+    func pause(_ retryAfter: Int? = nil) -> Duration {
+        backoff.delay(afterAttempts: made + 1, fraction: fraction, retryAfter: retryAfter)
+    }
+
+    /// - Parameter isSpent: false if APNs has not seen this attempt, so it does not count
+    func again(after delay: Duration, isSpent: Bool = true, retryAfter: Int? = nil) -> PageReport.Decision {
+        let attempts = isSpent ? made + 1 : made
+        if isSpent, triesOnce || backoff.isSpent(after: attempts) { return .failed }
+        guard let due = RetryPolicy.due(after: delay, retryAfter: retryAfter, now: now, deadline: deadline)
+        else { return .expired }
+        return .retry(due: due, attempts: min(attempts, RetryPolicy.mostCounted))
+    }
 }

@@ -149,7 +149,9 @@ struct RetryRun: Sendable {
             return try await dispatcher.store.sweeps.settle(lease, for: dispatcher.options.claimAfter, settlement)
         }
         guard case .ok = settled else { return delivery.lose() }
-        dispatcher.metrics.settled(lease.app, settlement)
+        dispatcher.metrics.count(
+            lease.app, settlement.finished, retries: settlement.retries,
+            duplicatesPossible: settlement.duplicatesPossible)
         delivery.state.change { $0.expired.merge(settlement.expired) { $0 + $1 } }
         _ = await delivery.ask { () async throws(StoreError) in
             try await dispatcher.apply(settlement.removals, lease.app, lease.name)

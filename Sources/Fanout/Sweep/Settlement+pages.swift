@@ -14,7 +14,6 @@ extension Settlement {
         stop = report.stop
         for exception in report.exceptions {
             switch exception.decision {
-            case .delivered: break
             case .failed:
                 count(.failed)
                 if exception.isGivenUp { giveUp(page.channel(exception.index), reason: exception.reason) }
@@ -27,8 +26,7 @@ extension Settlement {
             count(.delivered, report.delivered)
             return
         }
-        let exceptions = Set(report.exceptions.map(\.index))
-        for index in page.entries.indices where !exceptions.contains(index) {
+        for index in report.deliveredIndices(page) {
             remove(
                 TokenRemoval(channel: Array(page.channel(index)), token: Array(page.token(index)), endedAt: endedAt))
         }
@@ -61,7 +59,6 @@ extension RetrySettlement {
                 continue
             }
             switch exception.decision {
-            case .delivered: finish(channel, as: .delivered)
             case .failed:
                 finish(channel, as: .failed, reason: exception.reason, isGivenUp: exception.isGivenUp)
             case .expired: finish(channel, as: .expired, reason: exception.reason)

@@ -58,11 +58,3 @@ extension Dispatcher {
     /// Start tokens that were last reported before this time (epoch ms) count as stale.
     var staleBefore: Int64 { store.time.now() - options.startTokensStaleAfter.milliseconds }
 }
-
-extension PageReport {
-    /// How many tokens of a page got the push although they were registered before a time (epoch ms).
-    func delivered(_ page: TokenPage, registeredBefore time: Int64) -> Int {
-        let exceptions = Set(exceptions.map(\.index))
-        return page.entries.indices.count { page.entries[$0].registeredAt < time && !exceptions.contains($0) }
-    }
-}

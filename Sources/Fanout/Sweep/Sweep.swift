@@ -122,12 +122,11 @@ struct Sweep: Sendable {
 
     /// The next page in the audience; nil when Redis did not give it.
     private func read(from position: ScanPosition, to limit: ScanPosition) async -> (Page, ScanPosition)? {
-        if let starts = claim.record.startTokens {
-            return await delivery.ask { () async throws(StoreError) in
-                try await startPage(starts, from: position, to: limit, splits: outgoing.broadcastChannelPush != nil)
+        await delivery.ask { () async throws(StoreError) in
+            if let starts = claim.record.startTokens {
+                return try await startPage(
+                    starts, from: position, to: limit, splits: outgoing.broadcastChannelPush != nil)
             }
-        }
-        return await delivery.ask { () async throws(StoreError) in
             while true {
                 let (tokens, next, hints) = try await dispatcher.store.registry.markedPage(
                     lease.app, .activity(lease.name), from: position, to: limit, limit: dispatcher.options.pageSize)
@@ -204,7 +203,9 @@ struct Sweep: Sendable {
                 range: range)
             settlement.demoted = claim.record.demoted(page.tokens)
             if claim.record.startTokens != nil {
-                settlement.stale = report.delivered(page.tokens, registeredBefore: dispatcher.staleBefore)
+                let staleBefore = dispatcher.staleBefore
+                settlement.stale = report.deliveredIndices(page.tokens)
+                    .count { page.tokens.entries[$0].registeredAt < staleBefore }
             }
         }
         for channel in page.waiting {
@@ -226,7 +227,9 @@ struct Sweep: Sendable {
             delivery.held.lose()
             delivery.lose()
         case .ok(let pushState, let isFinished, let leftovers):
-            dispatcher.metrics.settled(lease.app, settlement)
+            dispatcher.metrics.count(
+                lease.app, settlement.counts, retries: settlement.retries,
+                duplicatesPossible: settlement.duplicatesPossible)
             delivery.state.change { state in
                 if settlement.expired > 0 { state.expired[lease.push, default: 0] += settlement.expired }
                 if isFinished {

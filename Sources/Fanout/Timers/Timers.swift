@@ -7,51 +7,46 @@ import Synchronization
 /// The work that a worker does by the clock. Every worker does all of it, and the scripts make sure that nothing is
 /// done twice.
 struct Timers: Sendable {
-    let store: Store
+    let dispatcher: Dispatcher
     let apps: [AppKey]
-    let options: WorkerOptions
     let pools: [Pool]
-    let leases: LeaseKeeper
-    let drain: Drain
-    let broadcastChannels: BroadcastChannelKeeper
-    let ends: EndTimer
-    let verdictLog: VerdictLog
-    let logger: Logger
 
-    /// Renews the worker's leases and entries until cancelled. It runs longer than all else, because pages in flight
-    /// are settled under these leases.
-    func renewLeases(consumer: String) async {
+    var store: Store { dispatcher.store }
+    var logger: Logger { dispatcher.logger }
+    /// The worker is asked to stop.
+    var isEnding: Bool { dispatcher.drain.isOn || Task.isCancelled }
+
+    /// Renews the leases in the names' slots and the idle times in the streams until cancelled. Both show that this
+    /// worker lives. This runs longer than all else, because pages in flight are settled under these leases.
+    func renewLeases() async {
+        let (leases, life) = (dispatcher.leases, dispatcher.options.claimAfter)
         while !Task.isCancelled {
-            await renew(consumer: consumer)
-            try? await Task.sleep(for: Self.jittered(options.claimAfter / 3))
+            await leases.renewAll { lease in
+                await quietly { () async throws(StoreError) in try await store.sweeps.renew(lease, for: life) }
+            }
+            let entries = leases.entries
+            if !entries.isEmpty {
+                await quietly { () async throws(StoreError) in
+                    try await store.queue.renew(entries, consumer: dispatcher.owner)
+                }
+            }
+            try? await Task.sleep(for: Self.jittered(life / 3))
         }
     }
 
     /// Runs until the drain begins. Returns when the entries that it claimed are processed.
-    func run(consumer: String) async {
+    func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await watch() }
+            group.addTask { await every(ServerTime.interval, store.time.measure) }
+            group.addTask { await every(.seconds(10), reconcile) }
             group.addTask {
-                await every(ServerTime.interval) {
-                    await quietly { () async throws(StoreError) in try await store.time.measure() }
-                }
-            }
-            group.addTask {
-                await every(.seconds(10)) {
-                    await quietly { () async throws(StoreError) in
-                        let now = store.time.now()
-                        let found = try await store.queue.reconcile(apps, before: now - 30_000, now: now, limit: 256)
-                        if found.woken > 0 {
-                            logger.info("woke names whose entries were lost", metadata: ["names": "\(found.woken)"])
-                        }
-                        if found.dropped > 0 {
-                            logger.error(
-                                "dropped names in an unknown format", metadata: ["names": "\(found.dropped)"])
-                        }
+                await every(.seconds(30)) {
+                    for app in dispatcher.verdictLog.apps {
+                        await quietly { () async throws(StoreError) in try await dispatcher.shareVerdicts(app) }
                     }
                 }
             }
-            group.addTask { await every(.seconds(30)) { await shareVerdicts() } }
             group.addTask {
                 var tidying = Tidying(store)
                 await every(.seconds(10)) {
@@ -59,18 +54,14 @@ struct Timers: Sendable {
                 }
             }
             group.addTask {
-                await every(.seconds(600)) {
-                    await quietly { () async throws(StoreError) in
-                        try await store.queue.forgetDeadWorkers(apps, silence: .seconds(3_600))
-                    }
+                await every(.seconds(600)) { () async throws(StoreError) in
+                    try await store.queue.forgetDeadWorkers(apps, silence: .seconds(3_600))
                 }
             }
             for pool in pools {
                 group.addTask {
                     await withDiscardingTaskGroup { taken in
-                        await every(options.claimAfter / 2) {
-                            await pool.claim(consumer: consumer, idle: options.claimAfter, in: &taken)
-                        }
+                        await every(dispatcher.options.claimAfter / 2) { await pool.claim(in: &taken) }
                     }
                 }
             }
@@ -93,14 +84,13 @@ struct Timers: Sendable {
         await withDiscardingTaskGroup { group in
             group.addTask {
                 await adoptEnds()
-                plan.ending.withLock { $0 = ends.apps }
+                plan.ending.withLock { $0 = apps.filter { endRule($0) != nil } }
                 wakeup.ring(sleeper, .min)
             }
-            while !drain.isOn, !Task.isCancelled {
+            while !isEnding {
                 wakeup.listen(sleeper)
-                var next: NextDue?
-                await quietly { () async throws(StoreError) in
-                    next = try await store.queue.nextDue(apps, ending: plan.ending.withLock(\.self))
+                let next = await quietly { () async throws(StoreError) in
+                    try await store.queue.nextDue(apps, ending: plan.ending.withLock(\.self))
                 }
                 let (begin, wake) = plan.state.withLock { $0.look(next, now: store.time.now()) }
                 for chore in begin {
@@ -119,66 +109,57 @@ struct Timers: Sendable {
 
     private func run(_ chore: TimerPlan.Chore) async {
         switch chore {
-        case .tasks:
-            await quietly { () async throws(StoreError) in
-                let found = try await store.queue.moveDue(apps, now: store.time.now(), limit: 256)
-                for (app, entries) in found.unreadable {
-                    logger.error(
-                        "dropped timer entries in an unknown format",
-                        metadata: ["app": "\(app)", "entries": "\(entries)"])
-                }
-            }
-        case .schedules: await ScheduleTimer(store: store, apps: apps, logger: logger).run()
-        case .broadcastChannels(let app): await broadcastChannels.tick(app)
-        case .ends: await ends.run()
+        case .tasks: await quietly(moveDue)
+        case .schedules: await commitSchedules()
+        case .broadcastChannels(let app):
+            let keeper = BroadcastChannelKeeper(
+                store: store, apps: dispatcher.apps, owner: dispatcher.owner, logger: logger)
+            await keeper.tick(app)
+        case .ends: await endOldCards()
         }
     }
 
-    /// Runs once, as soon as Redis answers.
-    private func adoptEnds() async {
-        while !drain.isOn, !Task.isCancelled, await !ends.begin() {
-            try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.jittered(.seconds(1))) }
+    private func moveDue() async throws(StoreError) {
+        let found = try await store.queue.moveDue(apps, now: store.time.now(), limit: 256)
+        for (app, entries) in found.unreadable {
+            logger.error(
+                "dropped timer entries in an unknown format", metadata: ["app": "\(app)", "entries": "\(entries)"])
         }
     }
 
-    /// Renews the leases in the names' slots and the idle times in the streams. Both show that this worker lives.
-    private func renew(consumer: String) async {
-        await leases.renewAll { lease in
-            var isRenewed: Bool?
-            await quietly { () async throws(StoreError) in
-                isRenewed = try await store.sweeps.renew(lease, for: options.claimAfter)
-            }
-            return isRenewed
+    private func reconcile() async throws(StoreError) {
+        let now = store.time.now()
+        let found = try await store.queue.reconcile(apps, before: now - 30_000, now: now, limit: 256)
+        if found.woken > 0 {
+            logger.info("woke names whose entries were lost", metadata: ["names": "\(found.woken)"])
         }
-        let entries = leases.entries
-        if entries.isEmpty { return }
-        await quietly { () async throws(StoreError) in try await store.queue.renew(entries, consumer: consumer) }
-    }
-
-    /// Adds the worker's counts to the fleet's. The fleet needs the good answers too before APNs calls a token dead.
-    private func shareVerdicts() async {
-        for app in verdictLog.apps {
-            let now = store.time.now()
-            let seen = verdictLog.take(app, now: now, window: options.pruneGuard.windowMinutes)
-            if seen.isEmpty { continue }
-            do throws(StoreError) {
-                _ = try await store.tokenVerdicts.add(app, seen, over: options.pruneGuard.span)
-            } catch {
-                verdictLog.putBack(app, seen, now: now)
-            }
+        if found.dropped > 0 {
+            logger.error("dropped names in an unknown format", metadata: ["names": "\(found.dropped)"])
         }
     }
 
-    private func every(_ interval: Duration, _ body: () async -> Void) async {
-        while !drain.isOn, !Task.isCancelled {
-            await body()
-            try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.jittered(interval)) }
+    private func every(_ interval: Duration, _ body: () async throws(StoreError) -> Void) async {
+        while !isEnding {
+            await quietly(body)
+            await pause(interval)
         }
+    }
+
+    /// Sleeps for about this time, or until the worker is asked to stop.
+    func pause(_ interval: Duration) async {
+        try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.jittered(interval)) }
     }
 
     private static func jittered(_ interval: Duration) -> Duration { interval * Double.random(in: 0.9..<1.1) }
 
-    private func quietly(_ body: () async throws(StoreError) -> Void) async {
-        do throws(StoreError) { try await body() } catch { logger.debug("cannot run a timer: \(error)") }
+    /// - Returns: nil when Redis did not answer
+    @discardableResult
+    private func quietly<T: Sendable>(_ body: () async throws(StoreError) -> T) async -> T? {
+        do throws(StoreError) {
+            return try await body()
+        } catch {
+            logger.debug("cannot run a timer: \(error)")
+            return nil
+        }
     }
 }

@@ -1,9 +1,11 @@
 /// The reply of a node to a command that is not for it.
-enum Redirection: Hashable {
-    /// The slot belongs to another node.
-    case moved(HashSlot, RedisAddress)
-    /// The slot is being moved, and these keys are already at the new node or will be.
-    case ask(RedisAddress)
+struct Redirection: Hashable {
+    let slot: HashSlot
+    /// The node that gets the command.
+    let address: RedisAddress
+    /// Whether the slot is only being moved, and these keys are already at the new node or will be. If not, the slot
+    /// belongs to the other node.
+    let isAsking: Bool
 
     /// Reads `MOVED 3999 127.0.0.1:6381`, or the same with ASK.
     init?(_ error: RedisError?, from node: RedisAddress) {
@@ -14,6 +16,6 @@ enum Redirection: Hashable {
             let port = Int(words[2][colon...].dropFirst()),
             let address = RedisAddress(host: String(words[2][..<colon]), port: port, saidBy: node)
         else { return nil }
-        self = code == "MOVED" ? .moved(slot, address) : .ask(address)
+        (self.slot, self.address, isAsking) = (slot, address, code == "ASK")
     }
 }

@@ -2,10 +2,7 @@ internal import Synchronization
 
 /// The nodes of a cluster that one client uses. Each command goes to the node that owns its slot, and then to the node
 /// that a redirection names.
-final class RedisCluster: Sendable {
-    /// The result of one command: its reply, and the reply to the command that was sent after it.
-    typealias Outcome = Result<(reply: RedisReply, last: RedisReply?), RedisError>
-
+final class RedisCluster: RedisDeployment {
     /// Commands that go to one node in one round trip.
     private struct Group: Sendable {
         var node: RedisAddress
@@ -18,7 +15,7 @@ final class RedisCluster: Sendable {
         var isClosed = false
     }
 
-    let topology: Topology
+    private let topology: Topology
     private let settings: ConnectionSettings
     private let connections: Int
     private let nodes = Mutex(Nodes())
@@ -46,6 +43,29 @@ final class RedisCluster: Sendable {
         return replies
     }
 
+    func pipeline(
+        _ commands: [RedisCommand], inStepsAt boundaries: [Int]
+    ) async throws(RedisError) -> [RedisReply] {
+        if boundaries.isEmpty { return try await pipeline(commands) }
+        var replies: [RedisReply] = []
+        for end in boundaries + [commands.count] where end > replies.count {
+            do throws(RedisError) {
+                replies += try await pipeline(Array(commands[replies.count..<end]))
+            } catch {
+                if replies.isEmpty { throw error }
+                throw .lost("a step of several: \(error.why)")
+            }
+            if let refusal = replies.first(where: { $0.error != nil }) {
+                return replies + Array(repeating: refusal, count: commands.count - replies.count)
+            }
+        }
+        return replies
+    }
+
+    func pipeline(_ commands: [RedisCommand], eachNodeThen last: RedisCommand) async throws(RedisError) -> [Outcome] {
+        try await outcomes(commands, last: last)
+    }
+
     private static func failure(of outcomes: [Outcome], _ first: RedisError) -> RedisError {
         let mayBeExecuted = outcomes.contains { outcome in
             switch outcome {
@@ -58,9 +78,8 @@ final class RedisCluster: Sendable {
     }
 
     /// Sends the commands and follows redirections.
-    /// - Parameter commands: all commands.
     /// - Parameter last: a command that is sent after each node's commands, on the same connection.
-    func outcomes(_ commands: [RedisCommand], last: RedisCommand? = nil) async throws(RedisError) -> [Outcome] {
+    private func outcomes(_ commands: [RedisCommand], last: RedisCommand? = nil) async throws(RedisError) -> [Outcome] {
         if commands.isEmpty { return [] }
         var slots: [HashSlot] = []
         slots.reserveCapacity(commands.count)
@@ -77,17 +96,14 @@ final class RedisCluster: Sendable {
                 case .success(let replies):
                     for (index, reply) in zip(group.indices, replies) {
                         guard let redirection = topology.judge(reply.error, at: group.node) else {
-                            outcomes[index] = .success((reply, last == nil ? nil : replies.last))
+                            outcomes[index] = .success((reply, last == nil ? .null : replies.last ?? .null))
                             continue
                         }
                         guard round < Topology.mostRedirections else {
-                            outcomes[index] = .success((RedisReply(error: Topology.astray(slots[index])), nil))
+                            outcomes[index] = .success((RedisReply(error: Topology.astray(slots[index])), .null))
                             continue
                         }
-                        switch redirection {
-                        case .moved(_, let address): Self.add(index, address, isAsking: false, to: &next)
-                        case .ask(let address): Self.add(index, address, isAsking: true, to: &next)
-                        }
+                        Self.add(index, redirection.address, isAsking: redirection.isAsking, to: &next)
                     }
                 case .failure(let error):
                     let moved = round < Topology.mostRedirections ? await owners(insteadOf: group, slots, error) : nil
@@ -114,11 +130,10 @@ final class RedisCluster: Sendable {
         }
     }
 
-    /// Sends the same commands to every primary. Returns the replies together with the primary's name.
     func onEachPrimary(
         _ commands: [RedisCommand]
-    ) async throws(RedisError) -> [(node: String, replies: [RedisReply])] {
-        var answers: [(node: String, replies: [RedisReply])] = []
+    ) async throws(RedisError) -> [(node: String?, replies: [RedisReply])] {
+        var answers: [(node: String?, replies: [RedisReply])] = []
         for address in try await topology.map().primaries {
             answers.append((address.description, try await node(at: address).pipeline(commands)))
         }
@@ -129,14 +144,14 @@ final class RedisCluster: Sendable {
         nodes.withLock { $0.byAddress.values.lazy.compactMap(\.tlsMinorVersion).first }
     }
 
-    func close() async {
+    func end() async {
         let all = nodes.withLock { nodes in
             nodes.isClosed = true
             defer { nodes.byAddress = [:] }
             return Array(nodes.byAddress.values)
         }
         for node in all { node.close() }
-        for node in all { await node.waitUntilEnded() }
+        for node in all { await node.end() }
     }
 }
 
@@ -160,7 +175,7 @@ extension RedisCluster {
         var placeOfOwner = [Int?](repeating: nil, count: map.primaries.count)
         for (index, slot) in slots.enumerated() {
             guard let owner = map.owner(of: slot) else {
-                outcomes[index] = .success((RedisReply(error: Topology.unserved(slot)), nil))
+                outcomes[index] = .success((RedisReply(error: Topology.unserved(slot)), .null))
                 continue
             }
             if let place = placeOfOwner[owner] {

@@ -49,12 +49,9 @@ struct Sentinels: Sendable, Hashable, CustomStringConvertible {
                 return try ask(sentinel, settings, mailbox)
             } catch {
                 if mailbox.isClosing { throw error }
-                if case .insecure(let text, let what) = error {
-                    failures.append("sentinel \(sentinel): \(text)")
-                    remedy = what
-                } else {
-                    failures.append("sentinel \(sentinel): \(error.why)")
-                }
+                var text = error.why
+                if case .insecure(let why, let what) = error { (text, remedy) = (why, what) }
+                failures.append("sentinel \(sentinel): \(text)")
             }
         }
         if let remedy { throw .insecure(failures.joined(separator: "; "), remedy: remedy) }

@@ -173,7 +173,7 @@ extension Topology {
     func judge(_ error: RedisError?, at address: RedisAddress) -> Redirection? {
         guard case .server(let code, _) = error else { return nil }
         if let redirection = Redirection(error, from: address) {
-            if case .moved(let slot, let owner) = redirection { moved(slot, to: owner) }
+            if !redirection.isAsking { moved(redirection.slot, to: redirection.address) }
             return redirection
         }
         if ["MOVED", "CLUSTERDOWN", "READONLY", "MASTERDOWN"].contains(code) { suspect(address) }
@@ -208,17 +208,16 @@ extension Topology {
             do throws(RedisError) {
                 return try await send(address, isAsking)
             } catch {
-                switch judge(error, at: address) {
-                case .moved(_, let owner): (address, isAsking) = (owner, false)
-                case .ask(let owner): (address, isAsking) = (owner, true)
-                case nil:
-                    isAsking = false
-                    // The keys moved to another node while the command waited. The old node names the new one
-                    // when it is asked again.
-                    if case .server("UNBLOCKED", _) = error { continue }
-                    guard let owner = await owner(of: slot, insteadOf: address, error) else { throw error }
-                    address = owner
+                if let redirection = judge(error, at: address) {
+                    (address, isAsking) = (redirection.address, redirection.isAsking)
+                    continue
                 }
+                isAsking = false
+                // The keys moved to another node while the command waited. The old node names the new one when it is
+                // asked again.
+                if case .server("UNBLOCKED", _) = error { continue }
+                guard let owner = await owner(of: slot, insteadOf: address, error) else { throw error }
+                address = owner
             }
         }
         throw RedisError(reply: Self.astray(slot))
@@ -236,7 +235,7 @@ extension ConnectionSettings {
     /// The same settings for one node of the cluster.
     func at(_ address: RedisAddress) -> ConnectionSettings {
         var settings = self
-        settings.url = url.at(address)
+        settings.url.endpoint = .server(address)
         return settings
     }
 }

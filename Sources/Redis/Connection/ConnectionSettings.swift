@@ -4,7 +4,6 @@ internal import Logging
 struct ConnectionSettings: Sendable {
     var url: RedisURL
     var options: RedisOptions
-    var limits = ReplyLimits()
     /// Scripts that each new connection loads.
     var scripts: [RedisScript] = []
     var threadName: String

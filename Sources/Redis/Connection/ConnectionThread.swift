@@ -28,25 +28,19 @@ struct ConnectionThread: ~Copyable {
     private var head = 0
     private var backoff = ReconnectDelay()
     /// The time of the server's last reply, or the time at which the current reply became due.
-    private var lastProgress: ContinuousClock.Instant
+    private var lastProgress = ContinuousClock.now
 
     static func start(_ mailbox: Mailbox, _ settings: ConnectionSettings) {
         let hasStarted =
             mailbox.wakeUp != nil
             && NamedThread.start(settings.threadName) {
-                var connection = ConnectionThread(mailbox, settings)
+                var connection = ConnectionThread(mailbox: mailbox, settings: settings)
                 connection.run()
             }
         guard !hasStarted else { return }
         settings.logger.critical("no thread or no descriptor for a Redis connection")
         mailbox.close()
         mailbox.end()
-    }
-
-    private init(_ mailbox: Mailbox, _ settings: ConnectionSettings) {
-        self.mailbox = mailbox
-        self.settings = settings
-        lastProgress = clock.now
     }
 
     private var isReplyDue: Bool { head < inFlight.count }
@@ -141,8 +135,7 @@ struct ConnectionThread: ~Copyable {
 
     private mutating func connect() {
         do throws(LinkFailure) {
-            let greeting = Greeting(url: settings.url, options: settings.options, scripts: settings.scripts)
-            link = try greeting.connect(settings, attempt: backoff.failures, mailbox)
+            link = try Greeting(settings).connect(attempt: backoff.failures, mailbox)
             if backoff.failures > 0 { settings.logger.notice("Redis is back", metadata: ["url": "\(settings.url)"]) }
             backoff.succeeded()
             mailbox.isFailing.store(false, ordering: .relaxed)

@@ -27,10 +27,8 @@ final class Mailbox: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Nil when the process is out of descriptors. The connection does not start then.
+    /// The connection's thread polls it. Nil when the process is out of descriptors: the thread does not start then.
     let wakeUp = WakeEvent()
-    /// The connection's thread polls it.
-    var wakeDescriptor: Int32 { wakeUp?.descriptor ?? -1 }
     /// How many replies callers wait for. `RedisClient` chooses the connection with the smallest load.
     let load = Atomic<Int>(0)
     /// True from a failed connection attempt to the next successful one.
@@ -59,7 +57,7 @@ final class Mailbox: Sendable {
             defer { state.isSignalled = true }
             return (true, !state.isSignalled)
         }
-        if mustSignal { signal() }
+        if mustSignal { wakeUp?.signal() }
         if !accepted { resume(batch, .failure(.closed)) }
     }
 
@@ -88,7 +86,7 @@ final class Mailbox: Sendable {
             defer { state.isClosing = true }
             return !state.isClosing
         }
-        if first { signal() }
+        if first { wakeUp?.signal() }
     }
 
     func waitUntilEnded() async {
@@ -109,10 +107,4 @@ final class Mailbox: Sendable {
         }
         for closer in closers { closer.resume() }
     }
-
-    private func signal() { wakeUp?.signal() }
-
-    /// Only the connection's thread may call it, and before `take`. The next wait sees a signal that
-    /// comes after this call.
-    func clearSignal() { wakeUp?.clear() }
 }

@@ -1,4 +1,4 @@
-public import Logging
+internal import Logging
 internal import Synchronization
 
 /// A separate connection for commands that wait at the server, such as XREADGROUP … BLOCK.
@@ -12,47 +12,30 @@ public final class RedisBlockingConnection: Sendable {
         var ended = 0
         /// `interrupt` was called while no command waited, so the next command returns at once.
         var isInterrupted = false
-    }
-
-    /// The server that this connection currently uses.
-    private struct Target {
+        /// The server that this connection currently uses. Only a node of a cluster has an address here.
         var address: RedisAddress?
         var node: RedisNode?
         var isClosed = false
     }
 
     private let state = Mutex(State())
-    private let target: Mutex<Target>
     private let settings: ConnectionSettings
     /// Set for a cluster: finds the node that owns a command's keys.
     private let topology: Topology?
 
     /// Makes a connection. It connects when the first command comes.
-    public convenience init(url: RedisURL, options: RedisOptions = RedisOptions(), logger: Logger) {
-        let settings = ConnectionSettings(url: url, options: options, threadName: "redis-blocking", logger: logger)
-        if case .cluster(let seeds) = url.endpoint {
-            self.init(settings, Topology(seeds: seeds, settings))
-        } else {
-            self.init(settings, nil)
-        }
-    }
-
     init(_ settings: ConnectionSettings, _ topology: Topology?) {
         var settings = settings
         settings.threadName = "redis-blocking"
         settings.scripts = []
         self.settings = settings
         self.topology = topology
-        target = Mutex(Target(node: topology == nil ? RedisNode(settings, connections: 1) : nil))
     }
-
-    deinit { close() }
 
     /// Sends one command.
     ///
     /// A command that blocks for ever (BLOCK 0) must not be sent here, because a silent server would
     /// look like a dead one.
-    /// - Parameter command: the command.
     /// - Parameter blockingFor: how long the command asks the server to wait. `commandTimeout` is added to it.
     /// - Returns: the reply. Nil if the server's wait ended without one, or `interrupt` was called.
     /// - Throws: also for an error reply.
@@ -84,12 +67,12 @@ public final class RedisBlockingConnection: Sendable {
     /// Returns the connection, and makes a new one for another server. The old one closes when its
     /// last caller has a reply.
     private func node(at address: RedisAddress?) throws(RedisError) -> RedisNode {
-        let node: RedisNode? = target.withLock { target in
-            if target.isClosed { return nil }
-            if let node = target.node, target.address == address { return node }
-            target.address = address
-            target.node = RedisNode(address.map(settings.at) ?? settings, connections: 1)
-            return target.node
+        let node: RedisNode? = state.withLock { state in
+            if state.isClosed { return nil }
+            if let node = state.node, state.address == address { return node }
+            state.address = address
+            state.node = RedisNode(address.map(settings.at) ?? settings, connections: 1)
+            return state.node
         }
         guard let node else { throw .closed }
         return node
@@ -115,7 +98,7 @@ public final class RedisBlockingConnection: Sendable {
         var control: (address: RedisAddress?, node: RedisNode)?
         var pause = Duration.milliseconds(1)
         while state.withLock({ $0.ended }) < awaited {
-            let (address, id) = target.withLock { ($0.address, $0.node?.clientID ?? 0) }
+            let (address, id) = state.withLock { ($0.address, $0.node?.clientID ?? 0) }
             if id != 0 {
                 if control == nil || control?.address != address {
                     control = (address, RedisNode(address.map(settings.at) ?? settings, connections: 1))
@@ -124,7 +107,7 @@ public final class RedisBlockingConnection: Sendable {
                     let unblock = RedisCommand("CLIENT", ["UNBLOCK", .int(id)])
                     if try await control?.node.pipeline([unblock])[0].integer() == 1 { break }
                 } catch {
-                    logger.warning("cannot interrupt a blocked read", metadata: ["error": "\(error)"])
+                    settings.logger.warning("cannot interrupt a blocked read", metadata: ["error": "\(error)"])
                     break
                 }
             }
@@ -132,18 +115,15 @@ public final class RedisBlockingConnection: Sendable {
             await Task.detached { [pause] in try? await Task.sleep(for: pause) }.value
             pause = min(pause * 2, .milliseconds(50))
         }
-        control?.node.close()
-        await control?.node.waitUntilEnded()
+        await control?.node.end()
     }
-
-    private var logger: Logger { settings.logger }
 
     /// Ends the thread. A waiting command fails as `lost` if it was written, else as `closed`. May
     /// be called repeatedly.
     public func close() {
-        target.withLock { target in
-            target.isClosed = true
-            target.node?.close()
+        state.withLock { state in
+            state.isClosed = true
+            state.node?.close()
         }
     }
 }

@@ -28,7 +28,6 @@ struct RedisLink: ~Copyable {
         if settings.url.usesTLS {
             try wire.encrypt(settings.options.tls, within: settings.options.connectTimeout, mailbox)
         }
-        let limits = settings.limits
         let functions = UnsafeMutablePointer<redisReplyObjectFunctions>.allocate(capacity: 1)
         functions.initialize(to: ReplyBuilder.readerFunctions())
         guard let reader = redisReaderCreateWithFunctions(functions) else {
@@ -39,12 +38,12 @@ struct RedisLink: ~Copyable {
         self.reader = reader
         self.functions = functions
         builder = .allocate(capacity: 1)
-        builder.initialize(to: ReplyBuilder(limits: limits))
+        builder.initialize(to: ReplyBuilder())
         reader.pointee.privdata = UnsafeMutableRawPointer(builder)
         // Without this, hiredis frees its buffer each time it was read to the end.
         reader.pointee.maxbuf = 1 << 20
         input = .allocate(byteCount: 128 << 10, alignment: 16)
-        largestBuffered = limits.stringBytes + input.count
+        largestBuffered = ReplyBuilder.Limits.stringBytes + input.count
     }
 
     /// Frees the reader first, because it points to the functions and the builder.

@@ -3,7 +3,7 @@ internal import Synchronization
 /// One server, and the few connections to it that all callers share. No call blocks the caller's thread.
 ///
 /// A caller that waits for a reply keeps the node alive. When nothing refers to it any more, its connections close.
-final class RedisNode: Sendable {
+final class RedisNode: RedisDeployment {
     private let mailboxes: [Mailbox]
     private let turn = Atomic<Int>(0)
 
@@ -61,6 +61,17 @@ final class RedisNode: Sendable {
         return replies
     }
 
+    func pipeline(_ commands: [RedisCommand], eachNodeThen last: RedisCommand) async throws(RedisError) -> [Outcome] {
+        let replies = try await pipeline(commands + [last])
+        return replies.dropLast().map { .success(($0, replies[commands.count])) }
+    }
+
+    func onEachPrimary(
+        _ commands: [RedisCommand]
+    ) async throws(RedisError) -> [(node: String?, replies: [RedisReply])] {
+        [(nil, try await pipeline(commands))]
+    }
+
     /// Sends all commands to a node to which their slot is being moved.
     ///
     /// This node accepts only commands that follow ASKING on the same connection. Scripts are sent with their source.
@@ -70,10 +81,12 @@ final class RedisNode: Sendable {
         return commands.indices.map { replies[2 * $0 + 1] }
     }
 
+    func transaction(_ commands: [RedisCommand]) async throws(RedisError) -> [RedisReply] {
+        try await transaction(commands, asking: false)
+    }
+
     /// Sends MULTI, the commands and EXEC in one round trip. If the error is `server`, nothing was executed.
-    func transaction(
-        _ commands: [RedisCommand], asking: Bool = false
-    ) async throws(RedisError) -> [RedisReply] {
+    func transaction(_ commands: [RedisCommand], asking: Bool) async throws(RedisError) -> [RedisReply] {
         guard !commands.isEmpty else { return [] }
         var bytes = (asking ? RedisCommand.asking : []) + RedisCommand("MULTI").encoded
         for command in commands { bytes.append(contentsOf: command.encodedWithSource) }
@@ -104,7 +117,6 @@ final class RedisNode: Sendable {
     /// The server's id of the first connection. 0 without one.
     var clientID: Int { mailboxes[0].clientID.load(ordering: .relaxed) }
 
-    /// The minor version of TLS. Nil without TLS, and before the first connection.
     var tlsMinorVersion: Int? {
         mailboxes.lazy.map { Int($0.tlsMinorVersion.load(ordering: .relaxed)) }.first { $0 > 0 }
     }
@@ -113,7 +125,11 @@ final class RedisNode: Sendable {
     /// be called repeatedly.
     func close() { for mailbox in mailboxes { mailbox.close() } }
 
-    func waitUntilEnded() async { for mailbox in mailboxes { await mailbox.waitUntilEnded() } }
+    /// Closes, and waits until the threads have ended.
+    func end() async {
+        close()
+        for mailbox in mailboxes { await mailbox.waitUntilEnded() }
+    }
 
     /// The connection with the smallest load. A failing connection is used only if all fail, and equals take turns.
     private var leastLoaded: Mailbox {

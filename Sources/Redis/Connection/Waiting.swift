@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Threads
 
 extension timeval {
     init(_ duration: Duration) {
@@ -23,10 +24,11 @@ extension Mailbox {
         }
         var descriptors = [
             pollfd(fd: descriptor, events: events, revents: 0),
-            pollfd(fd: wakeDescriptor, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: wakeUp?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
         ]
         guard poll(&descriptors, nfds_t(descriptors.count), milliseconds) > 0 else { return 0 }
-        if descriptors[1].revents != 0 { clearSignal() }
+        // Clear before the caller takes the batches: the next wait sees a signal that comes after this line.
+        if descriptors[1].revents != 0 { wakeUp?.clear() }
         return descriptors[0].revents
     }
 

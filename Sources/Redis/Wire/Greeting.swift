@@ -8,37 +8,30 @@ struct Greeting {
     private enum Step {
         case mustSucceed, mayFail, clientID, primary
     }
-    private var commands: [RedisCommand] = []
-    private var steps: [Step] = []
+    private let settings: ConnectionSettings
+    private var steps: [(command: RedisCommand, step: Step)] = []
 
-    init(url: RedisURL, options: RedisOptions, scripts: [RedisScript]) {
+    init(_ settings: ConnectionSettings) {
+        self.settings = settings
+        let url = settings.url
         if let password = url.password {
-            add(RedisCommand("AUTH", (url.user.map { [.string($0)] } ?? []) + [.string(password)]), .mustSucceed)
+            let arguments = [url.user, password].compactMap { $0.map(RedisArgument.string) }
+            steps.append((RedisCommand("AUTH", arguments), .mustSucceed))
         }
         // Check the role, because a sentinel may not know of a failover yet.
-        if case .sentinels = url.endpoint { add(RedisCommand("ROLE"), .primary) }
-        if url.database != 0 { add(RedisCommand("SELECT", [.int(url.database)]), .mustSucceed) }
-        add(RedisCommand("CLIENT", ["SETNAME", .string(options.clientName)]), .mayFail)
-        add(RedisCommand("CLIENT", ["ID"]), .clientID)
-        for script in scripts { add(script.loadCommand, .mayFail) }
-    }
-
-    private mutating func add(_ command: RedisCommand, _ step: Step) {
-        commands.append(command)
-        steps.append(step)
+        if case .sentinels = url.endpoint { steps.append((RedisCommand("ROLE"), .primary)) }
+        if url.database != 0 { steps.append((RedisCommand("SELECT", [.int(url.database)]), .mustSucceed)) }
+        steps.append((RedisCommand("CLIENT", ["SETNAME", .string(settings.options.clientName)]), .mayFail))
+        steps.append((RedisCommand("CLIENT", ["ID"]), .clientID))
+        steps += settings.scripts.map { ($0.loadCommand, .mayFail) }
     }
 
     /// Connects and sends the greeting. Blocks the connection's thread.
     ///
     /// The longest time is twice the connect timeout, or three times with TLS, and as much again for
-    /// each sentinel asked.
-    /// - Parameter settings: the server and the timeouts.
+    /// each sentinel asked. The wait ends when the mailbox closes.
     /// - Parameter attempt: how many attempts have failed before this one.
-    /// - Parameter mailbox: the wait ends when it closes.
-    func connect(
-        _ settings: ConnectionSettings, attempt: Int, _ mailbox: Mailbox
-    ) throws(LinkFailure) -> RedisLink {
-        let timeout = settings.options.connectTimeout
+    func connect(attempt: Int, _ mailbox: Mailbox) throws(LinkFailure) -> RedisLink {
         let address: RedisAddress
         switch settings.url.endpoint {
         case .server(let server): address = server
@@ -48,7 +41,7 @@ struct Greeting {
         }
         do throws(LinkFailure) {
             var link = try RedisLink(address, settings, mailbox)
-            try judge(link.exchange(commands, within: timeout, mailbox), mailbox)
+            try judge(link.exchange(steps.map(\.command), within: settings.options.connectTimeout, mailbox), mailbox)
             mailbox.tlsMinorVersion.store(link.wire.tlsMinorVersion, ordering: .relaxed)
             return link
         } catch {
@@ -58,7 +51,7 @@ struct Greeting {
     }
 
     private func judge(_ replies: [RedisReply], _ mailbox: Mailbox) throws(LinkFailure) {
-        for (reply, step) in zip(replies, steps) {
+        for (reply, (_, step)) in zip(replies, steps) {
             switch step {
             case .mustSucceed:
                 if let error = reply.error { throw .refused(error) }

@@ -1,13 +1,12 @@
 /// One command, encoded when it is made: a flat RESP array of bulk strings, ready to be copied into a batch.
 public struct RedisCommand: Sendable {
-    private(set) var encoded: [UInt8]
+    private(set) var encoded: [UInt8] = []
     /// Set for EVALSHA: the script, and the offset in `encoded` of the arguments after the digest.
     private(set) var script: (script: RedisScript, restOffset: Int, argumentCount: Int)?
     /// The slot whose node gets a command without keys in a cluster.
     private(set) var near: HashSlot?
 
     public init(_ name: String, _ arguments: [RedisArgument] = []) {
-        encoded = []
         encoded.reserveCapacity(32 + name.utf8.count + arguments.reduce(0) { $0 + $1.encodedBound })
         encoded.appendHeader(UInt8(ascii: "*"), 1 + arguments.count)
         encoded.appendBulk(name.utf8)
@@ -29,7 +28,6 @@ public struct RedisCommand: Sendable {
 
     /// Makes a command from a key, followed by arguments that were encoded before.
     public init(_ name: String, _ key: RedisKey, _ packed: PackedArguments) {
-        encoded = []
         encoded.reserveCapacity(32 + name.utf8.count + RedisArgument.key(key).encodedBound + packed.encoded.count)
         encoded.appendHeader(UInt8(ascii: "*"), 2 + packed.count)
         encoded.appendBulk(name.utf8)
@@ -56,7 +54,6 @@ public struct RedisCommand: Sendable {
             keys.map(\.key) == script.keys && arguments.map(\.key) == script.arguments,
             "the script \(script.name) has \(script.keys) and \(script.arguments), but is called with other labels")
         let keys = keys.map { RedisArgument.key($0.value) }
-        encoded = []
         encoded.reserveCapacity(
             96 + keys.reduce(0) { $0 + $1.encodedBound } + arguments.reduce(0) { $0 + $1.value.encodedBound }
                 + rest.reduce(0) { $0 + $1.encodedBound })

@@ -5,6 +5,17 @@ internal import CHiredis
 /// It is behind a pointer that hiredis passes to the callbacks below. All of them run on the connection's thread,
 /// inside `redisReaderGetReply`.
 struct ReplyBuilder {
+    /// No reply to this program comes near these limits. A larger one means a broken peer, so its connection is closed.
+    enum Limits {
+        /// The bytes of one string. The reader holds a whole string before it passes it on.
+        static let stringBytes = 64 << 20
+        /// The elements of one array. Memory for them is reserved when the array's header is read.
+        static let arrayElements = 1 << 20
+        /// The nodes and bytes of all replies of one batch.
+        static let batchNodes = 1 << 23
+        static let batchBytes = 512 << 20
+    }
+
     private(set) var bytes: [UInt8] = []
     private(set) var nodes: [ReplyNode] = []
     private(set) var completed = 0
@@ -12,9 +23,6 @@ struct ReplyBuilder {
     /// Set when a limit is exceeded, because hiredis itself would report "out of memory".
     private(set) var violation: String?
     private var saysReadOnly = false
-    private let limits: ReplyLimits
-
-    init(limits: ReplyLimits) { self.limits = limits }
 
     /// Drops everything, and reserves the top-level nodes.
     mutating func begin(replies: Int) {
@@ -34,8 +42,8 @@ struct ReplyBuilder {
     }
 
     mutating func addText(_ kind: ReplyNode.Kind, _ text: UnsafeRawBufferPointer, at slot: Int) -> Bool {
-        guard text.count <= limits.stringBytes, bytes.count + text.count <= limits.batchBytes else {
-            violation = "more than \(limits.stringBytes) bytes in a string, or \(limits.batchBytes) in a batch"
+        guard text.count <= Limits.stringBytes, bytes.count + text.count <= Limits.batchBytes else {
+            violation = "more than \(Limits.stringBytes) bytes in a string, or \(Limits.batchBytes) in a batch"
             return false
         }
         nodes[slot] = ReplyNode(position: Int64(bytes.count), count: UInt32(text.count), kind: kind)
@@ -45,8 +53,8 @@ struct ReplyBuilder {
     }
 
     mutating func addArray(count: Int, at slot: Int) -> Bool {
-        guard (0...limits.arrayElements).contains(count), nodes.count + count <= limits.batchNodes else {
-            violation = "more than \(limits.arrayElements) elements in an array, or \(limits.batchNodes) in a batch"
+        guard (0...Limits.arrayElements).contains(count), nodes.count + count <= Limits.batchNodes else {
+            violation = "more than \(Limits.arrayElements) elements in an array, or \(Limits.batchNodes) in a batch"
             return false
         }
         nodes[slot] = ReplyNode(position: Int64(nodes.count), count: UInt32(count), kind: .array)
@@ -54,10 +62,10 @@ struct ReplyBuilder {
         return true
     }
 
-    mutating func addInteger(_ number: Int64, at slot: Int) {
-        nodes[slot] = ReplyNode(position: number, kind: .integer)
+    mutating func add(_ node: ReplyNode, at slot: Int) -> Bool {
+        nodes[slot] = node
+        return true
     }
-    mutating func addNull(at slot: Int) { nodes[slot] = ReplyNode(kind: .null) }
 
     var firstError: String? {
         nodes.first { $0.kind == .error }.map { node in
@@ -68,17 +76,13 @@ struct ReplyBuilder {
     /// The node index for the value that hiredis reads now. As its "object" hiredis has the index of the parent
     /// array's node plus 1.
     fileprivate func slot(_ task: UnsafePointer<redisReadTask>) -> Int? {
-        let slot: Int
-        if let parent = task.pointee.parent {
-            let array = nodes[Int(bitPattern: parent.pointee.obj) - 1]
-            guard UInt32(task.pointee.idx) < array.count else { return nil }
-            slot = Int(array.position) + Int(task.pointee.idx)
-        } else {
-            // The server sends more replies than there were commands.
-            guard completed < expected else { return nil }
-            slot = completed
+        guard let parent = task.pointee.parent else {
+            // Nil: the server sends more replies than there were commands.
+            return completed < expected ? completed : nil
         }
-        return slot
+        let array = nodes[Int(bitPattern: parent.pointee.obj) - 1]
+        guard UInt32(task.pointee.idx) < array.count else { return nil }
+        return Int(array.position) + Int(task.pointee.idx)
     }
 }
 
@@ -103,15 +107,11 @@ extension ReplyBuilder {
         }
         functions.createInteger = { task, number in
             withBuilder(task) { builder, slot in
-                builder.pointee.addInteger(Int64(number), at: slot)
-                return true
+                builder.pointee.add(ReplyNode(position: Int64(number), kind: .integer), at: slot)
             }
         }
         functions.createNil = { task in
-            withBuilder(task) { builder, slot in
-                builder.pointee.addNull(at: slot)
-                return true
-            }
+            withBuilder(task) { builder, slot in builder.pointee.add(ReplyNode(kind: .null), at: slot) }
         }
         // There is nothing to free, because the arena owns everything.
         functions.freeObject = { _ in }

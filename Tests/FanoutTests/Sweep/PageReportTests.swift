@@ -18,7 +18,7 @@ import Testing
         page.append(channel: [1], token: [2], registeredAt: Self.now - 60_000, attempt: attempts)
         return PageReport(
             page, PageOutcome(exceptions: [.init(index: 0, outcome: outcome)]), now: Self.now, deadline: deadline,
-            triesOnce: triesOnce, backoff: .ofPushes, pause: { _ in .seconds(15) }, random: { 0.5 })
+            triesOnce: triesOnce, backoff: RetryPolicy(), pause: { _ in .seconds(15) }, random: { 0.5 })
     }
 
     func decision(_ status: Int, _ reason: String, timestamp: Int64? = nil, retryAfter: Int? = nil) -> PageReport
@@ -68,7 +68,7 @@ import Testing
         let refused = PushOutcome.rejected(Rejection(status: 403, reason: .known(.invalidProviderToken)))
         let report = PageReport(
             page, PageOutcome(accepted: 1, exceptions: [.init(index: 1, outcome: refused)]), now: 0, deadline: 60_000,
-            triesOnce: false, backoff: .ofPushes, pause: { _ in .seconds(1) }, random: { 0.5 })
+            triesOnce: false, backoff: RetryPolicy(), pause: { _ in .seconds(1) }, random: { 0.5 })
         #expect(!report.isUnsent && report.halt?.cause == .credentials && report.delivered == 1)
     }
 
@@ -84,7 +84,7 @@ import Testing
         let failed = PushOutcome.unanswered(NoAnswer(.connectionFailed, mayHaveBeenDelivered: false))
         let report = PageReport(
             page, PageOutcome(accepted: 1, exceptions: [.init(index: 1, outcome: failed)]), now: 0, deadline: 60_000,
-            triesOnce: false, backoff: .ofPushes, pause: { _ in .seconds(1) }, random: { 0.5 })
+            triesOnce: false, backoff: RetryPolicy(), pause: { _ in .seconds(1) }, random: { 0.5 })
         #expect(report.halt == nil && !report.isUnsent)
         #expect(report.exceptions.map(\.decision) == [.retry(due: 1_500, attempts: 0)])
     }
@@ -161,7 +161,7 @@ import Testing
     @Test func `an index outside the page is not trusted`() {
         let outcome = PageOutcome(accepted: 1, exceptions: [.init(index: 7, outcome: .accepted)])
         let report = PageReport(
-            TokenPage(), outcome, now: 0, deadline: 1, triesOnce: false, backoff: .ofPushes, pause: { _ in .zero },
+            TokenPage(), outcome, now: 0, deadline: 1, triesOnce: false, backoff: RetryPolicy(), pause: { _ in .zero },
             random: { 0 })
         #expect(report.exceptions.isEmpty)
     }
@@ -169,7 +169,7 @@ import Testing
 
 @Suite struct BackoffTests {
     @Test func `delays double up to the cap with full jitter`() {
-        let backoff = RetryPolicy.ofPushes
+        let backoff = RetryPolicy()
         #expect(
             (1...8).map { backoff.delay(afterAttempts: $0, fraction: 1) }
                 == [1, 2, 4, 8, 16, 32, 60, 60].map { .seconds($0) })

@@ -2,20 +2,16 @@ import LiveActivity
 import Logging
 import Store
 
-/// Commits the schedules that are due. Every worker knows when the next one is due (`TimerPlan`). So a schedule becomes
-/// a push well within a second of its time, if at least one worker runs.
-struct ScheduleTimer: Sendable {
-    private static let batch = 256
+extension Timers {
+    private static let mostSchedules = 256
 
-    let store: Store
-    let apps: [AppKey]
-    let logger: Logger
-
-    /// Commits the schedules that are due now. After an error of Redis, the next turn of any worker continues.
-    func run() async {
+    /// Commits the schedules that are due. Every worker knows when the next one is due (`TimerPlan`). So a schedule
+    /// becomes a push well within a second of its time, if at least one worker runs. After an error of Redis, the next
+    /// turn of any worker continues.
+    func commitSchedules() async {
         for app in apps {
             do throws(StoreError) {
-                for run in try await store.schedules.runDue(app, limit: Self.batch) { report(run, app) }
+                for run in try await store.schedules.runDue(app, limit: Self.mostSchedules) { report(run, app) }
             } catch {
                 logger.debug("cannot commit schedules: \(error)")
             }
