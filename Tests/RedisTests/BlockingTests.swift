@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct BlockingTests {
     private static let read = RedisCommand(
-        "XREADGROUP", ["GROUP", "g", "c", "COUNT", 10, "BLOCK", 20_000, "STREAMS", "s", ">"])
+        "XREADGROUP", ["GROUP", "g", "c", "COUNT", 10, "BLOCK", 600_000, "STREAMS", "s", ">"])
 
     private func start(_ options: RedisOptions = RedisOptions()) async throws -> (
         RedisServer, RedisClient, RedisBlockingConnection
@@ -19,7 +19,7 @@ import Testing
     @Test func `a blocked read wakes when an entry comes`() async throws {
         // The wait is longer than the command timeout, which is added to it.
         let (server, redis, connection) = try await start(.impatientForReplies)
-        async let reply = connection.send(Self.read, blockingFor: .seconds(20))
+        async let reply = connection.send(Self.read, blockingFor: .seconds(600))
         try await redis.untilBlocked()
         try await Task.sleep(for: .milliseconds(500))
         try await redis.send(RedisCommand("XADD", ["s", "1-1", "f", "v"]))
@@ -41,22 +41,22 @@ import Testing
         server.stop()
     }
 
-    /// A read that is not woken waits for its own 20 s, fifty times. The time limit shows this.
+    /// A read that is not woken waits for its own ten minutes. The time limit shows this.
     @Test(.timeLimit(.minutes(5))) func `interrupt wakes with nil and loses no entry`() async throws {
         let (server, redis, connection) = try await start()
-        async let reply = connection.send(Self.read, blockingFor: .seconds(20))
+        async let reply = connection.send(Self.read, blockingFor: .seconds(600))
         try await redis.untilBlocked()
         await connection.interrupt()
         #expect(try await reply.isNil)
 
         // The command is interrupted before it is sent, so it does not wait at all.
         await connection.interrupt()
-        #expect(try await connection.send(Self.read, blockingFor: .seconds(20)).isNil)
+        #expect(try await connection.send(Self.read, blockingFor: .seconds(600)).isNil)
 
         // Interrupts and entries race. Each entry is read exactly once.
         var read = 0
         for round in 1...50 {
-            async let reply = connection.send(Self.read, blockingFor: .seconds(20))
+            async let reply = connection.send(Self.read, blockingFor: .seconds(600))
             async let interrupted: Void = connection.interrupt()
             try await redis.send(RedisCommand("XADD", ["s", "\(round)-1", "f", "v"]))
             await interrupted
@@ -64,7 +64,7 @@ import Testing
         }
         await connection.interrupt()
         while true {
-            let rest = try await connection.send(Self.read, blockingFor: .seconds(20))
+            let rest = try await connection.send(Self.read, blockingFor: .seconds(600))
             if rest.isNil { break }
             read += rest[0][1].count
             await connection.interrupt()
@@ -81,7 +81,7 @@ import Testing
 
     @Test func `close resumes the blocked command`() async throws {
         let (server, redis, connection) = try await start()
-        async let reply = connection.send(Self.read, blockingFor: .seconds(20))
+        async let reply = connection.send(Self.read, blockingFor: .seconds(600))
         try await redis.untilBlocked()
         connection.close()
         do {
@@ -95,7 +95,7 @@ import Testing
 
     @Test func `a blocked read on a dying server is lost and the next one works`() async throws {
         let (server, redis, connection) = try await start()
-        async let reply = connection.send(Self.read, blockingFor: .seconds(20))
+        async let reply = connection.send(Self.read, blockingFor: .seconds(600))
         try await redis.untilBlocked()
         try await server.restart()
         do {

@@ -81,8 +81,8 @@ import Testing
 
         // A reader that waits at the old owner moves to the new one when the slot does, and finds the entry there.
         let read = RedisCommand(
-            "XREADGROUP", ["GROUP", "g", "c", "COUNT", 10, "BLOCK", 20_000, "STREAMS", "{q}s", ">"])
-        async let entries = blocking.send(read, blockingFor: .seconds(20))
+            "XREADGROUP", ["GROUP", "g", "c", "COUNT", 10, "BLOCK", 600_000, "STREAMS", "{q}s", ">"])
+        async let entries = blocking.send(read, blockingFor: .seconds(600))
         try await eventually("the reader waits") {
             try await cluster.client(of: source).info(section: "clients")["blocked_clients"] == "1"
         }
@@ -98,7 +98,7 @@ import Testing
         #expect(try await redis.send(add).integer() == 2)
         #expect(try await redis.transaction([RedisCommand("INCR", ["{q}b"])])[0].integer() == 3)
         // The interrupt must reach the new node, not the one where the reader began.
-        async let nothing = blocking.send(read, blockingFor: .seconds(20))
+        async let nothing = blocking.send(read, blockingFor: .seconds(600))
         try await eventually("the reader waits again") {
             try await cluster.client(of: target).info(section: "clients")["blocked_clients"] == "1"
         }
@@ -124,8 +124,8 @@ import Testing
 
         let killed = try await cluster.primary(of: "{q}")
         let read = RedisCommand(
-            "XREADGROUP", ["GROUP", "g", "c", "COUNT", 10, "BLOCK", 20_000, "STREAMS", "{q}s", ">"])
-        async let broken = blocking.send(read, blockingFor: .seconds(20))
+            "XREADGROUP", ["GROUP", "g", "c", "COUNT", 10, "BLOCK", 600_000, "STREAMS", "{q}s", ">"])
+        async let broken = blocking.send(read, blockingFor: .seconds(600))
         try await eventually("the reader waits") {
             try await cluster.client(of: killed).info(section: "clients")["blocked_clients"] == "1"
         }
@@ -148,7 +148,7 @@ import Testing
             (try? await redis.send(RedisCommand("XADD", ["{q}s", "1-1", "f", "v"]))) != nil
         }
         try await eventually("the reader goes on") {
-            guard let entries = try? await blocking.send(read, blockingFor: .seconds(20)) else { return false }
+            guard let entries = try? await blocking.send(read, blockingFor: .seconds(600)) else { return false }
             return try entries[0][1][0][0].string() == "1-1"
         }
         #expect(try await redis.onEachPrimary([RedisCommand("DBSIZE")]).count == 3)

@@ -124,12 +124,14 @@ import Testing
 
     @Test func `a connection that the server closes is told as such`() async throws {
         let server = try await EncryptedRedis.start()
-        let redis = try client(server)
+        var options = server.options()
+        options.commandTimeout = .seconds(600)
+        let redis = RedisClient(url: try server.url("127.0.0.1"), connections: 1, options: options, logger: .quiet)
         let operator_ = RedisClient(url: server.server.url, connections: 1, logger: .quiet)
         let id = try await redis.send(RedisCommand("CLIENT", ["ID"])).integer()
         _ = try await redis.send(RedisCommand("XGROUP", ["CREATE", "s", "g", "$", "MKSTREAM"]))
         async let reply = redis.send(
-            RedisCommand("XREADGROUP", ["GROUP", "g", "c", "BLOCK", 4_000, "STREAMS", "s", ">"]))
+            RedisCommand("XREADGROUP", ["GROUP", "g", "c", "BLOCK", 600_000, "STREAMS", "s", ">"]))
         try await operator_.untilBlocked()
         _ = try await operator_.send(RedisCommand("CLIENT", ["KILL", "ID", .int(id)]))
         do {
@@ -148,12 +150,12 @@ import Testing
         let redis = try client(server)
         _ = try await redis.send(RedisCommand("XGROUP", ["CREATE", "s", "g", "$", "MKSTREAM"]))
         let connection = redis.blockingConnection()
-        let read = RedisCommand("XREADGROUP", ["GROUP", "g", "c", "BLOCK", 20_000, "STREAMS", "s", ">"])
-        async let first = connection.send(read, blockingFor: .seconds(20))
+        let read = RedisCommand("XREADGROUP", ["GROUP", "g", "c", "BLOCK", 600_000, "STREAMS", "s", ">"])
+        async let first = connection.send(read, blockingFor: .seconds(600))
         try await redis.untilBlocked()
         try await redis.send(RedisCommand("XADD", ["s", "1-1", "f", "v"]))
         #expect(try await first[0][1][0][0].string() == "1-1")
-        async let second = connection.send(read, blockingFor: .seconds(20))
+        async let second = connection.send(read, blockingFor: .seconds(600))
         try await redis.untilBlocked()
         await connection.interrupt()
         #expect(try await second.isNil)
