@@ -2,9 +2,9 @@
 -- the push was stopped. The caller does this before it resumes the push, because the push's `wait` does not count these
 -- entries any more.
 -- key p: the push, hash
+-- key dl: the push's dead letter, hash; its channels are in dl:c
 -- key r: waiting channels, zset by due time (ms)
 -- key h: retry queues, hash
--- key dl: the push's dead letter, hash; its channels are in dl:c
 -- argument raw: push id, 16 bytes
 -- rest: channels whose retry queues hold the push
 -- Returns how many entries were removed.

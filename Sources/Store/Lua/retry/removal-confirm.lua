@@ -1,10 +1,10 @@
 -- Confirms pending removals: they were applied to the registry, or are not to be applied because their tokens are
 -- quarantined. The call that confirms a removal counts it, once.
 -- key o: pending removals, hash
--- key h: retry queues, hash
--- key r: waiting channels, zset by due time (ms)
 -- key n: name meta, hash
 -- key x: quarantine, hash
+-- key h: retry queues, hash
+-- key r: waiting channels, zset by due time (ms)
 -- arguments ps, ws: common prefixes of the p and w keys
 -- argument markLife: life of the quarantine's marks, ms
 -- rest: threes: field of o, outcome to count for its push, and the mark that quarantines the token; '' = not

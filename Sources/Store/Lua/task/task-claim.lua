@@ -1,8 +1,8 @@
 -- Claims one shard of a push, or the catch-up behind its shards.
 -- key p: the push, hash
 -- key w: its tasks, hash
--- key r: waiting channels, zset by due time (ms)
 -- key o: pending removals, hash
+-- key r: waiting channels, zset by due time (ms)
 -- key q: the name's unswept pushes, zset
 -- argument shard: shard, or 'c' for the catch-up
 -- arguments owner, length: the caller, and how long its lease is to be, ms
