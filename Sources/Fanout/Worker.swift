@@ -34,12 +34,13 @@ public struct Worker: Service {
         let circuits = AppCircuits()
         let served = apps.map { app in
             var served = app
-            served.transport = CircuitTransport(transport: app.transport, app: app.key, circuits: circuits)
+            served.transport = CircuitTransport(
+                transport: app.transport, app: app.key, circuits: circuits, now: options.now)
             return (app.key, served)
         }
         let dispatcher = Dispatcher(
             store: store, apps: Dictionary(uniqueKeysWithValues: served), options: options, owner: consumer,
-            circuits: circuits, metrics: WorkerMetrics(keys), logger: logger)
+            circuits: circuits, metrics: WorkerMetrics(keys), logger: logger, leases: LeaseKeeper(now: options.now))
         let drain = dispatcher.drain
         let pools = WorkStream.allCases.map { stream in
             Pool(

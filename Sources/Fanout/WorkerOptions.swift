@@ -30,6 +30,8 @@ public struct WorkerOptions: Sendable {
     /// have not left by then are read again. So apart from requests on the wire, no start goes out later than this
     /// after an `end`.
     package var startHold: Duration = .seconds(10)
+    /// The clock of leases, circuits and queued entries, in milliseconds. Tests move one of their own.
+    package var now: @Sendable () -> Int64 = bootClock
 
     public init(name: String = "worker") { self.name = name }
 }

@@ -8,6 +8,7 @@ struct CircuitTransport: PushTransport {
     let transport: any PushTransport
     let app: AppKey
     let circuits: AppCircuits
+    var now: @Sendable () -> Int64 = bootClock
 
     var load: Int { transport.load }
 
@@ -15,7 +16,7 @@ struct CircuitTransport: PushTransport {
 
     func send(_ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission) async -> PageOutcome {
         guard !page.isEmpty else { return PageOutcome() }
-        switch await circuits.admit(app, now: bootClock()) {
+        switch await circuits.admit(app, now: now()) {
         case .send: return await transport.send(page, push, while: permission)
         case .refused(let outcome): return PageOutcome(all: page, outcome)
         case .probe: return await probe(page, push, while: permission)

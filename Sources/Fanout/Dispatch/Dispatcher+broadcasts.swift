@@ -16,7 +16,7 @@ extension Dispatcher {
     func sendBroadcasts(_ item: WorkItem, _ log: Logger) async throws(StoreError) -> Disposition {
         var listed: [PushID] = []
         while !drain.isOn {
-            let asked = bootClock()
+            let asked = now
             let take = try await store.broadcasts.take(
                 item.app, item.name, owner: owner, lease: options.claimAfter, listed: listed)
             listed = []

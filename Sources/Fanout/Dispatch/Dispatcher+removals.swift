@@ -104,7 +104,7 @@ extension Dispatcher {
 
     /// Raises an alarm and logs it, each kind at most twice a minute for an app.
     func raiseAlarm(_ app: AppKey, _ kind: Alarm.Kind, _ reason: String) async {
-        guard alarmThrottle.mayRaise(app, kind, now: bootClock()) else { return }
+        guard alarmThrottle.mayRaise(app, kind, now: now) else { return }
         logger.error(
             "\(kind.alarmText)", metadata: ["app": "\(app)", "alarm": "\(kind.rawValue)", "reason": "\(reason)"])
         try? await store.alarms.raise(app, kind, reason)

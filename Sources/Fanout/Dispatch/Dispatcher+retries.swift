@@ -6,7 +6,7 @@ extension Dispatcher {
     /// Sends to the name's waiting channels that are due, under the lease of the name's retries.
     func sendRetries(_ entry: WorkEntry, _ log: Logger) async throws(StoreError) -> Disposition {
         let item = entry.item
-        let asked = bootClock()
+        let asked = now
         switch try await store.sweeps.claimRetries(
             item.app, item.name, owner: owner, lease: options.claimAfter, mostLapses: options.maxClaims)
         {

@@ -15,10 +15,13 @@ struct Dispatcher: Sendable {
     let circuits: AppCircuits
     let metrics: WorkerMetrics
     let logger: Logger
-    let leases = LeaseKeeper()
+    let leases: LeaseKeeper
     let drain = Drain()
     let verdictLog = VerdictLog()
     let alarmThrottle = AlarmThrottle()
+
+    /// The worker's clock, milliseconds.
+    var now: Int64 { options.now() }
 
     /// Tells the pool what to do with the stream entry afterwards.
     enum Disposition {
@@ -35,7 +38,7 @@ struct Dispatcher: Sendable {
         log[metadataKey: "name"] = "\(entry.item.name)"
         log[metadataKey: "push"] = "\(entry.item.push)"
         do throws(StoreError) {
-            if let pause = circuits.pause(of: entry.item.app, now: bootClock()) {
+            if let pause = circuits.pause(of: entry.item.app, now: now) {
                 try await store.queue.schedule(entry.item, due: store.time.now() + pause.milliseconds)
                 return .acknowledge
             }
@@ -57,7 +60,7 @@ struct Dispatcher: Sendable {
     /// answers.
     private func beginName(_ entry: WorkEntry, _ log: Logger) async throws(StoreError) -> Disposition {
         let item = entry.item
-        let asked = bootClock()
+        let asked = now
         let (begun, push) = try await store.sweeps.begin(
             item.app, item.name, hint: item.push, owner: owner, lease: options.claimAfter,
             minInterval: options.minInterval, mostLapses: options.maxClaims, budget: options.budget)
@@ -113,7 +116,7 @@ struct Dispatcher: Sendable {
 
     /// Claims and sweeps a shard or the catch-up.
     private func sweepPart(_ item: WorkItem, isClaimed: Bool, _ log: Logger) async throws(StoreError) -> Disposition {
-        let asked = bootClock()
+        let asked = now
         switch try await store.sweeps.claim(
             item, owner: owner, lease: options.claimAfter, mostLapses: options.maxClaims)
         {

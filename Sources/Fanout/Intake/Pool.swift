@@ -80,7 +80,7 @@ struct Pool: Sendable {
             dispatcher.logger.error("dropped stream entries in an unknown format: \(found.unreadable.map(\.1))")
             try? await dispatcher.store.queue.acknowledge(stream, found.unreadable)
         }
-        let read = bootClock()
+        let read = dispatcher.now
         for entry in found.entries {
             let app = entry.item.app
             let hasPermit = permits.takeIfFree(app)
@@ -100,7 +100,7 @@ struct Pool: Sendable {
         var entry = entry
         // Another worker may have claimed the entry while it waited for a permit here. A claimed entry is not
         // acknowledged while another worker holds its task.
-        if bootClock() - readAt > dispatcher.options.claimAfter.milliseconds / 2 { entry.isClaimed = true }
+        if dispatcher.now - readAt > dispatcher.options.claimAfter.milliseconds / 2 { entry.isClaimed = true }
         guard dispatcher.leases.take(entry) else { return }
         if await dispatcher.handle(entry) == .acknowledge {
             do throws(StoreError) {

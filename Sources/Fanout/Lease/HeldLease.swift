@@ -5,17 +5,19 @@ import Store
 import Synchronization
 import Threads
 
-/// A lease as its holder sees it. It is valid until a time on the boot clock, and each successful renewal moves that
+/// A lease as its holder sees it. It is valid until a time on the worker's clock, and each successful renewal moves that
 /// time. The clock is read before the request to Redis leaves, so the time is never later than Redis's own deadline.
 final class HeldLease: SendPermission {
     private static let lost = Int64.min
 
     let lease: Lease
-    /// On the boot clock, milliseconds; `lost` for ever once another worker has the lease.
+    /// On the worker's clock, milliseconds; `lost` for ever once another worker has the lease.
     private let validUntil: Mutex<Int64>
     private let duration: Duration
+    fileprivate let now: @Sendable () -> Int64
 
-    init(_ lease: Lease, askedAt: Int64, duration: Duration) {
+    init(_ lease: Lease, askedAt: Int64, duration: Duration, now: @escaping @Sendable () -> Int64) {
+        self.now = now
         self.lease = lease
         validUntil = Mutex(askedAt + duration.milliseconds)
         self.duration = duration
@@ -23,14 +25,14 @@ final class HeldLease: SendPermission {
 
     /// After the lease expires, requests that have not left a lane belong to the next owner.
     var holds: Bool { isLive }
-    var isLive: Bool { bootClock() < validUntil.withLock { $0 } }
-    /// A permission to send while the lease is live, and only until a time on the boot clock if there is one.
+    var isLive: Bool { now() < validUntil.withLock { $0 } }
+    /// A permission to send while the lease is live, and only until a time on that clock if there is one.
     func permission(until time: Int64?) -> any SendPermission {
         time.map { BriefPermission(held: self, until: $0) } ?? self
     }
     /// Moves or ends the lease as Redis answers: false if another worker has it, nil if there was no answer.
     func renew(_ ask: () async -> Bool?) async {
-        let asked = bootClock()
+        let asked = now()
         switch await ask() {
         case true?: extend(askedAt: asked)
         case false?: lose()
@@ -49,7 +51,7 @@ final class HeldLease: SendPermission {
 private struct BriefPermission: SendPermission {
     let held: HeldLease
     let until: Int64
-    var holds: Bool { held.isLive && bootClock() < until }
+    var holds: Bool { held.isLive && held.now() < until }
 }
 
 extension HeldLease {
@@ -60,7 +62,7 @@ extension HeldLease {
         let backoff = Backoff(first: .milliseconds(100), cap: .seconds(1))
         var failures = 0
         while isLive {
-            let asked = bootClock()
+            let asked = now()
             do throws(StoreError) {
                 let value = try await body()
                 // The scripts that settle also prolong the lease, unless another worker has it.

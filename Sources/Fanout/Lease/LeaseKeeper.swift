@@ -8,11 +8,15 @@ final class LeaseKeeper: Sendable {
         var entries: Set<WorkEntry> = []
     }
     private let state = Mutex(State())
+    private let now: @Sendable () -> Int64
+
+    /// - Parameter now: the worker's clock, milliseconds
+    init(now: @escaping @Sendable () -> Int64) { self.now = now }
 
     /// Begins to renew a lease.
-    /// - Parameter asked: boot-clock milliseconds before it was claimed
+    /// - Parameter asked: the worker's clock before it was claimed
     func hold(_ lease: Lease, askedAt asked: Int64, for duration: Duration) -> HeldLease {
-        let held = HeldLease(lease, askedAt: asked, duration: duration)
+        let held = HeldLease(lease, askedAt: asked, duration: duration, now: now)
         state.withLock { $0.leases[lease] = held }
         return held
     }

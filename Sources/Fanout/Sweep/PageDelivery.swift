@@ -119,11 +119,11 @@ struct PageDelivery: Sendable {
     private func updateCircuit(_ report: PageReport) async -> Duration? {
         let (store, circuits) = (dispatcher.store, dispatcher.circuits)
         if let halt = report.halt {
-            if circuits.open(app.key, halt, now: bootClock()) {
+            if circuits.open(app.key, halt, now: dispatcher.now) {
                 log.error("\(halt.cause.alarm.alarmText)", metadata: ["reason": "\(halt.reason)"])
                 try? await store.alarms.raise(app.key, halt.cause.alarm, halt.reason)
             }
-            return circuits.pause(of: app.key, now: bootClock()) ?? .zero
+            return circuits.pause(of: app.key, now: dispatcher.now) ?? .zero
         }
         if report.delivered > 0, let halt = circuits.close(app.key) {
             log.notice("APNs accepts this app's pushes again", metadata: ["reason": "\(halt.reason)"])

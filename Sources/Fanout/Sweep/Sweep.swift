@@ -33,7 +33,7 @@ struct Sweep: Sendable {
         var elsewhere: Set<Int> = []
         /// For a start: indices of the tokens whose activities are to take updates from the name's broadcast channel.
         var onBroadcastChannel: Set<Int> = []
-        /// For a start: the page may be sent until this time on the boot clock.
+        /// For a start: the page may be sent until this time on the worker's clock.
         var sendUntil: Int64?
         /// For a catch-up: the arrivals that this page processes.
         var arrivals: [CatchUpArrival] = []

@@ -71,7 +71,7 @@ struct WorkerFixture {
         _ transport: any PushTransport, other: (any PushTransport)? = nil, _ name: String = "w",
         claimAfter: Duration = Self.patience, minInterval: Duration = .zero, pageSize: Int = 1_000,
         concurrency: Int = 48, budget: HighBudget = HighBudget(), endAfter: Duration? = nil,
-        startHold: Duration = .seconds(10)
+        startHold: Duration = .seconds(10), now: @escaping @Sendable () -> Int64 = bootClock
     ) -> ServiceGroup {
         var options = WorkerOptions(name: name)
         options.pageSize = pageSize
@@ -80,6 +80,7 @@ struct WorkerFixture {
         options.minInterval = minInterval
         options.budget = budget
         options.startHold = startHold
+        options.now = now
         options.retries.base = .milliseconds(20)
         options.retries.attempts = 4
         let worker = Worker(
@@ -101,11 +102,12 @@ struct WorkerFixture {
     func withWorker<T: Sendable>(
         _ transport: any PushTransport, other: (any PushTransport)? = nil, claimAfter: Duration = Self.patience,
         minInterval: Duration = .zero, pageSize: Int = 1_000, concurrency: Int = 48, budget: HighBudget = HighBudget(),
-        endAfter: Duration? = nil, startHold: Duration = .seconds(10), _ body: @Sendable () async throws -> T
+        endAfter: Duration? = nil, startHold: Duration = .seconds(10),
+        now: @escaping @Sendable () -> Int64 = bootClock, _ body: @Sendable () async throws -> T
     ) async throws -> T {
         let group = group(
             transport, other: other, claimAfter: claimAfter, minInterval: minInterval, pageSize: pageSize,
-            concurrency: concurrency, budget: budget, endAfter: endAfter, startHold: startHold)
+            concurrency: concurrency, budget: budget, endAfter: endAfter, startHold: startHold, now: now)
         async let running: Void = group.run()
         let value: T
         do { value = try await body() } catch {

@@ -9,6 +9,14 @@ import Testing
 
 /// Tests how a worker renews its leases.
 @Suite struct LeaseKeeperTests {
+    private let clock = TestClock()
+
+    private func keeper() -> LeaseKeeper { LeaseKeeper { [clock] in clock.now } }
+
+    private func held() throws -> HeldLease {
+        keeper().hold(try leases(1)[0], askedAt: clock.now, for: .seconds(10))
+    }
+
     private func leases(_ count: Int) throws -> [Lease] {
         let (app, name) = (try AppKey("shop"), try ActivityName("match-1"))
         return (0..<count).map { index in
@@ -19,10 +27,10 @@ import Testing
 
     /// No renewal returns before all of them have begun.
     @Test func `leases are renewed together`() async throws {
-        let keeper = LeaseKeeper()
+        let keeper = keeper()
         let count = 8
         for lease in try leases(count) {
-            _ = keeper.hold(lease, askedAt: bootClock(), for: .seconds(600))
+            _ = keeper.hold(lease, askedAt: clock.now, for: .seconds(10))
         }
         let begun = Signal("renewals begun")
         let arrived = Mutex(0)
@@ -39,13 +47,17 @@ import Testing
 
     @Test func `a lease lives on as Redis answers`() async throws {
         for (answer, isLive) in [(true, true), (false, false), (nil, false)] as [(Bool?, Bool)] {
-            let keeper = LeaseKeeper()
-            // It has lapsed on the worker's clock, so only a renewal can revive it.
-            let held = keeper.hold(try leases(1)[0], askedAt: bootClock() - 600_000, for: .seconds(600))
+            let keeper = keeper()
+            let held = keeper.hold(try leases(1)[0], askedAt: clock.now, for: .seconds(10))
+            clock.move(by: .seconds(9))
+            #expect(held.isLive)
+            // It expires on the worker's clock, so only a renewal can revive it.
+            clock.move(by: .seconds(1))
+            #expect(!held.isLive)
             await keeper.renewAll { _ in answer }
             #expect(held.isLive == isLive, "\(String(describing: answer))")
         }
-        let held = HeldLease(try leases(1)[0], askedAt: bootClock(), duration: .seconds(600))
+        let held = try held()
         await held.renew { nil }
         #expect(held.isLive, "an answer that did not come ends nothing")
         await held.renew { false }
@@ -54,7 +66,7 @@ import Testing
 
     /// Several pages of one lease may be settled at once, so an older answer may be read last.
     @Test func `a lease that another worker has stays lost`() async throws {
-        let held = HeldLease(try leases(1)[0], askedAt: bootClock(), duration: .seconds(600))
+        let held = try held()
         await held.renew { false }
         await held.renew { true }
         #expect(!held.isLive)
@@ -68,7 +80,7 @@ import Testing
             { _ = await $0.repeatWhileLive(log) { () async throws(StoreError) in RetrySettled.stale } },
         ]
         for settle in late {
-            let held = HeldLease(try leases(1)[0], askedAt: bootClock(), duration: .seconds(600))
+            let held = try held()
             await settle(held)
             #expect(!held.isLive)
         }

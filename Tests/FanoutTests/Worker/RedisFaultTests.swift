@@ -26,10 +26,13 @@ import Testing
         try await fixture.track(0..<3_000)
         let transport = ScriptedTransport()
         transport.hold()
-        let ledger = try await fixture.withWorker(transport, claimAfter: Self.lease) {
+        let clock = fault == .standsStill ? TestClock() : nil
+        let ledger = try await fixture.withWorker(
+            transport, claimAfter: Self.lease, now: { clock?.now ?? bootClock() }
+        ) {
             let id = try await fixture.publish()
             await transport.holding(pages: 1)
-            try await fixture.strike(fault) {
+            try await fixture.strike(fault, clock) {
                 // APNs answers while Redis accepts no settlement.
                 transport.letGo()
                 await transport.answered(1)
@@ -48,7 +51,9 @@ import Testing
 
 extension WorkerFixture {
     /// Puts Redis into a bad state during `body` and for a moment after it. Then Redis is healthy again.
-    fileprivate func strike(_ fault: RedisFaultTests.Fault, _ body: @Sendable () async throws -> Void) async throws {
+    fileprivate func strike(
+        _ fault: RedisFaultTests.Fault, _ clock: TestClock?, _ body: @Sendable () async throws -> Void
+    ) async throws {
         let redis = store.redis
         switch fault {
         case .outOfMemory:
@@ -76,8 +81,8 @@ extension WorkerFixture {
         case .standsStill:
             server.signal(SIGSTOP)
             try await body()
-            // Wait for the time, because nothing else ends a lease.
-            try await Task.sleep(for: RedisFaultTests.lease + .seconds(1))
+            // The lease ends on the worker's clock, before Redis can renew it.
+            clock?.move(by: RedisFaultTests.lease)
             server.signal(SIGCONT)
         case .loadsForLong:
             server.signal(SIGKILL)
