@@ -1,3 +1,4 @@
+import LiveActivity
 public import Store
 
 public struct WorkerOptions: Sendable {

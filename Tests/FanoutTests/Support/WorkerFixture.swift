@@ -70,7 +70,7 @@ struct WorkerFixture {
     func group(
         _ transport: any PushTransport, other: (any PushTransport)? = nil, _ name: String = "w",
         claimAfter: Duration = Self.patience, minInterval: Duration = .zero, pageSize: Int = 1_000,
-        concurrency: Int = 48, budget: HighBudget = HighBudget(), endAfter: Duration? = nil,
+        concurrency: Int = 48, attempts: Int = 4, budget: HighBudget = HighBudget(), endAfter: Duration? = nil,
         startHold: Duration = .seconds(10), now: @escaping @Sendable () -> Int64 = bootClock
     ) -> ServiceGroup {
         var options = WorkerOptions(name: name)
@@ -82,7 +82,7 @@ struct WorkerFixture {
         options.startHold = startHold
         options.now = now
         options.retries.base = .milliseconds(20)
-        options.retries.attempts = 4
+        options.retries.attempts = attempts
         let worker = Worker(
             store: store,
             apps: [
