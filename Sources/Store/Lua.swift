@@ -1,7 +1,6 @@
 import Redis
 
-/// The scripts of `Lua/`, embedded at build time, each with the fragments that it calls. The head of a script names its
-/// keys and arguments.
+/// The scripts of `Lua/`, embedded at build time, with the fragments they call. Their heads name keys and arguments.
 enum Lua {
     private typealias Source = PackageResources
 

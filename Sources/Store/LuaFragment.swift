@@ -1,7 +1,6 @@
 import LiveActivity
 
-/// Lua that is put before each script that uses it, because Redis has no function libraries before version 7. A
-/// fragment may use those before it.
+/// Lua that is put before scripts, because Redis 6 has no function libraries. It may use the fragments before it.
 enum LuaFragment: CaseIterable {
     private typealias Source = PackageResources
 
@@ -53,8 +52,7 @@ enum LuaFragment: CaseIterable {
         return allCases.filter(found.contains)
     }
 
-    /// The numbers that Swift and scripts share. A number that only one script needs is a local there. Times are in
-    /// milliseconds.
+    /// The numbers that Swift and scripts share; one script's own numbers are locals there. Times are in milliseconds.
     private static let numbers = """
         -- How long a push is tried if its record has no deadline.
         local PUSH_LIFE = \(ActivityEvent.update.life.milliseconds)

@@ -2,12 +2,10 @@ import LiveActivity
 import Redis
 import Synchronization
 
-/// The one clock of a deployment: Redis's clock, as this process last measured it. Times that different processes write
-/// by it can be compared, however much their machines' clocks differ.
-///
-/// Scripts that decide an order ask Redis itself. This clock gives the times that are sent to Redis (registrations, due
-/// times). Between measurements it follows the boot clock, which is never set. Before the first measurement it is the
-/// machine's own time.
+/// The one clock of a deployment: Redis's clock, as this process last measured it. Times that processes send to Redis
+/// (registrations, due times) can be compared, however much their machines' clocks differ. Scripts that decide an order
+/// ask Redis itself. Between measurements this clock follows the boot clock, which is never set. Before the first
+/// measurement it is the machine's own time.
 public final class ServerTime: Sendable {
     /// How often a process should measure. A quartz clock drifts by about 50 µs a second.
     public static let interval: Duration = .seconds(30)

@@ -25,7 +25,6 @@ public struct Store: Sendable {
     let keys: Keyspace
 
     /// Connects with the first command.
-    ///
     /// - Parameters:
     ///   - replicas: how many replicas must have a push before it is accepted; nil = the primary alone.
     ///   - channelLife: how long a channel is kept after it was last seen; zero: for ever.

@@ -4,8 +4,7 @@ import Redis
 /// The provider token (JWT) that all workers of an app share. So ten workers are one sender for APNs and do not renew
 /// ten times. The stored value is a bearer token: it can send this app's pushes for less than an hour.
 public struct ProviderTokens: Sendable {
-    /// A younger token is shared. This is below the age at which workers renew, so that a new worker does not begin
-    /// with a token that soon ends.
+    /// A younger token is shared. It is below the age of renewal, so no new worker begins with a token that soon ends.
     static let replacedAfter: Duration = .seconds(40 * 60)
     /// Apple: no more than one renewal in 20 minutes.
     static let leastAfterRefusal: Duration = .seconds(20 * 60)
@@ -16,15 +15,13 @@ public struct ProviderTokens: Sendable {
     let redis: RedisClient
     let keys: Keyspace
 
-    /// Gives the token to use: the stored one, or `candidate`. The candidate is stored if the stored token is old, is
-    /// `refused` or is missing. One script.
-    ///
+    /// Gives the stored token, or stores and gives `candidate` if the stored one is old, `refused` or missing.
     /// - Parameters:
     ///   - key: names the signing key. Tokens of different keys are kept apart. It is no secret.
     ///   - candidate: nil if the caller may not make a token.
     ///   - refused: the token that APNs called expired, if any.
     ///   - now: seconds since 1970 by the caller's clock, the candidate's `iat`.
-    /// - Returns: nil if there is no token to use and none may be made.
+    /// - Returns: nil if there is no token and none may be made.
     public func agree(
         _ app: AppKey, key: String, candidate: ProviderToken?, refused: ProviderToken?, now: Int
     ) async throws(StoreError) -> ProviderToken? {

@@ -59,10 +59,7 @@ public struct Schemas: Sendable {
         return try reply.isOne()
     }
 
-    /// Stores a name's attributes type. It is kept as long as the name's sequence number: for the retention after
-    /// the last publish.
-    ///
-    /// - Parameter type: nil removes it.
+    /// Stores a name's attributes type for the retention after the name's last publish; nil removes it.
     public func describe(_ app: AppKey, _ name: ActivityName, type: String?) async throws(StoreError) {
         let key = keys.name(keys.tag(app, name))
         guard let type else {

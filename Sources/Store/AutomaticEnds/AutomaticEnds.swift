@@ -22,10 +22,9 @@ public struct EndOutcome: Sendable, Hashable {
 /// Ends cards some time after their start, before iOS does. The timer holds each name by the time of its first card. At
 /// that time an automatic end goes out to the cards that are old enough (docs/adr/0009-automatic-end.md).
 ///
-/// A registration is stored first and then puts its name into the timer. A worker takes the name out of the timer first
-/// and then reads the name's cards. So every card is read, or its name is in the timer for it, wherever a process dies.
-/// A name that a worker has claimed is in a second set. If it stays there too long, another worker claims it with the
-/// same cutoff, and commits the same push.
+/// A registration is stored, and then its name joins the timer. A worker takes the name out of the timer, and then
+/// reads its cards. So wherever a process dies, a card is read or its name is in the timer. A claimed name is in a
+/// second set. If it stays there too long, another worker claims it with the same cutoff and commits the same push.
 public struct AutomaticEnds: Sendable {
     /// How long a worker has a name to itself, unless it prolongs the claim.
     static let hold: Duration = .seconds(60)
@@ -43,8 +42,7 @@ public struct AutomaticEnds: Sendable {
         RedisCommand("ZADD", keys.ends(app), ["LT"] + names.flatMap { [.int($0.due), .string($0.0.rawValue)] })
     }
 
-    /// Claims names that are due by Redis's clock. This worker has them until it reports on each, or until `hold` is
-    /// over.
+    /// Claims names that are due by Redis's clock, until this worker reports on each or until `hold` is over.
     public func take(_ app: AppKey, _ rule: EndRule, limit: Int) async throws(StoreError) -> [EndTask] {
         let reply = try await redis.run(
             Lua.endClaim, keys: ["ends": keys.ends(app), "claimed": keys.claimedEnds(app)],
@@ -60,9 +58,8 @@ public struct AutomaticEnds: Sendable {
         return tasks
     }
 
-    /// Looks at a name's cards and commits an automatic end for those that are old enough. Each step may be repeated.
-    /// If the worker dies between the steps, the name stays claimed until another worker claims it.
-    ///
+    /// Commits an automatic end for a name's cards that are old enough. If the worker dies, another one repeats the
+    /// steps.
     /// - Parameters:
     ///   - payload: `task.publish` as `APNsWire.Payload` renders it.
     ///   - timestampOffset: position of the timestamp's ten digits in the payload.
@@ -112,8 +109,7 @@ public struct AutomaticEnds: Sendable {
             "ZADD", keys.claimedEnds(task.app), "XX", .int(pushes.time.now() + time.milliseconds), .string(task.member))
     }
 
-    /// Puts the name back into the timer for the first of its other cards, if it has any. The claim is removed last, so
-    /// that the name stays claimed if the worker dies in between.
+    /// Puts the name back into the timer for its next card, if any. Removes the claim last, in case the worker dies.
     private func close(_ task: EndTask, _ rule: EndRule, _ count: CardCount) async throws(StoreError) {
         let next = count.nextStart.map { start in
             Self.note(keys, task.app, [(task.name, due: start + rule.after.milliseconds)])
@@ -127,12 +123,9 @@ extension AutomaticEnds {
     /// Names that existed before the setting are looked at within this many milliseconds.
     private static let adoption: Int64 = 600_000
 
-    /// A worker calls this when it starts. If the app had no automatic end before, or a later one, it puts all followed
-    /// names into the timer, spread over the next minutes. If the worker dies half way, the next one does all of it
-    /// again.
-    ///
-    /// - Parameter rule: nil if the app has no automatic end. The next worker that starts with a rule puts all names in
-    ///   then.
+    /// Puts all followed names into the timer, spread over the next minutes, if the app had no automatic end before or
+    /// a later one. A worker calls this when it starts. If it dies half way, the next one does all of it again.
+    /// - Parameter rule: nil if the app has no automatic end. The next start with a rule puts all names in.
     /// - Returns: the number of names that were put in.
     public func adopt(_ app: AppKey, _ rule: EndRule?) async throws(StoreError) -> Int {
         let known = keys.endsAfter(app)

@@ -4,8 +4,7 @@ public import LiveActivity
 public struct EndTask: Sendable, Hashable {
     public let app: AppKey
     public let name: ActivityName
-    /// Cards that started at this time (epoch ms) or before are to be ended. Another worker that claims the name keeps
-    /// this value.
+    /// Cards that started at this time (epoch ms) or before are to be ended. A later owner keeps it.
     public let cutoff: Int64
 }
 

@@ -27,8 +27,7 @@ extension Broadcasts {
     static let interval: Duration = .seconds(1)
     /// Pushes that one look reads. The script stays well under 5 ms, however long the queue is.
     static let look = 100
-    /// Time between two looks at a queue whose broadcast channel is not made yet. Making the channel wakes the queue.
-    /// So this is for a worker that died in between.
+    /// Time between two looks at a queue whose broadcast channel is not made: the worker that makes it may have died.
     static let longestWait: Duration = .seconds(30)
 
     /// Claims the next broadcast of the queue, for one request.
@@ -101,8 +100,7 @@ extension Broadcasts {
         return isSettled
     }
 
-    /// The counts are on another slot and come after the settlement. If the worker dies in between, one broadcast is
-    /// not counted.
+    /// The counts are on another slot, so a worker that dies after the settlement leaves one broadcast uncounted.
     private func count(_ app: AppKey, _ counted: [BroadcastEvent: Int]) async {
         if counted.isEmpty { return }
         _ = try? await redis.run(

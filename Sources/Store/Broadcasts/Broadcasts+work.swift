@@ -38,8 +38,7 @@ extension Broadcasts {
         case wanted
     }
 
-    /// The app's names with due work, at most `limit`. They stay in the set. Entries that Lamplighter cannot read are
-    /// removed, so that they do not keep others waiting. `dropped` counts those.
+    /// Names with due work, which stay in the set. Entries that cannot be read are removed and counted as `dropped`.
     public func due(
         _ app: AppKey, now: Int64, limit: Int
     ) async throws(StoreError) -> (names: [ActivityName], dropped: Int) {
@@ -50,8 +49,7 @@ extension Broadcasts {
         return (names, unreadable.count)
     }
 
-    /// Postpones the work on a name until `at` (epoch ms). Read the record after this call: a writer changes the record
-    /// first and sets the timer afterwards, so no change is missed.
+    /// Postpones a name's work until `at` (epoch ms). Read the record afterwards, because writers set the timer last.
     public func postpone(_ app: AppKey, _ name: ActivityName, until at: Int64) async throws(StoreError) {
         try await wake(app, name, at: at)
     }

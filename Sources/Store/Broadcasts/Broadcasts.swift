@@ -28,9 +28,8 @@ public struct Broadcasts: Sendable {
     let redis: RedisClient
     let keys: Keyspace
 
-    /// Asks for a broadcast channel and wakes a worker. An existing one stays, even with another storage, so the caller
-    /// compares. The call is safe to repeat. The caller must repeat it after a crash, because nothing else finds a
-    /// record without a timer.
+    /// Asks for a broadcast channel and wakes a worker. An existing one stays, even with another storage. Repeat the
+    /// call after a crash, because nothing else finds a record without a timer.
     public func want(
         _ app: AppKey, _ name: ActivityName, _ storage: BroadcastStorage, now: Int64
     ) async throws(StoreError) -> BroadcastChannel {
@@ -47,7 +46,6 @@ public struct Broadcasts: Sendable {
     }
 
     /// Gives up the name's broadcast channel and wakes a worker to delete it at APNs.
-    ///
     /// - Returns: false if the name has none.
     public func discard(_ app: AppKey, _ name: ActivityName, now: Int64) async throws(StoreError) -> Bool {
         guard try await channel(app, name) != nil else { return false }

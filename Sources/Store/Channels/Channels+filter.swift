@@ -76,8 +76,7 @@ extension Channels {
     /// Sets in one round trip. A page needs about 16 KB for each.
     private static let setsPerRoundTrip = 64
 
-    /// The entries of the page that are in the audience. One round trip for each 64 different tags and named users of
-    /// the audience, whatever the size of the page. None if the audience names no tag and no user.
+    /// The entries of the page that are in the audience. One round trip for each 64 of its tags and named users.
     public func filter(_ app: AppKey, _ page: TokenPage, _ audience: Audience) async throws(StoreError) -> TokenPage {
         if audience == .all || page.isEmpty { return page }
         var membership = PageMembership(count: page.count)

@@ -59,22 +59,18 @@ extension Channels {
         var fields: [String] = []
     }
 
-    /// Channels in one round trip, and the arguments of all of them together. Each channel's command repeats all tags
-    /// of the call.
+    /// Channels in one round trip, and their arguments together: each channel's command repeats the call's tags.
     private static let batch = 500
     private static let batchArguments = 100_000
 
     /// Returns the channels of one round trip if each channel's command has that many arguments.
     static func batchSize(of arguments: Int) -> Int { max(1, min(batch, batchArguments / max(1, arguments))) }
 
-    /// Tags in one call of channel-mark. A call with more is divided, because a script must stay under 5 ms: with a
-    /// record of 1,000 tags, 500 take up to 3 ms.
+    /// Tags in one call of channel-mark, which must stay under 5 ms: 500 take up to 3 ms with a record of 1,000 tags.
     static let tagsOfScript = 500
-    /// The longest time between a writer's mark and its change of the sets. Longer than any command waits for its
-    /// answer.
+    /// The longest time between a writer's mark and its change of the sets, longer than any command waits.
     static let crossing: Duration = .seconds(60)
-    /// Attempts against other writers of the same channel. If they are not enough, the marks stay and the channel's
-    /// next change finishes them.
+    /// Attempts against other writers of a channel. If they are too few, the channel's next change finishes the marks.
     private static let rounds = 16
 
     /// Changes the sets in three steps, each of them one round trip for all channels:
@@ -83,10 +79,9 @@ extension Channels {
     /// 2. The sets are changed.
     /// 3. The record says that they are changed (channel-confirm).
     ///
-    /// A crash after any step leaves marks in the record, which the channel's next change finishes. If another writer
-    /// changed the record between the first and the third step, the changes of the sets may have crossed. Then the sets
-    /// are changed to match the record again. A change without effect takes only the first step. Apps send such changes
-    /// at each launch.
+    /// A crash leaves marks in the record, which the channel's next change finishes. If another writer changed the
+    /// record in between, the changes of the sets may have crossed, so the sets are changed to match the record again.
+    /// A change without effect, as apps send at each launch, takes only the first step.
     func applyMemberships(
         _ app: AppKey, _ channels: [ChannelID], _ operations: [ChannelOperation]
     ) async throws(StoreError) {
@@ -129,8 +124,7 @@ extension Channels {
         }
     }
 
-    /// Marks the records and changes the sets. Returns the channels whose sets were changed. Adds channels with too
-    /// many tags to `full`.
+    /// Marks the records and changes the sets. Returns those that changed, and adds those with too many tags to `full`.
     /// - Parameter limit: how channel-mark takes the limit: `most`, `look` or `part`
     private func mark(
         _ app: AppKey, _ open: [Work], _ full: inout [ChannelID], _ limit: RedisArgument
@@ -178,8 +172,7 @@ extension Channels {
         return pending
     }
 
-    /// A set outlives the records of all its members: each member renewed it at most a quarter of its life before it
-    /// was last seen.
+    /// A set outlives its members' records: a member renews it at most a quarter of its life before it is last seen.
     private func expiry(ofSet key: RedisKey) -> RedisCommand {
         life > .zero
             ? RedisCommand("PEXPIRE", key, .int((life + life / 4 + .seconds(86_400)).milliseconds))

@@ -5,10 +5,8 @@ extension Channels {
     /// Members of a set that each change of the set looks at.
     private static let sample = 16
 
-    /// Looks at a few random members of a set and removes those whose record does not have the set. The records of
-    /// channels that were not seen for long have expired. Each change of a set pays for a few, so only a part of the
-    /// set can be outdated. After an error, the next change tries again.
-    ///
+    /// Looks at a few random members of a set and removes those whose record lacks the set, for example because the
+    /// record has expired. Each change of a set does so. After an error, the next change tries again.
     /// - Parameter field: the set's field in a channel's record.
     func tidy(_ app: AppKey, _ field: String) async {
         do throws(StoreError) {
@@ -19,8 +17,7 @@ extension Channels {
             let unreadable = members.filter { ChannelID(stored: $0) == nil }.map(RedisArgument.bytes)
             if gone.isEmpty, unreadable.isEmpty { return }
             try await redis.run("SREM", set, gone.map { .bytes($0.stored) } + unreadable)
-            // A channel that joined in between was removed too. Either its mark is seen here, or its own change comes
-            // after the removal.
+            // A channel that joined meanwhile shows its mark here, or its own change comes after the removal.
             let stillGone = Set(try await without(app, field, gone))
             let back = gone.filter { !stillGone.contains($0) }
             if back.isEmpty { return }

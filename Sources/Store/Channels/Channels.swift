@@ -30,13 +30,8 @@ public struct Channels: Sendable {
         quotas = Quotas(keys: keys)
     }
 
-    /// Creates a channel or notes that it was seen.
-    ///
-    /// - Parameters:
-    ///   - namedUser: nil leaves the named user as it is.
-    ///   - hasIOS18: nil leaves it as it is.
-    /// - Throws: `tooManyTags`, as all calls here, if a channel would have too many tags. The other channels of the
-    ///   call are changed.
+    /// Creates a channel or notes that it was seen. A nil `namedUser` or `hasIOS18` leaves the stored one as it is.
+    /// - Throws: `tooManyTags`, as all calls here do. The other channels of the call are changed.
     public func register(
         _ app: AppKey, _ channel: ChannelID, tags: TagChange, namedUser: String?, hasIOS18: Bool? = nil
     ) async throws(StoreError) {

@@ -1,7 +1,6 @@
 public import LiveActivity
 
-/// Something that an operator must look at. It stands until a worker clears it, or until no worker has repeated it for
-/// a while.
+/// Something that an operator must look at. It stands until a worker clears it or it is not repeated for a while.
 public struct Alarm: Sendable, Hashable {
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// APNs refuses the app's provider token.

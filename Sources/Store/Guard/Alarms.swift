@@ -2,8 +2,7 @@ public import LiveActivity
 import Redis
 
 public struct Alarms: Sendable {
-    /// An alarm that no worker repeats ends: the workers are gone, or the app has nothing to send. The prune guard's
-    /// alarm stands as long as tokens are quarantined, even without workers.
+    /// An alarm that no worker repeats ends: the workers are gone, or the app has nothing to send.
     static let life: Duration = .seconds(900)
 
     let redis: RedisClient

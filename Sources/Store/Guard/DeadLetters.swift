@@ -46,19 +46,15 @@ public struct DeadLetters: Sendable {
     /// Epoch milliseconds.
     let clock: @Sendable () -> Int64
 
-    /// Puts pushes of a name on the app's list. Call this before settling what they give up: a crash in between leaves
-    /// entries without records, which a list drops.
+    /// Puts pushes on the app's list. Call it before settling what they give up, because a list drops empty entries.
     public func enlist(_ app: AppKey, _ name: ActivityName, _ pushes: [PushID]) async throws(StoreError) {
         let now = RedisArgument.int(clock())
         try await redis.run(
             RedisCommand("ZADD", keys.deadIndex(app), pushes.flatMap { [now, .string(Self.member($0, name))] }))
     }
 
-    /// Lists the name's pushes that were given up for a channel because its retry queue was full. The script that gives
-    /// them up cannot reach the list. The worker that claims the name's retries calls this, and it comes because the
-    /// channel waits.
-    ///
-    /// - Returns: those pushes.
+    /// Lists the name's pushes that a full retry queue gave up, and returns them. Their script cannot reach the list,
+    /// so the worker that claims the name's retries calls this.
     public func enlistUnlisted(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> [PushID] {
         let key = keys.unlistedDead(keys.tag(app, name))
         let pushes = try await redis.run("SMEMBERS", key).strings().compactMap { PushID($0) }
@@ -76,16 +72,12 @@ public struct DeadLetters: Sendable {
         return try reply.integer()
     }
 
-    /// Removes at most `limit` entries that are older than the life of a dead letter.
-    ///
-    /// - Returns: how many were removed.
+    /// Removes at most `limit` entries that are older than a dead letter lives. Returns how many were removed.
     public func tidy(_ app: AppKey, limit: Int) async throws(StoreError) -> Int {
         try await redis.removeOver(keys.deadIndex(app), upTo: clock() - keys.retention, limit: limit)
     }
 
-    /// The dead letters, the latest first.
-    ///
-    /// - Parameter after: begin after this push, if it is still on the list.
+    /// The dead letters, the latest first, from behind the push `after` on if it is still on the list.
     public func list(_ app: AppKey, after: PushID?, limit: Int) async throws(StoreError) -> [DeadLetter] {
         let index = keys.deadIndex(app)
         var position = 0
@@ -126,7 +118,6 @@ public struct DeadLetters: Sendable {
     }
 
     /// Removes what the push gave up. Its ledger stays.
-    ///
     /// - Returns: false if there was nothing.
     public func drop(_ app: AppKey, _ push: PushID) async throws(StoreError) -> Bool {
         guard let name = try await pushes.name(of: push, app) else { return false }

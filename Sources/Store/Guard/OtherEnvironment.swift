@@ -2,8 +2,7 @@ public import LiveActivity
 import OpenSSL
 import Redis
 
-/// For apps with both APNs environments: which tokens are of the second one. A page asks for it with the other marks of
-/// its channels (`SendBlocks`). If an entry is lost, a worker finds it out again.
+/// For apps with both APNs environments: which tokens are of the second one. A lost entry is found out again.
 public struct OtherEnvironment: Sendable {
     let redis: RedisClient
     let keys: Keyspace

@@ -23,12 +23,10 @@ public struct QuarantineResult: Sendable, Hashable {
     public var gone = 0
 }
 
-/// Tokens that the prune guard protects. They stay registered and get no pushes. This ends when an operator releases
-/// them (they get pushes again) or discards them (they are pruned), when their channel registers another token, or when
-/// the mark expires.
+/// Tokens that the prune guard protects: they stay registered and get no pushes. This ends when an operator releases or
+/// discards (prunes) them, when their channel registers another token, or when the mark expires.
 public struct Quarantine: Sendable {
-    /// How long marks live after the latest mark of their name: as long as the registry keeps a token that is not
-    /// renewed.
+    /// How long marks live after the latest one of their name: as long as the registry keeps an unrenewed token.
     static func life(_ place: TokenPlace) -> Duration { .milliseconds(place.span.retention) }
     public typealias MarkedChannel = (channel: [UInt8], mark: QuarantineMark)
     /// Marks read in one round trip.
@@ -41,17 +39,15 @@ public struct Quarantine: Sendable {
     /// Epoch milliseconds.
     let clock: @Sendable () -> Int64
 
-    /// Puts a name on the app's list. Call it before the name's tokens are marked: a crash in between leaves a listed
-    /// name without marks, which a list drops. Call it again afterwards, because an operator may have released the name
-    /// in between.
+    /// Puts a name on the app's list. Call it before the name's tokens are marked, because a list drops names without
+    /// marks. Call it again afterwards, because an operator may have released the name in between.
     public func enlist(_ app: AppKey, _ place: TokenPlace) async throws(StoreError) {
         try await redis.run(
             "ZADD", keys.quarantinedNames(app), .int(clock() + Self.life(place).milliseconds), .string(place.stored))
     }
 
-    /// Marks start tokens where they are registered. They are on another slot than the push. Call it before their
-    /// removals are confirmed: a crash in between leaves marks and pending removals, which a worker decides about
-    /// again.
+    /// Marks start tokens where they are registered, on another slot than the push. Call it before their removals are
+    /// confirmed: after a crash in between, a worker decides about the removals again.
     public func hold(
         _ app: AppKey, _ starts: TokenPlace, _ marks: [MarkedChannel]
     ) async throws(StoreError) {
@@ -97,9 +93,7 @@ public struct Quarantine: Sendable {
         return found
     }
 
-    /// Removes the marks. The next push goes to the tokens again.
-    ///
-    /// - Parameter place: nil for all of them.
+    /// Removes the marks of one place, or of all (nil). The next push goes to the tokens again.
     public func release(_ app: AppKey, _ place: TokenPlace?) async throws(StoreError) -> QuarantineResult {
         try await endEach(app, place) { place, result async throws(StoreError) in
             let key = keys.quarantine(keys.tag(app, place))
@@ -108,10 +102,8 @@ public struct Quarantine: Sendable {
         }
     }
 
-    /// Prunes the quarantined tokens, each only if its channel still has that token. Repeatable: the next call discards
-    /// the marks that a crash leaves.
-    ///
-    /// - Parameter place: nil for all of them.
+    /// Prunes the quarantined tokens of one place, or of all (nil), each only if its channel still has that token. The
+    /// next call discards the marks that a crash leaves.
     public func discard(_ app: AppKey, _ place: TokenPlace?) async throws(StoreError) -> QuarantineResult {
         try await endEach(app, place) { place, result async throws(StoreError) in
             let key = keys.quarantine(keys.tag(app, place))
@@ -160,9 +152,7 @@ public struct Quarantine: Sendable {
         return try reply.strings().compactMap { try? TokenPlace(stored: $0) }
     }
 
-    /// Removes at most `limit` names whose marks have expired from the list.
-    ///
-    /// - Returns: how many were removed.
+    /// Removes at most `limit` names whose marks have expired from the list. Returns how many were removed.
     public func tidy(_ app: AppKey, limit: Int) async throws(StoreError) -> Int {
         try await redis.removeOver(keys.quarantinedNames(app), upTo: clock(), limit: limit)
     }

@@ -5,8 +5,7 @@ import Redis
 public struct TokenVerdictSpan: Sendable, Hashable {
     /// How many minutes count, up to now.
     public var window: Int
-    /// If the window holds fewer verdicts than `least`, the last `least` verdicts count. They are at most this many
-    /// minutes old.
+    /// If the window holds fewer verdicts than `least`, the last `least` count, at most this many minutes old.
     public var memory: Int
     public var least: Int
 
@@ -36,12 +35,10 @@ public struct TokenVerdicts: Sendable {
     let redis: RedisClient
     let keys: Keyspace
 
-    /// Adds a worker's counts and returns the sums of the fleet. One round trip. A call that is repeated after a lost
-    /// answer counts twice. The prune guard stops a little earlier then.
-    ///
+    /// Adds a worker's counts and returns the sums of the fleet, in one round trip. A call that is repeated after a
+    /// lost answer counts twice. The prune guard stops a little earlier then.
     /// - Parameters:
     ///   - counted: the worker's counts, by age in minutes.
-    ///   - span: the verdicts to sum.
     ///   - pushes: pushes of `name`, for each of which its verdicts so far are returned too.
     public func add(
         _ app: AppKey, _ counted: [(age: Int, counts: TokenVerdictCounts)], over span: TokenVerdictSpan,

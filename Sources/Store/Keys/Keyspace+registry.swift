@@ -15,13 +15,11 @@ extension Keyspace {
         key("seen:{\(app)}:\(quota.rawValue):\(period)")
     }
 
-    /// One channel: `created`, `seen` and `renewed` (epoch ms), `v`, and a field for each of its sets
-    /// (Channels+membership.swift).
+    /// One channel: `created`, `seen`, `renewed` (epoch ms), `v`, and a field for each set (Channels+membership.swift).
     func channel(_ app: AppKey, _ channel: ChannelID) -> RedisKey {
         key("c:{\(app):\(Self.escaped(channel.description))}")
     }
-    /// The channels of a set: `t` for those with a tag, `u` for those of a named user. Each set has its own slot, so
-    /// that large sets are spread over a cluster.
+    /// The channels with a tag (`t`) or of a named user (`u`). Each set has a slot of its own, to spread large sets.
     func members(_ app: AppKey, _ set: AudienceSet) -> RedisKey {
         let (kind, text) = Self.kindAndText(set)
         return key("\(kind):{\(app):\(text)}")

@@ -33,8 +33,7 @@ public struct Keyspace: Sendable {
     /// One push: record and ledger.
     func push(_ tag: String, _ id: PushID) -> RedisKey { RedisKey(pushPrefix(tag) + id.description) }
     func pushPrefix(_ tag: String) -> String { "\(prefix):p:\(tag):" }
-    /// The push's tasks: epoch, owner, deadline and position of each shard, and counts of queue entries and pending
-    /// removals.
+    /// A push's tasks: epoch, owner, deadline and position of each shard; counts of queue entries and removals.
     func tasks(_ tag: String, _ id: PushID) -> RedisKey { RedisKey(tasksPrefix(tag) + id.description) }
     func tasksPrefix(_ tag: String) -> String { "\(prefix):w:\(tag):" }
     /// Waiting channels by due time (ms).

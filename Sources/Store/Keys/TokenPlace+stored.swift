@@ -12,7 +12,6 @@ extension TokenPlace {
         }
     }
 
-    /// Reads the stored form.
     init(stored text: String) throws(IdentifierError) {
         if let type = text.rest(behind: Self.startTokensPrefix) {
             self = .startTokens(of: try checkedAttributesType(type))

@@ -24,8 +24,7 @@ public enum Demotion: String, Sendable, Hashable {
 }
 
 extension Pushes {
-    /// Whether the name has used up its budget, so that updates without an alert would go out at priority 5. This is a
-    /// forecast, because the budget is counted when a push begins.
+    /// Whether updates without an alert would go out at priority 5. A forecast: a push is counted when it begins.
     public func isHighSpent(
         _ app: AppKey, _ name: ActivityName, _ budget: HighBudget, now: Int64
     ) async throws(StoreError) -> Bool {

@@ -21,8 +21,7 @@ public struct Ledger: Sendable, Hashable {
     public var demoted = 0
     /// Targets that began to follow after the sweep and got the state as late joiners.
     public var late = 0
-    /// For a start: delivered targets whose start token was last reported long ago. APNs answers 200 for them, but
-    /// possibly no card began.
+    /// For a start: delivered targets with a start token reported long ago. APNs answers 200, but maybe no card began.
     public var stale = 0
     public var supersededBy: PushID?
     /// Epoch milliseconds.

@@ -21,26 +21,22 @@ public struct Pushes: Sendable {
     /// Commits one publish on its name's slot and wakes a worker. Returns when Redis has the push.
     ///
     /// Order of the writes, and what a crash after each leaves:
-    ///
     /// 1. The index: it leads nowhere and expires.
     /// 2. The name among the open ones: the reconciler finds nothing to do.
     /// 3. The commit: the reconciler wakes a worker, or the name's next publish does after a few seconds.
     /// 4. The wake-up.
     ///
     /// If the queues are full, the commit comes first, because the name is already among the open ones.
-    ///
     /// - Parameters:
     ///   - id: to commit the same id again changes nothing and gets the same answer.
     ///   - payload: as `APNsWire.Payload` renders it.
     ///   - timestampOffset: position of the timestamp's ten digits in the payload.
     ///   - isRepeatable: another process may commit the same id, now or earlier.
-    ///   - bounds: if the queues are full, only a push that supersedes a waiting one is accepted, because it does not
-    ///     make them longer.
+    ///   - bounds: if the queues are full, only a push that supersedes a waiting one is accepted.
     ///   - cutoff: makes the push an automatic end, for cards that started at this time (epoch ms) or earlier.
-    ///   - now: time of acceptance, epoch ms. Nil is Redis's own, so that gateways whose clocks differ agree. For a due
-    ///     schedule it is Redis's time at which a worker found it due. Tests give one of their own.
-    /// - Throws: `unreplicated` if too few replicas confirm the push. It is committed then and may go out. Accepting
-    ///   the same id again asks the replicas again.
+    ///   - now: time of acceptance, epoch ms. Nil is Redis's own; a due schedule has the time at which it was found
+    ///     due.
+    /// - Throws: `unreplicated` if too few replicas confirm the push, which may still go out. The same id asks again.
     public func accept(
         _ app: AppKey, _ publish: Publish, id: PushID, payload: [UInt8], timestampOffset: Int,
         isRepeatable: Bool = false, bounds: QueueBounds? = nil, cutoff: Int64? = nil, now: Int64? = nil
@@ -74,8 +70,7 @@ public struct Pushes: Sendable {
             preparations + [commit(isFull: false)] + (addsEntry ? [entry] : []) + measured.flatMap { keys.depth($0) },
             inStepsAt: [commitIndex, commitIndex + 1])
         bounds?.note(measured, replies.suffix(measured.count * Keyspace.depthCommands))
-        // If Redis refused only the wake-up, the reconciler finds the name among the open ones. Without the index, the
-        // ledger of the push could not be found.
+        // If Redis refused only the wake-up, the reconciler finds the name. Without the index, nobody finds the ledger.
         if let error = replies.prefix(commitIndex + 1).lazy.compactMap(\.error).first {
             if !isRepeatable { await forget(id) }
             throw .redis(error)
@@ -98,16 +93,14 @@ public struct Pushes: Sendable {
             ])
     }
 
-    /// The queue that is full; nil if there is room. Measures again before a refusal, because workers may have made
-    /// room since the last measurement.
+    /// The queue that is full, or nil. Measures again before a refusal, because workers may have made room since.
     private func fullQueue(_ app: AppKey, _ bounds: QueueBounds?) async throws(StoreError) -> QueueScope? {
         guard let bounds, bounds.fullQueue(for: app) != nil else { return nil }
         bounds.note(bounds.apps, try await redis.run(bounds.apps.flatMap { keys.depth($0) })[...])
         return bounds.fullQueue(for: app)
     }
 
-    /// Deletes the index of a push that was not committed. The caller keeps it if another process may commit the same
-    /// id, because that process needs it. An index without a push expires.
+    /// Deletes the index of a push that was not committed. Keep it if another process may commit the same id.
     private func forget(_ id: PushID) async {
         _ = try? await redis.replies([RedisCommand("DEL", keys.index(id))])
     }
@@ -160,11 +153,9 @@ public struct Pushes: Sendable {
         }
     }
 
-    /// Reserves push ids for an idempotency key for 24 h. Call it before the pushes are committed. A request that is
-    /// repeated after a crash commits the same ids then.
-    ///
-    /// - Returns: the ids that were reserved for the same body (`bodyDigest`). Nil if the key was used with another
-    ///   body.
+    /// Reserves push ids for an idempotency key for 24 h, before they are committed, so that a repeated request after a
+    /// crash commits the same ids.
+    /// - Returns: the ids that were reserved for the same body (`bodyDigest`); nil: the key was used with another body.
     public func reserve(
         _ app: AppKey, idempotencyKey: String, bodyDigest: [UInt8], ids: [PushID]
     ) async throws(StoreError) -> [PushID]? {
@@ -197,7 +188,6 @@ public struct Pushes: Sendable {
     }
 
     /// Cancels the unsent part of a push. A finished push stays as it is. The time is Redis's own, as in `accept`.
-    ///
     /// - Returns: the ledger afterwards. Nil if there is no such push.
     public func cancel(_ app: AppKey, _ id: PushID, now: Int64? = nil) async throws(StoreError) -> Ledger? {
         guard let name = try await name(of: id, app) else { return nil }

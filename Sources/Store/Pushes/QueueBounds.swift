@@ -14,10 +14,9 @@ public enum QueueScope: Sendable, Hashable {
 
 /// How much accepted work may wait, and how much waited when this process last looked.
 ///
-/// Work is counted in entries of an app's streams and timer. A name that waits or is swept is one entry, however many
-/// of its publishes superseded each other. A waiting or claimed shard is one, and a name with waiting channels is one.
-/// Every publish measures its app. So several gateways together exceed a bound by at most the publishes that they
-/// handle at the same time.
+/// Work is counted in entries of an app's streams and timer: one for a name that waits or is swept, for a waiting or
+/// claimed shard, and for a name with waiting channels. Every publish measures its app, so gateways together exceed a
+/// bound by at most the publishes that they handle at the same time.
 public final class QueueBounds: Sendable {
     /// The queues of other apps are measured again after this many milliseconds.
     static let staleAfter: Int64 = 1_000
@@ -27,10 +26,7 @@ public final class QueueBounds: Sendable {
     let total: Int
     private let depths: Mutex<[AppKey: (entries: Int, measuredAt: Int64)]>
 
-    /// - Parameters:
-    ///   - apps: all apps that the deployment serves.
-    ///   - perApp: most entries of one app.
-    ///   - total: most entries of all apps.
+    /// - Parameter apps: all apps that the deployment serves. The other two are most entries of one app and of all.
     public init(apps: [AppKey], perApp: Int, total: Int) {
         self.apps = apps
         self.perApp = perApp

@@ -5,11 +5,10 @@ import Synchronization
 /// Asks the replicas whether they have a commit. Uses a connection of its own, because WAIT blocks its connection while
 /// commits go on over the others.
 ///
-/// WAIT is about the last write of its own connection. So each question begins with a write after the commit: it sets
-/// the push's life again. The reply also says whether this server has the push at all, because it may be another server
-/// after a failover. Publishes that come during a question share the next one. So a slow replica costs each publish at
-/// most two timeouts, however many publishes there are. In a cluster a publish is on several nodes with their own
-/// replicas. All of them are asked at once, each after a write.
+/// WAIT is about the last write of its own connection. So each question begins with a write after the commit, which
+/// sets the push's life again. Its reply also shows whether this server has the push, because a failover may have
+/// changed the server. Publishes that come during a question share the next one, so a slow replica costs each at most
+/// two timeouts. In a cluster all nodes of a publish are asked at once, each after a write.
 final class ReplicaWait: Sendable {
     typealias Outcome = Result<Void, StoreError>
     private struct Waiting {
@@ -33,7 +32,6 @@ final class ReplicaWait: Sendable {
     }
 
     /// Returns when enough replicas have everything that was written before the call.
-    ///
     /// - Parameters:
     ///   - push: key of the push or of the schedule.
     ///   - life: remaining life of the key, ms.
@@ -59,8 +57,7 @@ final class ReplicaWait: Sendable {
         RedisCommand("PEXPIRE", key, .int(life))
     }
 
-    /// The same for a member with a time. It moves the time by `shift` ms, because a write that changes nothing is not
-    /// replicated.
+    /// The same for a member with a time, moved by `shift` ms: a write that changes nothing is not replicated.
     static func proof(_ set: RedisKey, member: String, shift: Int) -> RedisCommand {
         RedisCommand("ZADD", set, "XX", "INCR", .int(shift), .string(member))
     }

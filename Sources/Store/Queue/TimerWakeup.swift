@@ -17,8 +17,7 @@ public final class TimerWakeup: Sendable {
 
     private let sleepers = Mutex<[Int: Sleeper]>([:])
 
-    /// Tells all sleepers that a timer is due at `due`. Call it after the timer is set, so that a sleeper that wakes
-    /// finds it.
+    /// Tells all sleepers that a timer is due at `due`. Call it when the timer is set, so that they find it.
     func ring(_ due: Int64) {
         sleepers.withLock { sleepers in
             for sleeper in sleepers.keys { sleepers[sleeper]?.wake(due) }
@@ -28,7 +27,6 @@ public final class TimerWakeup: Sendable {
     /// Tells one sleeper, because a chore of its own has finished.
     public func ring(_ sleeper: Int, _ due: Int64) { sleepers.withLock { $0[sleeper]?.wake(due) } }
 
-    /// Adds a sleeper.
     public func add() -> Int {
         sleepers.withLock { sleepers in
             let number = (sleepers.keys.max() ?? 0) + 1

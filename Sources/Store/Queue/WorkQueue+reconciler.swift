@@ -9,16 +9,14 @@ public struct Reconciliation: Sendable, Hashable {
     public var dropped = 0
 }
 
-/// The reconciler: finds committed work whose wake-up was lost. Each app has its own set of names. A worker looks
-/// through the names of the apps that it serves.
+/// The reconciler: finds committed work whose wake-up was lost. A worker looks through the names of its own apps.
 extension WorkQueue {
     /// Most batches of one call for one app. More names wait for the next call.
     private static let mostBatches = 400
 
-    /// Looks at names whose last publish was before `before` (epoch ms), because their stream entry may be lost. It
-    /// wakes a worker for each name with work, and removes the others. It continues batch by batch while most of the
-    /// names are removed, so that it keeps up with any number of names. One worker looks at a name. If the name stays,
-    /// another one looks after 30 s.
+    /// Looks at names whose last publish was before `before` (epoch ms): wakes a worker for each name with work, and
+    /// removes the others. Continues batch by batch while most names are removed, to keep up with any number. One
+    /// worker looks at a name. If the name stays, another one looks after 30 s.
     public func reconcile(
         _ apps: [AppKey], before: Int64, now: Int64, limit: Int
     ) async throws(StoreError) -> Reconciliation {
@@ -26,8 +24,7 @@ extension WorkQueue {
         for app in apps {
             var woken = 0
             for _ in 0..<Self.mostBatches {
-                // Publishes write whole milliseconds. So a publish meanwhile gives the name another score than this,
-                // and the name is not removed.
+                // Publishes write whole milliseconds, so a publish meanwhile changes the score and keeps the name.
                 let score = RedisArgument.string("\(now).5")
                 let reply = try await redis.run(
                     Lua.queueLook, keys: ["open": keys.open(app)],

@@ -13,7 +13,6 @@ extension WorkQueue {
     }
 
     /// When the first timer of each kind is due, in one round trip.
-    ///
     /// - Parameter ending: apps with automatic ends.
     public func nextDue(_ apps: [AppKey], ending: [AppKey] = []) async throws(StoreError) -> NextDue {
         let kinds = [apps.map(keys.due), apps.map(keys.at), ending.flatMap { [keys.ends($0), keys.claimedEnds($0)] }]
@@ -32,9 +31,7 @@ extension WorkQueue {
             end: first[2])
     }
 
-    /// Moves due tasks into the streams, at most `limit` of each app. Exactly one worker moves a task. If a worker dies
-    /// between reading and moving, the task stays in the timer.
-    ///
+    /// Moves due tasks into the streams, at most `limit` of each app. A task stays in the timer until it is moved.
     /// - Returns: how many tasks were moved, and how many members that no version writes were dropped by this call.
     public func moveDue(
         _ apps: [AppKey], now: Int64, limit: Int

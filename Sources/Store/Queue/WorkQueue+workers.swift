@@ -22,8 +22,7 @@ extension WorkQueue {
         return found.map { (name: $0.key, idle: $0.value.idle, pending: $0.value.pending) }.sorted { $0.name < $1.name }
     }
 
-    /// Removes killed workers from the groups when other workers have claimed their entries. A live worker asks for
-    /// work every few seconds, so `silence` must be much longer.
+    /// Removes killed workers whose entries were claimed. Live ones ask every few seconds, so `silence` must be longer.
     public func forgetDeadWorkers(_ apps: [AppKey], silence: Duration) async throws(StoreError) {
         for stream in streams(apps) {
             for consumer in try await consumers(stream)

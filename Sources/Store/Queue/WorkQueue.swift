@@ -126,8 +126,7 @@ public struct WorkQueue: Sendable {
         return grouped
     }
 
-    /// Removes the worker from the groups if it leaves without unacknowledged entries. So `status` shows only workers
-    /// that are there.
+    /// Removes the worker from the groups if it leaves no unacknowledged entries, so that `status` shows live workers.
     public func leave(_ apps: [AppKey], consumer: String) async throws(StoreError) {
         for stream in streams(apps) {
             let pending = try await redis.run("XPENDING", stream, .string(Self.group), "-", "+", "1", .string(consumer))

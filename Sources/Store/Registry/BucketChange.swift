@@ -4,8 +4,7 @@ struct BucketChange: Sendable {
     /// Fields beyond which a bucket is divided. Large buckets make reads cheaper and writes dearer, because the compact
     /// encoding is searched from its start.
     static let threshold = 128
-    /// Changes of one round trip: some tens of milliseconds of the server's time. A bucket can be overfilled by this
-    /// many before it is divided.
+    /// Changes of one round trip: tens of milliseconds of the server's time. A bucket can be overfilled by as many.
     static let batch = 500
 
     let channel: [UInt8]

@@ -52,11 +52,9 @@ struct Quotas: Sendable {
         return Count(commands: [RedisCommand("ZCARD", keys.names(app))], measures: true)
     }
 
-    /// Returns commands that count the ids of a call, and that measure if a measurement is due. Give their replies to
+    /// Returns commands that count a call's ids, and that measure if a measurement is due. Give their replies to
     /// `note`.
-    /// - Parameters:
-    ///   - ids: the ids of the call. Empty to measure only.
-    ///   - life: the time that one of them is kept, ms. 0 means for ever.
+    /// Without `ids` they only measure. `life` is how long an id is kept, ms; 0 = for ever.
     func count(_ quota: Quota, _ app: AppKey, _ ids: [RedisArgument], life: Int64, now: Int64) -> Count {
         guard limit(quota) > 0 else { return Count() }
         let period = max(1, life / Self.pastPeriods)
@@ -70,8 +68,7 @@ struct Quotas: Sendable {
         return Count(commands: add + lasts + [RedisCommand("PFCOUNT", sketches.map { .key($0) })], measures: true)
     }
 
-    /// Stores the number that a count measured, if it did. An error reply changes nothing, so that no call fails
-    /// because of a count.
+    /// Stores the number that a count measured, if any. An error reply changes nothing, so no call fails for it.
     func note(_ quota: Quota, _ app: AppKey, _ count: Count, _ replies: ArraySlice<Reply>) {
         guard count.measures, replies.count == count.commands.count, let count = try? replies.last?.integer() else {
             return
@@ -91,8 +88,7 @@ struct Quotas: Sendable {
 }
 
 extension Registry {
-    /// Throws `quotaReached` if the changes would add a name or a follower and the quota is full. A change of a known
-    /// follower passes. Costs one or two round trips, but only if the quota was full at the last measurement.
+    /// Throws `quotaReached` if the changes add a name or follower beyond its quota. No round trip if there is room.
     func requireRoom(_ place: PlaceKeys, _ changes: [BucketChange]) async throws(StoreError) {
         let app = place.key.app
         let quota = place.quota

@@ -2,18 +2,16 @@ import LiveActivity
 import Redis
 
 extension Registry {
-    /// Most tries with a changed count, without those after which the count is larger, because other writers may add to
-    /// the name faster than this process reads it.
+    /// Most tries with a changed count. A larger count does not use one up, because other writers may be faster.
     static let countAttempts = 32
 
     func placeKeys(_ app: AppKey, _ tokens: TokenPlace) -> PlaceKeys {
         PlaceKeys(key: RegistryMemory.Key(app: app, tokens: tokens), tag: keys.tag(app, tokens))
     }
 
-    /// Runs a script for each change and returns its answers, in order. The script refuses changes with an outdated
-    /// count, and they run again, still in order. Buckets that became too full are divided before the next batch.
-    /// - Parameter command: makes the call for the change of this index, with the bucket of its channel, the stored
-    ///   count and the script's further arguments.
+    /// Runs a script for each change and returns its answers, in order. Changes with an outdated count are refused and
+    /// run again. Buckets that became too full are divided before the next batch.
+    /// - Parameter command: makes the call for the change of that index.
     func apply(
         _ changes: [BucketChange], in place: PlaceKeys,
         _ command: (_ index: Int, _ bucket: RedisKey, _ count: RedisArgument, _ rest: [RedisArgument]) -> RedisCommand
@@ -75,16 +73,14 @@ extension Registry {
         ]
     }
 
-    /// Puts the name's retries into the timer before channels are queued. If this process dies before it wakes a
-    /// worker, the timer wakes one.
+    /// Sets a timer for the name's retries before channels are queued, in case this process dies before the wake-up.
     private func wakeLater(_ place: PlaceKeys) async throws(StoreError) {
         guard case .activity(let name) = place.key.tokens else { return }
         let item = WorkItem.retries(place.key.app, name, .high)
         try await redis.run([WorkQueue.putOff(keys, item, due: clock() + 2_000)])
     }
 
-    /// Like `apply` for `registry-prune`, but with one call for all changes of a bucket. This is quick for an `end`,
-    /// which removes whole pages, because a page is whole buckets.
+    /// Like `apply` for `registry-prune`, but with one call for each bucket, because an `end` removes whole buckets.
     /// - Returns: one digit of the script's answer for each change.
     func prune(_ changes: [BucketChange], in place: PlaceKeys) async throws(StoreError) -> [Int] {
         var answers = [Int](repeating: 0, count: changes.count)
@@ -123,9 +119,8 @@ extension Registry {
         return answers
     }
 
-    /// Runs `round` for the changes, each with its bucket under the count that this process knows. `round` returns the
-    /// changes that were refused because of an outdated count. They run again with the right one, which is known by
-    /// then.
+    /// Runs `round` for the changes, with their buckets under the known count. `round` returns the changes that an
+    /// outdated count refused. They run again with the right one, which is known by then.
     private func withCurrentCount(
         _ indices: Range<Int>, of changes: [BucketChange], in place: PlaceKeys,
         _ round: (_ open: [(index: Int, bucket: Int)], BucketCount) async throws(StoreError) -> [Int]
@@ -143,13 +138,10 @@ extension Registry {
         }
     }
 
-    /// Adds buckets until none of these channels' buckets is too full, at most one for each channel. A channel stands
-    /// for a record in a bucket that was too full. This pace of growth keeps buckets at about 90 records.
-    ///
-    /// If the process dies half way, some buckets stay too full, and the next registration continues.
+    /// Adds buckets until none of these channels' buckets is too full, at most one for each channel. This pace of
+    /// growth keeps buckets at about 90 records. If the process dies half way, the next registration continues.
     private func divide(_ place: PlaceKeys, for channels: [[UInt8]]) async throws(StoreError) {
-        // Redis may have lost everything since the key was read. Records must not be placed by a key that is not stored
-        // in Redis.
+        // Records must be placed by a key that Redis has. It may have lost everything since the key was read.
         var key = try await loadHashKey(keeping: memory.hashKey)
         var roomy: Set<Int> = []
         var splits = 0

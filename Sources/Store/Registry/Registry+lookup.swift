@@ -14,7 +14,6 @@ extension Registry {
     }
 
     /// Looks channels up in one round trip, and reads `more` at the same moment.
-    ///
     /// - Returns: the entries in order; nil for a channel that is not tracked or whose registration's life is over.
     func lookup(
         _ place: PlaceKeys, _ channels: [[UInt8]], and more: [RedisCommand] = []

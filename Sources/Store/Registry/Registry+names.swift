@@ -19,8 +19,7 @@ extension Registry {
         try await state(placeKeys(app, tokens)).buckets
     }
 
-    /// Nil for a name that no channel follows and that had no publish. Tokens are counted exactly, by reading all of
-    /// them.
+    /// Nil for a name that no channel follows and that had no publish. Counts the tokens by reading all of them.
     public func info(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> ActivityInfo? {
         let state = try await state(placeKeys(app, .activity(name)))
         let tokens = state.buckets == 0 ? 0 : try await count(app, .activity(name)).tokens
@@ -33,8 +32,7 @@ extension Registry {
         return info
     }
 
-    /// Counts the start tokens of an attributes type by reading them. `stale` are those that were last reported before
-    /// `time` (epoch ms).
+    /// Counts the start tokens of an attributes type by reading them; `stale`: last reported before `time` (epoch ms).
     public func startTokens(
         _ app: AppKey, _ attributesType: String, reportedBefore time: Int64
     ) async throws(StoreError) -> (tokens: Int, stale: Int, buckets: Int) {
@@ -78,10 +76,8 @@ extension Registry {
         return (exists ? count.buckets : 0, hasMeta, last, !fields[1].isNil, type)
     }
 
-    /// Names that have tokens or were published to, in byte order. A name with several buckets is listed until it
-    /// expires, even if all its tokens were removed.
-    ///
-    /// - Parameter after: begin behind this name.
+    /// Names behind `after` that have tokens or were published to, in byte order. A name with several buckets is listed
+    /// until it expires.
     public func names(
         _ app: AppKey, prefix: String, after: String?, limit: Int
     ) async throws(StoreError) -> [ActivityName] {
@@ -109,7 +105,6 @@ extension Registry {
     }
 
     /// Removes names from the index if nothing of them exists.
-    ///
     /// - Returns: the removed names.
     func forgetGone(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) -> [ActivityName] {
         let gone = try await zip(names, presences(app, names)).filter { $0.1 == .gone }.map(\.0)
@@ -130,9 +125,8 @@ extension Registry {
         return try replies.map { (reply) throws(StoreError) in Presence(rawValue: try reply.integer()) ?? .listed }
     }
 
-    /// Puts the name into its app's index, after its tokens, because the index is on another slot. If the process dies
-    /// in between, the caller has no answer and repeats the call.
-    ///
+    /// Puts the name into its app's index after its tokens. If the process dies in between, the caller repeats the
+    /// call.
     /// - Parameter endDue: when the first of these cards is to be ended (epoch ms). It is noted for every stored
     ///   registration, because a repeated one begins no card.
     func enlist(_ place: PlaceKeys, now: Int64, endDue: Int64? = nil) async throws(StoreError) {
@@ -153,8 +147,7 @@ extension Registry {
         RedisCommand("ZADD", keys.names(app), names.flatMap { ["0", .string($0.rawValue)] })
     }
 
-    /// Removes names from the index if nothing of them exists. A name that came back meanwhile is put in again: it is
-    /// either seen here after the removal, or its own listing comes after the removal.
+    /// Removes names from the index. A name that came back is seen here after the removal, or its listing comes later.
     private func forget(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) {
         guard !names.isEmpty else { return }
         names.forEach { memory.forgetListing(RegistryMemory.Key(app: app, tokens: .activity($0))) }
@@ -164,9 +157,7 @@ extension Registry {
         if !back.isEmpty { try await redis.run([listing(app, back)]) }
     }
 
-    /// Looks at the next names of an app's list, in byte order, and removes those of which nothing exists, as a list
-    /// call does. Several workers may do so at once, because each begins at another place.
-    ///
+    /// Removes names of which nothing exists from the next part of an app's list. Several workers may do so at once.
     /// - Parameter cursor: where the last call ended; nil begins at a random name.
     /// - Returns: where to continue, empty for the beginning, and how many names were removed.
     public func tidyNames(

@@ -8,8 +8,7 @@ extension Registry {
     /// Spellings of a name in one request.
     private static let mostSpellings = 1_000
 
-    /// The names that no channel seems to follow. One round trip. A name that was followed within the last minute is
-    /// not asked about.
+    /// The names that no channel seems to follow. One round trip, without names that were followed in the last minute.
     public func unfollowed(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) -> [ActivityName] {
         let now = clock()
         let asked = names.filter { !memory.isFollowed(RegistryMemory.Key(app: app, tokens: .activity($0)), now: now) }
@@ -36,8 +35,7 @@ extension Registry {
     }
 
     /// Names that the publisher may have meant: neighbours in the index, names that differ by one edit, and the
-    /// beginning of a neighbour with the digits of `name`. A few hundred at most, in two round trips, however many
-    /// names the app has.
+    /// beginning of a neighbour with the digits of `name`. A few hundred at most, in two round trips.
     public func candidates(_ app: AppKey, near name: ActivityName) async throws(StoreError) -> [ActivityName] {
         let index = keys.names(app)
         let bound = RedisArgument.bytes(Array("(".utf8) + Array(name.rawValue.utf8))
@@ -58,8 +56,7 @@ extension Registry {
 /// Ways in which the publisher may have meant to write a name.
 enum Spellings {
     private static let alphabet = Array("abcdefghijklmnopqrstuvwxyz0123456789-_.:/".utf8)
-    /// Letters are replaced and added only in names up to this length. In longer names they are only removed or
-    /// swapped.
+    /// Letters are replaced and added only in names up to this length, but removed and swapped in all names.
     private static let longestToReplace = 11
 
     /// The name in lower case or with one edit, and its digits behind the beginnings of other names: `ordr-1234` beside

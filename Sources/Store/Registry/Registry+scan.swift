@@ -1,19 +1,15 @@
 public import LiveActivity
 import Redis
 
-/// The classes that one read covers: neighbours in the scan's order, at the level of a bucket count that may be
-/// outdated.
+/// The classes that one read covers: neighbours in the scan's order, at the level of a maybe outdated bucket count.
 struct ScanStep: Sendable, Hashable {
     let positions: Range<UInt64>
     let buckets: [Int]
     private let power: Int
     private let bound: Int
 
-    /// - Parameters:
-    ///   - from: a position in the first class.
-    ///   - end: end of the scan. Classes from there on are left out.
-    ///   - tokens: how many tokens are wanted.
-    ///   - density: tokens that a bucket is expected to hold.
+    /// Begins with the class of position `from`. `tokens` are wanted, and a bucket is expected to hold `density` of
+    /// them.
     init(_ count: BucketCount, from: UInt64, end: UInt64, tokens: Int, density: Double) {
         let shift = UInt64(32 - count.level)
         power = 1 << count.level
@@ -38,12 +34,10 @@ struct ScanStep: Sendable, Hashable {
 }
 
 extension Registry {
-    /// Reads about `limit` tokens from `position` on, or up to `end`. Whole buckets are read, so a page may hold more.
-    /// Three quarters of `limit` are enough for a page. A token that is tracked during the whole scan appears in
-    /// exactly one page.
-    ///
-    /// Each step reads the bucket count and the buckets in one transaction, so they belong together. Registrations
-    /// whose life is over are left out. Malformed records are skipped and counted.
+    /// Reads about `limit` tokens from `position` on, up to `end`. Whole buckets are read, so a page may hold more;
+    /// three quarters of `limit` are enough. A token that is tracked during the whole scan appears in exactly one page.
+    /// Each step reads count and buckets in one transaction. Ended registrations are left out, malformed records are
+    /// counted.
     public func page(
         _ app: AppKey, _ tokens: TokenPlace, from position: ScanPosition, to end: ScanPosition, limit: Int
     ) async throws(StoreError) -> (page: TokenPage, next: ScanPosition) {
@@ -97,8 +91,7 @@ extension Registry {
                 if count.buckets <= known.buckets { attempt += 1 }
                 continue
             }
-            // The position is inside a class if the name once had more buckets and shrank by expiry, or if the range is
-            // narrow.
+            // Inside a class: the name once had more buckets and shrank by expiry, or the range is narrow.
             let isPartial = position > step.positions.lowerBound || end < step.positions.upperBound
             let filter = isPartial ? (key: try await hashKey(for: count), range: position..<end) : nil
             try hints.add(replies[1...marks.count], isFirst: isFirst)

@@ -26,15 +26,11 @@ public struct Registry: Sendable {
         quotas = Quotas(keys: keys)
     }
 
-    /// Records that this process has skipped since its start, because Lamplighter does not write such bytes. If it is
-    /// not 0, another program writes to this Redis.
+    /// Records that this process has skipped since its start. If it is not 0, another program writes to this Redis.
     public var malformedRecords: Int { memory.malformed }
 
-    /// Stores registrations (`registry-set`), pipelined in batches. Several registrations of one channel are applied in
-    /// order. After an error some may be stored. Repeating the call is harmless.
-    ///
-    /// The order is: write the records, list the name in the app's index, wake a worker for late joiners.
-    ///
+    /// Stores registrations in order, pipelined in batches. After an error some may be stored, and repeating is
+    /// harmless. Writes the records, then lists the name in the app's index, then wakes a worker for late joiners.
     /// - Parameter endAfter: the age at which cards are to be ended automatically.
     /// - Returns: one result for each registration, in order.
     public func track(
@@ -81,8 +77,7 @@ public struct Registry: Sendable {
         return results
     }
 
-    /// Removes channels from a name. The removal of an unknown channel is remembered too, so that an older registration
-    /// that arrives late is refused.
+    /// Removes channels from a name. Unknown channels are remembered too, to refuse older registrations that come late.
     public func untrack(_ app: AppKey, _ tokens: TokenPlace, _ untracks: [Untrack]) async throws(StoreError) {
         let now = clock()
         let place = placeKeys(app, tokens)
@@ -99,8 +94,7 @@ public struct Registry: Sendable {
         }
     }
 
-    /// Removes dead tokens, each only if its channel still has that token. Repeatable: a prune that was applied gets
-    /// the answer `pruned` again, until the channel registers again.
+    /// Removes dead tokens, each only if its channel still has it. A repeated prune gets the answer `pruned` again.
     public func prune(
         _ app: AppKey, _ tokens: TokenPlace, _ removals: [TokenRemoval]
     ) async throws(StoreError) -> [PruneResult] {

@@ -43,24 +43,19 @@ enum RegistryRecord {
     struct Span: Sendable, Hashable {
         /// Counted from the activity's start.
         var life: Int64
-        /// How long a bucket is kept after its last change, and a tombstone after its removal. Longer than any
-        /// registration that it refuses.
+        /// How long a bucket is kept after its last change, and a tombstone: longer than registrations that it refuses.
         var retention: Int64
 
-        /// Apple ends an activity after 8 h. It may stay on screen, but cannot be updated. A quarter of an hour more,
-        /// because clocks differ.
+        /// Apple ends an activity after 8 h. A quarter of an hour more, because clocks differ.
         static let activity = Span(life: (8 * 60 + 15) * 60_000, retention: 13 * 3_600_000)
-        /// A push-to-start token has no end of its own. Apps report it again when they are opened. If an app was not
-        /// opened for a year, its user expects no card.
+        /// A start token has no end of its own. If its app was not opened for a year, the user expects no card.
         static let startToken = Span(life: 365 * 86_400_000, retention: 366 * 86_400_000)
     }
 
     static func stamp(_ milliseconds: Int64) -> Int64 { min(max(milliseconds, epoch) - epoch, 1 << 40 - 1) }
 
-    /// The registration with the time of its arrival, if its own time is so old that its card would be over. The
-    /// device's clock may be slow. The time from the card's start to the registration stays as the device reported it.
-    ///
-    /// - Returns: nil if the registration's own time can be used.
+    /// The registration with its time of arrival, if its own time is so old that its card would be over: the device's
+    /// clock may be slow. The time from the card's start to the registration stays. Nil: its own time can be used.
     static func withTimeOfArrival(_ registration: Registration, now: Int64, _ span: Span) -> Registration? {
         let startedAt = registration.startedAt ?? registration.registeredAt
         guard span == .activity, max(registration.registeredAt, startedAt) < now - span.life else { return nil }
@@ -123,9 +118,8 @@ enum RegistryRecord {
     enum Reading {
         /// A tombstone, or a registration past its life.
         case absent
-        /// `tokenOffset` counts from the value's first byte, `registeredAt` is epoch ms. `isInfrequent`: frequent
-        /// pushes are switched off. `minutes`: from the activity's start to the registration; negative if it starts
-        /// later.
+        /// `tokenOffset` counts from the value's first byte; `registeredAt` is epoch ms. `isInfrequent`: frequent
+        /// pushes are off. `minutes`: from the activity's start to the registration; negative if it starts later.
         case live(tokenOffset: Int, registeredAt: Int64, isInfrequent: Bool, minutes: Int32)
         /// This version of Lamplighter knows no version that writes such bytes.
         case malformed

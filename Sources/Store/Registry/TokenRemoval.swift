@@ -1,13 +1,11 @@
 public import LiveActivity
 
-/// A token, in its stored form, that is to be removed from a name because APNs called it dead or its activity has
-/// ended.
+/// A token (stored form) that is to be removed from a name: APNs called it dead, or its activity has ended.
 public struct TokenRemoval: Sendable, Hashable {
     public var channel: [UInt8]
     public var token: [UInt8]
-    /// A 410's timestamp (epoch ms): only an older registration is pruned. Nil for a 400. With `hasEnded`, the time at
-    /// which the end was delivered: the token is removed whenever it was registered, and older registrations do not
-    /// bring it back.
+    /// A 410's time (epoch ms): only an older registration is pruned. Nil for a 400. With `hasEnded`, the time of the
+    /// end's delivery: the token goes whenever it was registered, and older registrations do not bring it back.
     public var deadSince: Int64?
     /// The token's `end` was delivered.
     public var hasEnded = false

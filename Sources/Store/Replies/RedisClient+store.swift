@@ -32,8 +32,7 @@ extension RedisClient {
         try await replies(commands, inStepsAt: boundaries).checked()
     }
 
-    /// Sends a pipeline. The caller looks at the error replies. With boundaries it is sent in steps that run one after
-    /// the other, even if they are on several slots.
+    /// Sends a pipeline, and leaves error replies to the caller. Boundaries make steps that run one after the other.
     func replies(_ commands: [RedisCommand], inStepsAt boundaries: [Int] = []) async throws(StoreError) -> [Reply] {
         do throws(RedisError) {
             if boundaries.isEmpty { return try await pipeline(commands).map(Reply.init) }
@@ -51,10 +50,8 @@ extension RedisClient {
         return try replies.map(Reply.init).checked()
     }
 
-    /// Removes at most `limit` members of a sorted set whose time is over. The limit is there because a set may have
-    /// grown for weeks.
-    ///
-    /// - Returns: how many were removed.
+    /// Removes members of a sorted set whose time is over, at most `limit`, because a set may have grown for weeks.
+    /// Returns how many were removed.
     func removeOver(_ set: RedisKey, upTo time: Int64, limit: Int) async throws(StoreError) -> Int {
         let reply = try await run("ZRANGEBYSCORE", set, "-inf", .int(time), "LIMIT", "0", .int(limit))
         let members = try reply.byteStrings()

@@ -13,8 +13,7 @@ public struct Schedule: Sendable, Hashable {
         case cancelled
     }
 
-    /// The id of the schedule and of its push. It is reserved here, so that a commit that is repeated after a crash is
-    /// the same push.
+    /// The id of the schedule and of its push, so that a commit that is repeated after a crash is the same push.
     public var id: PushID
     public var publish: Publish
     /// The payload as rendered for the due time. The commit inserts the timestamp.

@@ -17,24 +17,20 @@ public struct ScheduleRun: Sendable, Hashable {
 }
 
 extension Schedules {
-    /// An alert, a start or an `end` that is at most this late, in milliseconds, goes out behind newer pushes instead
-    /// of being refused.
+    /// An alert, a start or an `end` that is at most this late (ms) goes out behind newer pushes and is not refused.
     static let tolerance: Int64 = 60_000
     /// How long a schedule waits for room in a name's full queue, and the time between two tries. Milliseconds.
     static let patience: Int64 = 600_000
     static let postponement: Int64 = 5_000
-    /// How long a worker has a schedule to itself. After that, for example if the worker died, another one commits the
-    /// same push.
+    /// How long a worker has a schedule to itself. After that, another worker commits the same push.
     static let hold: Duration = .seconds(10)
 
     /// Most due schedules of an app in one look.
     static let longestLook = 4_096
 
-    /// Commits the schedules that are due by Redis's clock. Many workers may do so at once. Each schedule becomes one
-    /// push, with the id that it got when it was created.
-    ///
-    /// The schedules of one name are committed in the order of their times. A schedule that another worker has claimed,
-    /// or that waits for room in its name's queue, delays the ones behind it.
+    /// Commits the schedules that are due by Redis's clock. Many workers may do so at once: each schedule becomes the
+    /// push whose id it has. The schedules of one name are committed in the order of their times, so one that another
+    /// worker has claimed, or that waits for room in its name's queue, delays the others.
     public func runDue(_ app: AppKey, limit: Int) async throws(StoreError) -> [ScheduleRun] {
         var runs: [ScheduleRun] = []
         var limit = limit
@@ -129,8 +125,7 @@ extension Schedules {
             return .ran(try await close(app, id, .failed("Unreadable"), now: now, lateness: 0))
         }
         let lateness = now - schedule.due
-        // If its time was already past at the creation, the schedule counts from the creation. It never counts from an
-        // earlier time than the one before it.
+        // A schedule counts from its creation if its time was past then, and never from before its predecessor.
         time = max(schedule.due, schedule.createdAt, time)
         guard case .refused(let refusal) = try await commit(app, schedule, time: time, now: now) else {
             return .ran(try await close(app, id, .sent, now: now, lateness: lateness))

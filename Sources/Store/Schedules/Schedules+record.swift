@@ -1,8 +1,7 @@
 import LiveActivity
 import Redis
 
-/// A schedule as a hash. Fields that a version does not know stay as they are, and missing fields have a default. So
-/// schedules survive an upgrade.
+/// A schedule as a hash. Unknown fields stay, and missing ones have a default, so that schedules survive an upgrade.
 extension Schedules {
     /// Fields that a record need not have. They are removed when another publish replaces one that had them.
     static let optionalFields = [

@@ -15,10 +15,7 @@ public enum ScheduleReplacement: Sendable, Hashable {
 /// but a late one would delay the push. So the timer is lowered before the record is written and again after it. Only a
 /// caller that reads the record again afterwards raises it.
 extension Schedules {
-    /// Replaces a schedule. Repeatable.
-    ///
-    /// If the process dies in between, the timer is early. The worker that looks then sets it to the record's time.
-    ///
+    /// Replaces a schedule. Repeatable. If the process dies in between, a worker sets the early timer right.
     /// - Returns: nil if the app has no such schedule.
     /// - Throws: `unreplicated` as `create` does.
     public func replace(_ app: AppKey, _ schedule: Schedule) async throws(StoreError) -> ScheduleReplacement? {

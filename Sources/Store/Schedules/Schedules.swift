@@ -22,11 +22,8 @@ public struct Schedules: Sendable {
     let pushes: Pushes
     let replicas: ReplicaWait?
 
-    /// Creates all of the schedules, or none. Repeatable with the same ids.
-    ///
-    /// If the process dies between record and timer, the record expires and no push goes out. The creator got no
-    /// answer.
-    ///
+    /// Creates all of the schedules, or none. Repeatable with the same ids. If the process dies between record and
+    /// timer, the record expires without a push, and the creator got no answer.
     /// - Returns: false if the app has too many schedules.
     /// - Throws: `unreplicated` as `Pushes.accept` does.
     public func create(_ app: AppKey, _ schedules: [Schedule]) async throws(StoreError) -> Bool {
@@ -52,8 +49,7 @@ public struct Schedules: Sendable {
         return false
     }
 
-    /// Asks the replicas about a schedule. `others` were written before it, so on one server the same answer holds for
-    /// them.
+    /// Asks the replicas about a schedule. `others` were written before, so on one server the answer is for them too.
     func confirm(_ app: AppKey, _ schedule: Schedule, and others: ArraySlice<Schedule> = []) async throws(StoreError) {
         let now = pushes.time.now()
         func life(_ schedule: Schedule) -> Int64 { max(schedule.due + keys.retention - now, 1_000) }
@@ -77,7 +73,6 @@ public struct Schedules: Sendable {
     }
 
     /// Lists the waiting schedules in the order of their times.
-    ///
     /// - Parameter start: the first schedule of the page; nil begins at the first one. It need not wait any more if it
     ///   can still be read.
     /// - Returns: the schedules, the number of all waiting ones, and where the next page starts.

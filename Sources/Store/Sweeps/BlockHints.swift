@@ -3,8 +3,7 @@ import Redis
 /// Which marks some channel of a name had when a page was read. They save a round trip for marks that no channel has.
 public struct BlockHints: Sendable {
     var present: Set<SendBlocks.Mark> = []
-    /// A count of channels that were released after their `end`. If it has changed, the page may hold an untracked
-    /// channel.
+    /// Counts channels that were released after their `end`. Once it has changed, a page may hold an untracked channel.
     var cut: ArraySlice<UInt8>?
 
     static func commands(_ keys: Keyspace, _ tag: String) -> [RedisCommand] {

@@ -40,7 +40,6 @@ public struct LateJoiners: Sendable {
     }
 
     /// Carries out decisions about late joiners.
-    ///
     /// - Returns: how many late joiners are left, and how many were queued. If any were, the caller must wake a worker
     ///   for the name's retries. Nil if a push began since `states` were read. Late joiners are left then.
     public func settle(
@@ -78,10 +77,8 @@ public struct LateJoiners: Sendable {
         return settled
     }
 
-    /// Notes started channels. Call it before their page of a `start` is sent, because a device may register its token
-    /// before the page is answered. A channel that registers a token within `life` gets the pushes since the start. The
-    /// call may be repeated.
-    ///
+    /// Notes started channels, before their page of a `start` is sent: a device may register before the page is
+    /// answered. A channel that registers a token within `life` gets the pushes since the start. Repeatable.
     /// - Returns: the notes of earlier starts that it replaced.
     @discardableResult
     public func expect(

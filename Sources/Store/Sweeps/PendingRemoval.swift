@@ -41,8 +41,7 @@ extension TokenRemoval {
     /// channel's length 2, big-endian ‖ channel ‖ token
     var storedField: [UInt8] { bigEndian(UInt16(clamping: channel.count)) + channel + token }
     /// - kind, 1 byte: `d` a dead token, `e` a token whose `end` was delivered, `s` a dead start token
-    /// - time, 8 bytes big-endian: epoch ms; 0 = none. A 410 of time 0 is stored as time 1. Without a time it would
-    ///   count as a 400, which prunes newer registrations too.
+    /// - time, 8 bytes big-endian: epoch ms; 0 = none. A 410 of time 0 is stored as 1, because no time means a 400.
     /// - for `s`: the length of the attributes type, 1 byte, and the type
     /// - APNs's reason
     var storedValue: [UInt8] {
@@ -64,11 +63,8 @@ extension SweepStore {
 
     /// Confirms removals and counts each under its outcome. A removal that was confirmed before counts nothing. A
     /// confirmed `end` releases the channel for the pushes in its retry queue.
-    ///
-    /// - Parameters:
-    ///   - removals: each with the outcome to count.
-    ///   - marks: empty, or one for each removal. A removal with a mark was not applied, because its token is
-    ///     quarantined. The mark of a start token is stored where the token is registered.
+    /// - Parameter marks: empty, or one for each removal. A removal with a mark was not applied, because its token is
+    ///   quarantined. The mark of a start token is stored where the token is registered.
     /// - Returns: the counts of this call, and the due time of the name's first waiting channel (epoch ms).
     public func confirm(
         _ app: AppKey, _ name: ActivityName, _ removals: [(pending: PendingRemoval, as: SettledField)],

@@ -42,7 +42,6 @@ public struct RetrySettlement: Sendable {
     }
 
     /// The push is finished for the channel.
-    ///
     /// - Parameters:
     ///   - reason: counted too, unless it is empty.
     ///   - isGivenUp: the channel is kept, so that an operator can decide about it.

@@ -73,7 +73,6 @@ extension SendBlocks.Mark {
 extension Registry {
     /// Reads the marks of a page's channels that matter to a push of this event. One round trip, or none if there are
     /// no hints of marks.
-    ///
     /// - Returns: nil if a channel was released after its `end` since the page was read. The page may contain it, so
     ///   read the page again.
     public func marks(

@@ -45,7 +45,6 @@ extension SweepStore {
 
     /// At most `limit` channels whose attempt is due. They stay in their retry queues until they are settled. Retry
     /// queues that cannot be read are removed, because they would come before the others for ever.
-    ///
     /// - Parameter registry: where the tokens are looked up, at the same moment as the retry queues are read.
     public func dueChannels(
         _ lease: Lease, _ registry: Registry, now: Int64, limit: Int

@@ -32,7 +32,6 @@ extension SweepStore {
     }
 
     /// Gives waiting channels whose next push is a start their start tokens, in place of the tokens of activities.
-    ///
     /// - Returns: the channels, and whether an `end` for everyone was accepted after the start.
     public func starts(
         _ lease: Lease, _ registry: Registry, _ waiting: [WaitingChannel], of start: PushRecord

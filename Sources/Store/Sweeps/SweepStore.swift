@@ -14,7 +14,6 @@ public struct SweepStore: Sendable {
     let keys: Keyspace
 
     /// Begins the name's oldest unswept push.
-    ///
     /// - Parameters:
     ///   - hint: the push that the stream entry names. It is usually the right one.
     ///   - minInterval: least time between two supersedable updates; 0 = no pacing.
@@ -26,8 +25,7 @@ public struct SweepStore: Sendable {
         var push = hint
         // For a start: the number of buckets of its start tokens.
         var buckets: RedisArgument = ""
-        // Each call is about the push that the call before named. The name's first push changes only when another
-        // worker finishes one.
+        // Each call is about the push that the call before named, which changes when another worker finishes a push.
         for _ in 0..<16 {
             let reply = try await redis.run(
                 Lua.pushBegin,
@@ -111,9 +109,7 @@ public struct SweepStore: Sendable {
         }
     }
 
-    /// Prolongs a lease.
-    ///
-    /// - Returns: false if another worker has the lease by now.
+    /// Prolongs a lease. Returns false if another worker has the lease by now.
     public func renew(_ lease: Lease, for duration: Duration) async throws(StoreError) -> Bool {
         let tag = keys.tag(lease.app, lease.name)
         let isOfName = lease.part == .retries || lease.part == .broadcast
@@ -127,9 +123,7 @@ public struct SweepStore: Sendable {
         return try reply.isOne()
     }
 
-    /// Gives a lease back. It cannot be prolonged any more.
-    ///
-    /// - Returns: false if another worker has the lease by now.
+    /// Gives a lease back, so that it cannot be prolonged. Returns false if another worker has the lease by now.
     @discardableResult
     public func giveBack(_ lease: Lease) async throws(StoreError) -> Bool { try await renew(lease, for: .zero) }
 

@@ -1,5 +1,4 @@
--- Gives the provider token that all workers of a signing key share. Stores the caller's new one only if another one is
--- due.
+-- Gives the provider token that a signing key's workers share. Stores the caller's new one only if one is due.
 -- key jwt: hash
 -- argument candidate: the caller's new token; '' = it may not make one
 -- argument now: seconds since 1970 at the caller, the new token's iat
@@ -9,15 +8,13 @@
 -- argument tolerance: most seconds that an iat may lie ahead
 -- argument life: of the stored token, ms
 -- Returns {token, iat}, or false if there is none that the caller may use.
--- Atomic. An age is the caller's clock minus the iat from the worker that stored the token. Redis's clock has no part
--- in it.
+-- An age is the caller's clock minus the iat of the worker that stored the token, without Redis's clock.
 local token, issuedAt, replacesRefused = unpack(redis.call('HMGET', jwt, 't', 'i', 'r'))
 if token then
     local age = now - tonumber(issuedAt)
     local isYoung = age < tonumber(replacedAfter) and age >= -tonumber(tolerance)
     if token ~= refused and isYoung then return {token, issuedAt} end
-    -- A token that replaced a refused one is refused too, so a clock is wrong. The workers must not make tokens at the
-    -- rate of the refusals, because APNs punishes that.
+    -- A clock is wrong if the replacement is refused too. APNs punishes tokens that are made at the rate of refusals.
     if token == refused and replacesRefused == '1' and age < tonumber(leastAfterRefusal) then return false end
 end
 if candidate == '' then return false end

@@ -2,8 +2,7 @@
 -- key bc: the name's broadcast channel, hash
 -- argument id: broadcast channel id
 -- argument now: the caller's time, ms
--- Returns 'deleted': it was to be deleted. 'wanted': it was in use, and a worker is to make another one. '': the name
---   has another one or none.
+-- Returns 'deleted': it was to be deleted. 'wanted': a worker is to make another one. '': it is not the name's.
 local state, known = unpack(redis.call('HMGET', bc, 'state', 'id'))
 if known ~= id then return '' end
 if state == 'deleting' then

@@ -2,8 +2,7 @@
 -- key bc: the name's broadcast channel, hash
 -- argument id: broadcast channel id
 -- argument now: the caller's time, ms
--- Returns 1: it is the name's, also if the call is repeated. 0: the name has another one or wants none, and the caller
---   deletes this one.
+-- Returns 1: it is the name's, also after a repeated call. 0: the name wants none or has another; delete this one.
 local state, known = unpack(redis.call('HMGET', bc, 'state', 'id'))
 if state == 'live' and known == id then return 1 end
 if state ~= 'wanted' then return 0 end

@@ -2,8 +2,7 @@
 -- key bc: the name's broadcast channel, hash
 -- argument storage: 'none' or 'newest'
 -- argument now: the caller's time, ms
--- Returns {'wanted' | 'live' | 'deleting', storage}: the state afterwards. APNs fixes the storage when a channel is
---   made, so the storage of an existing one stays.
+-- Returns {'wanted' | 'live' | 'deleting', storage}: the state afterwards. APNs cannot change a channel's storage.
 local state, known = unpack(redis.call('HMGET', bc, 'state', 'storage'))
 if state then
     if state == 'wanted' then redis.call('HDEL', bc, 'error', 'attempts') end

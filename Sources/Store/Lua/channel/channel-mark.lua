@@ -1,10 +1,8 @@
--- Says in a channel's record which sets (tags, named users) the channel is to be in, before the sets are changed. The
--- sets are on other slots. A field is '+' while the channel joins its set, '1' while it is in, '-' while it leaves. A
--- set's member always has a field for it. So nothing is forgotten if a process dies between the steps: the next change
--- of the channel finishes them.
--- A sign that replaces the opposite one is followed by a time. Until then another writer's change of the set may still
--- arrive, even if that writer is dead by then. So the sign stays until that time, and each change of the channel
--- changes the set again.
+-- Says in a channel's record which sets (tags, named users) the channel is to be in, before the sets on other slots are
+-- changed. A field is '+' while the channel joins its set, '1' while it is in, '-' while it leaves. A set's member
+-- always has a field for it, so if a process dies, the next change of the channel finishes its steps.
+-- A sign that replaces the opposite one is followed by a time, until which another writer's change of the set may
+-- arrive. Until then the sign stays, and each change of the channel changes the set again.
 -- A record expires if the channel was not seen for its life. A set expires some time after its last renewal. A channel
 -- that is seen renews its sets after a quarter of its life.
 -- key c: record of the channel, hash: created, seen, renewed (epoch ms), v, and one field per set
@@ -21,8 +19,7 @@
 -- Returns {version, field, '+' or '-', ...}: the changes that the caller makes to the sets and then confirms.
 --   {'full'}: nothing was changed, because the channel would have too many tags.
 --   after 'look': {0}
--- Atomic. A record far beyond the limit, from a version without one, is not read whole. It can only lose tags, by
--- 'remove', and the answer holds only the fields of the call.
+-- A record far beyond the limit is not read whole. It can only lose tags, and the answer has only the call's fields.
 life = tonumber(life)
 crossing = string.format('%.0f', now + crossing)
 local word, i, most = ARGV[rest], rest, math.huge

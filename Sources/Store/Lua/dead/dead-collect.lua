@@ -1,6 +1,5 @@
--- Removes a stopped push from retry queues and keeps the channels in its dead letter. The channels were counted when
--- the push was stopped. The caller does this before it resumes the push, because the push's `wait` does not count these
--- entries any more.
+-- Removes a stopped push from retry queues and keeps the channels, which the stop counted, in its dead letter. The
+-- caller does so before it resumes the push, because the push's `wait` does not count these entries.
 -- key p: the push, hash
 -- key dl: the push's dead letter, hash; its channels are in dl:c
 -- key r: waiting channels, zset by due time (ms)
@@ -9,7 +8,6 @@
 -- rest: channels whose retry queues hold the push
 -- Returns how many entries were removed.
 -- Keys found in data: docs/keyspace.md.
--- Atomic. Repeating it changes nothing.
 local state, stopped = unpack(redis.call('HMGET', p, 'state', 'stopped'))
 if state ~= 'failed' or not stopped or redis.call('EXISTS', dl) == 0 then return 0 end
 local now = string.format('%.0f', redis_now())

@@ -1,6 +1,5 @@
--- Retries what a push gave up, in steps of a few hundred channels. Each step is complete, so that a crash between them
--- leaves the rest in the dead letter for another call. Refused if a newer push of the name has begun or the deadline is
--- past, because no card may go back to an older state.
+-- Retries what a push gave up, in steps of a few hundred channels. A crash leaves the rest in the dead letter. Refused
+-- if a newer push of the name has begun or the deadline is past: no card may go back to an older state.
 -- keys n, q: name meta, hash; the name's unswept pushes, zset by sequence number
 -- keys p, w: this push and its tasks, hashes
 -- keys r, h: waiting channels, zset by due time (ms); their retry queues, hash

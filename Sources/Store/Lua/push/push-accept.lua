@@ -25,15 +25,13 @@
 --   {'nameFull'}: the name has too many unswept pushes.
 --   {'queuesFull'}: the queues are full, and the push supersedes none.
 -- Keys found in data: docs/keyspace.md.
--- Atomic. A stateless push supersedes nothing. An automatic end is stateless and does not close the name, because it is
--- for some cards only.
+-- A stateless push supersedes nothing. An automatic end is stateless and does not close the name: it is for some cards.
 local isAutomatic = cutoff ~= ''
 local knownSeq, knownTimestamp, state = unpack(redis.call('HMGET', p, 'seq', 'ts', 'state'))
 -- This id is committed already. The earlier caller may have died before it added the entry, so this one must add it.
 if knownSeq then return {'ok', tonumber(knownSeq), tonumber(knownTimestamp), state == 'queued' and 2 or 0} end
 
--- One clock decides the order and the timestamps that devices compare, because the gateways' clocks may differ by
--- minutes.
+-- One clock decides the order and the timestamps, because the gateways' clocks may differ by minutes.
 local now = tonumber(at) or redis_now()
 local stamp = string.format('%.0f', now)
 
@@ -46,9 +44,8 @@ if ended and event ~= 'start' and not isAutomatic and not can_end() then return 
 local ts = timestamp ~= '' and tonumber(timestamp) or math.max(math.floor(now / 1000), lastTimestamp)
 if ts < lastTimestamp then return {'behind', lastTimestamp} end
 
--- Refuse without reading each waiting push if nothing can be superseded. That is so if this push supersedes nothing, or
--- if no waiting push is supersedable. An earlier refusal notes the second case: `firm` is then the name's `seq`, and
--- differs from it once another push is accepted.
+-- Refuse without reading the waiting pushes if this push supersedes nothing, or if no waiting push is supersedable. An
+-- earlier refusal notes the second case: `firm` is the name's `seq` until another push is accepted.
 local supersedesNothing = event == 'start' or isAutomatic or stateless == '1' or broadcastOnly == '1'
 local isFull = redis.call('ZCARD', q) >= tonumber(mostUnswept)
 if isFull and (supersedesNothing or firm and firm == lastSeq) then return {'nameFull'} end

@@ -10,8 +10,7 @@
 -- arguments owner, length: the caller, and how long its lease is to be, ms
 -- argument mostLapses: most lapses in a row without progress
 -- arguments leastBuckets, mostShards: least buckets of a shard, and most shards
--- argument startBuckets: for a start: field `n` of bucket 0 of its start tokens, which are on another slot; '' = not
---   known
+-- argument startBuckets: for a start: field `n` of its start tokens' bucket 0, on another slot; '' = not known
 -- argument interval: least ms between updates; 0 = no pacing
 -- arguments mostHigh, mostHighSlow: most updates at priority 10 in an hour, to all and to devices without frequent
 --   updates; 0 = any number
@@ -26,8 +25,7 @@
 --   {'plan', shards, record}: put the shards into the stream, then set w's `planned` (task-planned).
 --   {'catchUp', unswept pushes}: the shards are finished. Claim the catch-up.
 --   {'held', ms left}: another worker has the lease of the only shard, or of the catch-up.
---   {'claimed', epoch, position, ahead, record, pending removals of other pushes, poison 0|1}: the caller has shard
---     0/1.
+--   {'claimed', epoch, position, ahead, record, pending removals of other pushes, poison 0|1}: it is shard 0/1.
 -- Keys found in data: docs/keyspace.md.
 local active = redis.call('HGET', n, 'active')
 if active and active ~= id then return {'other', active} end

@@ -8,8 +8,7 @@
 --   channel, stored form
 --   the dead token
 --   the time when APNs knew it to be dead, ms since 2020: only an older registration is pruned; '' = any
---   1: its activity ended at that time. The token is removed whenever it was registered. Only a registration later than
---     both times brings it back.
+--   1: its activity ended then. The token always goes, and only a registration after both times brings it back.
 -- Returns a digit for each: 0 gone (not tracked, or removed), 1 pruned now or before, 2 newer (another token, or
 --   registered since)
 --   {right count}: the caller's count is outdated. Nothing was done.

@@ -1,5 +1,4 @@
--- Untracks a channel: its record becomes a tombstone, which refuses older registrations that arrive late. Records and
--- tombstones: shared-record.
+-- Untracks a channel: its record becomes a tombstone (shared-record), which refuses older registrations.
 -- key b: root of the name, hash
 -- key bucket: the channel's bucket, hash
 -- key y: channels whose card began after an `end` was accepted, as in registry-set
@@ -28,8 +27,7 @@ if is_registration(old) then
             value = with_floor(value, noted and noted_bytes(old) or action_bytes(old))
         end
     else
-        -- The removal is of another activity. Note it in the record, because that activity's registration may still
-        -- arrive. The newest removal is kept.
+        -- Note the newest removal of another activity in the record: that activity's registration may still arrive.
         if removed == action_time(old) or (noted and noted_time(old) >= removed) then return 0 end
         value = with_note(old, id, action_bytes(value))
         answer = 0

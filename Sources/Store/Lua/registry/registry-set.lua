@@ -1,29 +1,23 @@
--- Stores a registration unless the bucket has something newer of the channel. In the same step it notes the channel for
--- the catch-up of a sweep, as a late joiner or as a new follower. It also queues an `end` that the card missed. Records
--- and tombstones: shared-record.
+-- Stores a registration (shared-record) unless the bucket has something newer of the channel. Also notes the channel
+-- for a catch-up, as a late joiner or a new follower, and queues an `end` that the card missed.
 -- key b: root of the name, bucket 0; field n = `<buckets>:<fingerprint of the hash key>`, absent = 1 bucket
 -- key bucket: the channel's bucket under the caller's count; may be the root
 -- keys n, h, k: name meta, hash; retry queues, hash; catch-up, zset of channels by arrival
--- key y: channels whose card began after an `end` was accepted, zset by that time (ms). Older ends are not for
---   them.
+-- key y: zset by time (ms): channels whose card began after an `end` was accepted; older ends are not for them
 -- key v: newest states by audience, hash: `<sequence> <event> <push>`
--- key f: late joiners, hash: `<sequence up to which sweeps passed the channel> <sequence of the start that created
---   it, or 0>`
+-- key f: late joiners, hash: `<sequence up to which sweeps missed it> <sequence of the start that created it, or 0>`
 -- keys a, r: started channels, hash: `<sequence of the start> <time, ms>`; waiting channels, zset by due time (ms)
 -- argument knownCount: the count that the bucket was computed from, as in n; `1` for an absent one
 -- arguments channel, record: in their stored forms
 -- argument registeredAt: time of the registration, epoch ms
 -- arguments life, threshold: ms that the bucket lives from now; fields beyond which it should be split
--- argument flags: sum of 1: the channel wants the state that it missed, if it begins to follow; 2: the device's time is
---   too old to be believed, so the record has the time of arrival. It is stored for an unknown channel, or for the card
---   that the channel has.
+-- argument flags: sum of 1: the channel wants the state that it missed; 2: the device's time is too old, so the record
+--   has the time of arrival. It is stored for an unknown channel, or for the card that the channel has.
 -- rest: only in the call that follows {right count, push}: the id of that `end` as text and as 16 bytes, common
 --   prefixes of the p, w and dl keys, how long the data is kept (ms)
--- Returns 0: stale. 1: stored. 2: stored, and the bucket is too full. 4 more: the caller must wake a worker for late
---   joiners.
+-- Returns 0: stale. 1: stored. 2: stored, and the bucket is too full. 4 more: wake a worker for late joiners.
 --   {right count}: the caller's count is outdated. Nothing was done.
---   {right count, push}: the card missed this `end`. Nothing was done. Set a wake-up, then call again with
---     its id.
+--   {right count, push}: the card missed this `end`. Nothing was done. Set a wake-up, then call again with its id.
 local count = redis.call('HGET', b, 'n') or '1'
 if count ~= knownCount then return {count} end
 
@@ -61,11 +55,10 @@ if startedNote then redis.call('HDEL', a, channel) end
 local function began_after(at)
     return at and isNewCard and (isUnknown or (tonumber(at) or 0) < tonumber(registeredAt))
 end
--- Open the name only for a card that began after the end.
--- Do not open it for a card that a start created: an end since then is for that card, and the start has opened the name
--- after earlier ends. Do not open it for an older card that repeats its registration or rotates its token.
--- A stopped `end` closes nothing (`ended`), but an operator may retry it. It is not for this card either, so its time
--- (`ending`) counts too.
+-- Open the name only for a card that began after the end, not for an older card that repeats its registration or
+-- rotates its token. An end after a start is for the start's card, and the start has opened the name after earlier
+-- ends. An operator may retry a stopped `end` (`ending`), which closes nothing (`ended`) but is not for this card
+-- either.
 if (began_after(ended) or began_after(ending)) and not startSeq then open_name(n) end
 if began_after(ending) and not startSeq then note_new_follower(y, channel, life) end
 

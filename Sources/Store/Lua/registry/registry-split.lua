@@ -49,8 +49,7 @@ for i = 1, #all, 2 do
     end
 end
 local living = (#stay + #move) / 2
--- Do not split if the bucket is not too full any more, or if the bucket to be split is nearly empty: that would not
--- help.
+-- Do not split if the bucket is no longer too full, or if the one to split is nearly empty.
 if (full == src and living <= threshold) or living < threshold / 8 then
     call_with_list('HDEL', src, over)
     return 0

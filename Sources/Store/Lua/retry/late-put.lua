@@ -6,14 +6,12 @@
 -- argument begun: sequence number of the last begun push when the worker read the states; '' = none
 -- argument retention: how long the data is kept, ms
 -- arguments ps, ws, dls: common prefixes of the p, w and dl keys
--- rest: fours: channel, its value in f, push (16 bytes) or '' to drop the channel, and that push's sequence
---   number
+-- rest: fours: channel, its value in f, push (16 bytes) or '' to drop the channel, the push's sequence number
 -- Returns {'again'}: another push has begun since. Nothing was done. Read the states again.
 --   {'ok', late joiners left, late joiners queued}
 -- Keys found in data: docs/keyspace.md.
--- Atomic. A late joiner is handled only while f holds the value that was read, so a repetition does nothing.
--- No sweep delivers the push to these channels: it began before they came, and no push that began since is for them. So
--- their queues hold nothing newer, and later pushes join the queues behind it.
+-- A late joiner is handled only while f holds the value that was read, so a repetition does nothing. The channels'
+-- queues hold nothing newer: the push began before they came, and none that began since is for them.
 if (redis.call('HGET', n, 'begun') or '') ~= begun then return {'again'} end
 local now = string.format('%.0f', redis_now())
 local put = 0

@@ -11,8 +11,7 @@
 --   quarantined, '-' = quarantined where the token is registered
 -- Returns {due ms of the name's first waiting channel or '', then for each three 1 confirmed or 0 not pending}
 -- Keys found in data: docs/keyspace.md.
--- Atomic. n's `cut` counts retry queues that were released after an `end`. A sweep may read a page before a removal and
--- the waiting channels after it. The changed count tells it to read the page again.
+-- n's `cut` counts retry queues released after an `end`. If it changed since the page, a sweep reads the page again.
 local now = string.format('%.0f', redis_now())
 -- The channel is behind the push id (16 bytes) and the channel's length (2 bytes).
 local function channel_of(field)

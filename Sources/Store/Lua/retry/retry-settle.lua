@@ -6,20 +6,17 @@
 -- argument retention: how long the data is kept, ms
 -- arguments ps, ws, dls: common prefixes of the p, w and dl keys
 -- rest: operations, each with its arguments:
---   'pop' channel push seen field reason kept: the push is finished for the channel. It is counted as `field`, and
---     under `reason` unless that is ''. kept 1: given up, so that an operator can decide. kept 2: its start token is
---     stale, which is counted too.
+--   'pop' channel push seen field reason kept: the push is finished for the channel, and counted as `field` and under
+--     `reason` unless that is ''. kept 1: given up for an operator. 2: its start token is stale, also counted.
 --   'again' channel push seen due attempts reason duplicates: tried again at due (ms).
---   'remove' channel push seen token value reason: the token is dead. Its pending removal is counted when it is
---     confirmed.
+--   'remove' channel push seen token value reason: the token is dead, and counted when its removal is confirmed.
 --   'end' channel push seen token value: the `end` was delivered to the token. Its removal is pending too. Until it is
 --     confirmed, the channel gets nothing, not even from a page that another push has read.
 --   'keep' push: the operations that follow do not finish the push, because 'stop' comes after them.
 --   'stop' push reason: stops a push early, after 'keep'.
 --   'void' channel: removes a retry queue that cannot be read.
---   push: 16 bytes. seen: the queue's header when the token was looked up. If the channel has registered another token
---     since, the push stays first for that token, unless it expired. A start does not stay, because the other token
---     belongs to its card.
+--   push: 16 bytes. seen: the queue's header when the token was looked up. If another token was registered since, the
+--     push stays first for it, unless it expired or is a start, whose card has the other token.
 -- Returns {'stale'}: another worker has the lease. Nothing was written.
 --   {'ok', due ms of the name's first waiting channel or '', pending removals}
 -- Keys found in data: docs/keyspace.md.

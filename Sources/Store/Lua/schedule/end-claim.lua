@@ -1,14 +1,11 @@
--- Claims names that have cards to be ended: first names that another worker claimed too long ago, then names whose time
--- has come.
+-- Claims names with cards to be ended: first those that another worker claimed too long ago, then those that are due.
 -- key ends: names, zset by time (ms)
 -- key claimed: claimed names, zset of `<cutoff> <name>` by the ms until which a worker has the name
 -- argument most: most names
 -- argument length: ms for which they are claimed
 -- argument age: age (ms): a card that started so long ago or longer is to be ended
--- Returns `<cutoff> <name>` of each. The cutoff is the latest start (ms) of the cards to be ended. It stays the same
---   for the next worker that claims the name.
--- Atomic. A card that is registered from now on adds its name again. The cards of a claimed name were registered
--- before, so the worker reads them.
+-- Returns `<cutoff> <name>` of each. The cutoff, the latest start (ms) of cards to be ended, stays for the next owner.
+-- A card that is registered later adds its name again. The worker reads the cards that were registered before.
 local now = redis_now()
 local stamp, held = string.format('%.0f', now), string.format('%.0f', now + length)
 local taken = redis.call('ZRANGEBYSCORE', claimed, '-inf', stamp, 'LIMIT', 0, most)

@@ -2,7 +2,6 @@
 -- key at: schedules, zset by due time (ms)
 -- argument most: most schedules
 -- Returns {now ms, id, …}.
--- Atomic; writes nothing.
 local now = string.format('%.0f', redis_now())
 local due = redis.call('ZRANGEBYSCORE', at, '-inf', now, 'LIMIT', 0, most)
 return {now, unpack(due)}

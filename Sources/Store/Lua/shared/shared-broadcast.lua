@@ -6,8 +6,7 @@ local function join_broadcast(bt, w, id, seq, retention)
     redis.call('PEXPIRE', bt, retention)
 end
 
--- Queues the broadcast of a push that begins, if the name has a broadcast channel or wants one. A start is not queued:
--- it only notes the channel, from which its cards take their updates.
+-- Queues the broadcast of a push that begins, if the name has or wants a channel. A start only notes it for its cards.
 -- bc: the name's broadcast channel. push: the fields of its record. set: sets fields of the record
 local function begin_broadcast(bc, bt, w, id, push, set, retention)
     local state, channel = unpack(redis.call('HMGET', bc, 'state', 'id'))
@@ -24,9 +23,8 @@ local function begin_broadcast(bc, bt, w, id, push, set, retention)
     join_broadcast(bt, w, id, push.seq, retention)
 end
 
--- Removes a push from the queue with the outcome `how`. This may finish the push. A broadcast that expires is a dead
--- letter, so the caller puts the push on the app's list first.
--- ps, ws, dls: common prefixes of the p, w and dl keys
+-- Removes a push from the queue with the outcome `how`, which may finish the push. If it expires, the caller has put it
+-- on the app's list of dead letters before. ps, ws, dls: common prefixes of the p, w and dl keys
 local function leave_broadcast(bt, ps, ws, dls, id, how, now, retention)
     if redis.call('EXISTS', ps .. id) == 1 then
         redis.call('HSET', ps .. id, 'bc', how)

@@ -28,8 +28,7 @@ local function note_expired(dl, count, now, retention)
     redis.call('PEXPIRE', dl, retention)
 end
 
--- Stops a push early, for a reason. Its record says why, and its dead letter counts its entries in retry queues. Their
--- channels are kept later, when a worker comes to each entry.
+-- Stops a push early, for a reason. Its dead letter counts its queue entries, whose channels are kept one by one later.
 local function stop_early(p, w, dl, reason, now, retention)
     redis.call('HSET', dl, 'stop', reason, 'at', now)
     local waiting = tonumber(redis.call('HGET', w, 'wait') or 0)
@@ -45,8 +44,7 @@ local function keep_position(dl, shard, position, epoch, ahead)
     redis.call('HSET', dl, 'p:' .. shard, string.format('%.0f %s %s', position, epoch, ahead))
 end
 
--- Stores the channels that the script gave up and its counts, then finishes pushes. A script that ends entries or gives
--- up channels calls this after them.
+-- Stores the channels that the script gave up and its counts, then finishes pushes. Call it after all entries.
 local function write_entries(now, retention)
     for dl, list in pairs(givenUp) do
         local room = 2 * math.max(DEAD_LETTER_CHANNELS - redis.call('HLEN', dl .. ':c'), 0)

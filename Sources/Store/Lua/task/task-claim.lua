@@ -11,8 +11,7 @@
 --   {'done', unswept pushes of the name, due ms of its first waiting channel or '', pending removals, catch-up waits
 --     0|1}: the part is finished. For the catch-up also if the shards are not finished.
 --   {'held', ms left}: another owner has a live lease.
---   {'claimed', epoch, position, ahead, record, pending removals of other pushes, poison 0|1}: poison 1 if more than
---     mostLapses owners in a row crashed or stalled.
+--   {'claimed', epoch, position, ahead, record, pending removals of other pushes, poison 0|1}: 1 = over mostLapses
 local record = redis.call('HGETALL', p)
 if #record == 0 then return {'gone'} end
 local part = shard .. ':'

@@ -1,5 +1,4 @@
--- Settles one page: counters, checkpoint, lease, retry queues, pending removals, early stop, the finish of the sweep
--- and of the push.
+-- Settles one page: counters, checkpoint, lease, retry queues, pending removals, early stop, finish of sweep and push.
 -- keys n, q: name meta, hash; the name's unswept pushes, zset by sequence number
 -- keys p, w: this push and its tasks, hashes
 -- keys r, h: waiting channels, zset by due time (ms); their retry queues, hash
@@ -10,8 +9,7 @@
 -- arguments from, to: first position of the page and the position after it; in the catch-up `from` is the page's number
 -- arguments first, last: first position of the shard and the position after it
 -- argument stop: reason to stop the push early, or ''
--- argument abandons: 1 = the push was stopped, so the rest of the shard is given up. Its position is kept for an
---   operator.
+-- argument abandons: 1 = the push was stopped: give up the rest of the shard, and keep its position for an operator
 -- argument settles: 0 = only the operations. A later call with the same page settles it.
 -- argument retention: how long the data is kept, ms
 -- arguments ps, ws, dls: common prefixes of the p, w and dl keys
@@ -28,8 +26,7 @@
 --   {'ok', state, part finished 0|1, unswept pushes of the name, due ms of its first waiting channel or '', pending
 --     removals of other pushes, catch-up waits 0|1}
 -- Keys found in data: docs/keyspace.md.
--- Atomic. If the worker dies before this call, the next owner of the shard reads and sends the page again. After this
--- call it does not. Repeating the call counts nothing twice.
+-- If the worker dies before this call, the next owner reads and sends the page again. Repeating counts nothing twice.
 local part = shard .. ':'
 local state = redis.call('HGET', p, 'state')
 if not state then return {'gone'} end

@@ -5,9 +5,8 @@
 -- When a push expires in the queue, ms. A push that is tried once has a deadline too.
 local function deadline_of(push) return push.deadline or lives_until(push) end
 
--- Looks at the next part of the queue. Returns the position behind it (0 at the end of the queue) and the first
--- deadline so far.
--- walk: stored by the last call. most: pushes of a part. latest: the first deadline if no push has an earlier one.
+-- Looks at the next part of the queue. Returns the position behind it (0 at the end) and the first deadline so far.
+-- walk: stored by the last call. most: pushes of a part. latest: the deadline if no push has an earlier one.
 -- look: returns the `supersede_fields` of a push that stays
 local function walk_on(bt, walk, most, latest, look)
     local from, soonest = string.match(walk or '', '^(%d+) (%d+)$')

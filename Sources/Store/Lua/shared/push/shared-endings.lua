@@ -11,9 +11,8 @@ local function reached_nobody(p, state)
         or broadcast == 'failed' or broadcast == 'expired'
 end
 
--- Finishes a push once its sweep is finished and it has no entry in a retry queue, no pending removal and no waiting
--- broadcast (`bc`). Returns the push's state. An `end` that reached no device does not close its name any more
--- (`closes` is the key of the name's meta).
+-- Finishes a push once its sweep is finished and no retry, removal or broadcast (`bc`) of it is pending. Returns its
+-- state. An `end` that reached no device closes its name (`closes`: key of the name's meta) no more.
 local function finish(p, w, now)
     local state, expanded, targets, expired, closes =
         unpack(redis.call('HMGET', p, 'state', 'expanded', 'targets', 'expired', 'closes'))
@@ -28,8 +27,7 @@ local function finish(p, w, now)
     return state
 end
 
--- Stops a push (failed, cancelled or superseded) and counts its entries in retry queues at once. The entries stay in
--- the queues but count nothing any more.
+-- Stops a push (failed, cancelled or superseded) and counts its entries in retry queues. They stay but count no more.
 local function end_push(p, w, state, now)
     redis.call('HSET', p, 'state', state, 'finished', now)
     local waiting = tonumber(redis.call('HGET', w, 'wait') or 0)

@@ -26,9 +26,8 @@ local function keep_state(v, push, id)
     redis.call('PEXPIRE', v, LATE_LIFE)
 end
 
--- Returns the state that an automatic end shows: that of the last update for everyone, as push id and payload. Nil if a
--- start or an update for another audience began since, because some cards show another state then.
--- n: name meta. prefix: of the p keys
+-- Returns push id and payload of the state that an automatic end shows: that of the last update for everyone. Nil if a
+-- start or an update for another audience began since: some cards differ then. n: name meta. prefix: of the p keys
 local function shown_state(v, n, prefix)
     local states = redis.call('HGETALL', v)
     local forAll = ''

@@ -12,9 +12,8 @@ local function supersede_last(queue, newer, ps, ws)
     return queue, false
 end
 
--- Gives up the oldest push of a full queue, because newer pushes matter more. The first push may be in flight, so it
--- stays, and each `end` stays. The app's list of dead letters is on another slot. So dl:unlisted holds the pushes that
--- are not on it yet, and the worker of the name's next retries lists them.
+-- Gives up the oldest push of a full queue, but not the first, which may be in flight, and no `end`. The app's list of
+-- dead letters is on another slot, so the worker of the name's next retries lists the pushes in dl:unlisted.
 local function make_room(queue, channel, ps, ws, dls, retention)
     for position = 2, pushes_in(queue) do
         local old = id_text(push_at(queue, position))

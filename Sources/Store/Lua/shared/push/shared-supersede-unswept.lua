@@ -1,8 +1,7 @@
 -- Fragment for push-accept: the waiting pushes that a new push supersedes.
 
--- Finds the waiting pushes that `push` supersedes. Returns their ids, then whether a push that stays is not
--- supersedable, then whether no waiting push is supersedable. While a slot moves, a record or its tasks may be on
--- another node. The read fails then, and the push stays.
+-- Returns the ids of the waiting pushes that `push` supersedes, whether a push that stays is not supersedable, and
+-- whether no waiting push is supersedable. While a slot moves, a read may fail. Then the push stays.
 -- push: its `supersede_fields`. waiting: push ids, oldest first. active: the active push, which is not superseded.
 -- isForTokens: false if the push supersedes nothing because it is for the broadcast channel alone
 local function superseded_by(push, waiting, active, isForTokens, ps, ws)

@@ -1,6 +1,5 @@
--- Fragment for scripts in which a newer push may supersede an older one of its name. This is the one rule. It is
--- applied to unswept pushes (push-accept, shared-supersede-unswept), to retry queues (task-settle and late-put,
--- shared-supersede-queued) and to the broadcast queue (broadcast-take, shared-supersede-broadcasts).
+-- Fragment for scripts in which a newer push may supersede an older one of its name. This is the one rule, for unswept
+-- pushes (shared-supersede-unswept), retry queues (-queued) and the broadcast queue (-broadcasts).
 
 -- The fields of a push's record that the rule needs, for HMGET.
 local SUPERSEDE_FIELDS = {'sup', 'event', 'bare', 'until', 'expiry', 'created', 'aud'}

@@ -1,8 +1,7 @@
 -- Fragment for scripts that change a name's buckets.
 
--- Renews a bucket's life (ms). The root holds the count, so it must not expire before any bucket. A longer life of the
--- root stays, because another bucket may hold an activity that starts in days. Five minutes of slack save a busy bucket
--- most renewals.
+-- Renews a bucket's life (ms). The root holds the count, so it lives at least as long, and longer if another bucket
+-- holds an activity that starts in days. Five minutes of slack save a busy bucket most renewals.
 local function renew(root, bucket, life)
     life = tonumber(life)
     if redis.call('PTTL', bucket) < life - 300000 then

@@ -13,9 +13,8 @@ local function note_new_follower(y, channel, life)
     end
 end
 
--- Whether the caller must wake a worker for late joiners. The call that noted the first late joiner woke one for all of
--- them. The wake-up is repeated after a while, in case it was lost.
--- f: late joiners. n: name meta. last: its `late`, the last wake-up
+-- Whether the caller must wake a worker for late joiners: for the first one, and again after a while in case that
+-- wake-up was lost. f: late joiners. n: name meta. last: its `late`, the last wake-up
 local function needs_wake(f, n, last)
     local now = redis_now()
     if redis.call('HLEN', f) ~= 1 and now - (tonumber(last or '') or 0) < WAKE_AGAIN then return false end
@@ -38,9 +37,8 @@ local function note_late_joiner(v, f, channel, begun, isSwept, start)
     return true
 end
 
--- Counts a registration in the channel's retry queue. The count tells an attempt in flight that the channel has another
--- token by now. Notes the channel for the catch-up of the active push, unless that push is already in the queue.
--- catch: the active push, 16 bytes; false = none has a catch-up
+-- Counts a registration in the channel's retry queue, to tell an attempt in flight of the new token. Notes the channel
+-- for the catch-up of the active push, unless it waits for that push. catch: that push, 16 bytes; false = no catch-up
 local function note_token(h, k, n, channel, catch, life)
     local queue = redis.call('HGET', h, channel)
     -- If an `end` was delivered, it went to the token before this one.

@@ -38,8 +38,7 @@ local function compare_with_tombstone(old, record, isOld)
         if same or new < floor then
             return {isStale = true, record = new > floor and with_floor(old, action_bytes(record)) or nil}
         end
-        -- Another activity was removed later. The record notes that, because that activity's registration may still
-        -- arrive.
+        -- Another activity was removed later. Note that, because its registration may still arrive.
         if not isPruned then record = with_note(record, held, action_bytes(old)) end
     end
     return {record = record, isNew = true, isNewCard = true, isUnknown = isUnknown}

@@ -65,8 +65,7 @@ local function write_changes(c)
     return #channelChanges > 0
 end
 
--- Whether the channel would have more tags than before and more than it may. A huge record was not read, so it can only
--- lose tags.
+-- Whether the channel would have more tags than before and than it may. A huge record, not read, can only lose tags.
 -- operations: of channel-mark, from `first` on
 local function has_too_many(isHuge, operations, first, most)
     local has, before, after = {}, 0, 0

@@ -9,16 +9,14 @@ local function note_removal(name, channel, push, token, value)
     return isNew
 end
 
--- Whether the push is first in the queue, with the attempts that the sender saw. Ignore the rest of the header, because
--- late-put may have marked pushes to go without their alerts.
+-- Whether the push is first, with the attempts that the sender saw. late-put may have changed the rest of the header.
 local function is_first(queue, push, seen)
     local attempts = has_pushes(queue) and read_header(queue)
     return attempts and first_of(queue) == push and attempts == read_header(seen)
 end
 
--- Counts a delivery of a push that was stopped or cancelled while the request was in flight. The stop counted the token
--- as failed, the cancel as skipped, so it moves to delivered. An `end` closes its name again, unless a newer push was
--- accepted.
+-- Counts a delivery of a push that was stopped or cancelled in flight: the token moves from failed or skipped to
+-- delivered. An `end` closes its name again, unless a newer push was accepted.
 local function delivered_after(p, dl, id, now)
     local state, stopped, closes, seq = unpack(redis.call('HMGET', p, 'state', 'stopped', 'closes', 'seq'))
     local field = state == 'failed' and stopped and 'failed' or state == 'cancelled' and 'skipped'
@@ -60,10 +58,8 @@ local function try_again(name, channel, queue, push, due, attempts, reason, dupl
     end
 end
 
--- Removes a token that is dead or whose `end` was delivered. While the push is open, the token becomes a pending
--- removal of the push, which is counted when it is confirmed. A final push has counted the token already. A token whose
--- `end` was delivered is removed all the same, under an id of zeros.
--- reason: nil for an `end`
+-- Notes the pending removal of a token that is dead or whose `end` was delivered, to be counted once it is confirmed. A
+-- final push has counted the token, so only an `end` is noted then, under an id of zeros. reason: nil for an `end`
 local function settle_removal(name, channel, push, token, value, reason)
     local text = id_text(push)
     local w, isOpen = name.ws .. text, is_open(name.ps .. text)

@@ -1,9 +1,7 @@
 -- Fragment for scripts that queue a push for late joiners after its sweep.
 
--- Stores the channel's retry `queue`, whose last push is the one of p, and counts the channel as a target of that push.
--- If the push was finished, it is `sending` again.
--- p, w: the push's record and tasks. h, r: the name's retry queues and their due times. `isNew`: the channel had no
--- queue.
+-- Stores the channel's retry `queue` and counts the channel as a target of its last push, which is `sending` again.
+-- p, w: that push's record and tasks. h, r: retry queues and their due times. isNew: the channel had no queue
 local function queue_late_joiner(p, w, h, r, channel, queue, isNew, now, life)
     redis.call('HSET', p, 'state', 'sending')
     redis.call('HDEL', p, 'finished')

@@ -1,10 +1,8 @@
 -- Fragment for scripts that read or write retry queues. A channel's queue is a header of 3 bytes and the ids of its
--- pushes, 16 bytes each, oldest first. The header is a number (2 bytes) and a count of the channel's registrations
--- (1 byte). A changed count tells the sender that the channel has another token than the one it read.
--- The number says how often the first push was attempted. Attempts are false if the first push is an `end` that was
--- delivered and whose removal is pending. The number also says how many pushes, from the first on, go without their
--- alerts (silent).
--- docs/keyspace.md explains it, and WaitingChannel reads it too.
+-- pushes, 16 bytes each, oldest first. The header is a number (2 bytes) and a count of the channel's registrations (1
+-- byte), which tells the sender that the channel has another token than the one it read.
+-- The number says how often the first push was attempted (false: it is an `end` that was delivered and whose removal is
+-- pending), and how many pushes, from the first on, go without their alerts (silent). See also docs/keyspace.md.
 local QUEUE_HEADER, ID_BYTES = 3, 16
 
 -- A push id is 16 bytes in a queue and text in a key. The channels of a page wait for the same few pushes.

@@ -27,8 +27,7 @@ local function resume_shards(dl, w)
     return left
 end
 
--- Moves channels from a dead letter to the ends of their retry queues. Returns how many were moved. The others waited
--- already.
+-- Moves channels from a dead letter to the ends of their retry queues, unless they wait there. Returns how many.
 -- found: channel and reason in turns. dl, dlc: the dead letter and its channels. r, h: waiting channels, their queues
 local function queue_again(found, dl, dlc, r, h, raw, now)
     local moved = 0

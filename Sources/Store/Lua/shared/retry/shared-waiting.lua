@@ -23,10 +23,9 @@ local function with_push(push, channel, queue, most)
     return rest .. push.raw
 end
 
--- Adds the push at the end of the channels' retry queues. A channel's due time stays, so that a backoff or Retry-After
--- outlives a superseded push.
--- waiting: list of {channel, attempts, due = nil for a channel that waits behind an older push, isCounted = the channel
--- is counted as a target}
+-- Adds the push to the channels' retry queues. Their due times stay: a backoff or Retry-After outlives a superseded
+-- push.
+-- waiting: of each {channel, attempts, due = nil behind an older push, isCounted = it is counted as a target}
 local function join_queues(push, waiting)
     local channels, queues, dues = {}, {}, {}
     for at, entry in ipairs(waiting) do channels[at] = entry[1] end

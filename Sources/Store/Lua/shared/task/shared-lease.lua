@@ -1,7 +1,6 @@
--- Fragment for scripts that claim, check or renew a lease. A lease is an epoch (`e`), an owner (`o`), a length (`l`,
--- ms) and a deadline (`d`, ms on Redis's own clock) in a hash. `part` stands before these fields: '0/1:', 'c:', 'r:',
--- 'b:' or ''. Only the latest epoch can settle. `c` counts lapses: owners in a row that crashed or stalled without
--- progress.
+-- Fragment for leases. A lease is an epoch (`e`), an owner (`o`), a length (`l`, ms) and a deadline (`d`, ms on Redis's
+-- clock) in a hash, with `part` before each field: '0/1:', 'c:', 'r:', 'b:' or ''. Only the latest epoch can settle.
+-- `c` counts lapses: owners in a row that crashed or stalled without progress.
 
 -- Reads a lease, and other fields of its hash in the same call. Returns the lease, then the values of those fields.
 local function lease_of(key, part, ...)

@@ -28,8 +28,7 @@ local function end_sweep(n, q, k, p, w, id, isStopped)
     return 'ended'
 end
 
--- Lets the catch-up take no more channels after 16 pages if another push waits. Otherwise constant registrations would
--- delay that push for ever. Its sweep finds the later ones.
+-- Ends the catch-up's intake after 16 pages if another push waits, whose sweep finds the channels that register later.
 local function limit_catch_up(n, q, pages)
     if pages >= 16 and redis.call('ZCARD', q) > 1 then redis.call('HDEL', n, 'catch') end
 end
