@@ -5,8 +5,7 @@ enum Lua {
     private typealias Source = PackageResources
 
     static let registrySet = script(
-        "registry-set", [.buckets, .queueLate, .supersedeQueued, .registration, .newcomers],
-        Source.registry_set_lua)
+        "registry-set", [.buckets, .queueLate, .supersedeQueued, .registration, .newcomers], Source.registry_set_lua)
     static let registryRemove = script("registry-remove", [.record, .buckets], Source.registry_remove_lua)
     static let registryPrune = script("registry-prune", [.record], Source.registry_prune_lua)
     static let registrySplit = script("registry-split", [.record, .tally], Source.registry_split_lua)

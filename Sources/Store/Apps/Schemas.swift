@@ -37,9 +37,8 @@ public struct Schemas: Sendable {
     }
 
     public func document(_ app: AppKey, type: String) async throws(StoreError) -> [UInt8]? {
-        try await redis.run("HGET", keys.schemas(app), .string(Self.typePrefix + type)).optionalBytes().map {
-            Array($0)
-        }
+        let document = try await redis.run("HGET", keys.schemas(app), .string(Self.typePrefix + type)).optionalBytes()
+        return document.map { Array($0) }
     }
 
     /// - Returns: false if the app has too many types.
@@ -67,8 +66,7 @@ public struct Schemas: Sendable {
             return
         }
         try await redis.run([
-            RedisCommand("HSET", key, "type", .string(type)),
-            RedisCommand("PEXPIRE", key, .int(keys.retention)),
+            RedisCommand("HSET", key, "type", .string(type)), RedisCommand("PEXPIRE", key, .int(keys.retention)),
         ])
     }
 

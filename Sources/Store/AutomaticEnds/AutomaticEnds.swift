@@ -111,11 +111,9 @@ public struct AutomaticEnds: Sendable {
 
     /// Puts the name back into the timer for its next card, if any. Removes the claim last, in case the worker dies.
     private func close(_ task: EndTask, _ rule: EndRule, _ count: CardCount) async throws(StoreError) {
-        let next = count.nextStart.map { start in
-            Self.note(keys, task.app, [(task.name, due: start + rule.after.milliseconds)])
-        }
+        let next = count.nextStart.map { [(task.name, due: $0 + rule.after.milliseconds)] }
         let done = RedisCommand("ZREM", keys.claimedEnds(task.app), .string(task.member))
-        try await redis.run((next.map { [$0] } ?? []) + [done])
+        try await redis.run((next.map { [Self.note(keys, task.app, $0)] } ?? []) + [done])
     }
 }
 

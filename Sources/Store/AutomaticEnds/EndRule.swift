@@ -29,10 +29,6 @@ struct CardCount: Sendable, Hashable {
     init(cutoff: Int64) { self.cutoff = cutoff }
 
     mutating func add(startedAt: Int64) {
-        if startedAt <= cutoff {
-            due += 1
-        } else {
-            nextStart = min(nextStart ?? .max, startedAt)
-        }
+        if startedAt <= cutoff { due += 1 } else { nextStart = min(nextStart ?? .max, startedAt) }
     }
 }

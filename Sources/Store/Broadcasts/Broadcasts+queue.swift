@@ -57,8 +57,7 @@ extension Broadcasts {
     private func turn(
         _ reply: Reply, _ app: AppKey, _ name: ActivityName, _ owner: String
     ) throws(StoreError) -> BroadcastTurn {
-        let word = try reply[0].string()
-        switch word {
+        switch try reply[0].string() {
         case "idle": return .idle
         case "held": return .held(.milliseconds(try reply[4].integer()))
         case "wait": return .wait(.milliseconds(try reply[4].integer()))
@@ -75,7 +74,7 @@ extension Broadcasts {
                 BroadcastTask(
                     lease: Lease(app: app, name: name, push: push, part: .broadcast, owner: owner, epoch: epoch),
                     record: try PushRecord(id: push, fields), channel: channel, storage: storage, attempts: attempts))
-        default: throw .unexpectedReply("broadcast-take answered \(word)")
+        case let word: throw .unexpectedReply("broadcast-take answered \(word)")
         }
     }
 

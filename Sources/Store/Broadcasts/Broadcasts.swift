@@ -38,11 +38,8 @@ public struct Broadcasts: Sendable {
             ["storage": .string(storage.rawValue), "now": .int(now)])
         let state = try reply[0].string()
         if state == BroadcastState.wanted.rawValue { try await wake(app, name, at: now) }
-        guard let channel = try await channel(app, name) else {
-            // A worker deleted it after the script ran.
-            return BroadcastChannel(state: .deleting, storage: storage)
-        }
-        return channel
+        // Nil if a worker deleted it after the script ran.
+        return try await channel(app, name) ?? BroadcastChannel(state: .deleting, storage: storage)
     }
 
     /// Gives up the name's broadcast channel and wakes a worker to delete it at APNs.

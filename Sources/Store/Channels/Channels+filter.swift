@@ -33,8 +33,7 @@ struct PageMembership {
         case .tag(let tag, let group): return sets[.tag(tag, group: group)] ?? PageBits(count: count)
         case .namedUser(let user): return sets[.namedUser(user)] ?? PageBits(count: count)
         case .channel(let id): return channels[id] ?? PageBits(count: count)
-        case .or(let parts):
-            return parts.reduce(into: PageBits(count: count)) { $0.formUnion(matching($1)) }
+        case .or(let parts): return parts.reduce(into: PageBits(count: count)) { $0.formUnion(matching($1)) }
         case .and(let parts):
             return parts.reduce(into: PageBits(count: count, all: true)) { $0.formIntersection(matching($1)) }
         case .not(let part):

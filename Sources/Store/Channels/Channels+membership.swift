@@ -189,8 +189,7 @@ extension Channels {
                     ["version": .int(work.version), "now": .int(clock())], rest: work.fields.map { .string($0) })
             })
         var again: [Work] = []
-        for (work, reply) in zip(pending, replies)
-        where try reply.integer() == 0 {
+        for (work, reply) in zip(pending, replies) where try reply.integer() == 0 {
             again.append(Work(channel: work.channel, operations: work.fields.flatMap { ["again", .string($0)] }))
         }
         return again

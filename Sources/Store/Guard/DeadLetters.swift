@@ -67,9 +67,7 @@ public struct DeadLetters: Sendable {
 
     /// How many pushes have a dead letter.
     public func count(_ app: AppKey) async throws(StoreError) -> Int {
-        let reply = try await redis.run(
-            "ZCOUNT", keys.deadIndex(app), .string("(\(clock() - keys.retention)"), "+inf")
-        return try reply.integer()
+        try await redis.run("ZCOUNT", keys.deadIndex(app), .string("(\(clock() - keys.retention)"), "+inf").integer()
     }
 
     /// Removes at most `limit` entries that are older than a dead letter lives. Returns how many were removed.

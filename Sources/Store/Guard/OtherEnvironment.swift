@@ -13,9 +13,7 @@ public struct OtherEnvironment: Sendable {
     ) async throws(StoreError) {
         if found.isEmpty { return }
         let key = keys.otherEnvironment(keys.tag(app, place))
-        let fields = found.flatMap { index in
-            [RedisArgument.bytes(page.channel(index)), .bytes(Self.hash(page.token(index)))]
-        }
+        let fields = found.flatMap { [RedisArgument.bytes(page.channel($0)), .bytes(Self.hash(page.token($0)))] }
         try await redis.run([
             RedisCommand("HSET", key, fields), RedisCommand("PEXPIRE", key, .int(place.span.retention)),
         ])

@@ -48,9 +48,7 @@ public struct Quarantine: Sendable {
 
     /// Marks start tokens where they are registered, on another slot than the push. Call it before their removals are
     /// confirmed: after a crash in between, a worker decides about the removals again.
-    public func hold(
-        _ app: AppKey, _ starts: TokenPlace, _ marks: [MarkedChannel]
-    ) async throws(StoreError) {
+    public func hold(_ app: AppKey, _ starts: TokenPlace, _ marks: [MarkedChannel]) async throws(StoreError) {
         if marks.isEmpty { return }
         let key = keys.quarantine(keys.tag(app, starts))
         try await redis.run([
@@ -60,9 +58,7 @@ public struct Quarantine: Sendable {
     }
 
     /// Removes marks of tokens that their channels do not have any more.
-    public func forget(
-        _ app: AppKey, _ place: TokenPlace, _ outdated: [MarkedChannel]
-    ) async throws(StoreError) {
+    public func forget(_ app: AppKey, _ place: TokenPlace, _ outdated: [MarkedChannel]) async throws(StoreError) {
         if outdated.isEmpty { return }
         let key = keys.quarantine(keys.tag(app, place))
         let reply = try await redis.run(Lua.quarantineForget, keys: ["x": key], rest: Self.arguments(outdated))

@@ -44,13 +44,10 @@ public struct TokenVerdicts: Sendable {
         _ app: AppKey, _ counted: [(age: Int, counts: TokenVerdictCounts)], over span: TokenVerdictSpan,
         pushes: [PushID] = [], of name: ActivityName? = nil
     ) async throws(StoreError) -> TokenVerdictSums {
-        let arguments = counted.flatMap { age, counts -> [RedisArgument] in
-            [.int(age), .int(counts.answers), .int(counts.dead), .int(counts.gone)]
-        }
         let count = RedisCommand(
             Lua.guardCount, keys: ["g": keys.verdicts(app)],
             ["window": .int(max(1, span.window)), "kept": .int(span.memory), "least": .int(span.least)],
-            rest: arguments)
+            rest: counted.flatMap { [.int($0), .int($1.answers), .int($1.dead), .int($1.gone)] })
         let ledgers = name.map { name in
             pushes.map { RedisCommand("HMGET", keys.push(keys.tag(app, name), $0), Self.fields) }
         }

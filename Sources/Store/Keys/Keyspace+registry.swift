@@ -44,7 +44,5 @@ extension Keyspace {
     }
 
     /// Escapes one of several parts that are separated by colons.
-    static func escapedPart(_ text: String) -> String {
-        escaped(text).percentEncoded { $0 == UInt8(ascii: ":") }
-    }
+    static func escapedPart(_ text: String) -> String { escaped(text).percentEncoded { $0 == UInt8(ascii: ":") } }
 }

@@ -47,18 +47,12 @@ extension Ledger {
             createdAt: record.createdAt)
         isAutomatic = record.isAutomatic
         expanded = fields.text("expanded") == "1"
-        targets = fields.number("targets") ?? 0
-        delivered = fields.number(SettledField.delivered.rawValue) ?? 0
-        pruned = fields.number(SettledField.pruned.rawValue) ?? 0
-        failed = fields.number(SettledField.failed.rawValue) ?? 0
-        superseded = fields.number(SettledField.superseded.rawValue) ?? 0
-        expired = fields.number(SettledField.expired.rawValue) ?? 0
-        skipped = fields.number(SettledField.skipped.rawValue) ?? 0
-        retries = fields.number("retries") ?? 0
-        duplicatesPossible = fields.number("duplicates") ?? 0
-        demoted = fields.number("demoted") ?? 0
-        late = fields.number("late") ?? 0
-        stale = fields.number("stale_tokens") ?? 0
+        func count(_ field: String) -> Int { fields.number(field) ?? 0 }
+        func settled(_ field: SettledField) -> Int { count(field.rawValue) }
+        (delivered, pruned, failed) = (settled(.delivered), settled(.pruned), settled(.failed))
+        (superseded, expired, skipped) = (settled(.superseded), settled(.expired), settled(.skipped))
+        (targets, retries, duplicatesPossible) = (count("targets"), count("retries"), count("duplicates"))
+        (demoted, late, stale) = (count("demoted"), count("late"), count("stale_tokens"))
         supersededBy = fields.text("superseded_by").flatMap { PushID($0) }
         finishedAt = fields.number("finished").map(Int64.init)
         broadcast = fields.text("bc").flatMap(PushBroadcast.State.init(rawValue:)).map { state in

@@ -101,9 +101,7 @@ public struct Pushes: Sendable {
     }
 
     /// Deletes the index of a push that was not committed. Keep it if another process may commit the same id.
-    private func forget(_ id: PushID) async {
-        _ = try? await redis.replies([RedisCommand("DEL", keys.index(id))])
-    }
+    private func forget(_ id: PushID) async { _ = try? await redis.replies([RedisCommand("DEL", keys.index(id))]) }
 
     private func commit(
         _ app: AppKey, _ publish: Publish, _ id: PushID, _ payload: [UInt8], _ timestampOffset: Int, isFull: Bool,

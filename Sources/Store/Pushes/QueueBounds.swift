@@ -24,14 +24,13 @@ public final class QueueBounds: Sendable {
     let apps: [AppKey]
     let perApp: Int
     let total: Int
-    private let depths: Mutex<[AppKey: (entries: Int, measuredAt: Int64)]>
+    private let depths = Mutex<[AppKey: (entries: Int, measuredAt: Int64)]>([:])
 
     /// - Parameter apps: all apps that the deployment serves. The other two are most entries of one app and of all.
     public init(apps: [AppKey], perApp: Int, total: Int) {
         self.apps = apps
         self.perApp = perApp
         self.total = total
-        depths = Mutex([:])
     }
 
     /// The queue that is full; nil if there is room.
@@ -45,9 +44,7 @@ public final class QueueBounds: Sendable {
     /// The apps whose queues a publish of `app` measures. `now` is on the boot clock.
     func toMeasure(for app: AppKey, now: Int64) -> [AppKey] {
         depths.withLock { depths in
-            apps.filter { other in
-                other == app || depths[other].map { now - $0.measuredAt >= Self.staleAfter } ?? true
-            }
+            apps.filter { $0 == app || depths[$0].map { now - $0.measuredAt >= Self.staleAfter } ?? true }
         }
     }
 

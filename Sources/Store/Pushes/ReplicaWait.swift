@@ -53,9 +53,7 @@ final class ReplicaWait: Sendable {
     }
 
     /// A write that changes almost nothing and shows whether the key exists.
-    static func proof(_ key: RedisKey, life: Int64) -> RedisCommand {
-        RedisCommand("PEXPIRE", key, .int(life))
-    }
+    static func proof(_ key: RedisKey, life: Int64) -> RedisCommand { RedisCommand("PEXPIRE", key, .int(life)) }
 
     /// The same for a member with a time, moved by `shift` ms: a write that changes nothing is not replicated.
     static func proof(_ set: RedisKey, member: String, shift: Int) -> RedisCommand {

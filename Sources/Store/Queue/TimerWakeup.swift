@@ -19,9 +19,7 @@ public final class TimerWakeup: Sendable {
 
     /// Tells all sleepers that a timer is due at `due`. Call it when the timer is set, so that they find it.
     func ring(_ due: Int64) {
-        sleepers.withLock { sleepers in
-            for sleeper in sleepers.keys { sleepers[sleeper]?.wake(due) }
-        }
+        sleepers.withLock { sleepers in for sleeper in sleepers.keys { sleepers[sleeper]?.wake(due) } }
     }
 
     /// Tells one sleeper, because a chore of its own has finished.

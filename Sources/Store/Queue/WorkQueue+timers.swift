@@ -82,7 +82,6 @@ extension Keyspace {
 
     /// Commands for the lengths of an app's streams, in the order of `WorkStream.allCases`, and of its timer.
     func depth(_ app: AppKey) -> [RedisCommand] {
-        WorkStream.allCases.map { RedisCommand("XLEN", stream(app, $0)) }
-            + [RedisCommand("ZCARD", due(app))]
+        WorkStream.allCases.map { RedisCommand("XLEN", stream(app, $0)) } + [RedisCommand("ZCARD", due(app))]
     }
 }

@@ -112,10 +112,7 @@ public struct WorkQueue: Sendable {
     /// Acknowledges and deletes entries whose work is done.
     public func acknowledge(_ stream: WorkStream, _ entries: [(AppKey, String)]) async throws(StoreError) {
         let commands = byStream(entries.map { ($0.0, stream, $0.1) }).flatMap { stream, ids in
-            [
-                RedisCommand("XACK", stream, [.string(Self.group)] + ids),
-                RedisCommand("XDEL", stream, ids),
-            ]
+            [RedisCommand("XACK", stream, [.string(Self.group)] + ids), RedisCommand("XDEL", stream, ids)]
         }
         try await redis.run(commands)
     }

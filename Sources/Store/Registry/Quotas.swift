@@ -23,9 +23,7 @@ struct Quotas: Sendable {
         var count = 0
         var askedAt: Int64?
     }
-    private final class Meters: Sendable {
-        let measurements = Mutex<[Key: Measurement]>([:])
-    }
+    private final class Meters: Sendable { let measurements = Mutex<[Key: Measurement]>([:]) }
 
     /// Commands that travel with a call. `measures` says that the last of them reads the count.
     struct Count {
@@ -59,9 +57,7 @@ struct Quotas: Sendable {
         guard limit(quota) > 0 else { return Count() }
         let period = max(1, life / Self.pastPeriods)
         let current = life == 0 ? 0 : now / period
-        let sketches = (0...(life == 0 ? 0 : Self.pastPeriods)).map {
-            keys.seen(app, quota, current - $0)
-        }
+        let sketches = (0...(life == 0 ? 0 : Self.pastPeriods)).map { keys.seen(app, quota, current - $0) }
         let add = ids.isEmpty ? [] : [RedisCommand("PFADD", sketches[0], ids)]
         guard isDue(quota, app, now) else { return Count(commands: add) }
         let lasts = life == 0 ? [] : [RedisCommand("PEXPIRE", sketches[0], .int(period * (Self.pastPeriods + 2)))]
@@ -70,9 +66,8 @@ struct Quotas: Sendable {
 
     /// Stores the number that a count measured, if any. An error reply changes nothing, so no call fails for it.
     func note(_ quota: Quota, _ app: AppKey, _ count: Count, _ replies: ArraySlice<Reply>) {
-        guard count.measures, replies.count == count.commands.count, let count = try? replies.last?.integer() else {
-            return
-        }
+        guard count.measures, replies.count == count.commands.count, let count = try? replies.last?.integer()
+        else { return }
         meters.measurements.withLock { $0[Key(quota: quota, app: app), default: Measurement()].count = count }
     }
 

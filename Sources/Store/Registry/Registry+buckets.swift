@@ -54,9 +54,7 @@ extension Registry {
                 }
                 return refused
             }
-            if !overfull.isEmpty {
-                try await divide(place, for: overfull.map { changes[$0].channel })
-            }
+            if !overfull.isEmpty { try await divide(place, for: overfull.map { changes[$0].channel }) }
             start = end
         }
         return answers
@@ -68,8 +66,7 @@ extension Registry {
         guard let id = PushID(text) else { throw .corrupt("the last end of \(place.tag)") }
         return [
             .string(text), .bytes(id.uuid.bytes), .string(keys.pushPrefix(place.tag)),
-            .string(keys.tasksPrefix(place.tag)), .string(keys.deadLetterPrefix(place.tag)),
-            .int(keys.retention),
+            .string(keys.tasksPrefix(place.tag)), .string(keys.deadLetterPrefix(place.tag)), .int(keys.retention),
         ]
     }
 

@@ -104,14 +104,6 @@ extension Registry {
         return found
     }
 
-    /// Removes names from the index if nothing of them exists.
-    /// - Returns: the removed names.
-    func forgetGone(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) -> [ActivityName] {
-        let gone = try await zip(names, presences(app, names)).filter { $0.1 == .gone }.map(\.0)
-        try await forget(app, gone)
-        return gone
-    }
-
     /// The state of a name in Redis (`registry-alive`).
     private enum Presence: Int { case gone, listed, tombstones }
 
@@ -175,7 +167,8 @@ extension Registry {
         let reply = try await redis.run("ZRANGEBYLEX", index, .bytes(lower), "+", "LIMIT", "0", .int(limit))
         let (names, unreadable) = try reply.names()
         if !unreadable.isEmpty { try await redis.run("ZREM", index, unreadable) }
-        let gone = try await forgetGone(app, names)
+        let gone = try await zip(names, presences(app, names)).filter { $0.1 == .gone }.map(\.0)
+        try await forget(app, gone)
         let last = reply.count < limit ? [] : Array(try reply[reply.count - 1].bytes())
         return (last, gone.count + unreadable.count)
     }

@@ -80,11 +80,8 @@ extension Registry {
         while attempt < Self.countAttempts {
             let known = memory.count(place.key)
             let step = ScanStep(known, from: position, end: end, tokens: tokens, density: density)
-            var commands = [RedisCommand("HGET", root, "n")] + marks
-            for bucket in step.buckets {
-                commands.append(RedisCommand("HGETALL", keys.bucket(place.tag, bucket)))
-            }
-            let replies = try await redis.atOnce(commands)
+            let buckets = step.buckets.map { RedisCommand("HGETALL", keys.bucket(place.tag, $0)) }
+            let replies = try await redis.atOnce([RedisCommand("HGET", root, "n")] + marks + buckets)
             let count = try bucketCount(replies[0])
             if count != known { memory.remember(place.key, count) }
             guard step.isWhole(count) else {

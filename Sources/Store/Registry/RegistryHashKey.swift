@@ -12,10 +12,7 @@ struct RegistryHashKey: Sendable, Hashable {
         fingerprint = String(SHA1Digest(of: bytes + [0x66]).leadingWord, radix: 16)
     }
 
-    static func random() -> RegistryHashKey {
-        var generator = SystemRandomNumberGenerator()
-        return RegistryHashKey(bytes: (0..<16).map { _ in UInt8.random(in: 0...255, using: &generator) })
-    }
+    static func random() -> RegistryHashKey { RegistryHashKey(bytes: (0..<16).map { _ in .random(in: 0...255) }) }
 
     /// First four bytes, big-endian, of SHA-1(key ‖ channel in its stored form).
     func hash(_ channel: some Collection<UInt8>) -> UInt32 {

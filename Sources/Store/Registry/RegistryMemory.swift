@@ -35,7 +35,6 @@ final class RegistryMemory: Sendable {
     /// A name is put into the index again after this many milliseconds. This is much less than the shortest life of a
     /// root. So a worker that tidies the index has not removed a name that is skipped here.
     static let relistAfter: Int64 = 600_000
-
     /// A followed name is not asked about again for this many milliseconds.
     static let followedFor: Int64 = 60_000
 
@@ -49,7 +48,6 @@ final class RegistryMemory: Sendable {
     }
 
     func count(_ key: Key) -> BucketCount { names.withLock { $0.young[key]?.count ?? $0.old[key]?.count ?? .one } }
-
     func remember(_ key: Key, _ count: BucketCount) { names.withLock { $0.update(key) { $0.count = count } } }
 
     func needsListing(_ key: Key, now: Int64) -> Bool {
@@ -58,7 +56,6 @@ final class RegistryMemory: Sendable {
     }
 
     func listed(_ key: Key, at now: Int64) { names.withLock { $0.update(key) { $0.listedAt = now } } }
-
     func forgetListing(_ key: Key) { names.withLock { $0.update(key) { $0.listedAt = 0 } } }
 
     func isFollowed(_ key: Key, now: Int64) -> Bool {
@@ -67,7 +64,6 @@ final class RegistryMemory: Sendable {
     }
 
     func followed(_ key: Key, at now: Int64) { names.withLock { $0.update(key) { $0.followedAt = now } } }
-
     func addMalformed(_ count: Int) { malformedCount.add(count, ordering: .relaxed) }
     var malformed: Int { malformedCount.load(ordering: .relaxed) }
 }

@@ -84,10 +84,7 @@ enum RegistryRecord {
         appendTime(registeredAt, to: &value)
         value.append(UInt8(truncatingIfNeeded: units))
         value.append(contentsOf: activityHash(registration.activityID))
-        if ahead > 0 {
-            value.append(UInt8(truncatingIfNeeded: ahead >> 8))
-            value.append(UInt8(truncatingIfNeeded: ahead))
-        }
+        if ahead > 0 { value += bigEndian(UInt16(ahead)) }
         value.append(contentsOf: registration.token.bytes)
         return (value, registeredAt, startedAt, span.retention + max(0, startedAt - now))
     }
@@ -95,10 +92,7 @@ enum RegistryRecord {
     static func encode(_ removal: Untrack, now: Int64) -> [UInt8] {
         var value: [UInt8] = [tombstone]
         appendTime(min(removal.removedAt, now), to: &value)
-        value.append(0)
-        value += activityHash(removal.activityID)
-        value += [0, 0, 0, 0, 0]
-        return value
+        return value + [0] + activityHash(removal.activityID) + [0, 0, 0, 0, 0]
     }
 
     static func appendTime(_ milliseconds: Int64, to value: inout [UInt8]) {
@@ -133,8 +127,7 @@ enum RegistryRecord {
         guard bytes.count > headerLength, bytes[0] & version == 0 else { return .malformed }
         if bytes[0] & tombstone != 0 { return .absent }
         let isAhead = bytes[0] & ahead != 0
-        let offset =
-            headerLength + (bytes[0] & noted == 0 ? 0 : noteLength) + (isAhead ? aheadLength : 0)
+        let offset = headerLength + (bytes[0] & noted == 0 ? 0 : noteLength) + (isAhead ? aheadLength : 0)
         guard (1...PushToken.maximumBytes).contains(bytes.count - offset) else { return .malformed }
         let high = Int64(bytes[1]) << 32 | Int64(bytes[2]) << 24 | Int64(bytes[3]) << 16
         let registeredAt = epoch + (high | Int64(bytes[4]) << 8 | Int64(bytes[5]))

@@ -35,7 +35,6 @@ extension RedisClient {
     /// Sends a pipeline, and leaves error replies to the caller. Boundaries make steps that run one after the other.
     func replies(_ commands: [RedisCommand], inStepsAt boundaries: [Int] = []) async throws(StoreError) -> [Reply] {
         do throws(RedisError) {
-            if boundaries.isEmpty { return try await pipeline(commands).map(Reply.init) }
             return try await pipeline(commands, inStepsAt: boundaries).map(Reply.init)
         } catch {
             throw .redis(error)

@@ -127,13 +127,12 @@ extension Schedules {
         let lateness = now - schedule.due
         // A schedule counts from its creation if its time was past then, and never from before its predecessor.
         time = max(schedule.due, schedule.createdAt, time)
-        guard case .refused(let refusal) = try await commit(app, schedule, time: time, now: now) else {
-            return .ran(try await close(app, id, .sent, now: now, lateness: lateness))
+        var outcome = ScheduleRun.Outcome.sent
+        if case .refused(let refusal) = try await commit(app, schedule, time: time, now: now) {
+            let isPassing = refusal.isPassing && lateness < Self.patience
+            outcome = isPassing ? .postponed(refusal.word) : .failed(refusal.word)
         }
-        if refusal.isPassing, lateness < Self.patience {
-            return .ran(try await close(app, id, .postponed(refusal.word), now: now, lateness: lateness))
-        }
-        return .ran(try await close(app, id, .failed(refusal.word), now: now, lateness: lateness))
+        return .ran(try await close(app, id, outcome, now: now, lateness: lateness))
     }
 
     private func commit(
@@ -178,12 +177,7 @@ extension Schedules {
 
 extension AcceptanceRefusal {
     /// Whether the same publish may be accepted a little later.
-    var isPassing: Bool {
-        switch self {
-        case .queueFull: true
-        case .timestampBehind, .nameClosed, .idempotencyConflict: false
-        }
-    }
+    var isPassing: Bool { if case .queueFull = self { true } else { false } }
 
     /// The word for it in a ledger's `errors`.
     var word: String {

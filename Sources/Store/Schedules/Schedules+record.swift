@@ -19,9 +19,7 @@ extension Schedule {
             "conflate", publish.options.conflate ? "1" : "0", "insist", publish.options.insist ? "1" : "0",
             "restart", publish.options.restart ? "1" : "0",
         ]
-        func add(_ field: RedisArgument, _ value: RedisArgument?) {
-            if let value { fields += [field, value] }
-        }
+        func add(_ field: RedisArgument, _ value: RedisArgument?) { if let value { fields += [field, value] } }
         add("ts", publish.timestamp.map { .int($0) })
         add("content", publish.contentState.map { .bytes($0.bytes) })
         add("life", publish.life.map { .int($0.milliseconds) })

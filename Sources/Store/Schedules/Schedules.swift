@@ -118,7 +118,6 @@ public struct Schedules: Sendable {
                 "from": .string(from.rawValue), "to": .string(to.rawValue), "reason": .string(reason ?? ""),
                 "now": .int(now), "kept": .int(keys.retention), "heldUntil": .int(until),
             ])
-        if reply.isNil { return nil }
-        return Schedule.State(rawValue: try reply.string())
+        return try reply.optionalString().flatMap(Schedule.State.init(rawValue:))
     }
 }

@@ -16,9 +16,7 @@ public struct BlockHints: Sendable {
 
     /// Adds the replies of one of several reads: marks that any of them found, and the count of the first.
     mutating func add(_ replies: ArraySlice<Reply>, isFirst: Bool) throws(StoreError) {
-        for (mark, reply) in zip(SendBlocks.Mark.allCases, replies) where try reply.isOne() {
-            present.insert(mark)
-        }
+        for (mark, reply) in zip(SendBlocks.Mark.allCases, replies) where try reply.isOne() { present.insert(mark) }
         if isFirst, let last = replies.last { cut = try last.optionalBytes() }
     }
 }

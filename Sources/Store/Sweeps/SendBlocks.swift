@@ -87,9 +87,7 @@ extension Registry {
         let channels = page.packedChannels
         let commands = asked.map { $0.command(keys, tag, channels) } + [BlockHints.cutCommand(keys, tag)]
         let replies = try await redis.atOnce(commands)
-        guard try replies[asked.count].optionalBytes() == hints.cut else {
-            return nil
-        }
+        guard try replies[asked.count].optionalBytes() == hints.cut else { return nil }
         for (mark, reply) in zip(asked, replies) {
             guard reply.count == page.count else { throw .unexpectedReply("marks of another length") }
             for index in 0..<page.count where !reply[index].isNil {

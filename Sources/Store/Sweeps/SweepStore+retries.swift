@@ -35,9 +35,7 @@ extension SweepStore {
         case "held": return .held(.milliseconds(try reply[1].integer()))
         case "claimed":
             return .claimed(
-                Lease(
-                    app: app, name: name, push: .none, part: .retries, owner: owner,
-                    epoch: try reply[1].integer()),
+                Lease(app: app, name: name, push: .none, part: .retries, owner: owner, epoch: try reply[1].integer()),
                 hasPendingRemovals: try reply[2].integer() > 0, isPoison: try reply[3].isOne())
         case let word: throw .unexpectedReply("retry-claim answered \(word)")
         }

@@ -30,10 +30,9 @@ public struct SweepStore: Sendable {
             let reply = try await redis.run(
                 Lua.pushBegin,
                 keys: [
-                    "n": keys.name(tag), "q": keys.unswept(tag), "p": keys.push(tag, push),
-                    "w": keys.tasks(tag, push), "b": keys.root(tag), "k": keys.catchUp(tag),
-                    "o": keys.pendingRemovals(tag), "bc": keys.broadcast(tag), "bt": keys.broadcastQueue(tag),
-                    "v": keys.contentStates(tag),
+                    "n": keys.name(tag), "q": keys.unswept(tag), "p": keys.push(tag, push), "w": keys.tasks(tag, push),
+                    "b": keys.root(tag), "k": keys.catchUp(tag), "o": keys.pendingRemovals(tag),
+                    "bc": keys.broadcast(tag), "bt": keys.broadcastQueue(tag), "v": keys.contentStates(tag),
                 ],
                 [
                     "id": .string(push.description), "raw": .bytes(push.uuid.bytes), "owner": .string(owner),
@@ -43,8 +42,7 @@ public struct SweepStore: Sendable {
                     "mostHigh": .int(budget.perHour), "mostHighSlow": .int(budget.perHourInfrequent),
                     "retention": .int(keys.retention), "ps": .string(keys.pushPrefix(tag)),
                 ])
-            let word = try reply[0].string()
-            switch word {
+            switch try reply[0].string() {
             case "idle": return (.idle, push)
             case "held": return (.held, push)
             case "planned": return (.planned, push)
@@ -61,7 +59,7 @@ public struct SweepStore: Sendable {
             case "claimed":
                 let part = WorkItem.Part.shard(index: 0, count: 1)
                 return (.claimed(try claim(app, name, push, part, owner, reply)), push)
-            default: throw .unexpectedReply("push-begin answered \(word)")
+            case let word: throw .unexpectedReply("push-begin answered \(word)")
             }
         }
         return (.held, push)
@@ -94,8 +92,7 @@ public struct SweepStore: Sendable {
                 "shard": .string(item.part.text), "owner": .string(owner), "length": .int(lease.milliseconds),
                 "mostLapses": .int(mostLapses),
             ])
-        let word = try reply[0].string()
-        switch word {
+        switch try reply[0].string() {
         case "gone": return .gone
         case "held": return .held(.milliseconds(try reply[1].integer()))
         case "done":
@@ -105,7 +102,7 @@ public struct SweepStore: Sendable {
                     hasPendingRemovals: try reply[3].integer() > 0, catchUpWaits: try reply[4].isOne()))
         case "claimed":
             return .claimed(try claim(item.app, item.name, item.push, item.part, owner, reply))
-        default: throw .unexpectedReply("task-claim answered \(word)")
+        case let word: throw .unexpectedReply("task-claim answered \(word)")
         }
     }
 

@@ -3,8 +3,6 @@
 -- rest: channel, mark, channel, mark …
 -- Returns how many marks are left.
 for i = rest, #ARGV, 2 do
-    if redis.call('HGET', x, ARGV[i]) == ARGV[i + 1] then
-        redis.call('HDEL', x, ARGV[i])
-    end
+    if redis.call('HGET', x, ARGV[i]) == ARGV[i + 1] then redis.call('HDEL', x, ARGV[i]) end
 end
 return redis.call('HLEN', x)

@@ -6,8 +6,7 @@
 -- Returns '': the name has none any more. 'deleting': a worker is to delete it at APNs.
 --   'live': it stays, because the name was opened again or the time has not come.
 local state = redis.call('HGET', bc, 'state')
-if not state then return '' end
-if state == 'deleting' then return 'deleting' end
+if not state or state == 'deleting' then return state or '' end
 if because == 'ended' then
     local at = redis.call('HGET', bc, 'delete_at')
     if not at or not redis.call('HGET', n, 'ended') then

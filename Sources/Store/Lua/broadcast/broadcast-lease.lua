@@ -8,5 +8,4 @@ local now = redis_now()
 local lease, name, id = lease_of(bcl, '', 'name', 'id')
 local held = lease_left(bcl, '', lease, now)
 if held then return {'held', held} end
-local epoch = claim_lease(bcl, '', lease, owner, now, length)
-return {'claimed', epoch, name or '', id or ''}
+return {'claimed', claim_lease(bcl, '', lease, owner, now, length), name or '', id or ''}

@@ -10,11 +10,7 @@ for i = rest, #ARGV do
     local state = redis.call('HGET', c, ARGV[i])
     local sign, crossing = string.match(state or '', '^([+-])(%d*)$')
     if sign and (tonumber(crossing) or 0) <= tonumber(now) then
-        if sign == '+' then
-            redis.call('HSET', c, ARGV[i], '1')
-        else
-            redis.call('HDEL', c, ARGV[i])
-        end
+        if sign == '+' then redis.call('HSET', c, ARGV[i], '1') else redis.call('HDEL', c, ARGV[i]) end
     end
 end
 return 1

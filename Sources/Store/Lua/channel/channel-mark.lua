@@ -52,9 +52,7 @@ while i <= #ARGV do
             join(ARGV[j])
         end
         i = i + 1 + count
-        for _, held in ipairs(fields_with(field)) do
-            if not wanted[held] then leave(held) end
-        end
+        for _, held in ipairs(fields_with(field)) do if not wanted[held] then leave(held) end end
     else
         return redis.error_reply('ERR channel-mark: unknown operation')
     end

@@ -13,8 +13,7 @@
 local count = redis.call('HGET', b, 'n') or '1'
 if count ~= knownCount then return {count} end
 
-local value = stone
-local answer = 1
+local value, answer = stone, 1
 local old = redis.call('HGET', bucket, channel)
 local noted = old and has_flag(old, NOTED)
 if is_registration(old) then

@@ -6,10 +6,7 @@
 --   `over`, `over_id`: sequence number and push id of the newest of `ends`.
 --   `ended`: time (ms) of that end, absent while the name is open (`opened` is not older than `over`).
 local function mark_ended(n, ends)
-    if #ends == 0 then
-        redis.call('HDEL', n, 'ends', 'ended', 'over', 'over_id')
-        return
-    end
+    if #ends == 0 then return redis.call('HDEL', n, 'ends', 'ended', 'over', 'over_id') end
     local seq, at, id = string.match(ends[#ends], '^(%d+):(%d+):(.+)$')
     redis.call('HSET', n, 'ends', table.concat(ends, ' '), 'over', seq, 'over_id', id)
     if tonumber(seq) > tonumber(redis.call('HGET', n, 'opened') or 0) then

@@ -59,8 +59,6 @@ end
 -- Writes the counts, and finishes the pushes whose entries ended.
 local function finish_pushes(now)
     write_counts()
-    for p, push in pairs(endedIn) do
-        if push.isOpen then finish(p, push.w, now) end
-    end
+    for p, push in pairs(endedIn) do if push.isOpen then finish(p, push.w, now) end end
     endedIn = {}
 end

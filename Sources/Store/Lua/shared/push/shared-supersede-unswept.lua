@@ -22,8 +22,7 @@ local function superseded_by(push, waiting, active, isForTokens, ps, ws)
         end
     end
     for at = #found, 1, -1 do
-        local tasks = redis.pcall('EXISTS', ws .. found[at])
-        if type(tasks) == 'table' then
+        if type(redis.pcall('EXISTS', ws .. found[at])) == 'table' then
             table.remove(found, at)
             someNotSupersedable = true
         end

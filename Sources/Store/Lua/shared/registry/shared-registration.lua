@@ -30,7 +30,6 @@ local function compare_with_tombstone(old, record, isOld)
     if isOld then return {isStale = true} end
     local new, dead, floor, id = action_time(record), action_time(old), floor_time(old), id_hash(record)
     local isPruned = has_flag(old, PRUNED)
-    local isUnknown = differ(activity_of(old), id)
     if new < dead or (isPruned and new == dead) then
         -- A tombstone of a prune has the token's hash here, that of a removal the id's.
         local held, same = id_hash(old), nil
@@ -41,7 +40,7 @@ local function compare_with_tombstone(old, record, isOld)
         -- Another activity was removed later. Note that, because its registration may still arrive.
         if not isPruned then record = with_note(record, held, action_bytes(old)) end
     end
-    return {record = record, isNew = true, isNewCard = true, isUnknown = isUnknown}
+    return {record = record, isNew = true, isNewCard = true, isUnknown = differ(activity_of(old), id)}
 end
 
 local function compare_with_stored(old, record, isOld)

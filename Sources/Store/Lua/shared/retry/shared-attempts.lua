@@ -34,11 +34,7 @@ local function settle_attempt(name, channel, push, field, reason, kept)
     local text = id_text(push)
     local p, dl = name.ps .. text, name.dls .. text
     if not end_entry(p, name.ws .. text, field, reason) then
-        if field == 'delivered' then
-            delivered_after(p, dl, text, name.now)
-        else
-            keep_stopped(p, dl, channel)
-        end
+        if field == 'delivered' then delivered_after(p, dl, text, name.now) else keep_stopped(p, dl, channel) end
         return
     end
     if kept == '1' then give_up(dl, channel, reason, false) end

@@ -70,17 +70,10 @@ local function without_alerts(queue)
     return header(attempts, registrations_of(queue), pushes_in(queue)) .. string.sub(queue, QUEUE_HEADER + 1)
 end
 
--- The queue without its first push: nil if that was the only one.
-local function rest_of(queue)
-    if #queue < QUEUE_HEADER + 2 * ID_BYTES then return nil end
-    return without(queue, 1)
-end
--- Removes the first push. The next one is due at once.
--- h, r: the name's retry queues and their due times.
+-- Removes the first push. The next one is due at once. h, r: the name's retry queues and their due times
 local function pop(h, r, channel, queue, now)
-    local rest = rest_of(queue)
-    if rest then
-        redis.call('HSET', h, channel, rest)
+    if pushes_in(queue) > 1 then
+        redis.call('HSET', h, channel, without(queue, 1))
         redis.call('ZADD', r, now, channel)
     else
         redis.call('HDEL', h, channel)
