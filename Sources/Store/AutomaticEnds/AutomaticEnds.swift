@@ -58,8 +58,7 @@ public struct AutomaticEnds: Sendable {
         return tasks
     }
 
-    /// Commits an automatic end for a name's cards that are old enough. If the worker dies, another one repeats the
-    /// steps.
+    /// Commits an automatic end for a name's cards that are old enough. Steps may be repeated if the worker dies.
     /// - Parameters:
     ///   - payload: `task.publish` as `APNsWire.Payload` renders it.
     ///   - timestampOffset: position of the timestamp's ten digits in the payload.

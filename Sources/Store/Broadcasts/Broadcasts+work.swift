@@ -14,9 +14,7 @@ public struct BroadcastLease: Sendable, Hashable {
     }
 }
 
-/// A worker's work on broadcast channels. The order of writes in a creation, and the state that a crash after each one
-/// leaves:
-///
+/// A worker's work on broadcast channels. The order of writes in a creation, and what a crash after each leaves:
 /// 1. `noteForeign`, `intend`: nothing, or an intent without a channel.
 /// 2. APNs makes the channel: APNs lists a channel that is neither in the index nor foreign.
 /// 3. `made`: the channel is in the index, but its name does not know it.

@@ -42,8 +42,7 @@ public struct Broadcasts: Sendable {
         return try await channel(app, name) ?? BroadcastChannel(state: .deleting, storage: storage)
     }
 
-    /// Gives up the name's broadcast channel and wakes a worker to delete it at APNs.
-    /// - Returns: false if the name has none.
+    /// Gives up the name's broadcast channel and wakes a worker to delete it at APNs. Returns false if there is none.
     public func discard(_ app: AppKey, _ name: ActivityName, now: Int64) async throws(StoreError) -> Bool {
         guard try await channel(app, name) != nil else { return false }
         if try await discard(app, name, because: "now", now: now) == .deleting { try await wake(app, name, at: now) }

@@ -3,7 +3,6 @@ public import LiveActivity
 import Redis
 
 extension Channels {
-    /// Fields of a channel's record in one read.
     private static let fieldsAtOnce = 500
 
     /// - Returns: the channel's named user; nil if it has none, or is not known.

@@ -91,7 +91,6 @@ extension Channels {
         return Set((0..<page.count).filter { included?[$0] == true })
     }
 
-    /// The entries of the page that are in each of the sets.
     private func members(
         _ app: AppKey, _ page: TokenPage, of sets: [AudienceSet]
     ) async throws(StoreError) -> [AudienceSet: PageBits] {

@@ -74,7 +74,6 @@ extension Channels {
     private static let rounds = 16
 
     /// Changes the sets in three steps, each of them one round trip for all channels:
-    ///
     /// 1. The record says what is to be (channel-mark).
     /// 2. The sets are changed.
     /// 3. The record says that they are changed (channel-confirm).

@@ -5,9 +5,8 @@ extension Channels {
     /// Members of a set that each change of the set looks at.
     private static let sample = 16
 
-    /// Looks at a few random members of a set and removes those whose record lacks the set, for example because the
-    /// record has expired. Each change of a set does so. After an error, the next change tries again.
-    /// - Parameter field: the set's field in a channel's record.
+    /// Looks at a few random members of the set of a record's `field`, and removes those whose record lacks it, for
+    /// example because it has expired. Each change of a set does so. After an error, the next change tries again.
     func tidy(_ app: AppKey, _ field: String) async {
         do throws(StoreError) {
             guard let set = keys.members(app, field: field) else { return }

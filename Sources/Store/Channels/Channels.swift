@@ -8,7 +8,6 @@ import Redis
 public struct Channels: Sendable {
     let redis: RedisClient
     let keys: Keyspace
-    /// Most tags of one channel.
     var maximumTags = Self.defaultMaximumTags
     var quotas: Quotas
     /// Epoch milliseconds.

@@ -25,8 +25,7 @@ public struct Alarms: Sendable {
         try await redis.run("HDEL", keys.alarm(app), .string(name), .string("\(name):since"), .string("\(name):until"))
     }
 
-    /// The alarms that stand, sorted by app and kind. The prune guard's alarm stands exactly as long as a name holds
-    /// quarantined tokens.
+    /// The alarms that stand, sorted by app and kind. That of the prune guard stands as long as tokens are quarantined.
     public func list(_ apps: [AppKey]) async throws(StoreError) -> [Alarm] {
         var alarms: [Alarm] = []
         let now = clock()

@@ -11,7 +11,6 @@ extension DeadLetters {
     ///
     /// It works in steps, each of which is complete. A crash in between leaves the rest in the dead letter, and a
     /// repeated call goes on there. The order, and what finds the work after a crash behind each step:
-    ///
     /// 1. The name is put among the open ones, and its retries into the timer. Nothing is due yet.
     /// 2. The entries of a stopped push leave the retry queues and become channels of the dead letter.
     /// 3. The sweep of a stopped push is resumed. The reconciler finds it.

@@ -115,8 +115,7 @@ public struct DeadLetters: Sendable {
         return try await read(app, name, push)
     }
 
-    /// Removes what the push gave up. Its ledger stays.
-    /// - Returns: false if there was nothing.
+    /// Removes what the push gave up, but not its ledger. Returns false if there was nothing.
     public func drop(_ app: AppKey, _ push: PushID) async throws(StoreError) -> Bool {
         guard let name = try await pushes.name(of: push, app) else { return false }
         let tag = keys.tag(app, name)

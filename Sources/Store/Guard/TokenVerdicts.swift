@@ -37,9 +37,7 @@ public struct TokenVerdicts: Sendable {
 
     /// Adds a worker's counts and returns the sums of the fleet, in one round trip. A call that is repeated after a
     /// lost answer counts twice. The prune guard stops a little earlier then.
-    /// - Parameters:
-    ///   - counted: the worker's counts, by age in minutes.
-    ///   - pushes: pushes of `name`, for each of which its verdicts so far are returned too.
+    /// `counted` is by age in minutes. `pushes` are of `name`; the verdicts on each so far are returned too.
     public func add(
         _ app: AppKey, _ counted: [(age: Int, counts: TokenVerdictCounts)], over span: TokenVerdictSpan,
         pushes: [PushID] = [], of name: ActivityName? = nil

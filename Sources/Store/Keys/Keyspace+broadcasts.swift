@@ -2,7 +2,6 @@ import LiveActivity
 import Redis
 
 extension Keyspace {
-    /// A name's broadcast channel, on the name's slot.
     func broadcast(_ tag: String) -> RedisKey { key("bc:\(tag)") }
     /// The name's pushes that wait for their broadcast, by sequence number.
     func broadcastQueue(_ tag: String) -> RedisKey { key("bt:\(tag)") }
@@ -12,7 +11,6 @@ extension Keyspace {
     func broadcastLease(_ app: AppKey) -> RedisKey { key("bcl:{\(app)}") }
     /// Broadcast channels of the app at APNs that Lamplighter has not made.
     func broadcastForeign(_ app: AppKey) -> RedisKey { key("bcf:{\(app)}") }
-    /// Counts of the app's broadcasts by outcome.
     func broadcastCounts(_ app: AppKey) -> RedisKey { key("bct:{\(app)}") }
     /// An app's names whose broadcast channel is to be made or deleted, by time (ms).
     func broadcastTimers(_ app: AppKey) -> RedisKey { key("{q}:\(app):bc") }

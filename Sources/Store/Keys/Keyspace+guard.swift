@@ -1,7 +1,6 @@
 import LiveActivity
 import Redis
 
-/// Keys for operators' decisions: quarantined tokens, dead letters, and the counts of the prune guard.
 extension Keyspace {
     /// APNs's verdicts on an app's tokens, by minute.
     func verdicts(_ app: AppKey) -> RedisKey { key("g:{\(app)}") }

@@ -1,7 +1,6 @@
 import LiveActivity
 import Redis
 
-/// Keys of the registry and the channels.
 extension Keyspace {
     /// Bucket `index` of a name; bucket 0 is the root, whose field `n` counts the buckets.
     func bucket(_ tag: String, _ index: Int) -> RedisKey { index == 0 ? root(tag) : RedisKey("\(root(tag)):\(index)") }
@@ -29,7 +28,6 @@ extension Keyspace {
         guard let parts = field.cut(at: UInt8(ascii: ":")), ["t", "u"].contains(parts.head) else { return nil }
         return key("\(parts.head):{\(app):\(parts.tail)}")
     }
-    /// The field of a set in a channel's record.
     static func field(_ set: AudienceSet) -> String {
         let (kind, text) = kindAndText(set)
         return "\(kind):\(text)"

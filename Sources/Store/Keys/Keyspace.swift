@@ -38,7 +38,6 @@ public struct Keyspace: Sendable {
     func tasksPrefix(_ tag: String) -> String { "\(prefix):w:\(tag):" }
     /// Waiting channels by due time (ms).
     func waitingChannels(_ tag: String) -> RedisKey { key("r:\(tag)") }
-    /// The retry queues of the waiting channels.
     func retryQueues(_ tag: String) -> RedisKey { key("h:\(tag)") }
     /// The leases of the name's retries and of its broadcasts.
     func nameLeases(_ tag: String) -> RedisKey { key("l:\(tag)") }
@@ -71,7 +70,6 @@ public struct Keyspace: Sendable {
     func stream(_ app: AppKey, _ kind: WorkStream) -> RedisKey { key("{q}:\(app):\(kind.rawValue)") }
     /// An app's tasks that wait for their time (ms).
     func due(_ app: AppKey) -> RedisKey { key("{q}:\(app):due") }
-    /// An app's schemas by attributes type.
     func schemas(_ app: AppKey) -> RedisKey { key("schemas:{\(app)}") }
     /// An app's schedules that wait, by due time (ms).
     func at(_ app: AppKey) -> RedisKey { key("{q}:\(app):at") }

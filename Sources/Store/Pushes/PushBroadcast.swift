@@ -1,7 +1,6 @@
 public import LiveActivity
 
-/// The request that sends a push to its name's broadcast channel, besides the requests to tokens. It is no target of
-/// the ledger.
+/// The request that sends a push to its name's broadcast channel, besides those to tokens. No target of the ledger.
 public struct PushBroadcast: Sendable, Hashable {
     public enum State: String, Sendable, Hashable, CaseIterable {
         case waiting, delivered, failed, superseded, expired, cancelled

@@ -45,7 +45,6 @@ extension PushRecord {
         return Int64(createdAt) + event.life.milliseconds
     }
 
-    /// Reads a push's hash from the reply to HGETALL.
     init(id: PushID, _ fields: StoredHash) throws(StoreError) {
         guard let event = fields.text("event").flatMap(ActivityEvent.init(rawValue:)),
             let priority = fields.number("prio").flatMap(PushPriority.init(rawValue:)),

@@ -34,8 +34,7 @@ public struct Pushes: Sendable {
     ///   - isRepeatable: another process may commit the same id, now or earlier.
     ///   - bounds: if the queues are full, only a push that supersedes a waiting one is accepted.
     ///   - cutoff: makes the push an automatic end, for cards that started at this time (epoch ms) or earlier.
-    ///   - now: time of acceptance, epoch ms. Nil is Redis's own; a due schedule has the time at which it was found
-    ///     due.
+    ///   - now: time of acceptance, epoch ms. Nil is Redis's own; a due schedule has the time when it was found due.
     /// - Throws: `unreplicated` if too few replicas confirm the push, which may still go out. The same id asks again.
     public func accept(
         _ app: AppKey, _ publish: Publish, id: PushID, payload: [UInt8], timestampOffset: Int,
@@ -133,7 +132,6 @@ public struct Pushes: Sendable {
     /// others wait, but their entry may be lost or does not suit this push.
     private enum Wake: Int { case no, first, again }
 
-    /// Reads the script's answer.
     private static func acceptance(
         _ id: PushID, _ reply: Reply, full scope: QueueScope
     ) throws(StoreError) -> (Acceptance, Wake) {

@@ -31,12 +31,9 @@ final class ReplicaWait: Sendable {
         self.policy = policy
     }
 
-    /// Returns when enough replicas have everything that was written before the call.
-    /// - Parameters:
-    ///   - push: key of the push or of the schedule.
-    ///   - life: remaining life of the key, ms.
-    ///   - elsewhere: writes that prove the same for other slots of the publish.
-    /// - Throws: `unreplicated` if too few replicas confirm in time.
+    /// Returns when enough replicas have everything that was written before the call, and throws `unreplicated`
+    /// otherwise. `push` is the key of the push or schedule, with `life` ms left. `elsewhere`: writes that prove the
+    /// same for other slots.
     func confirm(
         push: RedisKey, life: Int64, elsewhere: @autoclosure () -> [RedisCommand] = []
     ) async throws(StoreError) {

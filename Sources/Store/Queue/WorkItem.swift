@@ -1,8 +1,7 @@
 public import LiveActivity
 import Redis
 
-/// One entry of a stream: a hint that there is work. The name's slot says what the work is, and whether it is still to
-/// be done.
+/// A stream entry: a hint that there is work. The name's slot says what it is, and whether it is still to be done.
 public struct WorkItem: Sendable, Hashable {
     public enum Part: Sendable, Hashable {
         /// Begin the name's oldest unswept push.
@@ -94,7 +93,6 @@ extension WorkItem.Part {
 }
 
 extension WorkItem {
-    /// Fields and values of a stream entry.
     var entry: [RedisArgument] {
         ["v", "1", "t", .string(part.text), "p", .string(push.description), "n", .string(name.rawValue)]
     }

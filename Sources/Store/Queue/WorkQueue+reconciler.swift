@@ -69,7 +69,6 @@ extension WorkQueue {
         return woken
     }
 
-    /// The work that is left for a name.
     fileprivate struct OpenWork {
         var first: (push: PushID, priority: PushPriority)?
         /// Due time of the first waiting channel, epoch ms; 0 if removals are pending.

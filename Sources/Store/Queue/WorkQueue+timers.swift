@@ -12,8 +12,7 @@ extension WorkQueue {
         RedisCommand("ZADD", keys.due(item.app), "LT", .int(due), .string(item.member))
     }
 
-    /// When the first timer of each kind is due, in one round trip.
-    /// - Parameter ending: apps with automatic ends.
+    /// When the first timer of each kind is due, in one round trip; `ending`: apps with automatic ends.
     public func nextDue(_ apps: [AppKey], ending: [AppKey] = []) async throws(StoreError) -> NextDue {
         let kinds = [apps.map(keys.due), apps.map(keys.at), ending.flatMap { [keys.ends($0), keys.claimedEnds($0)] }]
         let broadcastChannels = apps.map(keys.broadcastTimers)
@@ -77,7 +76,6 @@ extension WorkQueue {
 }
 
 extension Keyspace {
-    /// The number of commands that `depth` gives for an app.
     static let depthCommands = WorkStream.allCases.count + 1
 
     /// Commands for the lengths of an app's streams, in the order of `WorkStream.allCases`, and of its timer.

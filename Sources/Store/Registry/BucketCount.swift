@@ -1,5 +1,4 @@
-/// How many buckets a name has, and which of them a channel belongs to. Linear hashing, which grows by one bucket at a
-/// time.
+/// How many buckets a name has, and which of them a channel belongs to: linear hashing, which grows by one bucket.
 ///
 /// P is the largest power of two <= count. Hashes are taken modulo 2P if that bucket exists already, else modulo P. A
 /// channel never leaves its class (hash modulo P). `ScanPosition` relies on that.

@@ -50,8 +50,7 @@ struct Quotas: Sendable {
         return Count(commands: [RedisCommand("ZCARD", keys.names(app))], measures: true)
     }
 
-    /// Returns commands that count a call's ids, and that measure if a measurement is due. Give their replies to
-    /// `note`.
+    /// Returns commands that count a call's ids, and that measure if it is time. Give their replies to `note`.
     /// Without `ids` they only measure. `life` is how long an id is kept, ms; 0 = for ever.
     func count(_ quota: Quota, _ app: AppKey, _ ids: [RedisArgument], life: Int64, now: Int64) -> Count {
         guard limit(quota) > 0 else { return Count() }

@@ -117,8 +117,7 @@ extension Registry {
         return try replies.map { (reply) throws(StoreError) in Presence(rawValue: try reply.integer()) ?? .listed }
     }
 
-    /// Puts the name into its app's index after its tokens. If the process dies in between, the caller repeats the
-    /// call.
+    /// Puts the name into its app's index after its tokens. After a crash in between, the caller repeats the call.
     /// - Parameter endDue: when the first of these cards is to be ended (epoch ms). It is noted for every stored
     ///   registration, because a repeated one begins no card.
     func enlist(_ place: PlaceKeys, now: Int64, endDue: Int64? = nil) async throws(StoreError) {

@@ -8,8 +8,7 @@ struct ScanStep: Sendable, Hashable {
     private let power: Int
     private let bound: Int
 
-    /// Begins with the class of position `from`. `tokens` are wanted, and a bucket is expected to hold `density` of
-    /// them.
+    /// Begins with the class of position `from`. `density`: tokens that a bucket is expected to hold.
     init(_ count: BucketCount, from: UInt64, end: UInt64, tokens: Int, density: Double) {
         let shift = UInt64(32 - count.level)
         power = 1 << count.level
@@ -35,9 +34,8 @@ struct ScanStep: Sendable, Hashable {
 
 extension Registry {
     /// Reads about `limit` tokens from `position` on, up to `end`. Whole buckets are read, so a page may hold more;
-    /// three quarters of `limit` are enough. A token that is tracked during the whole scan appears in exactly one page.
-    /// Each step reads count and buckets in one transaction. Ended registrations are left out, malformed records are
-    /// counted.
+    /// three quarters are enough. A token that is tracked during the whole scan appears in exactly one page. A step
+    /// reads count and buckets in one transaction. Ended registrations are left out, malformed records are counted.
     public func page(
         _ app: AppKey, _ tokens: TokenPlace, from position: ScanPosition, to end: ScanPosition, limit: Int
     ) async throws(StoreError) -> (page: TokenPage, next: ScanPosition) {
@@ -100,7 +98,6 @@ extension Registry {
         throw .corrupt("bucket count, which changes all the time")
     }
 
-    /// Adds the live records of one bucket to the page.
     private func collect(
         _ reply: Reply, filter: (key: RegistryHashKey, range: Range<UInt64>)?, now: Int64,
         span: RegistryRecord.Span, into page: inout TokenPage

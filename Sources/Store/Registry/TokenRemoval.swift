@@ -31,8 +31,7 @@ public struct TokenRemoval: Sendable, Hashable {
 }
 
 extension TokenRemoval {
-    /// Where the token is registered. A dead start token does not remove an activity's token.
-    /// - Parameter name: that of the push that the token refused
+    /// Where the token is registered, if `name`'s push was refused. A dead start token removes no activity's token.
     public func place(of name: ActivityName) -> TokenPlace {
         attributesType.map { .startTokens(of: $0) } ?? .activity(name)
     }

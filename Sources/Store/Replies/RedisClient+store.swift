@@ -2,7 +2,6 @@ import Redis
 
 /// The requests of the store. Each turns Redis's errors into the store's once.
 extension RedisClient {
-    /// Sends one command and throws for an error reply.
     @discardableResult
     func run(_ command: RedisCommand) async throws(StoreError) -> Reply { try await run([command])[0] }
 
@@ -49,8 +48,7 @@ extension RedisClient {
         return try replies.map(Reply.init).checked()
     }
 
-    /// Removes members of a sorted set whose time is over, at most `limit`, because a set may have grown for weeks.
-    /// Returns how many were removed.
+    /// Removes at most `limit` members whose time is over, because a set may have grown for weeks. Returns how many.
     func removeOver(_ set: RedisKey, upTo time: Int64, limit: Int) async throws(StoreError) -> Int {
         let reply = try await run("ZRANGEBYSCORE", set, "-inf", .int(time), "LIMIT", "0", .int(limit))
         let members = try reply.byteStrings()

@@ -73,8 +73,7 @@ public struct Schedules: Sendable {
     }
 
     /// Lists the waiting schedules in the order of their times.
-    /// - Parameter start: the first schedule of the page; nil begins at the first one. It need not wait any more if it
-    ///   can still be read.
+    /// - Parameter start: the first schedule of the page, or nil. It need not wait any more if it can still be read.
     /// - Returns: the schedules, the number of all waiting ones, and where the next page starts.
     public func list(
         _ app: AppKey, start: PushID?, limit: Int

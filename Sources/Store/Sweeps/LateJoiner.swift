@@ -3,8 +3,7 @@ public struct LateJoiner: Sendable, Hashable {
     public let channel: [UInt8]
     /// The sweeps of pushes up to this sequence number missed the channel. Later sweeps find it.
     public let upTo: Int
-    /// Sequence number of the start that created the card. Pushes up to it are not for the channel. 0: the channel
-    /// asked for the state.
+    /// Sequence number of the start that created the card; pushes up to it are not for it. 0: it asked for the state.
     public let after: Int
     /// The bytes in Redis. A decision counts only while they are the same.
     let value: [UInt8]

@@ -1,7 +1,6 @@
 public import LiveActivity
 
-/// A worker's exclusive right to one part of a push, or to a name's waiting channels or broadcasts. Only the latest
-/// epoch can settle.
+/// A worker's exclusive right to a part of a push, or to a name's retries or broadcasts. Only the latest epoch settles.
 public struct Lease: Sendable, Hashable {
     public let app: AppKey
     public let name: ActivityName

@@ -41,11 +41,8 @@ public struct RetrySettlement: Sendable {
         return parts
     }
 
-    /// The push is finished for the channel.
-    /// - Parameters:
-    ///   - reason: counted too, unless it is empty.
-    ///   - isGivenUp: the channel is kept, so that an operator can decide about it.
-    ///   - isStale: the start token that got the push was last reported long ago.
+    /// The push is finished for the channel. `reason` is counted too, unless it is empty. `isGivenUp`: the channel is
+    /// kept for an operator. `isStale`: the start token that got the push was last reported long ago.
     public mutating func finish(
         _ waiting: WaitingChannel, as field: SettledField, reason: String = "", isGivenUp: Bool = false,
         isStale: Bool = false

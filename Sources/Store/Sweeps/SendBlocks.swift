@@ -71,10 +71,8 @@ extension SendBlocks.Mark {
 }
 
 extension Registry {
-    /// Reads the marks of a page's channels that matter to a push of this event. One round trip, or none if there are
-    /// no hints of marks.
-    /// - Returns: nil if a channel was released after its `end` since the page was read. The page may contain it, so
-    ///   read the page again.
+    /// Reads the marks of a page's channels that matter to a push of this event, in at most one round trip.
+    /// - Returns: nil if a channel was released after its `end` since the page was read. Read the page again then.
     public func marks(
         _ app: AppKey, _ tokens: TokenPlace, _ page: TokenPage, _ hints: BlockHints, for event: ActivityEvent
     ) async throws(StoreError) -> SendBlocks? {

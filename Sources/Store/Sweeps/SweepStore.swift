@@ -1,8 +1,7 @@
 public import LiveActivity
 import Redis
 
-/// The sweeps of pushes over their names, and their retries: begin, claim, settle. Each call is one script on the
-/// name's slot.
+/// Sweeps of pushes over their names, and retries: begin, claim, settle. Each call is one script on the name's slot.
 public struct SweepStore: Sendable {
     /// Least buckets (about 90 tokens each) of a shard. A push over less than twice that is one shard.
     static let bucketsPerShard = 16
@@ -13,10 +12,8 @@ public struct SweepStore: Sendable {
     let redis: RedisClient
     let keys: Keyspace
 
-    /// Begins the name's oldest unswept push.
-    /// - Parameters:
-    ///   - hint: the push that the stream entry names. It is usually the right one.
-    ///   - minInterval: least time between two supersedable updates; 0 = no pacing.
+    /// Begins the name's oldest unswept push, usually `hint`, which the stream entry names. `minInterval`: least time
+    /// between two supersedable updates; 0 = no pacing.
     public func begin(
         _ app: AppKey, _ name: ActivityName, hint: PushID, owner: String, lease: Duration,
         minInterval: Duration = .zero, mostLapses: Int = SweepStore.mostLapses, budget: HighBudget = HighBudget()
@@ -227,8 +224,7 @@ public struct SweepStore: Sendable {
             ahead: ranges, hasPendingRemovals: othersHaveRemovals || epoch > 1, isPoison: isPoison)
     }
 
-    /// Channels for the catch-up of the active push, in the order of arrival, after `order`. They stay until their page
-    /// is settled.
+    /// Arrivals after `order` for the catch-up of the active push. They stay until their page is settled.
     public func arrivals(
         _ app: AppKey, _ name: ActivityName, after order: Int64, limit: Int
     ) async throws(StoreError) -> [CatchUpArrival] {

@@ -57,8 +57,7 @@ local function began_after(at)
 end
 -- Open the name only for a card that began after the end, not for an older card that repeats its registration or
 -- rotates its token. An end after a start is for the start's card, and the start has opened the name after earlier
--- ends. An operator may retry a stopped `end` (`ending`), which closes nothing (`ended`) but is not for this card
--- either.
+-- ends. A stopped `end` closes nothing (`ended`), but may be retried and is not for this card (`ending`).
 if (began_after(ended) or began_after(ending)) and not startSeq then open_name(n) end
 if began_after(ending) and not startSeq then note_new_follower(y, channel, life) end
 
