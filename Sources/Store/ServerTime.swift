@@ -24,7 +24,6 @@ public final class ServerTime: Sendable {
     /// Epoch milliseconds.
     @Sendable
     public func now() -> Int64 { offset.withLock { $0 }.map { $0 + bootClock() } ?? machine() }
-
     /// How far this machine's clock is ahead of Redis's, in milliseconds; nil before the first measurement.
     public var machineAhead: Int64? { offset.withLock { $0 }.map { machine() - bootClock() - $0 } }
 

@@ -69,7 +69,6 @@ public struct Store: Sendable {
     /// Asks whether Redis answers. In a cluster it asks the node that every publish needs.
     public static var ping: RedisCommand { RedisCommand("PING", near: Keyspace.queue) }
     public func ping() async throws(StoreError) { try await redis.run(Self.ping) }
-
     /// All scripts, to be given to `RedisClient`.
     public static let scripts: [RedisScript] = Lua.all
 }

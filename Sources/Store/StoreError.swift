@@ -16,10 +16,8 @@ public enum StoreError: Error, Sendable, Hashable {
 
 extension StoreError {
     static func unexpectedReply(_ what: String) -> StoreError { .redis(.unexpectedReply(what)) }
-
     /// Whether the same call may succeed soon without help from an operator.
     public var isPassing: Bool { if case .redis(let error) = self { error.isRetriable } else { false } }
-
     /// Redis lost its streams: it was emptied, or restarted without its data.
     public var isMissingGroup: Bool { if case .redis(.server("NOGROUP", _)) = self { true } else { false } }
 }

@@ -62,10 +62,8 @@ extension Channels {
     /// Channels in one round trip, and their arguments together: each channel's command repeats the call's tags.
     private static let batch = 500
     private static let batchArguments = 100_000
-
     /// Returns the channels of one round trip if each channel's command has that many arguments.
     static func batchSize(of arguments: Int) -> Int { max(1, min(batch, batchArguments / max(1, arguments))) }
-
     /// Tags in one call of channel-mark, which must stay under 5 ms: 500 take up to 3 ms with a record of 1,000 tags.
     static let tagsOfScript = 500
     /// The longest time between a writer's mark and its change of the sets, longer than any command waits.
@@ -156,11 +154,8 @@ extension Channels {
                 let field = try items[index].string()
                 guard let key = keys.members(app, field: field) else { continue }
                 work.fields.append(field)
-                if try items[index + 1].string() == "+" {
-                    joins[key, default: []].append(member)
-                } else {
-                    leaves[key, default: []].append(member)
-                }
+                let isJoin = try items[index + 1].string() == "+"
+                if isJoin { joins[key, default: []].append(member) } else { leaves[key, default: []].append(member) }
             }
             if !work.fields.isEmpty { pending.append(work) }
         }

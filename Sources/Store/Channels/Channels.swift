@@ -14,7 +14,6 @@ public struct Channels: Sendable {
     let clock: @Sendable () -> Int64
     /// How long a channel is kept after it was last seen; zero: for ever.
     let life: Duration
-
     /// A bound on what `channel-mark` reads at once.
     public static let defaultMaximumTags = 1_000
 

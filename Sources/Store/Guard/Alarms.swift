@@ -37,16 +37,13 @@ public struct Alarms: Sendable {
             let (fields, names) = (try StoredHash(replies[0]), try replies[1].integer())
             for kind in Alarm.Kind.allCases {
                 let until = fields.number("\(kind.rawValue):until").map(Int64.init) ?? .max
-                let reason = until > now ? fields.text(kind.rawValue) : nil
+                var reason = until > now ? fields.text(kind.rawValue) : nil
                 let since = Int64(fields.number("\(kind.rawValue):since") ?? Int(now))
                 if kind == .pruneGuard {
-                    guard names > 0 else { continue }
                     let text = "tokens are quarantined under \(names) \(names == 1 ? "name" : "names")"
-                    let cause = reason.map { "\($0); " } ?? ""
-                    alarms.append(Alarm(app: app, kind: kind, reason: cause + text, since: since))
-                } else if let reason {
-                    alarms.append(Alarm(app: app, kind: kind, reason: reason, since: since))
+                    reason = names > 0 ? (reason.map { "\($0); " } ?? "") + text : nil
                 }
+                if let reason { alarms.append(Alarm(app: app, kind: kind, reason: reason, since: since)) }
             }
         }
         return alarms.sorted { ($0.app.rawValue, $0.kind.rawValue) < ($1.app.rawValue, $1.kind.rawValue) }

@@ -15,7 +15,6 @@ public struct DeadLetter: Sendable, Hashable {
     public var kept: Int
     /// How many are not kept, because a dead letter keeps the first 10,000 channels.
     public var notKept = 0
-
     public var tokens: Int { reasons.values.reduce(0, +) }
 }
 

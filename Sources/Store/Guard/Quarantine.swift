@@ -78,11 +78,7 @@ public struct Quarantine: Sendable {
             let places = try await places(app, from: position, limit: min(limit - found.count, 100))
             if places.isEmpty { break }
             for place in places {
-                if let listed = try await look(app, place) {
-                    found.append(listed)
-                } else {
-                    try await delist(app, place)
-                }
+                if let one = try await look(app, place) { found.append(one) } else { try await delist(app, place) }
             }
             position = found.count
         }

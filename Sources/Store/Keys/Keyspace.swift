@@ -16,7 +16,6 @@ public struct Keyspace: Sendable {
     }
 
     func key(_ rest: String) -> RedisKey { RedisKey("\(prefix):\(rest)") }
-
     /// The hash tag of a name. All of its keys are on one slot. Braces and percent signs of the name are written `%XX`,
     /// so that no name can close the tag early or look like another name.
     func tag(_ app: AppKey, _ name: ActivityName) -> String { tag(app, .activity(name)) }
@@ -55,17 +54,14 @@ public struct Keyspace: Sendable {
     func pendingRemovals(_ tag: String) -> RedisKey { key("o:\(tag)") }
     /// Bucket 0 of the name's tokens.
     func root(_ tag: String) -> RedisKey { key("b:\(tag)") }
-
     /// App and name of a push id.
     func index(_ id: PushID) -> RedisKey { key("i:{\(id)}") }
     func idempotency(_ app: AppKey, _ id: String) -> RedisKey { key("idem:{\(app):\(Self.escaped(id))}") }
     func alarm(_ app: AppKey) -> RedisKey { key("alarm:{\(app)}") }
     /// The provider token that an app's workers share; `id` names the signing key.
     func providerToken(_ app: AppKey, _ id: String) -> RedisKey { key("jwt:{\(app):\(Self.escaped(id))}") }
-
     /// The hash tag of keys that the whole deployment shares.
     static let queue = RedisKey("{q}")
-
     /// All streams and timers share one slot, because one blocking read of many streams needs that.
     func stream(_ app: AppKey, _ kind: WorkStream) -> RedisKey { key("{q}:\(app):\(kind.rawValue)") }
     /// An app's tasks that wait for their time (ms).

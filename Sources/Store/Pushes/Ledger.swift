@@ -29,10 +29,8 @@ public struct Ledger: Sendable, Hashable {
     public var finishedAt: Int64?
     /// Answers other than 200, by reason. A token with several attempts may be counted under several reasons.
     public var errors: [String: Int] = [:]
-
     /// The push ends cards that started long ago. No publisher asked for it.
     public var isAutomatic = false
-
     /// Nil if the push went to tokens alone.
     public var broadcast: PushBroadcast?
 

@@ -30,10 +30,8 @@ public struct PushRecord: Sendable {
     /// For an automatic end: the payload of the update whose content state it shows; nil: it shows none.
     public var shown: [UInt8]?
     public var isAutomatic: Bool { cutoff != nil }
-
     /// Whether a card that started at this time (epoch ms) is a target, if it is in the audience.
     public func isFor(startedAt: Int64) -> Bool { cutoff.map { startedAt <= $0 } ?? true }
-
     /// For a start: where its tokens are registered. Nil: the push goes to the name's tokens.
     public var startTokens: TokenPlace? { event == .start ? .startTokens(of: attributesType ?? "") : nil }
 }

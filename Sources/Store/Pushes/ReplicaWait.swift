@@ -11,10 +11,7 @@ import Synchronization
 /// two timeouts. In a cluster all nodes of a publish are asked at once, each after a write.
 final class ReplicaWait: Sendable {
     typealias Outcome = Result<Void, StoreError>
-    private struct Waiting {
-        var proofs: [RedisCommand]
-        var continuation: CheckedContinuation<Outcome, Never>
-    }
+    private typealias Waiting = (proofs: [RedisCommand], continuation: CheckedContinuation<Outcome, Never>)
     private struct State {
         var waiting: [Waiting] = []
         var isAsking = false
@@ -40,7 +37,7 @@ final class ReplicaWait: Sendable {
         let proofs = [Self.proof(push, life: life)] + (redis.isCluster ? elsewhere() : [])
         let outcome = await withCheckedContinuation { continuation in
             let mustAsk = state.withLock { state in
-                state.waiting.append(Waiting(proofs: proofs, continuation: continuation))
+                state.waiting.append((proofs, continuation))
                 defer { state.isAsking = true }
                 return !state.isAsking
             }

@@ -6,7 +6,6 @@ final class WakeGuess: Sendable {
     private static let most = 10_000
     /// The routes of names whose last publish needed no entry.
     private let busy = Mutex(Set<String>())
-
     func needsEntry(_ route: String) -> Bool { busy.withLock { !$0.contains(route) } }
 
     func learn(_ route: String, needed: Bool) {

@@ -34,7 +34,6 @@ public final class TimerWakeup: Sendable {
     }
 
     public func remove(_ sleeper: Int) { sleepers.withLock { _ = $0.removeValue(forKey: sleeper) } }
-
     /// Call this before looking at the timers. A timer that is set from here on shortens the next sleep.
     public func listen(_ sleeper: Int) { sleepers.withLock { $0[sleeper] = Sleeper() } }
 

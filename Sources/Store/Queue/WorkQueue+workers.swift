@@ -2,14 +2,6 @@ public import LiveActivity
 import Redis
 
 extension WorkQueue {
-    private struct Consumer {
-        var name: String
-        /// Milliseconds since it last asked for work.
-        var idle: Int
-        /// Entries that it has read and not acknowledged.
-        var pending: Int
-    }
-
     /// The workers that share this queue: name, milliseconds since they last asked for work, unacknowledged entries.
     public func workers(_ apps: [AppKey]) async throws(StoreError) -> [(name: String, idle: Int, pending: Int)] {
         var found: [String: (idle: Int, pending: Int)] = [:]
@@ -33,7 +25,9 @@ extension WorkQueue {
     }
 
     /// - Returns: an empty list if the stream or its group does not exist yet.
-    private func consumers(_ stream: RedisKey) async throws(StoreError) -> [Consumer] {
+    private func consumers(
+        _ stream: RedisKey
+    ) async throws(StoreError) -> [(name: String, idle: Int, pending: Int)] {
         let replies = try await redis.replies([RedisCommand("XINFO", ["CONSUMERS", .key(stream), .string(Self.group)])])
         if replies[0].error != nil { return [] }
         return try replies[0].array().map { consumer throws(StoreError) in
@@ -42,7 +36,7 @@ extension WorkQueue {
             guard let name = try fields["name"]?.string(), let idle = try fields["idle"]?.integer(),
                 let pending = try fields["pending"]?.integer()
             else { throw .unexpectedReply("XINFO CONSUMERS without name, idle or pending") }
-            return Consumer(name: name, idle: idle, pending: pending)
+            return (name, idle, pending)
         }
     }
 }

@@ -11,12 +11,9 @@ struct BucketCount: Sendable, Hashable {
     let buckets: Int
     /// Fingerprint of the hash key by which the records were placed.
     let fingerprint: String
+}
 
-    private init(buckets: Int, fingerprint: String) {
-        self.buckets = buckets
-        self.fingerprint = fingerprint
-    }
-
+extension BucketCount {
     /// Reads field `n` of a root: `<buckets>:<fingerprint>`, or `1`, which the scripts return for an absent one.
     init?(stored: some Collection<UInt8>) {
         if stored.count == 1, stored.first == UInt8(ascii: "1") {
@@ -31,7 +28,6 @@ struct BucketCount: Sendable, Hashable {
     }
 
     var stored: String { buckets == 1 ? "1" : "\(buckets):\(fingerprint)" }
-
     /// log2 of P.
     var level: Int { Int.bitWidth - 1 - buckets.leadingZeroBitCount }
 

@@ -101,9 +101,7 @@ extension Registry {
         let measure = quotas.countNames(app, now: now)
         let replies = try await redis.replies(known + measure.commands)
         quotas.note(.names, app, measure, replies.dropFirst(known.count))
-        if quotas.isFull(.names, app), replies[0].isNil {
-            throw .quotaReached(.names, limit: quotas.limit(.names))
-        }
+        if quotas.isFull(.names, app), replies[0].isNil { throw .quotaReached(.names, limit: quotas.limit(.names)) }
     }
 
     /// Returns commands that count the channels of a call as followers, or as start tokens, of the app.

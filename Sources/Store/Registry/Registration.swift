@@ -13,7 +13,6 @@ public struct Registration: Sendable, Hashable {
     public var frequentPushesEnabled: Bool?
     /// The channel gets the state that was published before, if it begins to follow with this registration.
     public var wantsState: Bool
-
     /// 30 days.
     public static let mostAhead: Int64 = 30 * 86_400_000
 

@@ -36,21 +36,19 @@ extension Registry {
                 quotas.note(counting.quota, place.key.app, counting.count, replies.dropFirst(open.count))
                 var refused: [Int] = []
                 for (index, reply) in zip(open.map(\.index), replies) {
+                    switch reply.count {
                     // `{right count, push}`: the script needs the keys of that `end`.
-                    if reply.count == 2 {
+                    case 2:
                         if endings.isEmpty { try await wakeLater(place) }
                         endings[index] = try ending(reply[1], in: place)
-                        refused.append(index)
-                        continue
-                    }
                     // `{right count}`: the caller's count is outdated.
-                    if reply.count == 1 {
-                        memory.remember(place.key, try bucketCount(reply[0]))
-                        refused.append(index)
+                    case 1: memory.remember(place.key, try bucketCount(reply[0]))
+                    default:
+                        answers[index] = BucketAnswer(rawValue: try reply.integer())
+                        if answers[index].contains(.isOverfull) { overfull.append(index) }
                         continue
                     }
-                    answers[index] = BucketAnswer(rawValue: try reply.integer())
-                    if answers[index].contains(.isOverfull) { overfull.append(index) }
+                    refused.append(index)
                 }
                 return refused
             }

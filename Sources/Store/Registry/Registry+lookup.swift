@@ -73,8 +73,7 @@ extension Registry {
         var hints = BlockHints()
         try hints.add(replies[...], isFirst: true)
         var page = TokenPage(reservingEntries: channels.count, bytes: channels.count * 100)
-        for (channel, entry) in zip(channels, entries) {
-            guard let entry else { continue }
+        for case (let channel, let entry?) in zip(channels, entries) {
             page.append(
                 channel: channel, token: entry.token, registeredAt: entry.registeredAt,
                 isInfrequent: entry.isInfrequent, minutes: entry.minutes)

@@ -69,29 +69,18 @@ enum Spellings {
             let stem = Array(other.utf8.prefix { !isDigit($0) })
             if !tail.isEmpty, stem.count + tail.count <= ActivityName.maximumBytes { found.append(stem + tail) }
         }
-        for index in bytes.indices {
-            var less = bytes
-            less.remove(at: index)
-            found.append(less)
-            if index > 0 {
-                var swapped = bytes
-                swapped.swapAt(index - 1, index)
-                found.append(swapped)
-            }
+        func add(_ edit: (inout [UInt8]) -> Void) {
+            var edited = bytes
+            edit(&edited)
+            found.append(edited)
         }
-        if bytes.count <= longestToReplace {
-            for letter in alphabet {
-                for index in bytes.indices {
-                    var other = bytes
-                    other[index] = letter
-                    found.append(other)
-                }
-                for index in 0...bytes.count {
-                    var more = bytes
-                    more.insert(letter, at: index)
-                    found.append(more)
-                }
-            }
+        for index in bytes.indices {
+            add { $0.remove(at: index) }
+            if index > 0 { add { $0.swapAt(index - 1, index) } }
+        }
+        for letter in bytes.count <= longestToReplace ? alphabet : [] {
+            for index in bytes.indices { add { $0[index] = letter } }
+            for index in 0...bytes.count { add { $0.insert(letter, at: index) } }
         }
         var seen: Set<[UInt8]> = [bytes, []]
         return found.filter { seen.insert($0).inserted }.compactMap { String(validating: $0, as: UTF8.self) }

@@ -104,12 +104,6 @@ public struct Registry: Sendable {
             return BucketChange(
                 channel: removal.channel, arguments: [.bytes(removal.token), since, removal.hasEnded ? "1" : "0"])
         }
-        return try await prune(changes, in: placeKeys(app, tokens)).map { answer in
-            switch answer {
-            case 1: .pruned
-            case 2: .newer
-            default: .gone
-            }
-        }
+        return try await prune(changes, in: placeKeys(app, tokens)).map { $0 == 1 ? .pruned : $0 == 2 ? .newer : .gone }
     }
 }

@@ -36,7 +36,6 @@ enum RegistryRecord {
     static let aheadLength = 2
     /// Milliseconds of one unit of the age at the action. The most units in a byte, 255, are longer than a life.
     static let ageUnit: Int64 = 2 * 60_000
-
     /// 2020-01-01 in epoch milliseconds; five bytes reach to 2054.
     static let epoch: Int64 = 1_577_836_800_000
     /// How long a registration counts, and how long its key is kept. Milliseconds.
@@ -45,7 +44,6 @@ enum RegistryRecord {
         var life: Int64
         /// How long a bucket is kept after its last change, and a tombstone: longer than registrations that it refuses.
         var retention: Int64
-
         /// Apple ends an activity after 8 h. A quarter of an hour more, because clocks differ.
         static let activity = Span(life: (8 * 60 + 15) * 60_000, retention: 13 * 3_600_000)
         /// A start token has no end of its own. If its app was not opened for a year, the user expects no card.
@@ -96,10 +94,7 @@ enum RegistryRecord {
     }
 
     static func appendTime(_ milliseconds: Int64, to value: inout [UInt8]) {
-        let stamp = stamp(milliseconds)
-        for shift in stride(from: 32, through: 0, by: -8) {
-            value.append(UInt8(truncatingIfNeeded: stamp >> Int64(shift)))
-        }
+        value += bigEndian(UInt64(stamp(milliseconds))).suffix(5)
     }
 
     /// Three bytes, zeros for no id. Two ids of one channel and name have the same hash once in sixteen million.

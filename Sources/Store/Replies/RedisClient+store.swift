@@ -70,11 +70,8 @@ extension RedisClient {
             cursor = try reply[0].string()
             for (field, value) in try reply[1].pairs() {
                 let field = try field.bytes()
-                if let entry = read(field, try value.bytes()) {
-                    entries.append(entry)
-                } else {
-                    unreadable.append(.bytes(Array(field)))
-                }
+                let entry = read(field, try value.bytes())
+                if let entry { entries.append(entry) } else { unreadable.append(.bytes(Array(field))) }
             }
             if !unreadable.isEmpty { try await run("HDEL", key, unreadable) }
             if !entries.isEmpty { try await body(entries) }

@@ -6,7 +6,6 @@ struct Reply: Sendable {
     let reply: RedisReply
 
     init(_ reply: RedisReply) { self.reply = reply }
-
     var isNil: Bool { reply.isNil }
     var error: RedisError? { reply.error }
     /// How many elements an array has. 0 for anything else.
@@ -32,7 +31,6 @@ struct Reply: Sendable {
     func isOne() throws(StoreError) -> Bool { try integer() == 1 }
     func optionalString() throws(StoreError) -> String? { isNil ? nil : try string() }
     func optionalBytes() throws(StoreError) -> ArraySlice<UInt8>? { isNil ? nil : try bytes() }
-
     func strings() throws(StoreError) -> [String] { try array().map { item throws(StoreError) in try item.string() } }
     func byteStrings() throws(StoreError) -> [[UInt8]] {
         try array().map { item throws(StoreError) in Array(try item.bytes()) }
@@ -53,11 +51,8 @@ struct Reply: Sendable {
     func names() throws(StoreError) -> (names: [ActivityName], unreadable: [RedisArgument]) {
         var (names, unreadable): ([ActivityName], [RedisArgument]) = ([], [])
         for item in try array() {
-            if let text = try? item.string(), let name = try? ActivityName(text) {
-                names.append(name)
-            } else {
-                unreadable.append(.bytes(Array(try item.bytes())))
-            }
+            let name = (try? item.string()).flatMap { try? ActivityName($0) }
+            if let name { names.append(name) } else { unreadable.append(.bytes(Array(try item.bytes()))) }
         }
         return (names, unreadable)
     }

@@ -24,7 +24,6 @@ extension Schedules {
     static let postponement: Int64 = 5_000
     /// How long a worker has a schedule to itself. After that, another worker commits the same push.
     static let hold: Duration = .seconds(10)
-
     /// Most due schedules of an app in one look.
     static let longestLook = 4_096
 

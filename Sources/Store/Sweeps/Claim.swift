@@ -27,7 +27,6 @@ public enum Begun: Sendable {
     /// The update waits this long for the end of the name's interval. It may be superseded until then.
     case paced(Duration)
     case claimed(Claim)
-
     public var isClaimed: Bool { if case .claimed = self { true } else { false } }
 }
 

@@ -7,7 +7,6 @@ public struct LateJoiner: Sendable, Hashable {
     public let after: Int
     /// The bytes in Redis. A decision counts only while they are the same.
     let value: [UInt8]
-
     public var wasStarted: Bool { after > 0 }
 
     init?(channel: [UInt8], value: [UInt8]) {

@@ -71,11 +71,8 @@ public struct RetrySettlement: Sendable {
     public mutating func remove(_ waiting: WaitingChannel, _ removal: TokenRemoval) {
         removals.append(PendingRemoval(push: waiting.push, removal: removal))
         let rest: [RedisArgument] = [.bytes(removal.token), .bytes(removal.storedValue)]
-        if removal.hasEnded {
-            add("end", waiting, rest)
-        } else {
-            add("remove", waiting, rest + [.string(removal.reason)])
-        }
+        let isEnd = removal.hasEnded
+        add(isEnd ? "end" : "remove", waiting, rest + (isEnd ? [] : [.string(removal.reason)]))
     }
 
     /// Stops a push early. Nothing of it is sent any more.
@@ -86,6 +83,5 @@ public struct RetrySettlement: Sendable {
 
     /// A retry queue that cannot be read.
     mutating func discard(_ channel: [UInt8]) { operations.append((.none, ["void", .bytes(channel)])) }
-
     public var isEmpty: Bool { operations.isEmpty && stops.isEmpty }
 }

@@ -28,10 +28,8 @@ public struct SendBlocks: Sendable {
     /// The marks of a page's entry.
     public subscript(index: Int) -> Set<Mark> { marks[index] ?? [] }
     public var isEmpty: Bool { marks.isEmpty && began.isEmpty }
-
     /// Whether the entry's card began after an end that was accepted at `time` (epoch ms).
     public func began(_ index: Int, after time: Int64) -> Bool { began[index].map { $0 >= time } ?? false }
-
     mutating func insert(_ mark: Mark, _ index: Int) { marks[index, default: []].insert(mark) }
 
     /// Notes what one channel has under a mark's key. A mark about a token holds only for that token.

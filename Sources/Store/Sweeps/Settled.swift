@@ -9,6 +9,5 @@ public enum Settled: LeaseAnswer {
     case stale
     case gone
     case ok(state: PushState, isFinished: Bool, Leftovers)
-
     public var keepsLease: Bool { if case .ok = self { true } else { false } }
 }

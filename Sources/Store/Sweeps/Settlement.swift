@@ -31,7 +31,6 @@ public struct Settlement: Sendable {
     private var joins: [[RedisArgument]] = []
 
     public init(range: Range<ScanPosition>) { self.range = range }
-
     public mutating func count(_ field: SettledField, _ number: Int = 1) { counts[field, default: 0] += number }
     public mutating func count(error reason: String) { errors[reason, default: 0] += 1 }
 

@@ -13,7 +13,6 @@ public enum RetrySettled: LeaseAnswer {
     /// Another worker has the lease. Nothing was written. Begin nothing more.
     case stale
     case ok
-
     public var keepsLease: Bool { self == .ok }
 }
 

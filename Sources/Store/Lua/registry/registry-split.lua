@@ -26,9 +26,7 @@ end
 
 if full ~= src then
     local all, over = redis.call('HGETALL', full), {}
-    for i = 1, #all, 2 do
-        if all[i] ~= 'n' and is_over(all[i + 1]) then over[#over + 1] = all[i] end
-    end
+    for i = 1, #all, 2 do if all[i] ~= 'n' and is_over(all[i + 1]) then over[#over + 1] = all[i] end end
     call_with_list('HDEL', full, over)
     if #all / 2 - #over <= threshold then return 0 end
 end

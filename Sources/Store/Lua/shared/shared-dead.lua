@@ -38,12 +38,6 @@ local function stop_early(p, w, dl, reason, now, retention)
     redis.call('HSET', p, 'stopped', reason)
 end
 
--- Keeps where a shard of a stopped push stopped, so that dead-retry can resume it.
-local function keep_position(dl, shard, position, epoch, ahead)
-    if redis.call('EXISTS', dl) == 0 then return end
-    redis.call('HSET', dl, 'p:' .. shard, string.format('%.0f %s %s', position, epoch, ahead))
-end
-
 -- Stores the channels that the script gave up and its counts, then finishes pushes. Call it after all entries.
 local function write_entries(now, retention)
     for dl, list in pairs(givenUp) do

@@ -77,7 +77,10 @@ if stop ~= '' and not push.isStopped then
     state, push.isStopped = 'failed', true
     stop_early(p, w, dl, stop, now, retention)
 end
-if abandons == '1' and state == 'failed' and not wasFinished then keep_position(dl, shard, position, epoch, ahead) end
+-- Keep where the shard stopped, so that dead-retry can resume it.
+if abandons == '1' and state == 'failed' and not wasFinished and redis.call('EXISTS', dl) == 1 then
+    redis.call('HSET', dl, 'p:' .. shard, string.format('%.0f %s %s', position, epoch, ahead))
+end
 
 if settles == '1' then
     position, ahead = settle_page(position, ahead, from, to)
@@ -86,9 +89,14 @@ if settles == '1' then
 end
 local isCatchUp = part == 'c:'
 local isFinished = not isCatchUp and position >= tonumber(last)
-if isFinished and not wasFinished then finish_shard(w, shard) end
+if isFinished and not wasFinished then
+    redis.call('HSET', w, part .. 'f', 1)
+    redis.call('HINCRBY', w, 'left', -1)
+end
 local sweep = end_sweep(n, q, k, p, w, id, push.isStopped)
-if sweep == 'catchUp' and isCatchUp then limit_catch_up(n, q, position) end
+-- After 16 pages the catch-up takes no more channels if another push waits, whose sweep finds the later ones.
+local isLong = sweep == 'catchUp' and isCatchUp and position >= 16
+if isLong and redis.call('ZCARD', q) > 1 then redis.call('HDEL', n, 'catch') end
 local ownRemovals = tonumber(redis.call('HGET', w, 'owed') or 0)
 state = finish(p, w, now)
 return {'ok', state, (isFinished or sweep == 'ended') and 1 or 0, redis.call('ZCARD', q), first_due(r),

@@ -9,12 +9,6 @@ local function plan_shards(w, buckets, least, most, life)
     return shards
 end
 
--- Finishes a shard.
-local function finish_shard(w, shard)
-    redis.call('HSET', w, shard .. ':f', 1)
-    redis.call('HINCRBY', w, 'left', -1)
-end
-
 -- Ends the sweep once all shards are finished and no channel is left to catch up with. A stopped push catches up with
 -- nothing. Returns 'ended', 'catchUp' if the catch-up waits, or nil if shards are left or the sweep has ended before.
 -- n name meta, q unswept pushes, k catch-up, p and w of the push
@@ -26,9 +20,4 @@ local function end_sweep(n, q, k, p, w, id, isStopped)
     redis.call('ZREM', q, id)
     if redis.call('HGET', n, 'active') == id then redis.call('HDEL', n, 'active', 'catch') end
     return 'ended'
-end
-
--- Ends the catch-up's intake after 16 pages if another push waits, whose sweep finds the channels that register later.
-local function limit_catch_up(n, q, pages)
-    if pages >= 16 and redis.call('ZCARD', q) > 1 then redis.call('HDEL', n, 'catch') end
 end
