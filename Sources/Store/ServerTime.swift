@@ -3,9 +3,8 @@ import Redis
 import Synchronization
 
 /// The one clock of a deployment: Redis's clock, as this process last measured it. Times that processes send to Redis
-/// (registrations, due times) can be compared, however much their machines' clocks differ. Scripts that decide an order
-/// ask Redis itself. Between measurements this clock follows the boot clock, which is never set. Before the first
-/// measurement it is the machine's own time.
+/// (registrations, due times) can be compared, however much the machines differ. Scripts that decide an order ask Redis
+/// itself. Between measurements it follows the boot clock, which is never set; before the first it is the machine's.
 public final class ServerTime: Sendable {
     /// How often a process should measure. A quartz clock drifts by about 50 µs a second.
     public static let interval: Duration = .seconds(30)

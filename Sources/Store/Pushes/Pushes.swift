@@ -149,8 +149,7 @@ public struct Pushes: Sendable {
         }
     }
 
-    /// Reserves push ids for an idempotency key for 24 h, before they are committed, so that a repeated request after a
-    /// crash commits the same ids.
+    /// Reserves an idempotency key's push ids for 24 h, before the commit, so that a repeated request commits the same.
     /// - Returns: the ids that were reserved for the same body (`bodyDigest`); nil: the key was used with another body.
     public func reserve(
         _ app: AppKey, idempotencyKey: String, bodyDigest: [UInt8], ids: [PushID]

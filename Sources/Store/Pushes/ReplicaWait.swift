@@ -2,8 +2,7 @@ import LiveActivity
 import Redis
 import Synchronization
 
-/// Asks the replicas whether they have a commit. Uses a connection of its own, because WAIT blocks its connection while
-/// commits go on over the others.
+/// Asks the replicas whether they have a commit, over a connection of its own, because WAIT blocks its connection.
 ///
 /// WAIT is about the last write of its own connection. So each question begins with a write after the commit, which
 /// sets the push's life again. Its reply also shows whether this server has the push, because a failover may have
@@ -28,9 +27,8 @@ final class ReplicaWait: Sendable {
         self.policy = policy
     }
 
-    /// Returns when enough replicas have everything that was written before the call, and throws `unreplicated`
-    /// otherwise. `push` is the key of the push or schedule, with `life` ms left. `elsewhere`: writes that prove the
-    /// same for other slots.
+    /// Returns when enough replicas have everything written before the call, else throws `unreplicated`. `push`: key of
+    /// the push or schedule, with `life` ms left. `elsewhere`: writes that prove the same for other slots.
     func confirm(
         push: RedisKey, life: Int64, elsewhere: @autoclosure () -> [RedisCommand] = []
     ) async throws(StoreError) {

@@ -1,8 +1,7 @@
 import Redis
 
 struct BucketChange: Sendable {
-    /// Fields beyond which a bucket is divided. Large buckets make reads cheaper and writes dearer, because the compact
-    /// encoding is searched from its start.
+    /// Fields beyond which a bucket is divided: larger ones are cheap to read, but dear to write (compact encoding).
     static let threshold = 128
     /// Changes of one round trip: tens of milliseconds of the server's time. A bucket can be overfilled by as many.
     static let batch = 500

@@ -5,12 +5,10 @@ import Redis
 ///
 /// A name's tokens are in buckets: hashes of about 90 entries, small enough for Redis's compact encoding and for
 /// reading as a whole. The number of buckets grows with the name (`BucketCount`). Every change is one script on one
-/// bucket. The root, bucket 0, holds the count and is a key of each script. So a caller with an outdated count changes
-/// nothing and gets the right count.
+/// bucket. The root, bucket 0, holds the count and is a key of each script, which refuses an outdated count.
 ///
-/// A process may die at any point without leaving anything to repair, because a call without an answer is repeated.
-/// docs/adr/0002-registry-layout.md has the reasons and the measurements. Start tokens have the same layout under
-/// their attributes type, and live longer.
+/// A process may die at any point without leaving anything to repair: a call without an answer is repeated. Start
+/// tokens have the same layout and live longer. docs/adr/0002-registry-layout.md has reasons and measurements.
 public struct Registry: Sendable {
     let redis: RedisClient
     let keys: Keyspace

@@ -1,8 +1,7 @@
 public import LiveActivity
 import Redis
 
-/// The outcomes of attempts at waiting channels. Each part is written only while its push is still first in the
-/// channel's retry queue, so repeating it is safe.
+/// The outcomes of attempts at waiting channels. Repeating is safe: a part is written only while its push is first.
 public struct RetrySettlement: Sendable {
     /// Outcomes for metrics. The script counts each for its push.
     public private(set) var finished: [SettledField: Int] = [:]
@@ -23,8 +22,7 @@ public struct RetrySettlement: Sendable {
         operations.append((waiting.push, first + rest))
     }
 
-    /// The operations of each script. A stop is in one script with the last operation of its push. Without it, that
-    /// operation would finish the push as done.
+    /// The operations of each script. A stop is in one script with its push's last operation, which would finish it.
     var parts: [[RedisArgument]] {
         func inParts(_ operations: [(push: PushID, arguments: [RedisArgument])]) -> [[RedisArgument]] {
             operations.scriptParts.map { $0.flatMap(\.arguments) }

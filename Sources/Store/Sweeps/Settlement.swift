@@ -79,8 +79,7 @@ public struct Settlement: Sendable {
         operations += ["caughtUp", .bytes(arrival.channel), .int(arrival.order)]
     }
 
-    /// The operations of each script; the last one settles the page. Each queue that the push joins may have 1 KB, so a
-    /// script changes only some of them.
+    /// The operations of each script; the last settles the page. Queues may have 1 KB, so a script changes only some.
     var parts: [[RedisArgument]] {
         var parts = joins.scriptParts.map { $0.flatMap(\.self) }
         parts[parts.count - 1] = arguments + parts[parts.count - 1]

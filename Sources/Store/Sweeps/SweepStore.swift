@@ -12,8 +12,7 @@ public struct SweepStore: Sendable {
     let redis: RedisClient
     let keys: Keyspace
 
-    /// Begins the name's oldest unswept push, usually `hint`, which the stream entry names. `minInterval`: least time
-    /// between two supersedable updates; 0 = no pacing.
+    /// Begins the name's oldest unswept push, usually `hint`. `minInterval`: least time between updates; 0 = no pacing.
     public func begin(
         _ app: AppKey, _ name: ActivityName, hint: PushID, owner: String, lease: Duration,
         minInterval: Duration = .zero, mostLapses: Int = SweepStore.mostLapses, budget: HighBudget = HighBudget()

@@ -12,8 +12,7 @@
 -- arguments leastBuckets, mostShards: least buckets of a shard, and most shards
 -- argument startBuckets: for a start: field `n` of its start tokens' bucket 0, on another slot; '' = not known
 -- argument interval: least ms between updates; 0 = no pacing
--- arguments mostHigh, mostHighSlow: most updates at priority 10 in an hour, to all and to devices without frequent
---   updates; 0 = any number
+-- arguments mostHigh, mostHighSlow: most updates an hour at priority 10, to all and to 'slow' devices; 0 = any number
 -- arguments retention, ps: how long the data is kept, ms; common prefix of the p keys
 -- Returns one of these:
 --   {'idle'}: no push waits.

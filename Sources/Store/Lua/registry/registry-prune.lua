@@ -9,8 +9,7 @@
 --   the dead token
 --   the time when APNs knew it to be dead, ms since 2020: only an older registration is pruned; '' = any
 --   1: its activity ended then. The token always goes, and only a registration after both times brings it back.
--- Returns a digit for each: 0 gone (not tracked, or removed), 1 pruned now or before, 2 newer (another token, or
---   registered since)
+-- Returns a digit for each: 0 gone (not tracked, or removed), 1 pruned now or before, 2 newer (token or registration)
 --   {right count}: the caller's count is outdated. Nothing was done.
 local count = redis.call('HGET', b, 'n') or '1'
 if count ~= knownCount then return {count} end

@@ -53,8 +53,7 @@ if (full == src and living <= threshold) or living < threshold / 8 then
     return 0
 end
 
--- Write the hash anew: a hash that outgrew the compact encoding returns to it only so. The count stays the root's first
--- field, where Redis finds it at once.
+-- Write the hash anew, to return it to the compact encoding, and the count as the root's first field, found at once.
 local ttl = redis.call('PTTL', src)
 redis.call('UNLINK', src, dst)
 redis.call('HSET', b, 'n', newCount)

@@ -1,6 +1,5 @@
 -- Fragment for scripts that close a name, open it or undo a closing. n is the name's meta (hash).
--- An `end` for everyone closes its name when it is accepted. If the end reaches no device, the closing is undone.
--- Fields of n:
+-- An accepted `end` for everyone closes its name. If the end reaches no device, the closing is undone. Fields of n:
 --   `ends`: the ends that still close the name, as `<sequence>:<ms>:<push id>`, oldest first, the newest 8.
 --   `opened`: the name's last sequence number at the time when it was opened.
 --   `over`, `over_id`: sequence number and push id of the newest of `ends`.

@@ -46,8 +46,7 @@ local function shown_state(v, n, prefix)
     if payload and (state == 'sending' or state == 'done') then return id, payload end
 end
 
--- Notes the state of a push that begins. Fixes the content state of an automatic end, for all shards and retries.
--- set: sets fields of the push's record
+-- Notes the state of a push that begins, or fixes that of an automatic end. set: sets fields of the push's record
 local function begin_state(v, n, prefix, push, id, set)
     if push.cutoff then
         local shown, payload = shown_state(v, n, prefix)

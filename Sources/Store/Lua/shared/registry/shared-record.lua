@@ -1,5 +1,4 @@
--- Fragment for scripts that read or write a name's records and tombstones. Registry/RegistryRecord.swift has the layout
--- and the flags. Positions here count from 1:
+-- Fragment for records and tombstones of a name (layout and flags: Registry/RegistryRecord.swift). Positions from 1:
 --   1 flags, 2-6 time of the action, 7 age, 8-10 hash of the activity's id. Then a record has: with NOTED 11-13 hash of
 --   another activity's id and 14-18 time of its removal, with AHEAD 2 bytes until its start, the token.
 --   A tombstone has the floor in 11-15. With PRUNED it has the token's hash in 8-10 and the id's in 16-18.

@@ -1,6 +1,5 @@
 -- Fragment for channel-mark: the record of a channel and its tags. Fields of the record: `t:GROUP:TAG` and `u:USER`
--- The record is read once and written in a few parts, because a call may name hundreds of tags. If the record is huge,
--- only the fields of the call are read.
+-- The record is read once and written in a few parts. If it is huge, only the fields of the call are read.
 
 local function sign(state) return string.sub(state or '', 1, 1) end
 
@@ -66,7 +65,6 @@ local function write_changes(c)
 end
 
 -- Whether the channel would have more tags than before and than it may. A huge record, not read, can only lose tags.
--- operations: of channel-mark, from `first` on
 local function has_too_many(isHuge, operations, first, most)
     local has, before, after = {}, 0, 0
     local function count(field, there)

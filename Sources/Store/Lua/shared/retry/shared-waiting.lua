@@ -23,8 +23,7 @@ local function with_push(push, channel, queue, most)
     return rest .. push.raw
 end
 
--- Adds the push to the channels' retry queues. Their due times stay: a backoff or Retry-After outlives a superseded
--- push.
+-- Adds the push to the channels' retry queues. Due times stay: a backoff or Retry-After outlives a superseded push.
 -- waiting: of each {channel, attempts, due = nil behind an older push, isCounted = it is counted as a target}
 local function join_queues(push, waiting)
     local channels, queues, dues = {}, {}, {}
