@@ -12,9 +12,7 @@ public enum StoreError: Error, Sendable, Hashable {
     case tooManyTags(ChannelID, limit: Int)
     /// The app has as many as its quota allows. Nothing was added.
     case quotaReached(Quota, limit: Int)
-}
 
-extension StoreError {
     static func unexpectedReply(_ what: String) -> StoreError { .redis(.unexpectedReply(what)) }
     /// Whether the same call may succeed soon without help from an operator.
     public var isPassing: Bool { if case .redis(let error) = self { error.isRetriable } else { false } }

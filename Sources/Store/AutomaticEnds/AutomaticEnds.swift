@@ -114,9 +114,7 @@ public struct AutomaticEnds: Sendable {
         let done = RedisCommand("ZREM", keys.claimedEnds(task.app), .string(task.member))
         try await redis.run((next.map { [Self.note(keys, task.app, $0)] } ?? []) + [done])
     }
-}
 
-extension AutomaticEnds {
     /// Names that existed before the setting are looked at within this many milliseconds.
     private static let adoption: Int64 = 600_000
 

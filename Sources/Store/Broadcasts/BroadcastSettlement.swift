@@ -19,9 +19,7 @@ public struct BroadcastSettlement: Sendable, Hashable {
         self.reason = reason
         self.mayRepeat = mayRepeat
     }
-}
 
-extension BroadcastSettlement {
     public var event: BroadcastEvent {
         switch outcome {
         case .delivered: .delivered

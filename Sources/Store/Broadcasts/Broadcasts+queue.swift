@@ -42,9 +42,8 @@ extension Broadcasts {
             [
                 "owner": .string(owner), "length": .int(lease.milliseconds),
                 "interval": .int(Self.interval.milliseconds), "longestWait": .int(Self.longestWait.milliseconds),
-                "most": .int(Self.look), "retention": .int(keys.retention),
-                "ps": .string(keys.pushPrefix(tag)), "ws": .string(keys.tasksPrefix(tag)),
-                "dls": .string(keys.deadLetterPrefix(tag)),
+                "most": .int(Self.look), "retention": .int(keys.retention), "ps": .string(keys.pushPrefix(tag)),
+                "ws": .string(keys.tasksPrefix(tag)), "dls": .string(keys.deadLetterPrefix(tag)),
             ], rest: listed.map { .string($0.description) })
         let counted = [
             BroadcastEvent.superseded: try reply[1].integer(), .cancelled: try reply[2].integer(),

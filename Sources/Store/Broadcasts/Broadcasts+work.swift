@@ -117,8 +117,7 @@ extension Broadcasts {
         _ id: BroadcastChannelID? = nil
     ) async throws(StoreError) -> Bool {
         let reply = try await redis.run(
-            Lua.broadcastIntend,
-            keys: ["bcl": keys.broadcastLease(lease.app), "bcn": keys.broadcastIndex(lease.app)],
+            Lua.broadcastIntend, keys: ["bcl": keys.broadcastLease(lease.app), "bcn": keys.broadcastIndex(lease.app)],
             [
                 "epoch": .int(lease.epoch), "length": .int(duration.milliseconds), "step": .string(step),
                 "name": .string(name?.rawValue ?? ""), "id": .string(id?.rawValue ?? ""),

@@ -36,8 +36,7 @@ public struct Broadcasts: Sendable {
         let reply = try await redis.run(
             Lua.broadcastWant, keys: ["bc": keys.broadcast(keys.tag(app, name))],
             ["storage": .string(storage.rawValue), "now": .int(now)])
-        let state = try reply[0].string()
-        if state == BroadcastState.wanted.rawValue { try await wake(app, name, at: now) }
+        if try reply[0].string() == BroadcastState.wanted.rawValue { try await wake(app, name, at: now) }
         // Nil if a worker deleted it after the script ran.
         return try await channel(app, name) ?? BroadcastChannel(state: .deleting, storage: storage)
     }

@@ -120,9 +120,8 @@ public struct Pushes: Sendable {
                 "broadcastOnly": payload.count > Publish.maximumTokenPayload ? "1" : "0",
                 "soft": publish.isDemotable ? "1" : "0", "expiry": optional(publish.options.expiry),
                 "life": .int((publish.life ?? publish.event.life).milliseconds),
-                "attributesType": .string(publish.attributesType ?? ""),
-                "restart": publish.options.restart ? "1" : "0", "cutoff": optional(cutoff),
-                "mostUnswept": .int(Self.mostUnswept), "queuesFull": isFull ? "1" : "0",
+                "attributesType": .string(publish.attributesType ?? ""), "restart": publish.options.restart ? "1" : "0",
+                "cutoff": optional(cutoff), "mostUnswept": .int(Self.mostUnswept), "queuesFull": isFull ? "1" : "0",
                 "retention": .int(keys.retention), "ps": .string(keys.pushPrefix(tag)),
                 "ws": .string(keys.tasksPrefix(tag)),
             ])

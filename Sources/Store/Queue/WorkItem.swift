@@ -32,7 +32,6 @@ public struct WorkItem: Sendable, Hashable {
     }
 
     // The entries below are for all pushes of a name, so they name none.
-
     public static func retries(_ app: AppKey, _ name: ActivityName, _ priority: PushPriority) -> WorkItem {
         WorkItem(app: app, name: name, push: .none, priority: priority, part: .retries)
     }

@@ -84,6 +84,14 @@ extension WorkQueue {
             return (due.map { [(.retries(app, name, .high), $0)] } ?? [])
                 + (hasBroadcasts ? [(.broadcast(app, name, .high), 0)] : []) + (hasLate ? [(.late(app, name), 0)] : [])
         }
+
+        init(reading replies: [Reply]) throws(StoreError) {
+            if let text = try replies[0].array().first?.string(), let push = PushID(text) { first = (push, .high) }
+            due = replies[1].count == 2 ? try replies[1][1].optionalTime() : nil
+            if try replies[2].isOne() { due = 0 }
+            hasBroadcasts = try replies[3].isOne()
+            hasLate = try replies[4].isOne()
+        }
     }
 
     /// Reads the names in two round trips for all of them. Nil for a name whose keys cannot be read.
@@ -95,8 +103,7 @@ extension WorkQueue {
                 [
                     RedisCommand("ZRANGE", keys.unswept(tag), "0", "0"),
                     RedisCommand("ZRANGE", keys.waitingChannels(tag), "0", "0", "WITHSCORES"),
-                    RedisCommand("EXISTS", keys.pendingRemovals(tag)),
-                    RedisCommand("EXISTS", keys.broadcastQueue(tag)),
+                    RedisCommand("EXISTS", keys.pendingRemovals(tag)), RedisCommand("EXISTS", keys.broadcastQueue(tag)),
                     RedisCommand("EXISTS", keys.lateJoiners(tag)),
                 ]
             })
@@ -156,15 +163,5 @@ extension WorkQueue {
         guard let text = try first.array().first?.string(), let push = PushID(text) else { return nil }
         let number = try await redis.run("HGET", keys.push(tag, push), "prio").optionalString().flatMap { Int($0) }
         return (push, number.flatMap(PushPriority.init(rawValue:)) ?? .high)
-    }
-}
-
-extension WorkQueue.OpenWork {
-    fileprivate init(reading replies: [Reply]) throws(StoreError) {
-        if let text = try replies[0].array().first?.string(), let push = PushID(text) { first = (push, .high) }
-        due = replies[1].count == 2 ? try replies[1][1].optionalTime() : nil
-        if try replies[2].isOne() { due = 0 }
-        hasBroadcasts = try replies[3].isOne()
-        hasLate = try replies[4].isOne()
     }
 }

@@ -36,7 +36,7 @@ extension WorkQueue {
             guard let name = try fields["name"]?.string(), let idle = try fields["idle"]?.integer(),
                 let pending = try fields["pending"]?.integer()
             else { throw .unexpectedReply("XINFO CONSUMERS without name, idle or pending") }
-            return (name, idle, pending)
+            return (name: name, idle: idle, pending: pending)
         }
     }
 }

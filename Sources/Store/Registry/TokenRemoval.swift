@@ -28,9 +28,7 @@ public struct TokenRemoval: Sendable, Hashable {
         self.init(channel: channel, token: token, deadSince: endedAt)
         hasEnded = true
     }
-}
 
-extension TokenRemoval {
     /// Where the token is registered, if `name`'s push was refused. A dead start token removes no activity's token.
     public func place(of name: ActivityName) -> TokenPlace {
         attributesType.map { .startTokens(of: $0) } ?? .activity(name)

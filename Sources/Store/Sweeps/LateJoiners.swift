@@ -50,9 +50,8 @@ public struct LateJoiners: Sendable {
             "n": keys.name(tag), "f": keys.lateJoiners(tag), "h": keys.retryQueues(tag), "r": keys.waitingChannels(tag),
         ]
         let arguments: KeyValuePairs<String, RedisArgument> = [
-            "begun": .string(states.begun), "retention": .int(keys.retention),
-            "ps": .string(keys.pushPrefix(tag)), "ws": .string(keys.tasksPrefix(tag)),
-            "dls": .string(keys.deadLetterPrefix(tag)),
+            "begun": .string(states.begun), "retention": .int(keys.retention), "ps": .string(keys.pushPrefix(tag)),
+            "ws": .string(keys.tasksPrefix(tag)), "dls": .string(keys.deadLetterPrefix(tag)),
         ]
         let replies = try await redis.run(
             decisions.scriptParts.map { part in

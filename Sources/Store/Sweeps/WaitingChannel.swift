@@ -47,9 +47,7 @@ public struct WaitingChannel: Sendable, Hashable {
         isLate = number >= Self.oneLate
         seen = Array(queue.prefix(3))
     }
-}
 
-extension WaitingChannel {
     /// Takes the token of an entry, and what is noted about it. A note about another token says nothing.
     mutating func take(_ entry: Registry.Entry?, quarantine: Reply, elsewhere: Reply) throws(StoreError) {
         (token, registeredAt) = (entry?.token, entry?.registeredAt ?? 0)
