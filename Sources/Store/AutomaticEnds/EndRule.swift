@@ -6,8 +6,7 @@ public struct EndRule: Sendable, Hashable {
     public let after: Duration
 
     public init(after: Duration) { self.after = after }
-    /// A card may be ended this many milliseconds early, together with others of its name. Otherwise a name whose cards
-    /// start one after the other would be read and swept for each card.
+    /// A card may be ended this many ms early, with others of its name. Otherwise a name would be swept for each card.
     var slack: Int64 { min(300_000, after.milliseconds / 10) }
     /// A look ends the cards that started this many milliseconds before it, or earlier.
     var age: Int64 { after.milliseconds - slack }

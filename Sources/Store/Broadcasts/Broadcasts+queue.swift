@@ -20,8 +20,7 @@ public enum BroadcastTurn: Sendable {
     case send(BroadcastTask)
 }
 
-/// The broadcast queue of a name. A push for everyone joins it when it begins (`push-begin`), if the name has a
-/// broadcast channel. The push is not finished before it has left the queue.
+/// A name's broadcast queue. A push for everyone joins it when it begins, and is not finished before it has left it.
 extension Broadcasts {
     /// Least time between two updates to one broadcast channel. Apple's staff: about one a second.
     static let interval: Duration = .seconds(1)

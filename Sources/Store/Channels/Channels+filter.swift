@@ -20,8 +20,7 @@ struct PageBits: Sendable, Hashable {
     mutating func invert() { for index in words.indices { words[index] = ~words[index] } }
 }
 
-/// Which entries of a page are in the sets and channels that an audience names, and from that, which are in the
-/// audience. Each selector is evaluated for the whole page at once.
+/// Which entries of a page are in an audience's sets and channels, and from that, which are in the audience.
 struct PageMembership {
     let count: Int
     var sets: [AudienceSet: PageBits] = [:]

@@ -86,8 +86,7 @@ extension DeadLetters {
         }
     }
 
-    /// Moves the entries of a stopped push from the name's retry queues to its dead letter. No channel is queued for a
-    /// stopped push, so one look at each queue is enough.
+    /// Moves a stopped push's entries from the retry queues to its dead letter. None join them, so one look is enough.
     private func collect(_ tag: String, _ push: PushID) async throws(StoreError) {
         let id = push.uuid.bytes
         var cursor = "0"

@@ -35,8 +35,7 @@ public struct TokenVerdicts: Sendable {
     let redis: RedisClient
     let keys: Keyspace
 
-    /// Adds a worker's counts and returns the sums of the fleet, in one round trip. A call that is repeated after a
-    /// lost answer counts twice. The prune guard stops a little earlier then.
+    /// Adds a worker's counts and returns the fleet's sums. A repeated call counts twice: the guard stops earlier then.
     /// `counted` is by age in minutes. `pushes` are of `name`; the verdicts on each so far are returned too.
     public func add(
         _ app: AppKey, _ counted: [(age: Int, counts: TokenVerdictCounts)], over span: TokenVerdictSpan,

@@ -16,8 +16,7 @@ public struct Keyspace: Sendable {
     }
 
     func key(_ rest: String) -> RedisKey { RedisKey("\(prefix):\(rest)") }
-    /// The hash tag of a name. All of its keys are on one slot. Braces and percent signs of the name are written `%XX`,
-    /// so that no name can close the tag early or look like another name.
+    /// The hash tag of a name. Braces and percent signs become `%XX`, so that no name can look like another one.
     func tag(_ app: AppKey, _ name: ActivityName) -> String { tag(app, .activity(name)) }
     func tag(_ app: AppKey, _ place: TokenPlace) -> String { "{\(app.rawValue):\(Self.escaped(place.stored))}" }
 

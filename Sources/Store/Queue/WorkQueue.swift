@@ -1,8 +1,7 @@
 public import LiveActivity
 import Redis
 
-/// Streams and timers, which distribute the work. Entries are hints. Leases and positions on the name's slot decide, so
-/// an entry that is lost, late or doubled does no harm.
+/// Streams and timers. Entries are hints: leases and positions on the name's slot decide, so a lost one does no harm.
 public struct WorkQueue: Sendable {
     static let group = "workers"
     /// A wake-up may be lost, so the next publish or late joiner repeats it after this time.

@@ -114,8 +114,7 @@ extension Registry {
         return answers
     }
 
-    /// Runs `round` for the changes, with their buckets under the known count. `round` returns the changes that an
-    /// outdated count refused. They run again with the right one, which is known by then.
+    /// Runs `round` with the changes' buckets. It returns those that an outdated count refused, and they run again.
     private func withCurrentCount(
         _ indices: Range<Int>, of changes: [BucketChange], in place: PlaceKeys,
         _ round: (_ open: [(index: Int, bucket: Int)], BucketCount) async throws(StoreError) -> [Int]

@@ -1,7 +1,6 @@
 import OpenSSL
 
-/// 16 random bytes, made once for a deployment and kept in Redis. A client that chooses channel ids cannot aim them at
-/// one bucket. The hash is SHA-1 because scripts have it too.
+/// 16 random bytes, made once and kept in Redis, so that no client aims ids at one bucket. Scripts have SHA-1 too.
 struct RegistryHashKey: Sendable, Hashable {
     let bytes: [UInt8]
     /// Kept beside each bucket count. It shows that a key was lost or replaced before that does harm.

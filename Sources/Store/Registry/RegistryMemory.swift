@@ -1,8 +1,7 @@
 import LiveActivity
 import Synchronization
 
-/// Facts about the registry that a process remembers between calls, shared by the copies of a `Registry`. All of them
-/// are guesses that Redis corrects, except for the hash key.
+/// Facts that the copies of a `Registry` remember between calls: guesses that Redis corrects, except for the hash key.
 final class RegistryMemory: Sendable {
     /// Compared by bytes, as `TokenPlace` is. A string made of it would not be.
     struct Key: Hashable {

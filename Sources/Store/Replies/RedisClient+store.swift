@@ -56,8 +56,7 @@ extension RedisClient {
         return members.count
     }
 
-    /// Reads a hash in parts of about `count` entries and gives each part to `body`. Entries that `read` cannot read
-    /// are removed, because no version of Lamplighter wrote them.
+    /// Gives a hash to `body` in parts of about `count` entries. Removes entries that `read` cannot read.
     func eachPart<Entry>(
         ofHash key: RedisKey, count: Int, read: (ArraySlice<UInt8>, ArraySlice<UInt8>) -> Entry?,
         _ body: ([Entry]) async throws(StoreError) -> Void

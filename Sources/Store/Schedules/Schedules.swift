@@ -22,8 +22,7 @@ public struct Schedules: Sendable {
     let pushes: Pushes
     let replicas: ReplicaWait?
 
-    /// Creates all of the schedules, or none. Repeatable with the same ids. If the process dies between record and
-    /// timer, the record expires without a push, and the creator got no answer.
+    /// Creates all of the schedules, or none. Repeatable with the same ids. After a crash, a record expires unsent.
     /// - Returns: false if the app has too many schedules.
     /// - Throws: `unreplicated` as `Pushes.accept` does.
     public func create(_ app: AppKey, _ schedules: [Schedule]) async throws(StoreError) -> Bool {

@@ -61,8 +61,7 @@ extension SweepStore {
         try await redis.eachPart(ofHash: key, count: 1_000, read: { PendingRemoval(field: $0, value: $1) }, body)
     }
 
-    /// Confirms removals and counts each under its outcome. A removal that was confirmed before counts nothing. A
-    /// confirmed `end` releases the channel for the pushes in its retry queue.
+    /// Confirms removals and counts each of them once. A confirmed `end` releases the channel for its retry queue.
     /// - Parameter marks: empty, or one for each removal. A removal with a mark was not applied, because its token is
     ///   quarantined. The mark of a start token is stored where the token is registered.
     /// - Returns: the counts of this call, and the due time of the name's first waiting channel (epoch ms).

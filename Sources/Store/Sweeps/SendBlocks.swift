@@ -1,8 +1,7 @@
 public import LiveActivity
 import Redis
 
-/// Reasons not to send to channels of a page now. All reasons are read together. A reason is a key on the name's slot,
-/// usually absent, with the channels as its fields or members.
+/// Reasons not to send to channels of a page, read together. Each is a key on the name's slot, usually absent.
 public struct SendBlocks: Sendable {
     public enum Mark: Sendable, Hashable, CaseIterable {
         /// The channel waits for an older push, so this push joins its retry queue.

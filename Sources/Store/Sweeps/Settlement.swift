@@ -52,8 +52,7 @@ public struct Settlement: Sendable {
         leavesWaiting = true
     }
 
-    /// A channel in the audience that waits for an older push. This push joins its retry queue. If it supersedes the
-    /// older one, it inherits that push's attempts, but at most `mostAttempts`.
+    /// A channel that waits for an older push. If this push supersedes it, it inherits at most `mostAttempts` attempts.
     public mutating func joinQueue(_ channel: some Collection<UInt8>, mostAttempts: Int) {
         joins.append(["join", .bytes(Array(channel)), .int(mostAttempts)])
         leavesWaiting = true

@@ -1,5 +1,4 @@
--- Notes that a channel's sets are as its record said at a version: `+` becomes `1`, and a field with `-` is removed. A
--- sign with a time stays until that time (channel-mark).
+-- Notes that a channel's sets are as its record said: `+` becomes `1`, `-` goes. A sign with a time stays until then.
 -- key c: record of the channel, as in channel-mark
 -- argument version: of the record, as channel-mark returned it
 -- argument now: the caller's time, epoch ms

@@ -3,8 +3,7 @@
 -- always has a field for it, so if a process dies, the next change of the channel finishes its steps.
 -- A sign that replaces the opposite one is followed by a time, until which another writer's change of the set may
 -- arrive. Until then the sign stays, and each change of the channel changes the set again.
--- A record expires if the channel was not seen for its life. A set expires some time after its last renewal. A channel
--- that is seen renews its sets after a quarter of its life.
+-- A record expires if the channel was not seen for its life. A seen channel renews its sets after a quarter of it.
 -- key c: record of the channel, hash: created, seen, renewed (epoch ms), v, and one field per set
 -- argument now: the caller's time, epoch ms
 -- argument life: life of the record, ms; 0 = for ever

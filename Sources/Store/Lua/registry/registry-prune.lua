@@ -1,5 +1,4 @@
--- Removes dead tokens from one bucket, each only if its channel still has that token. Repeatable, because the tombstone
--- shows what was pruned. Records and tombstones: shared-record.
+-- Removes dead tokens from a bucket if their channels still have them. Tombstones (shared-record) make it repeatable.
 -- key b: root of the name, hash
 -- key bucket: the channels' bucket, hash
 -- key y: channels whose card began after an `end` was accepted, as in registry-set

@@ -13,8 +13,7 @@
 -- arguments life, threshold: ms that the bucket lives from now; fields beyond which it should be split
 -- argument flags: sum of 1: the channel wants the state that it missed; 2: the device's time is too old, so the record
 --   has the time of arrival. It is stored for an unknown channel, or for the card that the channel has.
--- rest: only in the call that follows {right count, push}: the id of that `end` as text and as 16 bytes, common
---   prefixes of the p, w and dl keys, how long the data is kept (ms)
+-- rest: only after {right count, push}: id of that `end` as text and 16 bytes, prefixes of p, w and dl, retention (ms)
 -- Returns 0: stale. 1: stored. 2: stored, and the bucket is too full. 4 more: wake a worker for late joiners.
 --   {right count}: the caller's count is outdated. Nothing was done.
 --   {right count, push}: the card missed this `end`. Nothing was done. Set a wake-up, then call again with its id.

@@ -1,5 +1,4 @@
--- Confirms pending removals: they were applied to the registry, or are not to be applied because their tokens are
--- quarantined. The call that confirms a removal counts it, once.
+-- Confirms removals that were applied to the registry, or that a quarantine prevents. Each is counted once.
 -- key o: pending removals, hash
 -- key n: name meta, hash
 -- key x: quarantine, hash

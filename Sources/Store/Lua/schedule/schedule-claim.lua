@@ -1,5 +1,4 @@
--- Claims a due schedule for a while. From now on it cannot be deleted. If a worker keeps it longer, another one claims
--- it again. The push has the schedule's id, so committing it twice changes nothing.
+-- Claims a due schedule for a while. It cannot be deleted any more. A later claim commits the same push again.
 -- key at: the schedule, hash
 -- argument now: the caller's time, ms, from schedule-due
 -- argument hold: ms for which it is claimed

@@ -20,8 +20,7 @@ local function keep_stopped(p, dl, channel)
     if reason and redis.call('EXISTS', dl) == 1 then give_up(dl, channel, reason, true) end
 end
 
--- Tells an operator how many tokens of a push expired unsent. An expired broadcast counts as one. Channels are not
--- kept, because nothing of the push may be sent any more.
+-- Tells an operator how many tokens expired unsent; a broadcast counts as one. No channel is kept for a retry.
 local function note_expired(dl, count, now, retention)
     redis.call('HINCRBY', dl, 'r:Expired', count)
     redis.call('HSET', dl, 'at', now)

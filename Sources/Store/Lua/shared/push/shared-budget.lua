@@ -1,7 +1,6 @@
 -- Fragment for push-begin: the budget of updates at priority 10.
 
--- Counts a push that begins, if it is an update at priority 10. Returns whom it goes to at priority 5: 'all', 'slow'
--- (devices without frequent updates), or nil.
+-- Counts an update that begins at priority 10. Returns who gets 5 instead: 'all', 'slow' (no frequent updates) or nil.
 -- n: name meta. Its `budget` says when the hour began with its first update at priority 10 (ms), and how many of them
 -- went out since. push: the fields of its record; `soft` 1: it may go out at priority 5. most, mostSlow: 0 = any number
 local function spend(n, push, most, mostSlow, now)

@@ -26,9 +26,8 @@ local function lives_until(push)
     return push.deadline or push.expiry and push.expiry * 1000 or push.created + PUSH_LIFE
 end
 
--- Whether `newer` may supersede `older`. Only an update without an alert can be superseded, and only by a push with a
--- content state. The caller checks that both are for the same tokens. The newer push must be tried at least as long.
--- Otherwise it could expire although the older one would have arrived.
+-- Whether `newer` may supersede `older`, for the same tokens. Only an update without an alert can be superseded, by a
+-- push with a content state that is tried at least as long, so that it does not expire first.
 local function may_supersede(newer, older)
     return older.isSupersedable and newer.event ~= 'start' and not newer.isStateless
         and lives_until(newer) >= lives_until(older)

@@ -10,8 +10,7 @@ local function count_stopped(push, channel)
     if isKept then give_up(push.dl, channel, push.stopReason, false) end
 end
 
--- Returns a channel's retry queue with the push at its end. The push may supersede the last push there.
--- most: attempts that the push keeps, if it becomes the first
+-- Returns a channel's retry queue with the push at its end, where it may supersede one. most: attempts that it keeps
 local function with_push(push, channel, queue, most)
     local rest, superseded = supersede_last(queue, push.supersedeFields, push.ps, push.ws)
     if not superseded and is_full(rest) then

@@ -1,5 +1,4 @@
--- Fragment for task-settle: the checkpoint of a shard. Everything before its position is settled. Pages that are
--- settled ahead of the position are kept as text, `<from>-<to>,…`.
+-- Fragment for task-settle: a shard's checkpoint (all before it is settled), and pages settled ahead: `<from>-<to>,…`
 
 local function pages_of(text)
     local pages = {}

@@ -10,8 +10,7 @@ end
 
 local function has_lease(lease, epoch, owner) return lease.epoch == epoch and lease.owner == owner end
 
--- For how long an owner has the lease, ms. Nil if it is free. After a failover to a Redis whose clock is behind, the
--- deadline may be far ahead. The lease lasts its length from now on then.
+-- For how long an owner has the lease, ms, or nil. After a failover to a clock that is behind: its length from now on.
 local function lease_left(key, part, lease, now)
     local left = tonumber(lease.deadline or 0) - now
     if left <= 0 then return nil end
