@@ -84,9 +84,7 @@ struct Quotas: Sendable {
 extension Registry {
     /// Throws `quotaReached` if the changes add a name or follower beyond its quota. No round trip if there is room.
     func requireRoom(_ place: PlaceKeys, _ changes: [BucketChange]) async throws(StoreError) {
-        let app = place.key.app
-        let quota = place.quota
-        let now = clock()
+        let (app, quota, now) = (place.key.app, place.quota, clock())
         if quotas.isFull(quota, app) {
             let measure = quotas.count(quota, app, [], life: place.span.retention, now: now)
             if measure.measures { quotas.note(quota, app, measure, try await redis.replies(measure.commands)[...]) }

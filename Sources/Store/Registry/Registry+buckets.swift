@@ -79,8 +79,7 @@ extension Registry {
     /// - Returns: one digit of the script's answer for each change.
     func prune(_ changes: [BucketChange], in place: PlaceKeys) async throws(StoreError) -> [Int] {
         var answers = [Int](repeating: 0, count: changes.count)
-        let root = keys.root(place.tag)
-        let newFollowers = keys.newFollowers(place.tag)
+        let (root, newFollowers) = (keys.root(place.tag), keys.newFollowers(place.tag))
         for start in stride(from: 0, to: changes.count, by: 2 * BucketChange.batch) {
             let end = min(start + 2 * BucketChange.batch, changes.count)
             try await withCurrentCount(start..<end, of: changes, in: place) { open, count throws(StoreError) in
@@ -138,8 +137,7 @@ extension Registry {
         // Records must be placed by a key that Redis has. It may have lost everything since the key was read.
         var key = try await loadHashKey(keeping: memory.hashKey)
         var roomy: Set<Int> = []
-        var splits = 0
-        var attempts = 0
+        var (splits, attempts) = (0, 0)
         var remaining = channels[...]
         while let channel = remaining.first, splits < channels.count, attempts < channels.count + Self.countAttempts {
             var count = memory.count(place.key)
@@ -181,8 +179,7 @@ extension Registry {
 
     func bucketCount(_ reply: Reply) throws(StoreError) -> BucketCount {
         if reply.isNil { return .one }
-        let bytes = try reply.bytes()
-        guard let count = BucketCount(stored: bytes) else { throw .corrupt("bucket count") }
+        guard let count = BucketCount(stored: try reply.bytes()) else { throw .corrupt("bucket count") }
         return count
     }
 

@@ -54,13 +54,11 @@ extension Registry {
         guard reply.count == indices.count else { throw .unexpectedReply("HMGET of another length") }
         for (position, index) in indices.enumerated() where !reply[position].isNil {
             let value = try reply[position].bytes()
-            if case .live(let tokenOffset, let registeredAt, let isInfrequent, let minutes) = RegistryRecord.read(
-                value, now: now, span)
-            {
-                entries[index] = Entry(
-                    token: Array(value.dropFirst(tokenOffset)), registeredAt: registeredAt,
-                    isInfrequent: isInfrequent, minutes: minutes)
-            }
+            let reading = RegistryRecord.read(value, now: now, span)
+            guard case .live(let offset, let registeredAt, let isInfrequent, let minutes) = reading else { continue }
+            entries[index] = Entry(
+                token: Array(value.dropFirst(offset)), registeredAt: registeredAt, isInfrequent: isInfrequent,
+                minutes: minutes)
         }
     }
 

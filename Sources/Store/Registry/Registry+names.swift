@@ -59,16 +59,14 @@ extension Registry {
     private func state(
         _ place: PlaceKeys
     ) async throws(StoreError) -> (buckets: Int, hasMeta: Bool, lastPushID: PushID?, ended: Bool, type: String?) {
-        let root = keys.root(place.tag)
-        let meta = keys.name(place.tag)
+        let (root, meta) = (keys.root(place.tag), keys.name(place.tag))
         let replies = try await redis.replies([
             RedisCommand("HGET", root, "n"), RedisCommand("EXISTS", root), RedisCommand("EXISTS", meta),
             RedisCommand("HMGET", meta, "last", "ended", "type"),
         ])
         let count = try bucketCount(replies[0])
         if count != memory.count(place.key) { memory.remember(place.key, count) }
-        let exists = try replies[1].isOne()
-        let hasMeta = try replies[2].isOne()
+        let (exists, hasMeta) = (try replies[1].isOne(), try replies[2].isOne())
         let fields = try replies[3].array()
         guard fields.count == 3 else { throw .unexpectedReply("HMGET of three fields gave \(fields.count)") }
         let last = fields[0].isNil ? nil : PushID(try fields[0].string())
@@ -141,8 +139,7 @@ extension Registry {
     private func forget(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) {
         guard !names.isEmpty else { return }
         names.forEach { memory.forgetListing(RegistryMemory.Key(app: app, tokens: .activity($0))) }
-        let reply = try await redis.run("ZREM", keys.names(app), names.map { .string($0.rawValue) })
-        _ = try reply.integer()
+        _ = try await redis.run("ZREM", keys.names(app), names.map { .string($0.rawValue) }).integer()
         let back = try await zip(names, presences(app, names)).filter { $0.1 != .gone }.map(\.0)
         if !back.isEmpty { try await redis.run([listing(app, back)]) }
     }

@@ -68,9 +68,10 @@ public struct RetrySettlement: Sendable {
     /// The token is dead or got its `end`.
     public mutating func remove(_ waiting: WaitingChannel, _ removal: TokenRemoval) {
         removals.append(PendingRemoval(push: waiting.push, removal: removal))
-        let rest: [RedisArgument] = [.bytes(removal.token), .bytes(removal.storedValue)]
-        let isEnd = removal.hasEnded
-        add(isEnd ? "end" : "remove", waiting, rest + (isEnd ? [] : [.string(removal.reason)]))
+        let reason: [RedisArgument] = removal.hasEnded ? [] : [.string(removal.reason)]
+        add(
+            removal.hasEnded ? "end" : "remove", waiting,
+            [.bytes(removal.token), .bytes(removal.storedValue)] + reason)
     }
 
     /// Stops a push early. Nothing of it is sent any more.
