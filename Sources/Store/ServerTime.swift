@@ -3,7 +3,7 @@ import Redis
 import Synchronization
 
 /// The one clock of a deployment: Redis's clock, as this process last measured it. Times that processes send to Redis
-/// (registrations, due times) can be compared, however much the machines differ. Scripts that decide an order ask Redis
+/// (registrations, due times) can be compared, however much their clocks differ. Scripts that decide an order ask Redis
 /// itself. Between measurements it follows the boot clock, which is never set; before the first it is the machine's.
 public final class ServerTime: Sendable {
     /// How often a process should measure. A quartz clock drifts by about 50 µs a second.

@@ -45,7 +45,7 @@ public struct DeadLetters: Sendable {
     /// Epoch milliseconds.
     let clock: @Sendable () -> Int64
 
-    /// Puts pushes on the app's list. Call it before settling what they give up, because a list drops empty entries.
+    /// Puts pushes on the app's list. Call it before settling what they give up: a list drops entries without records.
     public func enlist(_ app: AppKey, _ name: ActivityName, _ pushes: [PushID]) async throws(StoreError) {
         let now = RedisArgument.int(clock())
         try await redis.run(

@@ -6,7 +6,7 @@ public struct Registration: Sendable, Hashable {
     public var token: PushToken
     /// The device's `action_ts_ms`. A time in the future is clamped to now.
     public var registeredAt: Int64
-    /// The activity's start, at most `mostAhead`; nil = `registeredAt`. It is live for 8 h, then on screen for 4 h.
+    /// The activity's start, up to `mostAhead` later; nil = `registeredAt`. It is live for 8 h, then on screen for 4 h.
     public var startedAt: Int64?
     /// ActivityKit's id of the activity. A removal names its activity by it.
     public var activityID: String?

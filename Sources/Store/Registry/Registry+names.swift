@@ -74,7 +74,7 @@ extension Registry {
         return (exists ? count.buckets : 0, hasMeta, last, !fields[1].isNil, type)
     }
 
-    /// Names behind `after` that have tokens or a publish, in byte order. Large ones stay until they expire.
+    /// Names behind `after` with tokens or a publish, in byte order. Those of several buckets stay until they expire.
     public func names(
         _ app: AppKey, prefix: String, after: String?, limit: Int
     ) async throws(StoreError) -> [ActivityName] {

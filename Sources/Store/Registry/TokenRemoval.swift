@@ -29,7 +29,7 @@ public struct TokenRemoval: Sendable, Hashable {
         hasEnded = true
     }
 
-    /// Where the token is registered, if `name`'s push was refused. A dead start token removes no activity's token.
+    /// Where the token is registered, for a push of `name`. A dead start token does not remove an activity's token.
     public func place(of name: ActivityName) -> TokenPlace {
         attributesType.map { .startTokens(of: $0) } ?? .activity(name)
     }

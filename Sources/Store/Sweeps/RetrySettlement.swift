@@ -22,7 +22,7 @@ public struct RetrySettlement: Sendable {
         operations.append((waiting.push, first + rest))
     }
 
-    /// The operations of each script. A stop is in one script with its push's last operation, which would finish it.
+    /// The operations of each script. A stop is in one script with its push's last operation, which alone finishes it.
     var parts: [[RedisArgument]] {
         func inParts(_ operations: [(push: PushID, arguments: [RedisArgument])]) -> [[RedisArgument]] {
             operations.scriptParts.map { $0.flatMap(\.arguments) }

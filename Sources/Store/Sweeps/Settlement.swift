@@ -52,7 +52,7 @@ public struct Settlement: Sendable {
         leavesWaiting = true
     }
 
-    /// A channel that waits for an older push. If this push supersedes it, it inherits at most `mostAttempts` attempts.
+    /// A channel that waits for an older push. If this push supersedes that one, it inherits up to `mostAttempts`.
     public mutating func joinQueue(_ channel: some Collection<UInt8>, mostAttempts: Int) {
         joins.append(["join", .bytes(Array(channel)), .int(mostAttempts)])
         leavesWaiting = true

@@ -4,7 +4,8 @@
 -- argument kept: minutes for which older counts are kept
 -- argument least: least verdicts for the second sum
 -- rest: for each minute: its age in minutes, verdicts, dead by a 400, dead by a 410
--- Returns {verdicts, dead by a 400, dead by a 410} of the minutes that count, then up to `least` verdicts.
+-- Returns {verdicts, dead by a 400, dead by a 410} of the minutes that count, then the same three of the last
+--   `least` verdicts or more.
 -- Atomic. A call that is repeated after a lost answer counts twice. The prune guard stops a little earlier then.
 local now = math.floor(redis_now() / 60000)
 window, kept = tonumber(window), tonumber(kept)

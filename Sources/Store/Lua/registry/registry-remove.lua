@@ -7,7 +7,7 @@
 -- argument stone: tombstone with the time of the removal and the hash of the activity's id (zeros = any), floor 0
 -- argument life: ms that the bucket lives from now
 -- argument threshold: fields beyond which a bucket should be split
--- Returns 0: the removal is older or of another activity, and removes nothing. 1: removed. 2: removed, bucket too full.
+-- Returns 0: the registration stays (removal older or of another activity). 1: removed. 2: removed, bucket too full.
 --   {right count}: the caller's count is outdated. Nothing was done.
 local count = redis.call('HGET', b, 'n') or '1'
 if count ~= knownCount then return {count} end

@@ -1,4 +1,4 @@
--- Settles attempts at waiting channels. An operation acts only while its push is first, with the attempts seen.
+-- Settles attempts at waiting channels. An operation acts once: only while its push is first, with the attempts seen.
 -- keys l, r, h, o: the name's leases, hash; waiting channels, zset by due time (ms); their retry queues, hash; pending
 --   removals, hash
 -- arguments owner, epoch, length: of the caller's lease; length in ms from now

@@ -1,4 +1,4 @@
--- Claims a due schedule for a while. It cannot be deleted any more. A later claim commits the same push again.
+-- Claims a due schedule for a while, after which another claim commits the same push. It cannot be deleted any more.
 -- key at: the schedule, hash
 -- argument now: the caller's time, ms, from schedule-due
 -- argument hold: ms for which it is claimed

@@ -1,6 +1,6 @@
 -- Fragment for scripts that add a push to a channel's retry queue. ps, ws, dls: common prefixes of the p, w and dl keys
 
--- Takes the last push out if `newer` (`supersede_fields`) supersedes it or it has expired. Returns queue and whether.
+-- Takes the last push out if `newer` supersedes it or it has expired. Returns the queue, and whether it took one out.
 local function supersede_last(queue, newer, ps, ws)
     local last = id_text(last_of(queue))
     local other = supersede_fields_of(ps .. last)
