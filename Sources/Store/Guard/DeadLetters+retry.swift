@@ -80,8 +80,7 @@ extension DeadLetters {
         case "expired": .refused(.expired)
         case "open": .refused(.notFinished)
         case "newer": .refused(.newer(PushID(try answer[1].string())))
-        case "taken":
-            .taken(try answer[1].integer(), next: try answer[2].string(), left: try answer[3].integer())
+        case "taken": .taken(try answer[1].integer(), next: try answer[2].string(), left: try answer[3].integer())
         case let word: .word(word)
         }
     }

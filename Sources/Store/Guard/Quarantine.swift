@@ -52,8 +52,7 @@ public struct Quarantine: Sendable {
         if marks.isEmpty { return }
         let key = keys.quarantine(keys.tag(app, starts))
         try await redis.run([
-            RedisCommand("HSET", key, Self.arguments(marks)),
-            RedisCommand("PEXPIRE", key, .int(Self.life(starts).milliseconds)),
+            RedisCommand("HSET", key, Self.arguments(marks)), RedisCommand("PEXPIRE", key, .int(starts.span.retention)),
         ])
     }
 

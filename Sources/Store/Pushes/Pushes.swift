@@ -159,9 +159,7 @@ public struct Pushes: Sendable {
             RedisCommand("SET", key, .bytes(value), "NX", "EX", "86400"), RedisCommand("GET", key),
         ])
         // On one server, the confirmation of the push covers the key too.
-        if redis.isCluster {
-            try await replicas?.confirm(push: keys.idempotency(app, idempotencyKey), life: 86_400_000)
-        }
+        if redis.isCluster { try await replicas?.confirm(push: key, life: 86_400_000) }
         let stored = try replies[1].bytes()
         guard stored.starts(with: bodyDigest) else { return nil }
         let reserved = stored.dropFirst(bodyDigest.count)

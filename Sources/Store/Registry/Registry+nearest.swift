@@ -75,7 +75,7 @@ enum Spellings {
             found.append(edited)
         }
         for index in bytes.indices {
-            add { $0.remove(at: index) }
+            add { _ = $0.remove(at: index) }
             if index > 0 { add { $0.swapAt(index - 1, index) } }
         }
         for letter in bytes.count <= longestToReplace ? alphabet : [] {

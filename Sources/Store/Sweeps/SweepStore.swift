@@ -207,20 +207,18 @@ public struct SweepStore: Sendable {
     private func claim(
         _ app: AppKey, _ name: ActivityName, _ push: PushID, _ part: WorkItem.Part, _ owner: String, _ reply: Reply
     ) throws(StoreError) -> Claim {
-        let (epoch, position, ahead) = (
-            try reply[1].integer(), UInt64(try reply[2].string()) ?? 0, try reply[3].string()
-        )
+        let (epoch, position) = (try reply[1].integer(), UInt64(try reply[2].string()) ?? 0)
         let (othersHaveRemovals, isPoison) = (try reply[5].integer() > 0, try reply[6].isOne())
         let lease = Lease(app: app, name: name, push: push, part: part, owner: owner, epoch: epoch)
-        let ranges = ahead.split(separator: ",").compactMap { text -> Range<ScanPosition>? in
+        let ahead = try reply[3].string().split(separator: ",").compactMap { text -> Range<ScanPosition>? in
             let ends = text.split(separator: "-").compactMap { UInt64($0) }
             guard ends.count == 2, ends[0] < ends[1] else { return nil }
             return ScanPosition(ends[0])..<ScanPosition(ends[1])
         }
         return Claim(
             lease: lease, record: try PushRecord(id: push, StoredHash(reply[4])),
-            position: max(ScanPosition(position), lease.bounds.lowerBound),
-            ahead: ranges, hasPendingRemovals: othersHaveRemovals || epoch > 1, isPoison: isPoison)
+            position: max(ScanPosition(position), lease.bounds.lowerBound), ahead: ahead,
+            hasPendingRemovals: othersHaveRemovals || epoch > 1, isPoison: isPoison)
     }
 
     /// Arrivals after `order` for the catch-up of the active push. They stay until their page is settled.
