@@ -1,6 +1,5 @@
-/// A payload as ActivityKit on the device reads it.
-///
-/// APNs accepts any JSON, and the device silently ignores what it cannot use. The simulator records why it does so.
+/// A payload as ActivityKit on the device reads it. APNs accepts any JSON, but the device silently ignores what it
+/// cannot use. The simulator records why.
 struct DevicePayload: Sendable {
     enum Event: String, Sendable { case start, update, end }
 
@@ -38,7 +37,6 @@ struct DevicePayload: Sendable {
     private mutating func read(_ members: [String: JSONReader.Value]) -> String? {
         func wrong(_ name: String, _ kind: JSONReader.Kind) -> Bool { members[name].map { $0.kind != kind } ?? false }
         func absent(_ name: String, _ kind: JSONReader.Kind) -> Bool { members[name]?.kind != kind }
-
         timestamp = members["timestamp"]?.seconds
         event = members["event"]?.string.flatMap(Event.init)
         if let value = members["content-state"], value.kind == .object { contentState = value.text }

@@ -95,10 +95,7 @@ struct Judge: Sendable {
         return faults.silence == .beforeHTTP2 ? .freeze : nil
     }
 
-    /// Notes a request that was read to its end.
-    /// - Parameters:
-    ///   - number: its number within its connection
-    ///   - inFlight: how many requests of its connection now wait for a response
+    /// Notes a request that was read to its end, the `number`th of its connection. `inFlight` of them now wait.
     /// - Returns: the faults to produce before the request is checked
     mutating func arrive(_ head: RequestHead, number: Int, inFlight: Int, connection: Int = 0, now: Int) -> Orders {
         if scenario != nil { advanceScenario(now: now) }
@@ -128,10 +125,8 @@ struct Judge: Sendable {
     }
 
     /// Decides about one request to `/3/device` or `/4/broadcasts`, and records it. Times are milliseconds since 1970.
-    /// - Parameters:
-    ///   - body: at most one byte more than a payload may have
-    ///   - stallsHere: a fault of the connection or of the token stalls this request
-    ///   - arrivedAt: when the request was read, before its latency
+    /// `body` has at most one byte more than a payload may have. With `stallsHere`, a fault of the connection or of the
+    /// token stalls the request. It was read at `arrivedAt`, before its latency.
     mutating func judge(
         _ head: RequestHead, body: ByteBuffer, stallsHere: Bool, connection: inout ConnectionFacts,
         arrivedAt: Int? = nil, now: Int
@@ -221,7 +216,6 @@ struct Judge: Sendable {
         if hex.contains(UInt8(ascii: "/")) { return .badPath }
         let token = Hexadecimal.decode(hex)
         if let token, configuration.tokenBytes.contains(token.count) { target = .token(token) }
-
         if let rejectAll { return rejectAll }
         if let reason = authenticate(head.authorization, connection: &connection, now: now) { return reason }
         if let reason = checkHeaders(head, connection: &connection) { return reason }

@@ -87,8 +87,7 @@ final class TLSHandler: ChannelDuplexHandler {
         while try plain.writeWithUnsafeMutableBytes(minimumWritableBytes: 1_024, { try session.read(into: $0) }) > 0 {}
     }
 
-    /// Ends the connection. A close_notify is answered. After another error the peer gets the alert that OpenSSL wrote,
-    /// if any.
+    /// Ends the connection. A close_notify is answered. After another error the peer gets OpenSSL's alert, if any.
     private func lose(_ error: any Error, _ context: ChannelHandlerContext) {
         guard phase != .closed else { return }
         var isClosedByPeer = false
