@@ -62,14 +62,10 @@ public final class APNsSimulator: Service {
         let certificates = try Certificates.prepare(
             directory: configuration.certificateDirectory, host: configuration.host,
             life: configuration.certificateLife)
-        var keys = configuration.keys
-        if keys.isEmpty {
-            keys = [
-                ProviderKey(
-                    keyID: Certificates.simulatorKeyID, teamID: Certificates.simulatorTeamID,
-                    material: .file(certificates.providerKeyFile), bundleIDs: configuration.bundleIDs)
-            ]
-        }
+        let ownKey = ProviderKey(
+            keyID: Certificates.simulatorKeyID, teamID: Certificates.simulatorTeamID,
+            material: .file(certificates.providerKeyFile), bundleIDs: configuration.bundleIDs)
+        let keys = configuration.keys.isEmpty ? [ownKey] : configuration.keys
         let readKeys = try keys.map { (key) throws(SimulatorError) in try key.read() }
         let shared = Shared(configuration: configuration, keys: readKeys, logger: logger)
         let tls: TLSIdentity
@@ -123,17 +119,9 @@ public final class APNsSimulator: Service {
     private static func prepareConnection(
         _ channel: any Channel, _ service: ConnectionHandler.Service, _ shared: Shared, _ tls: TLSIdentity
     ) throws {
-        let (isRefused, isSilent) = shared.judge.withLock {
-            ($0.faults.refuseConnections, $0.faults.silence == .beforeTLS)
-        }
-        if isRefused {
-            channel.close(promise: nil)
-            return
-        }
-        if isSilent {
-            shared.remember(channel)
-            return
-        }
+        let faults = shared.judge.withLock { $0.faults }
+        if faults.refuseConnections { return channel.close(promise: nil) }
+        if faults.silence == .beforeTLS { return shared.remember(channel) }
         shared.remember(channel, isConnection: true)
         try channel.pipeline.syncOperations.addHandlers([
             TLSHandler(try TLSSession(tls)),

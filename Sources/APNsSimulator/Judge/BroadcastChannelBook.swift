@@ -21,8 +21,7 @@ struct BroadcastChannelBook: Sendable {
     /// Creates a channel with a random id, because a channel of an earlier run must be unknown.
     mutating func create(bundleID: String, storesNewest: Bool, now: Int) -> Channel {
         let bytes = (0..<Self.idBytes).map { _ in UInt8.random(in: .min ... .max) }
-        let channel = Channel(
-            id: Base64.encode(bytes), bundleID: bundleID, storesNewest: storesNewest, createdAt: now)
+        let channel = Channel(id: Base64.encode(bytes), bundleID: bundleID, storesNewest: storesNewest, createdAt: now)
         channels[channel.id] = channel
         order.append(channel.id)
         return channel

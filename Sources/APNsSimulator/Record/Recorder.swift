@@ -161,8 +161,7 @@ struct Recorder: Sendable {
             return (isFirst, isBackwards)
         }
         token.isUpdateToken = true
-        let isOlder =
-            token.shown >= 0 && (payload.timestamp ?? 0) < (payloads[Int(token.shown)].timestamp ?? 0)
+        let isOlder = token.shown >= 0 && (payload.timestamp ?? 0) < (payloads[Int(token.shown)].timestamp ?? 0)
         if isOlder {
             counts.outOfOrder += 1
             token.outOfOrder += 1

@@ -102,10 +102,7 @@ final class TLSHandler: ChannelDuplexHandler {
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         let bytes = unwrapOutboundIn(data)
-        switch phase {
-        case .handshake: early.append((bytes, promise))
-        case .open, .closing, .closed: write(bytes, promise, context)
-        }
+        if phase == .handshake { early.append((bytes, promise)) } else { write(bytes, promise, context) }
     }
 
     private func write(_ bytes: ByteBuffer, _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext) {
@@ -142,10 +139,10 @@ final class TLSHandler: ChannelDuplexHandler {
         case .handshake, .closed:
             phase = .closed
             context.close(mode: mode, promise: promise)
-        case .closing: cascade(promise)
+        case .closing: closePromise.setOrCascade(to: promise)
         case .open:
             phase = .closing
-            cascade(promise)
+            closePromise.setOrCascade(to: promise)
             session.close()
             sendOutput(context)
             _ = context.eventLoop.assumeIsolated().scheduleTask(in: Self.closeLimit) {
@@ -154,20 +151,9 @@ final class TLSHandler: ChannelDuplexHandler {
         }
     }
 
-    private func cascade(_ promise: EventLoopPromise<Void>?) {
-        guard let promise else { return }
-        if let closePromise {
-            closePromise.futureResult.cascade(to: promise)
-        } else {
-            closePromise = promise
-        }
-    }
-
     private func end(_ context: ChannelHandlerContext) {
         phase = .closed
-        let promise = closePromise
-        closePromise = nil
-        context.close(promise: promise)
+        context.close(promise: closePromise.take())
     }
 
     private func finish(_ error: any Error) {
