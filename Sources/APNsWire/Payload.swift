@@ -26,9 +26,7 @@ public struct Payload: Sendable, Hashable {
             put(#","\#(key)":"#)
             out.append(contentsOf: json.bytes)
         }
-        func put(_ key: String, _ number: Int?) {
-            if let number { put(#","\#(key)":\#(number)"#) }
-        }
+        func put(_ key: String, _ number: Int?) { if let number { put(#","\#(key)":\#(number)"#) } }
         put("content-state", publish.contentState)
         put("attributes-type", publish.attributesType.map(Self.quoted))
         put("attributes", publish.attributes)
@@ -36,11 +34,7 @@ public struct Payload: Sendable, Hashable {
         put("dismissal-date", publish.dismissalDate)
         put("relevance-score", publish.relevanceScore)
         put("alert", publish.alert)
-        if publish.event == .start {
-            out += Self.inputToken
-        } else {
-            put("}}")
-        }
+        if publish.event == .start { out += Self.inputToken } else { put("}}") }
         bytes = out
     }
 

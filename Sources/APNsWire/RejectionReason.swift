@@ -52,11 +52,7 @@ public enum RejectionReason: Sendable, Hashable {
 
     /// - Parameter wire: the `reason` of the answer's body; if it is empty or unreadable, the status gives the name
     public init(wire: String, status: Int) {
-        if let known = Known(rawValue: wire) {
-            self = .known(known)
-        } else {
-            self = .other(wire.isEmpty ? "HTTP\(status)" : wire)
-        }
+        self = Known(rawValue: wire).map(Self.known) ?? .other(wire.isEmpty ? "HTTP\(status)" : wire)
     }
 
     /// The text in the ledger's `errors`.

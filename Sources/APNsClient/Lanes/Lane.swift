@@ -23,7 +23,7 @@ protocol Lane: AnyObject {
 
     /// Does the work of one wake-up: hands over requests and reports outcomes. True when there is more to do at once.
     func work() -> Bool
-    /// Sleeps until a socket is ready, a thread signals the lane, or a timer is due. With work it only looks at sockets.
+    /// Sleeps until a socket is ready, a thread signals the lane or a timer is due. With work it only looks at sockets.
     func sleep(hasWork: Bool)
     /// Ends the active connection, which has no request in flight.
     func leave()
@@ -78,8 +78,8 @@ extension Lane {
         inbox.connectionFailed(cause)
     }
 
-    /// Replaces a connection that has been full for too long. The server may have told it to go away, which libcurl does
-    /// not report, or may allow no stream at all.
+    /// Replaces a connection that has been full for too long. The server may have told it to go away, which libcurl
+    /// does not report, or may allow no stream at all.
     func replaceFullConnection() {
         guard let active, let since = active.use.fullSince, now - since > ConnectionUse.fullMilliseconds else { return }
         retire(active, "takes no requests")

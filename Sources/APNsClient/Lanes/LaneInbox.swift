@@ -170,8 +170,7 @@ final class LaneInbox<Template> {
     }
 
     func unanswered(_ request: LaneRequest<Template>, _ cause: NoAnswer.Cause, mayHaveBeenDelivered: Bool) {
-        request.part.record(
-            request.index, .unanswered(.init(cause, mayHaveBeenDelivered: mayHaveBeenDelivered)))
+        request.part.record(request.index, .unanswered(.init(cause, mayHaveBeenDelivered: mayHaveBeenDelivered)))
     }
 
     /// Sends a request again, which is safe because the server has not acted on it.
@@ -216,8 +215,8 @@ final class LaneInbox<Template> {
         return true
     }
 
-    /// Queues a request that is safe to repeat. After two deadlines it gets `outcome` instead. If the lane is closing, a
-    /// rejected request is recorded as such, and any other as cancelled.
+    /// Queues a request that is safe to repeat. After two deadlines it gets `outcome` instead. If the lane is closing,
+    /// a rejected request is recorded as such, and any other as cancelled.
     private func sendAgain(_ request: LaneRequest<Template>, orElse outcome: PushOutcome) {
         if isClosing {
             if case .rejected = outcome { return request.part.record(request.index, outcome) }

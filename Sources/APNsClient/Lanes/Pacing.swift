@@ -31,9 +31,7 @@ struct Pacing: Sendable, Hashable {
     }
 
     /// Ends a turn in which `count` requests were handed over.
-    mutating func began(_ count: Int) {
-        if left < .max { left = max(0, left - count) }
-    }
+    mutating func began(_ count: Int) { if left < .max { left = max(0, left - count) } }
 
     /// How many of the `room` free streams large pages may not use before `next`.
     func later(of room: Int, now: Int64) -> Int { now < next ? max(0, room - left) : 0 }

@@ -63,11 +63,8 @@ final class PageQueue: Sendable {
 
     /// Nil when the process is out of descriptors.
     init?(lanes: Int) {
-        var events: [WakeEvent] = []
-        for _ in 0..<lanes {
-            guard let event = WakeEvent() else { return nil }
-            events.append(event)
-        }
+        let events = (0..<lanes).compactMap { _ in WakeEvent() }
+        guard events.count == lanes else { return nil }
         self.events = events
         state = Mutex(State(lanes: Array(repeating: Lane(), count: lanes), running: lanes))
     }
@@ -169,9 +166,7 @@ final class PageQueue: Sendable {
         state.withLock { state in withdraw(&state) { $0.shared === page } }
     }
 
-    func withdrawAll() -> [PagePart] {
-        state.withLock { state in withdraw(&state) { _ in true } }
-    }
+    func withdrawAll() -> [PagePart] { state.withLock { state in withdraw(&state) { _ in true } } }
 
     /// Notes that a lane could not connect, and takes back its parts, which wait for a lane that is connected.
     /// - Returns: the parts to give up if no lane is: these and all that wait

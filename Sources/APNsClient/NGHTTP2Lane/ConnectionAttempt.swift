@@ -66,10 +66,8 @@ final class ConnectionAttempt {
                     addresses = found
                     if let step = connectNext(now) { return step }
                 }
-            case .connecting(let socket):
-                if let step = advance(socket, now) { return step }
-            case .handshake(let wire):
-                return advance(wire, now)
+            case .connecting(let socket): if let step = advance(socket, now) { return step }
+            case .handshake(let wire): return advance(wire, now)
             case .over: return .waiting
             }
         }

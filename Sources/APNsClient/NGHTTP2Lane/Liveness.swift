@@ -29,9 +29,7 @@ struct Liveness: Sendable, Hashable {
     }
 
     /// Notes that a request begins after a quiet time. Silence counts from here.
-    mutating func began(now: Int64) {
-        if pingedAt == nil { lastHeard = now }
-    }
+    mutating func began(now: Int64) { if pingedAt == nil { lastHeard = now } }
 
     /// When `action` is due if nothing comes before. `isWaiting`: requests are in flight.
     func next(isWaiting: Bool) -> Int64 {

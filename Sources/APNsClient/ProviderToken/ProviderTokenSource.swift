@@ -54,12 +54,8 @@ final class ProviderTokenSource: Sendable {
             }
             if let token = state.token, !state.rule.isDue(now: now) { return token }
             let own = try sign(now)
-            let token: ProviderToken
-            if case .use(let shared) = ask(own, refused: nil, now), isGood(shared, now) {
-                token = shared
-            } else {
-                token = own
-            }
+            let token =
+                if case .use(let shared) = ask(own, refused: nil, now), isGood(shared, now) { shared } else { own }
             state.previous = state.token
             adopt(&state, token, afterRejection: false)
             return token
