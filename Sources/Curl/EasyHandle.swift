@@ -57,9 +57,7 @@ final class EasyHandle {
         try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         try set(CURLOPT_SSL_VERIFYHOST, 2)
-        if let caFile {
-            try set(CURLOPT_CAINFO, caFile)
-        }
+        if let caFile { try set(CURLOPT_CAINFO, caFile) }
         try set(CURLOPT_TCP_KEEPALIVE, 1)
     }
 

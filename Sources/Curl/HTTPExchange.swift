@@ -44,8 +44,7 @@ final class HTTPExchange: Sendable {
 
     private func setBody(_ easy: EasyHandle, _ state: ExchangeState) throws(CurlError) {
         switch request.body {
-        case nil:
-            if request.method == "HEAD" { try easy.set(CURLOPT_NOBODY, 1) }
+        case nil: if request.method == "HEAD" { try easy.set(CURLOPT_NOBODY, 1) }
         case .bytes(let bytes):
             try easy.set(CURLOPT_POST, 1)
             try easy.set(CURLOPT_POSTFIELDSIZE_LARGE, offset: bytes.count)
@@ -137,11 +136,8 @@ private final class ExchangeState {
         } else if let colon = bytes.firstIndex(of: UInt8(ascii: ":")) {
             let value = bytes[(colon + 1)...].drop { $0 == 0x20 || $0 == 0x09 }
             let end = value.lastIndex { $0 > 0x20 }.map { $0 + 1 } ?? value.startIndex
-            headers.append(
-                (
-                    String(decoding: bytes[..<colon], as: UTF8.self).lowercased(),
-                    String(decoding: value[..<end], as: UTF8.self)
-                ))
+            let name = String(decoding: bytes[..<colon], as: UTF8.self).lowercased()
+            headers.append((name, String(decoding: value[..<end], as: UTF8.self)))
         }
         return bytes.count
     }

@@ -123,9 +123,7 @@ public final class MultiplexedConnection {
     }
 
     /// Lets the kernel send the bytes that `perform` has written, so each wake-up's requests use few packets.
-    public func uncork() {
-        if isCorked { setCork(false) }
-    }
+    public func uncork() { if isCorked { setCork(false) } }
 
     /// After this many polls without a report, the loop waits for input only.
     private static let mostIdlePolls = 8

@@ -91,12 +91,8 @@ public final class PreparedTransfer {
 
     /// Prepares the next request. `path` is NUL-terminated and begins with a slash. `headers` and `body` are kept until
     /// the next `prepare` or the end of this object.
-    public func prepare(
-        path: UnsafePointer<CChar>, headers: HeaderList, body: SharedBody
-    ) throws(CurlError) {
-        guard curl_url_set(url, CURLUPART_PATH, path, 0) == CURLUE_OK else {
-            throw CurlError("curl_url_set(path)")
-        }
+    public func prepare(path: UnsafePointer<CChar>, headers: HeaderList, body: SharedBody) throws(CurlError) {
+        guard curl_url_set(url, CURLUPART_PATH, path, 0) == CURLUE_OK else { throw CurlError("curl_url_set(path)") }
         if self.headers !== headers {
             try easy.set(headers: headers)
             self.headers = headers

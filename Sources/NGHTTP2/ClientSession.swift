@@ -114,8 +114,7 @@ public final class ClientSession {
         }
         state.pointee.freeCount -= 1
         state.pointee.inFlight += 1
-        stream.pointee.begin(
-            id: id, template: template, position: state.pointee.output.position, startedAt: now)
+        stream.pointee.begin(id: id, template: template, position: state.pointee.output.position, startedAt: now)
         try encode()
         return slot
     }
@@ -125,8 +124,7 @@ public final class ClientSession {
         guard state.pointee.endedCount > 0 else { return nil }
         let ended = state.pointee.ended[state.pointee.endedFirst]
         state.pointee.endedCount -= 1
-        state.pointee.endedFirst += 1
-        if state.pointee.endedFirst == state.pointee.capacity { state.pointee.endedFirst = 0 }
+        state.pointee.endedFirst = (state.pointee.endedFirst + 1) % state.pointee.capacity
         return ended
     }
 
@@ -147,19 +145,16 @@ public final class ClientSession {
     public func retryAfter(_ slot: Int) -> [UInt8]? {
         let stream = state.pointee.streams + slot
         guard let answer = stream.pointee.answer, stream.pointee.retryAfterCount > 0 else { return nil }
-        return Array(
-            UnsafeBufferPointer(
-                start: answer + StreamState.answerCapacity + StreamState.idCapacity,
-                count: stream.pointee.retryAfterCount))
+        let start = answer + StreamState.answerCapacity + StreamState.idCapacity
+        return Array(UnsafeBufferPointer(start: start, count: stream.pointee.retryAfterCount))
     }
 
     /// `apns-id` of an answer other than 200.
     public func apnsID(_ slot: Int) -> String? {
         let stream = state.pointee.streams + slot
         guard let answer = stream.pointee.answer, stream.pointee.idCount > 0 else { return nil }
-        return String(
-            decoding: UnsafeBufferPointer(start: answer + StreamState.answerCapacity, count: stream.pointee.idCount),
-            as: UTF8.self)
+        let id = UnsafeBufferPointer(start: answer + StreamState.answerCapacity, count: stream.pointee.idCount)
+        return String(decoding: id, as: UTF8.self)
     }
 
     /// Frees the slot of a request that has ended.
@@ -227,9 +222,7 @@ public final class ClientSession {
     }
 
     /// Lends the bytes that wait to be sent. `send` returns how many it took.
-    public func withOutput<Failure: Error>(
-        _ send: (UnsafeRawBufferPointer) throws(Failure) -> Int
-    ) throws(Failure) {
+    public func withOutput<Failure: Error>(_ send: (UnsafeRawBufferPointer) throws(Failure) -> Int) throws(Failure) {
         guard state.pointee.output.count > 0 else { return }
         state.pointee.output.take(try send(state.pointee.output.bytes))
     }

@@ -30,20 +30,10 @@ struct StreamState {
     var idCount = 0
 
     mutating func begin(id: Int32, template: RequestTemplate, position: Int, startedAt: Int64) {
-        self.id = id
         let held = Unmanaged.passUnretained(template)
         if template.uses == 0 { _ = held.retain() }
         template.uses += 1
-        self.template = held
-        self.position = position
-        self.startedAt = startedAt
-        status = 0
-        bodySent = 0
-        isLate = false
-        fieldBytes = 0
-        retryAfterCount = 0
-        answerCount = 0
-        idCount = 0
+        self = StreamState(id: id, template: held, position: position, startedAt: startedAt, answer: answer)
     }
 
     mutating func letGoOfTemplate() {

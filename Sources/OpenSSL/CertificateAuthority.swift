@@ -82,8 +82,7 @@ public final class CertificateAuthority: Sendable {
             (NID_authority_key_identifier, "keyid:always"),
         ]
         if !hosts.isEmpty {
-            var names: [String] = []
-            for host in hosts { names.append(try alternativeName(host)) }
+            let names = try hosts.map { (host) throws(TLSError) in try alternativeName(host) }
             extensions.append((NID_subject_alt_name, names.joined(separator: ",")))
         }
         let leaf = try signed([("CN", commonName)], own, validity, extensions, issuer: certificate, by: key)
