@@ -14,9 +14,7 @@ public enum APNsClientError: Error, Sendable, Hashable, CustomStringConvertible 
     }
 
     /// True if the configuration is good, but the machine lacks something.
-    public var isRetriable: Bool {
-        if case .system = self { true } else { false }
-    }
+    public var isRetriable: Bool { if case .system = self { true } else { false } }
 
     public var description: String {
         switch self {

@@ -1,7 +1,6 @@
 public import Curl
 
-/// Checks whether an APNs endpoint can be reached: name, port, certificate, HTTP/2. It sends no provider token and no
-/// push.
+/// Checks whether an APNs endpoint can be reached: name, port, certificate, HTTP/2. It sends no token and no push.
 public enum APNsProbe {
     /// Any answer in HTTP/2 will do: its status is an error, because the check asks for nothing.
     public static func check(

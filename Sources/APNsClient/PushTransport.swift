@@ -11,9 +11,8 @@ public protocol PushTransport: Sendable {
     /// with a new provider token. After an answer about the credentials or the push as a whole (verdicts `haltApp` and
     /// `stopPush`), the page's unsent entries get that answer too.
     ///
-    /// - Parameter permission: asked before each request leaves this process, also before a repetition. Once it ends,
-    ///   unsent entries come back as cancelled. A process that was suspended in the middle of a page must not go on if
-    ///   other workers have claimed its work.
+    /// - Parameter permission: asked before each request or repetition leaves this process. Once it ends, unsent
+    ///   entries come back as cancelled. So a process that was suspended does not send what other workers have claimed.
     func send(_ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission) async -> PageOutcome
     /// How many tokens are queued or in flight.
     var load: Int { get }

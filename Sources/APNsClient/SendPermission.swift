@@ -1,5 +1,4 @@
-/// Says whether a sender may still begin requests. A lane's thread asks before each request, so it must be cheap and
-/// must not block.
+/// Says whether a sender may still begin requests. A lane's thread asks before each, so it must be cheap and not block.
 public protocol SendPermission: Sendable {
     var holds: Bool { get }
 }

@@ -45,14 +45,11 @@ public final class APNsSimulator: Service {
 
     /// `https://host:port`, for `apns.url`.
     public var url: String { "https://" + Self.authority(shared.configuration.host, port) }
-
     /// `https://host:port`, for `apns.manage_url`.
     public var manageURL: String? { managePort.map { "https://" + Self.authority(shared.configuration.host, $0) } }
-
     /// `http://host:port`. All its paths begin with `/simulator`. Nil without a control interface.
     public var controlURL: String? { controlPort.map { "http://" + Self.authority(shared.configuration.host, $0) } }
 
-    /// Host and port in the form of a URL.
     static func authority(_ host: String, _ port: Int) -> String {
         (host.contains(":") ? "[\(host)]" : host) + ":\(port)"
     }
@@ -65,14 +62,10 @@ public final class APNsSimulator: Service {
         let certificates = try Certificates.prepare(
             directory: configuration.certificateDirectory, host: configuration.host,
             life: configuration.certificateLife)
-        var keys = configuration.keys
-        if keys.isEmpty {
-            keys = [
-                ProviderKey(
-                    keyID: Certificates.simulatorKeyID, teamID: Certificates.simulatorTeamID,
-                    material: .file(certificates.providerKeyFile), bundleIDs: configuration.bundleIDs)
-            ]
-        }
+        let ownKey = ProviderKey(
+            keyID: Certificates.simulatorKeyID, teamID: Certificates.simulatorTeamID,
+            material: .file(certificates.providerKeyFile), bundleIDs: configuration.bundleIDs)
+        let keys = configuration.keys.isEmpty ? [ownKey] : configuration.keys
         let readKeys = try keys.map { (key) throws(SimulatorError) in try key.read() }
         let shared = Shared(configuration: configuration, keys: readKeys, logger: logger)
         let tls: TLSIdentity
@@ -104,7 +97,6 @@ public final class APNsSimulator: Service {
         }
     }
 
-    /// Nil without a port.
     private static func listen(
         _ group: MultiThreadedEventLoopGroup, _ host: String, _ port: Int?,
         _ prepare: @escaping @Sendable (any Channel) throws -> Void
@@ -127,17 +119,9 @@ public final class APNsSimulator: Service {
     private static func prepareConnection(
         _ channel: any Channel, _ service: ConnectionHandler.Service, _ shared: Shared, _ tls: TLSIdentity
     ) throws {
-        let (isRefused, isSilent) = shared.judge.withLock {
-            ($0.faults.refuseConnections, $0.faults.silence == .beforeTLS)
-        }
-        if isRefused {
-            channel.close(promise: nil)
-            return
-        }
-        if isSilent {
-            shared.remember(channel)
-            return
-        }
+        let faults = shared.judge.withLock { $0.faults }
+        if faults.refuseConnections { return channel.close(promise: nil) }
+        if faults.silence == .beforeTLS { return shared.remember(channel) }
         shared.remember(channel, isConnection: true)
         try channel.pipeline.syncOperations.addHandlers([
             TLSHandler(try TLSSession(tls)),
@@ -197,7 +181,6 @@ public final class APNsSimulator: Service {
     // MARK: The record
 
     public func snapshot() -> SimulatorRecord { shared.judge.withLock { $0.record.snapshot } }
-
     /// The report of one token. `hex` may be in either case. Nil if no request came for it.
     public func token(_ hex: String) -> TokenReport? { shared.report(hex) }
 
@@ -209,9 +192,7 @@ public final class APNsSimulator: Service {
 
     /// Reports of all channels in the order of their creation, including those deleted since the last reset.
     public func channels() -> [ChannelReport] { shared.judge.withLock { $0.channelReports } }
-
     public func channel(_ id: String) -> ChannelReport? { shared.judge.withLock { $0.channelReport(id) } }
-
     /// The newest request of this kind since the start or the last reset. Fast mode keeps none of a device.
     public func newest(_ kind: RawRequest.Kind) -> RawRequest? { shared.judge.withLock { $0.newest }[kind] }
 

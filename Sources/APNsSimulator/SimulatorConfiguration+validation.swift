@@ -70,9 +70,7 @@ extension Faults {
             try need(isKnown, "refused_tokens[\(index)].reason", Self.unknown(token.reason))
         }
         if let slowEvery { try need(slowEvery >= 1, "slow_every", "\(slowEvery) is not 1 or more") }
-        let times = [
-            ("latency_ms", latency), ("latency_jitter_ms", latencyJitter), ("slow_latency_ms", slowLatency),
-        ]
+        let times = [("latency_ms", latency), ("latency_jitter_ms", latencyJitter), ("slow_latency_ms", slowLatency)]
         for (field, value) in times {
             try need((0...3_600_000).contains(value), field, "\(value) is not 0 to 3600000 milliseconds")
         }
@@ -85,12 +83,10 @@ extension Faults {
         let isPlain = goawayReason.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x22 && $0 != 0x5c && $0 < 0x7f }
         try need(isPlain, "goaway_reason", "has characters that a reason of Apple's has not")
         for (index, change) in settings.enumerated() {
-            try need(
-                (0...0x7fff_ffff).contains(change.streams), "settings[\(index)].streams",
-                "\(change.streams) is negative")
-            try need(
-                change.afterRequests >= 1, "settings[\(index)].after_requests",
-                "\(change.afterRequests) is not 1 or more")
+            let field = "settings[\(index)]"
+            try need((0...0x7fff_ffff).contains(change.streams), "\(field).streams", "\(change.streams) is negative")
+            let number = change.afterRequests
+            try need(number >= 1, "\(field).after_requests", "\(number) is not 1 or more")
         }
     }
 

@@ -53,9 +53,7 @@ public struct SimulatorConfiguration: Sendable, Hashable {
     /// How many event loop threads there are. With one, the order of responses is reproducible.
     public var threads = 1
 
-    public init(certificateDirectory: String) {
-        self.certificateDirectory = certificateDirectory
-    }
+    public init(certificateDirectory: String) { self.certificateDirectory = certificateDirectory }
 }
 
 public enum ExcessStreams: String, Sendable, Hashable, Codable {

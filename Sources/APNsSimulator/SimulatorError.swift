@@ -1,7 +1,6 @@
 /// The reason why a simulator did not start.
 public enum SimulatorError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// A wrong value of the configuration, the faults or the scenario, or an unusable file: its field or path, and the
-    /// expected value or the cause.
+    /// A wrong value of the configuration, faults or scenario, or an unusable file: its field or path, and the cause.
     case configuration(field: String, String)
     case cannotListen(host: String, port: Int, String)
 

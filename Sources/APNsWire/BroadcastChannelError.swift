@@ -32,10 +32,7 @@ public enum BroadcastChannelError: Error, Sendable, Hashable, CustomStringConver
     public var isRetriable: Bool {
         switch self {
         case .rejected(_, let rejection):
-            switch rejection.verdict {
-            case .retry, .retryOnFreshConnection, .renewProviderToken: true
-            default: false
-            }
+            [.retry, .retryOnFreshConnection, .renewProviderToken].contains(rejection.verdict)
         case .unanswered: true
         case .unreadable, .unsigned: false
         }

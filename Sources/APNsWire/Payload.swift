@@ -1,8 +1,7 @@
 public import LiveActivity
 
 /// The APNs payload of one push, rendered once, at acceptance. The timestamp has ten digits and a fixed place at the
-/// start of `aps`. So the script that commits the push can write the final time there without knowing the rest of the
-/// payload. The final time is never before the name's last one.
+/// start of `aps`, so the commit script can write the final time there, which is never before the name's last one.
 public struct Payload: Sendable, Hashable {
     /// The most bytes for a device's token.
     public static let maximumBytes = Publish.maximumTokenPayload
@@ -27,9 +26,7 @@ public struct Payload: Sendable, Hashable {
             put(#","\#(key)":"#)
             out.append(contentsOf: json.bytes)
         }
-        func put(_ key: String, _ number: Int?) {
-            if let number { put(#","\#(key)":\#(number)"#) }
-        }
+        func put(_ key: String, _ number: Int?) { if let number { put(#","\#(key)":\#(number)"#) } }
         put("content-state", publish.contentState)
         put("attributes-type", publish.attributesType.map(Self.quoted))
         put("attributes", publish.attributes)
@@ -37,16 +34,11 @@ public struct Payload: Sendable, Hashable {
         put("dismissal-date", publish.dismissalDate)
         put("relevance-score", publish.relevanceScore)
         put("alert", publish.alert)
-        if publish.event == .start {
-            out += Self.inputToken
-        } else {
-            put("}}")
-        }
+        if publish.event == .start { out += Self.inputToken } else { put("}}") }
         bytes = out
     }
 
-    /// A rendered payload without its alert, so the device takes the state silently. An `alert` inside the content
-    /// state is the app's own and stays.
+    /// A payload without its alert, so the device takes the state silently. An `alert` in the content state stays.
     public static func withoutAlert(_ payload: [UInt8]) -> [UInt8] {
         let key = Array(#","alert":"#.utf8)
         var depth = 0
@@ -61,8 +53,7 @@ public struct Payload: Sendable, Hashable {
             case _ where isText: break
             case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
             case UInt8(ascii: ","), UInt8(ascii: "}"), UInt8(ascii: "]"):
-                // Members of `aps` are at depth 2. The timestamp is the first one, so every other member follows a
-                // comma.
+                // Members of `aps` are at depth 2. The timestamp is the first, so every other member follows a comma.
                 if depth == 2 {
                     if let start { return Array(payload[..<start] + payload[index...]) }
                     if payload[index...].starts(with: key) { start = index }
@@ -75,11 +66,8 @@ public struct Payload: Sendable, Hashable {
         return payload
     }
 
-    /// An `end` that shows the content of an update: the update as it was sent, with the end's own time and without the
-    /// alert.
-    /// - Parameter shown: the update's payload
-    /// - Returns: `end` unchanged if there is no `shown` or the result would be too large; the device keeps its content
-    ///   then
+    /// An `end` that shows the content of an update (`shown`), with the end's own time and without the alert.
+    /// - Returns: `end` unchanged without `shown` or if the result is too large; the device keeps its content then
     public static func end(_ end: [UInt8], showing shown: [UInt8]?) -> [UInt8] {
         guard let shown else { return end }
         let update = Array(#","event":"update""#.utf8)
@@ -92,8 +80,7 @@ public struct Payload: Sendable, Hashable {
         return bytes.count <= maximumBytes ? bytes : end
     }
 
-    /// The last part of a start. It asks the new activity for an update token (iOS 18; earlier versions always make
-    /// one).
+    /// The end of a start, which asks for an update token (iOS 18; earlier versions always make one).
     private static let inputToken = Array(#","input-push-token":1}}"#.utf8)
 
     /// The same start, with an activity that takes its updates from a broadcast channel.

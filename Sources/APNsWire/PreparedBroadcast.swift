@@ -1,8 +1,7 @@
 public import LiveActivity
 
-/// All of one request to a broadcast channel. APNs sends it on to every subscribed device.
-///
-/// There is no topic, because the app's bundle id is in the path. APNs requires all headers but the request id.
+/// One request to a broadcast channel, which APNs sends on to every subscribed device. There is no topic, because the
+/// app's bundle id is in the path. APNs requires all headers but the request id.
 public struct PreparedBroadcast: Sendable, Hashable {
     public var bundleID: String
     public var channel: BroadcastChannelID

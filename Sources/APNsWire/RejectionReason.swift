@@ -1,7 +1,5 @@
-/// Apple's reasons, each with its status and verdict. This is the only such table in the program.
-///
-/// Sources: "Handling notification responses from APNs". For broadcasts and channel management: "Handling error
-/// responses from Apple Push Notification service".
+/// Apple's reasons, each with its status and verdict: the only such table in the program. Sources: "Handling
+/// notification responses from APNs"; "Handling error responses from Apple Push Notification service".
 public enum RejectionReason: Sendable, Hashable {
     case known(Known)
     /// A reason that is not in this table, as APNs wrote it.
@@ -54,11 +52,7 @@ public enum RejectionReason: Sendable, Hashable {
 
     /// - Parameter wire: the `reason` of the answer's body; if it is empty or unreadable, the status gives the name
     public init(wire: String, status: Int) {
-        if let known = Known(rawValue: wire) {
-            self = .known(known)
-        } else {
-            self = .other(wire.isEmpty ? "HTTP\(status)" : wire)
-        }
+        self = Known(rawValue: wire).map(Self.known) ?? .other(wire.isEmpty ? "HTTP\(status)" : wire)
     }
 
     /// The text in the ledger's `errors`.
@@ -69,9 +63,8 @@ public enum RejectionReason: Sendable, Hashable {
         }
     }
 
-    /// The verdict on an answer. A reason counts only with its own status. Any other answer may come from an
-    /// intermediary and concern only this one request. So it prunes nothing and stops no push, and the token is tried
-    /// again. A 403 always concerns the credentials.
+    /// A reason counts only with its own status. Any other answer may come from an intermediary and concern this one
+    /// request. So it prunes nothing and stops no push, and the token is tried again. A 403 concerns the credentials.
     public func verdict(status: Int) -> Verdict {
         if case .known(let known) = self, known.status == status { return known.verdict }
         return status == 403 ? .haltApp : .retry

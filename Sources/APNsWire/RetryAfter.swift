@@ -3,9 +3,8 @@ public enum RetryAfter {
     /// The longest pause in seconds. No server's answer may postpone a token for longer.
     public static let longest = 3_600
 
-    /// The pause that the server asks for.
-    /// - Parameter now: epoch seconds
-    /// - Returns: seconds, 0 to `longest`; nil if the value is neither a number nor a date
+    /// The pause that the server asks for, in seconds: 0 to `longest`. `now` is in epoch seconds.
+    /// - Returns: nil if the value is neither a number nor a date
     public static func seconds(_ bytes: some Collection<UInt8>, now: Int) -> Int? {
         let isSpace = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
         let text: [UInt8] = bytes.drop(while: isSpace).reversed().drop(while: isSpace).reversed()
@@ -32,8 +31,7 @@ public enum RetryAfter {
             let second = number(23, 2), let month = months.firstIndex(where: { text[8...10].elementsEqual($0.utf8) }),
             year >= 1970, (1...31).contains(day), hour < 24, minute < 60, second <= 60
         else { return nil }
-        // Counts days since 1970-01-01 in years that begin on 1 March.
-        // http://howardhinnant.github.io/date_algorithms.html
+        // Days since 1970-01-01, in years from 1 March: http://howardhinnant.github.io/date_algorithms.html
         let shifted = month < 2 ? year - 1 : year
         let dayOfYear = (153 * ((month + 10) % 12) + 2) / 5 + day - 1
         let days = shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468

@@ -1,5 +1,4 @@
-/// The sender's reaction to an answer other than 200. `LaneInbox.rejected` acts on it within a page, `PageReport` after
-/// the page.
+/// The sender's reaction to an answer other than 200: `LaneInbox.rejected` within a page, `PageReport` after it.
 public enum Verdict: Sendable, Hashable {
     /// The token is dead in this environment (400). Prune it if the channel still has this very token.
     case pruneToken

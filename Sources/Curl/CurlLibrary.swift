@@ -4,7 +4,5 @@ internal import CCurl
 enum CurlLibrary {
     private static let initialised: Bool = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
-    static func prepare() throws(CurlError) {
-        guard initialised else { throw CurlError("curl_global_init") }
-    }
+    static func prepare() throws(CurlError) { if !initialised { throw CurlError("curl_global_init") } }
 }

@@ -1,13 +1,11 @@
 internal import CCurl
 
-/// Owns one easy handle and the memory that libcurl keeps pointers to for it. One thread at a time uses it.
-///
-/// Order of destruction: first the handle, then the error buffer that it writes to. If the handle is in a multi, its
-/// owner removes it there before releasing this object. The owner also keeps header lists and bodies alive until then.
+/// Owns one easy handle and the memory that libcurl keeps pointers to for it. One thread at a time uses it. Order of
+/// destruction: first the handle, then the error buffer. If the handle is in a multi, its owner first removes it there.
+/// The owner also keeps header lists and bodies alive until then.
 final class EasyHandle {
     let handle: UnsafeMutableRawPointer
-    /// libcurl's error text on the first failure of the current transfer. It is empty (first byte 0) while there is
-    /// none.
+    /// libcurl's error text on the first failure of the current transfer; empty (first byte 0) if there is none.
     let errorBuffer: UnsafeMutablePointer<CChar>
 
     init() throws(CurlError) {
@@ -47,9 +45,8 @@ final class EasyHandle {
         try Self.check(ccurl_easy_set_list(handle, CURLOPT_HTTPHEADER, headers.list), CURLOPT_HTTPHEADER)
     }
 
-    /// Sets the options of every transfer in the program. TLS is 1.2 or later, and the peer's certificate and name are
-    /// checked. Only http and https are allowed. There are no redirects, and no signals because other threads exist. No
-    /// proxy is used: a variable such as `https_proxy` must not send provider tokens elsewhere.
+    /// The options of every transfer: TLS 1.2 or later, checked certificate and name, http and https only, no
+    /// redirects, no signals (other threads exist). No proxy: `https_proxy` must not send provider tokens elsewhere.
     func setCommon(caFile: String?) throws(CurlError) {
         try set(CURLOPT_NOSIGNAL, 1)
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
@@ -60,9 +57,7 @@ final class EasyHandle {
         try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         try set(CURLOPT_SSL_VERIFYHOST, 2)
-        if let caFile {
-            try set(CURLOPT_CAINFO, caFile)
-        }
+        if let caFile { try set(CURLOPT_CAINFO, caFile) }
         try set(CURLOPT_TCP_KEEPALIVE, 1)
     }
 

@@ -44,13 +44,11 @@ final class HTTPExchange: Sendable {
 
     private func setBody(_ easy: EasyHandle, _ state: ExchangeState) throws(CurlError) {
         switch request.body {
-        case nil:
-            if request.method == "HEAD" { try easy.set(CURLOPT_NOBODY, 1) }
+        case nil: if request.method == "HEAD" { try easy.set(CURLOPT_NOBODY, 1) }
         case .bytes(let bytes):
             try easy.set(CURLOPT_POST, 1)
             try easy.set(CURLOPT_POSTFIELDSIZE_LARGE, offset: bytes.count)
-            // libcurl copies the bytes, of the size set before. An empty body needs a pointer too, because a null one
-            // asks for a read callback.
+            // libcurl copies the bytes. An empty body needs a pointer too: a null one asks for a read callback.
             let code = (bytes.isEmpty ? [0] : bytes).withUnsafeBytes {
                 ccurl_easy_set_pointer(
                     easy.handle, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: $0.baseAddress))
@@ -85,8 +83,7 @@ final class HTTPExchange: Sendable {
     }
 }
 
-/// State that the callbacks of one exchange fill in. They run on the exchange's thread, inside `curl_easy_perform`.
-/// `HTTPExchange.exchange` keeps the state alive.
+/// State that the callbacks of one exchange fill in, on its thread. `HTTPExchange.exchange` keeps the state alive.
 private final class ExchangeState {
     var headers: [(String, String)] = []
     var body: [UInt8] = []
@@ -122,8 +119,7 @@ private final class ExchangeState {
         try easy.set(CURLOPT_READDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Takes a part of the answer's body.
-    /// - Returns: how many bytes were taken; fewer than `bytes.count` end the transfer
+    /// Takes a part of the answer's body, and returns how many bytes it took. Fewer than all of them end the transfer.
     func receive(body bytes: UnsafeRawBufferPointer) -> Int {
         guard body.count + bytes.count <= maximumBody else {
             isTooLarge = true
@@ -133,25 +129,20 @@ private final class ExchangeState {
         return bytes.count
     }
 
-    /// Takes one header line with its CRLF. A status line begins another answer (after a 1xx), so earlier headers are
-    /// dropped.
+    /// Takes one header line with its CRLF. A status line drops earlier headers: it begins the answer after a 1xx.
     func receive(header bytes: UnsafeRawBufferPointer) -> Int {
         if bytes.starts(with: "HTTP/".utf8) {
             headers = []
         } else if let colon = bytes.firstIndex(of: UInt8(ascii: ":")) {
             let value = bytes[(colon + 1)...].drop { $0 == 0x20 || $0 == 0x09 }
             let end = value.lastIndex { $0 > 0x20 }.map { $0 + 1 } ?? value.startIndex
-            headers.append(
-                (
-                    String(decoding: bytes[..<colon], as: UTF8.self).lowercased(),
-                    String(decoding: value[..<end], as: UTF8.self)
-                ))
+            let name = String(decoding: bytes[..<colon], as: UTF8.self).lowercased()
+            headers.append((name, String(decoding: value[..<end], as: UTF8.self)))
         }
         return bytes.count
     }
 
-    /// Writes the next part of the upload.
-    /// - Returns: how many bytes were written to `buffer`; 0 at the end; nil if the source failed
+    /// Writes the next part of the upload. Returns the number of bytes; 0 at the end; nil if the source failed.
     func provide(_ buffer: UnsafeMutableRawBufferPointer) -> Int? {
         if chunk.isEmpty, let next = upload {
             do {
@@ -169,8 +160,7 @@ private final class ExchangeState {
     }
 }
 
-// These callbacks run on the exchange's thread, inside `curl_easy_perform`. Their context is the exchange's
-// ExchangeState.
+// These callbacks run inside `curl_easy_perform`, on the exchange's thread. Their context is its ExchangeState.
 
 private func state(_ context: UnsafeMutableRawPointer?) -> ExchangeState? {
     context.map { Unmanaged<ExchangeState>.fromOpaque($0).takeUnretainedValue() }

@@ -1,5 +1,4 @@
-/// One plain HTTP request through libcurl's easy interface, for the command line, `doctor` and Apple's management API.
-/// It is never used for pushes.
+/// One HTTP request through libcurl's easy interface: for commands, `doctor` and channel management, never for pushes.
 public struct HTTPRequest: Sendable {
     public var method: String
     /// `http://` or `https://`. Redirects are not followed. No proxy is used, whatever the environment says.

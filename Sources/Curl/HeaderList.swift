@@ -1,7 +1,6 @@
 internal import CCurl
 
-/// Request headers in libcurl's form: a list that any number of transfers of one thread share. It is freed when the
-/// last of them releases it.
+/// Request headers in libcurl's form: a list that transfers of one thread share. The last of them frees it.
 public final class HeaderList {
     let list: UnsafeMutablePointer<curl_slist>?
 

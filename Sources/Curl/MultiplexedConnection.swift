@@ -2,11 +2,9 @@ internal import CCurl
 internal import Glibc
 
 /// One HTTP/2 connection: a libcurl multi that makes a single connection in its life. libcurl can neither close a
-/// chosen connection nor report a GOAWAY. So a connection is retired in two steps: it gets no more requests, and it is
-/// dropped when the last one has ended.
-///
-/// It belongs to the thread that made it, and only that thread may call it. Order of destruction: transfers out of the
-/// multi, their easy handles, the multi (which closes the sockets through `closeSocket`), then this object.
+/// chosen connection nor report a GOAWAY. So a retired connection gets no more requests, and is dropped when the last
+/// one has ended. Only the thread that made it may call it. Order of destruction: transfers out of the multi, their
+/// easy handles, the multi (which closes the sockets through `closeSocket`), then this object.
 public final class MultiplexedConnection {
     public let endpoint: ServerAddress
     private let multi: UnsafeMutableRawPointer
@@ -22,8 +20,7 @@ public final class MultiplexedConnection {
     public private(set) var inFlight = 0
     /// Requests in flight that libcurl has begun to send, so each holds a stream.
     public private(set) var streamsInUse = 0
-    /// Requests that had not ended after the last `perform`: the streams in use at that time, once the connection is
-    /// established.
+    /// Requests that had not ended after the last `perform`: the streams in use then, if it was connected.
     public private(set) var running = 0
     private var lastCode = CURLE_OK
     /// Reports of transfers and sockets: all so far, and those up to the last `poll`.
@@ -86,8 +83,7 @@ public final class MultiplexedConnection {
         self.running = Int(running)
     }
 
-    /// One transfer that has ended; nil when there is none. The transfer is idle from now on. Its answer is readable
-    /// until the transfer is prepared again.
+    /// One transfer that has ended and is idle now; nil if there is none. Its answer is readable until it is reused.
     public func nextFinished() -> (transfer: PreparedTransfer, result: TransferResult)? {
         var remaining: Int32 = 0
         while let message = curl_multi_info_read(multi, &remaining) {
@@ -127,16 +123,13 @@ public final class MultiplexedConnection {
     }
 
     /// Lets the kernel send the bytes that `perform` has written, so each wake-up's requests use few packets.
-    public func uncork() {
-        if isCorked { setCork(false) }
-    }
+    public func uncork() { if isCorked { setCork(false) } }
 
     /// After this many polls without a report, the loop waits for input only.
     private static let mostIdlePolls = 8
     private static let idleMilliseconds: Int32 = 20
 
-    /// Blocks until a socket of this connection or one of `others` is ready, libcurl's own timer is due, or
-    /// `milliseconds` have passed.
+    /// Blocks until a socket of this connection or of `others` is ready, libcurl's timer is due, or the time is over.
     public func poll(others: [Int32], milliseconds: Int32) {
         preconditionOnThread()
         idlePolls = events == eventsAtPoll ? idlePolls + 1 : 0

@@ -16,10 +16,8 @@ public final class SharedBody {
 }
 
 /// One reusable POST of a `MultiplexedConnection`: an easy handle whose options are set once. Each request sets only
-/// the path, and header list and body if they changed. It belongs to the connection's thread.
-///
-/// Order of destruction: the connection removes it from its multi. `deinit` takes from the easy handle the pointers
-/// that it keeps, and frees the URL. Then the fields go in any order.
+/// the path, and header list and body if they changed. It belongs to the connection's thread. Order of destruction: the
+/// connection removes it from its multi. `deinit` takes the kept pointers from the easy handle, and frees the URL.
 public final class PreparedTransfer {
     /// The longest answer that is kept; the rest is read and dropped. APNs's answers have less than 200 bytes.
     public static let answerCapacity = 4_096
@@ -75,8 +73,7 @@ public final class PreparedTransfer {
         try easy.set(CURLOPT_CONNECTTIMEOUT_MS, endpoint.requestTimeoutMilliseconds)
         // The default is two minutes, but APNs wants a connection kept for hours.
         try easy.set(CURLOPT_MAXAGE_CONN, 86_400)
-        // A multi makes one connection in its life and looks the name up once for it, so each new connection looks up
-        // again.
+        // A multi makes one connection and looks the name up once for it, so each new connection looks it up again.
         try easy.set(CURLOPT_DNS_CACHE_TIMEOUT, 60)
         try easy.set(CURLOPT_PRIVATE, pointer: context)
         try EasyHandle.check(
@@ -92,17 +89,10 @@ public final class PreparedTransfer {
         try easy.set(CURLOPT_CLOSESOCKETDATA, pointer: owner)
     }
 
-    /// Prepares the next request.
-    /// - Parameters:
-    ///   - path: NUL-terminated, begins with a slash
-    ///   - headers: kept until the next `prepare` or the end of this object
-    ///   - body: kept like `headers`
-    public func prepare(
-        path: UnsafePointer<CChar>, headers: HeaderList, body: SharedBody
-    ) throws(CurlError) {
-        guard curl_url_set(url, CURLUPART_PATH, path, 0) == CURLUE_OK else {
-            throw CurlError("curl_url_set(path)")
-        }
+    /// Prepares the next request. `path` is NUL-terminated and begins with a slash. `headers` and `body` are kept until
+    /// the next `prepare` or the end of this object.
+    public func prepare(path: UnsafePointer<CChar>, headers: HeaderList, body: SharedBody) throws(CurlError) {
+        guard curl_url_set(url, CURLUPART_PATH, path, 0) == CURLUE_OK else { throw CurlError("curl_url_set(path)") }
         if self.headers !== headers {
             try easy.set(headers: headers)
             self.headers = headers
@@ -155,9 +145,8 @@ public final class PreparedTransfer {
     }
 
     /// Opens a socket; nil refuses it. A connection that has carried a request gets no second socket. libcurl would
-    /// fill that one at once with requests that did not fit on the first, although APNs allows one stream there. It
-    /// would also repeat requests whose fate is unknown. Instead the transfer fails ("could not connect"), and its
-    /// owner decides.
+    /// send requests there that did not fit on the first, although APNs allows one stream, and would repeat requests
+    /// whose fate is unknown. Instead the transfer fails ("could not connect"), and its owner decides.
     fileprivate func openSocket(_ address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t? {
         guard connection.startedRequests == 0 else {
             // libcurl retries two kinds of requests here. If the server refused one as unprocessed, libcurl has written

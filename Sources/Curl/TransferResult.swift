@@ -6,8 +6,7 @@ public struct TransferResult: Sendable, Hashable {
     public var isHTTP2 = true
     /// The request began on an established connection, so bytes of it may have left this machine.
     public var wasSent = true
-    /// The request was sent, and then the connection declared it unprocessed (REFUSED_STREAM, or a GOAWAY below its
-    /// stream).
+    /// It was sent, and then declared unprocessed (REFUSED_STREAM, or a GOAWAY below its stream).
     public var wasDeclaredUnprocessed = false
     /// The streams in use when the connection accepted no more requests.
     public var streamsAtRefusal: Int?

@@ -45,9 +45,7 @@ private func sendBody(
         let template = stream.pointee.template
     else { return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue }
     state.pointee.output.append(header, 9)
-    template._withUnsafeGuaranteedRef {
-        state.pointee.output.append($0.body + stream.pointee.bodySent, count)
-    }
+    template._withUnsafeGuaranteedRef { state.pointee.output.append($0.body + stream.pointee.bodySent, count) }
     stream.pointee.bodySent += count
     return 0
 }
@@ -119,14 +117,11 @@ private func closeStream(
         return 0
     }
     let end: StreamEnd =
-        if stream.pointee.isLate {
-            .late
-        } else if code == NGHTTP2_NO_ERROR.rawValue {
-            .complete
-        } else if code == NGHTTP2_REFUSED_STREAM.rawValue {
-            .unprocessed
-        } else {
-            .reset(code)
+        switch code {
+        case _ where stream.pointee.isLate: .late
+        case NGHTTP2_NO_ERROR.rawValue: .complete
+        case NGHTTP2_REFUSED_STREAM.rawValue: .unprocessed
+        default: .reset(code)
         }
     state.pointee.end(stream, end)
     return 0

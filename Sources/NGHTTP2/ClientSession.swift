@@ -3,15 +3,13 @@ internal import Glibc
 
 /// The client's side of one HTTP/2 connection: bytes in, bytes out, no socket and no clock. Requests are POSTs made
 /// from a template and a path. A request allocates no memory except in nghttp2. HPACK is nghttp2's: it sends repeated
-/// fields as one byte from the dynamic table. It never puts `authorization` there, and the path never repeats.
-///
-/// It belongs to the thread that made it. Order of destruction: first nghttp2's session, which points into the
+/// fields as one byte from the dynamic table. It never puts `authorization` there, and the path never repeats. The
+/// session belongs to the thread that made it. Order of destruction: first nghttp2's session, which points into the
 /// templates and has `state` as its user data, then `state`.
 public final class ClientSession {
     /// No request begins while the output has more bytes than this, until the server has taken some.
     public static let outputLimit = 64 << 10
-    /// The most bytes of fields in one answer, counted as in RFC 9113. More bytes end the stream. APNs's answers have
-    /// about 100.
+    /// The most bytes of fields in one answer (RFC 9113). More end the stream. APNs's answers have about 100.
     static let answerFieldsLimit = 16 << 10
 
     private let session: OpaquePointer
@@ -90,10 +88,9 @@ public final class ClientSession {
 
     // MARK: Requests
 
-    /// Begins a request.
-    /// - Parameter now: returned unchanged with the end of the request
-    /// - Returns: the request's slot; nil when no stream can be opened now. All slots or the server's streams are in
-    ///   use, the output is full, or the connection accepts no more.
+    /// Begins a request. `now` comes back with its end.
+    /// - Returns: its slot; nil if no stream can be opened now: all slots or the server's streams are in use, the
+    ///   output is full, or the connection accepts no more
     public func submit(
         _ template: RequestTemplate, path: UnsafeBufferPointer<UInt8>, now: Int64
     ) throws(NGHTTP2Error) -> Int? {
@@ -117,8 +114,7 @@ public final class ClientSession {
         }
         state.pointee.freeCount -= 1
         state.pointee.inFlight += 1
-        stream.pointee.begin(
-            id: id, template: template, position: state.pointee.output.position, startedAt: now)
+        stream.pointee.begin(id: id, template: template, position: state.pointee.output.position, startedAt: now)
         try encode()
         return slot
     }
@@ -128,8 +124,7 @@ public final class ClientSession {
         guard state.pointee.endedCount > 0 else { return nil }
         let ended = state.pointee.ended[state.pointee.endedFirst]
         state.pointee.endedCount -= 1
-        state.pointee.endedFirst += 1
-        if state.pointee.endedFirst == state.pointee.capacity { state.pointee.endedFirst = 0 }
+        state.pointee.endedFirst = (state.pointee.endedFirst + 1) % state.pointee.capacity
         return ended
     }
 
@@ -139,8 +134,7 @@ public final class ClientSession {
         return read(UnsafeRawBufferPointer(start: stream.pointee.answer, count: stream.pointee.answerCount))
     }
 
-    /// Whether a part of the body of an ended request was never written, because the server's flow control held it
-    /// back.
+    /// Whether a part of an ended request's body was never written, because the server's flow control held it back.
     public func hasUnsentBody(_ slot: Int) -> Bool {
         let stream = state.pointee.streams + slot
         guard let template = stream.pointee.template else { return false }
@@ -151,19 +145,16 @@ public final class ClientSession {
     public func retryAfter(_ slot: Int) -> [UInt8]? {
         let stream = state.pointee.streams + slot
         guard let answer = stream.pointee.answer, stream.pointee.retryAfterCount > 0 else { return nil }
-        return Array(
-            UnsafeBufferPointer(
-                start: answer + StreamState.answerCapacity + StreamState.idCapacity,
-                count: stream.pointee.retryAfterCount))
+        let start = answer + StreamState.answerCapacity + StreamState.idCapacity
+        return Array(UnsafeBufferPointer(start: start, count: stream.pointee.retryAfterCount))
     }
 
     /// `apns-id` of an answer other than 200.
     public func apnsID(_ slot: Int) -> String? {
         let stream = state.pointee.streams + slot
         guard let answer = stream.pointee.answer, stream.pointee.idCount > 0 else { return nil }
-        return String(
-            decoding: UnsafeBufferPointer(start: answer + StreamState.answerCapacity, count: stream.pointee.idCount),
-            as: UTF8.self)
+        let id = UnsafeBufferPointer(start: answer + StreamState.answerCapacity, count: stream.pointee.idCount)
+        return String(decoding: id, as: UTF8.self)
     }
 
     /// Frees the slot of a request that has ended.
@@ -175,8 +166,7 @@ public final class ClientSession {
         state.pointee.freeCount += 1
     }
 
-    /// Resets the requests that began at `time` or before.
-    /// - Returns: when the oldest of the others began; nil when there is none
+    /// Resets the requests that began at `time` or before. Returns when the oldest of the others began, if any.
     public func endLate(startedBy time: Int64) throws(NGHTTP2Error) -> Int64? {
         var oldest: Int64?
         for slot in 0..<state.pointee.capacity where state.pointee.streams[slot].id != 0 {
@@ -231,11 +221,8 @@ public final class ClientSession {
         try encode()
     }
 
-    /// Lends the bytes that wait to be sent.
-    /// - Parameter send: returns how many bytes it took
-    public func withOutput<Failure: Error>(
-        _ send: (UnsafeRawBufferPointer) throws(Failure) -> Int
-    ) throws(Failure) {
+    /// Lends the bytes that wait to be sent. `send` returns how many it took.
+    public func withOutput<Failure: Error>(_ send: (UnsafeRawBufferPointer) throws(Failure) -> Int) throws(Failure) {
         guard state.pointee.output.count > 0 else { return }
         state.pointee.output.take(try send(state.pointee.output.bytes))
     }

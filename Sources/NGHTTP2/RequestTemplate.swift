@@ -14,8 +14,7 @@ public final class RequestTemplate {
     /// The bytes of names and values, which `fields` points into. Both live and are freed together.
     private let text: UnsafeMutablePointer<UInt8>
 
-    /// Makes a POST.
-    /// - Returns: nil if HTTP/2 cannot hold a field: names are lowercase tokens, values have no line breaks
+    /// Makes a POST. Nil if HTTP/2 cannot hold a field: names are lowercase tokens, values have no line breaks.
     public init?(authority: String, fields others: [(name: String, value: String)], body source: [UInt8]) {
         guard others.allSatisfy({ Self.isSafe(name: $0.name, value: $0.value) }),
             Self.isSafe(name: "host", value: authority)

@@ -49,8 +49,7 @@ struct SessionState {
     mutating func end(_ stream: UnsafeMutablePointer<StreamState>, _ end: StreamEnd) {
         if reading == stream { reading = nil }
         readingID = 0
-        var place = endedFirst + endedCount
-        if place >= capacity { place -= capacity }
+        let place = (endedFirst + endedCount) % capacity
         (ended + place).initialize(
             to: EndedStream(
                 slot: stream - streams, status: Int(stream.pointee.status), end: end,

@@ -1,5 +1,4 @@
-/// One request's slot in a `ClientSession`, made once and used again and again. It is the session's memory. C's
-/// callbacks get its address as the stream's user data.
+/// One request's slot in a `ClientSession`, used again and again. C's callbacks get its address as stream user data.
 struct StreamState {
     /// The longest answer that is kept; the rest is dropped. APNs's answers have less than 200 bytes.
     static let answerCapacity = 1_024
@@ -11,8 +10,7 @@ struct StreamState {
     /// 0 = free.
     var id: Int32 = 0
     var status: Int32 = 0
-    /// It counts in the template's `uses` from `submit` to `release`, because nghttp2 points into the template until
-    /// the request is sent.
+    /// It counts in the template's `uses` from `submit` to `release`: nghttp2 points into it until the request is sent.
     var template: Unmanaged<RequestTemplate>?
     /// How many bytes of the body have been written.
     var bodySent = 0
@@ -32,20 +30,10 @@ struct StreamState {
     var idCount = 0
 
     mutating func begin(id: Int32, template: RequestTemplate, position: Int, startedAt: Int64) {
-        self.id = id
         let held = Unmanaged.passUnretained(template)
         if template.uses == 0 { _ = held.retain() }
         template.uses += 1
-        self.template = held
-        self.position = position
-        self.startedAt = startedAt
-        status = 0
-        bodySent = 0
-        isLate = false
-        fieldBytes = 0
-        retryAfterCount = 0
-        answerCount = 0
-        idCount = 0
+        self = StreamState(id: id, template: held, position: position, startedAt: startedAt, answer: answer)
     }
 
     mutating func letGoOfTemplate() {

@@ -41,8 +41,7 @@ public final class CertificateAuthority: Sendable {
         self.key = key
     }
 
-    /// Reads an authority that was stored.
-    /// - Returns: nil if a text is not readable, or if the key does not belong to the certificate
+    /// Reads a stored authority. Nil if a text is not readable, or if the key does not belong to the certificate.
     public init?(_ kept: Identity) {
         defer { ERR_clear_error() }
         guard let certificate = readCertificate(kept.certificate) else { return nil }
@@ -70,10 +69,8 @@ public final class CertificateAuthority: Sendable {
 
     public func identity() throws(TLSError) -> Identity { try pem(certificate, key) }
 
-    /// Makes a key, and a certificate for it.
-    /// - Parameters:
-    ///   - hosts: names and addresses (IPv4, IPv6) that the certificate is valid for
-    ///   - isClient: it is for a client and for a server, instead of a server only
+    /// Makes a key, and a certificate for it that is valid for `hosts` (names and addresses, IPv4 and IPv6).
+    /// - Parameter isClient: it is for a client and for a server, instead of a server only
     public func issue(
         commonName: String, hosts: [String], validity: Validity, isClient: Bool = false
     ) throws(TLSError) -> Identity {
@@ -85,8 +82,7 @@ public final class CertificateAuthority: Sendable {
             (NID_authority_key_identifier, "keyid:always"),
         ]
         if !hosts.isEmpty {
-            var names: [String] = []
-            for host in hosts { names.append(try alternativeName(host)) }
+            let names = try hosts.map { (host) throws(TLSError) in try alternativeName(host) }
             extensions.append((NID_subject_alt_name, names.joined(separator: ",")))
         }
         let leaf = try signed([("CN", commonName)], own, validity, extensions, issuer: certificate, by: key)

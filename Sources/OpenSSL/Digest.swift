@@ -26,8 +26,7 @@ public struct SHA256Digest: Sendable, Equatable, RandomAccessCollection {
     public subscript(index: Int) -> UInt8 { withUnsafeBytes { $0[index] } }
 }
 
-/// The SHA-1 (FIPS 180-4) of a message: 20 bytes. It is for positions and names that Redis computes too, never for
-/// security.
+/// The SHA-1 (FIPS 180-4) of a message: 20 bytes, for positions and names that Redis computes too, never for security.
 public struct SHA1Digest: Sendable, RandomAccessCollection {
     private var words: (UInt32, UInt32, UInt32, UInt32, UInt32) = (0, 0, 0, 0, 0)
 
@@ -86,8 +85,7 @@ private func withBytes<Result>(
         ?? Array(message).withUnsafeBytes(body)
 }
 
-/// One of OpenSSL's hash functions. A look-up by name costs more than hashing a short message, so each function is
-/// fetched once and never freed.
+/// One of OpenSSL's hash functions, fetched once and never freed: a look-up costs more than hashing a short message.
 struct HashFunction: Sendable {
     static let sha1 = HashFunction("SHA1")
     static let sha256 = HashFunction("SHA256")
@@ -102,8 +100,7 @@ struct HashFunction: Sendable {
         self.pointer = pointer
     }
 
-    /// Writes the hash of a message into `digest`.
-    /// - Parameter digest: has room for the function's length
+    /// Writes the hash of a message into `digest`, which has room for the function's length.
     func hash(_ message: UnsafeRawBufferPointer, into digest: UnsafeMutableRawBufferPointer) {
         let bytes = digest.assumingMemoryBound(to: UInt8.self).baseAddress
         let result = EVP_Digest(message.baseAddress, message.count, bytes, nil, pointer, nil)

@@ -2,9 +2,7 @@ internal import COpenSSL
 
 /// The library as a whole.
 public enum OpenSSLLibrary {
-    /// Lets OpenSSL free nothing when the process exits. Call it before anything else uses OpenSSL.
-    ///
-    /// OpenSSL would free its tables in `exit` while a thread of ours still connects. That thread then reads freed
-    /// memory, and the process ends with a signal in place of its exit code.
+    /// Lets OpenSSL free nothing when the process exits. Call it before anything else uses OpenSSL. Otherwise `exit`
+    /// frees tables that a connecting thread still reads, and the process ends with a signal in place of its exit code.
     public static func keepUntilExit() { OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil) }
 }

@@ -19,8 +19,7 @@ public final class P256PublicKey: Sendable {
 
     deinit { EVP_PKEY_free(key) }
 
-    /// Whether the signature is this key's, over SHA-256 of the message.
-    /// - Parameter signature: r‖s, 32 bytes each; other lengths are not valid
+    /// Whether the signature is this key's, over SHA-256 of the message. Only r‖s of 32 bytes each is valid.
     public func isValid(_ signature: [UInt8], for message: [UInt8]) -> Bool {
         defer { ERR_clear_error() }
         guard let der = Self.der(signature), let context = EVP_MD_CTX_new() else { return false }

@@ -45,8 +45,7 @@ public final class P256SigningKey: Sendable {
         return r + s
     }
 
-    /// A new key as PKCS#8 PEM, which `init(pem:)` reads. It is for demonstrations and tests, because Apple issues the
-    /// real keys.
+    /// A new key as PKCS#8 PEM, for demonstrations and tests, because Apple issues the real keys.
     public static func generatePEM() throws(SigningKeyError) -> [UInt8] {
         guard let key = copenssl_generate_p256() else { throw .failed(openSSLMessage()) }
         defer { EVP_PKEY_free(key) }

@@ -13,9 +13,7 @@ public enum TLSProgress: Sendable, Hashable {
 
 /// One end of a TLS connection over a socket that does not block, with TLS 1.2 or later. A client always checks the
 /// certificate and the host's name. The connection belongs to one thread. The caller owns the socket, and closes it
-/// after this object is gone.
-///
-/// `TLSSession` uses it for both ends, with memory instead of a socket.
+/// after this object is gone. `TLSSession` uses it for both ends, with memory instead of a socket.
 public final class TLSConnection {
     private let context: OpaquePointer
     let ssl: OpaquePointer
@@ -24,8 +22,7 @@ public final class TLSConnection {
     /// The host names in a certificate that was refused.
     fileprivate var refusedNames: String?
 
-    /// The client's end over a socket. It reads all files again for each connection, so a replaced file counts from
-    /// then on.
+    /// The client's end over a socket. It reads all files again, so a replaced file counts from the next connection on.
     public convenience init(_ server: TLSServer, descriptor: Int32) throws(TLSError) {
         try self.init(server)
         guard SSL_set_fd(ssl, descriptor) == 1 else { throw .setup(openSSLMessage()) }
@@ -85,8 +82,7 @@ public final class TLSConnection {
     /// 2 for TLS 1.2, 3 for TLS 1.3, once the handshake is complete.
     public var minorVersion: Int { Int(SSL_version(ssl)) - 0x0301 }
 
-    /// OpenSSL holds bytes that it took from the socket and that were not read. The socket does not show them as
-    /// readable.
+    /// OpenSSL holds unread bytes that it took from the socket, which the socket does not show as readable.
     public var hasBuffered: Bool { SSL_has_pending(ssl) == 1 }
 
     public func read(into buffer: UnsafeMutableRawBufferPointer) throws(TLSError) -> TLSProgress {
@@ -152,8 +148,7 @@ public final class TLSConnection {
     }
 }
 
-/// Notes the names of a refused certificate. It runs on the connection's thread during a handshake, and keeps OpenSSL's
-/// verdict.
+/// Notes the names of a refused certificate and keeps OpenSSL's verdict, on the connection's thread in a handshake.
 let noteCertificate: @convention(c) (Int32, OpaquePointer?) -> Int32 = { isGood, store in
     guard isGood == 0, let store, let certificate = X509_STORE_CTX_get_current_cert(store),
         let ssl = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()),

@@ -8,8 +8,7 @@ public final class TLSIdentity: Sendable {
     /// The ALPN protocol to choose.
     private let applicationProtocol: [UInt8]
 
-    /// - Parameter applicationProtocol: such as `h2`. A client that does not offer it gets a connection without a
-    ///   protocol.
+    /// - Parameter applicationProtocol: such as `h2`; a client that does not offer it gets a connection without one
     public init(_ identity: CertificateAuthority.Identity, applicationProtocol: String) throws(TLSError) {
         guard let context = SSL_CTX_new(TLS_server_method()) else { throw .setup(openSSLMessage()) }
         self.context = context

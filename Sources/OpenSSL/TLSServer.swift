@@ -3,8 +3,7 @@ internal import Glibc
 
 /// The server of a TLS client: how the client checks it, and the client's own certificate.
 public struct TLSServer: Sendable, Hashable {
-    /// A name or an address (without brackets). The certificate must be valid for it. A name is also sent to the
-    /// server.
+    /// A name or an address without brackets, for which the certificate must be valid. A name is sent to the server.
     public var host: String
     /// PEM file of the root certificates. Nil: the system's, at OpenSSL's built-in path, whatever the environment says.
     public var caFile: String?
@@ -63,8 +62,7 @@ public struct TLSServer: Sendable, Hashable {
         ERR_clear_error()
     }
 
-    /// Loads the key first. A certificate that does not match the loaded key removes it, and the last check reports
-    /// that.
+    /// Loads the key first. A certificate that does not match it removes it, and the last check reports that.
     private func loadIdentity(_ context: OpaquePointer) throws(TLSError) {
         guard let certificateFile, let keyFile else { return }
         try Self.requireReadable(certificateFile)

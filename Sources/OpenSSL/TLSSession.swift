@@ -1,7 +1,6 @@
 internal import COpenSSL
 
-/// One end of a TLS connection without a socket. The caller moves the bytes between the peer and this object. It
-/// belongs to one thread at a time.
+/// One end of a TLS connection without a socket: the caller moves the bytes. It belongs to one thread at a time.
 ///
 ///     session.receive(bytesOfThePeer)
 ///     if try session.handshake() { let count = try session.read(into: buffer) }

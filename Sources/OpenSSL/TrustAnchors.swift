@@ -1,7 +1,6 @@
 internal import COpenSSL
 
-/// Root certificates in PEM. They are checked once at start, so that a wrong file is a configuration error and not a
-/// failed handshake later.
+/// Root certificates in PEM, checked once at start, so that a wrong file is a configuration error.
 public enum TrustAnchors {
     /// How many X.509 certificates the text holds. Reading stops at the first malformed one.
     public static func count(pem: [UInt8]) -> Int {

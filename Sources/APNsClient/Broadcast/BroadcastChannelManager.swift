@@ -23,8 +23,7 @@ public struct BroadcastChannelManager: Sendable {
     }
 
     /// Makes a broadcast channel, which counts towards the app's limit of 10,000.
-    /// - Throws: if this is `.unanswered` with `mayHaveHappened`, a channel with an unknown id may exist; `list` shows
-    ///   it
+    /// - Throws: after `.unanswered` with `mayHaveHappened`, a channel with an unknown id may exist; `list` shows it
     public func create(_ storage: BroadcastStorage) async throws(BroadcastChannelError) -> BroadcastChannelID {
         let response = try await send(.create(storage))
         guard let text = response.header("apns-channel-id"), let id = try? BroadcastChannelID(text) else {

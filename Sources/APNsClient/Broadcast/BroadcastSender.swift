@@ -1,9 +1,8 @@
 public import APNsWire
 internal import LiveActivity
 
-/// Sends the broadcasts of one app: one request for each push, whatever the number of devices that subscribe to the
-/// channel. Broadcasts have a lane of their own, so they never wait behind a page of tokens. The lane handles
-/// deadlines, new connections and expired provider tokens as it does for pages.
+/// Sends the broadcasts of one app, one request for each push. A lane of their own keeps them from waiting behind a
+/// page of tokens. It handles deadlines, new connections and expired provider tokens as it does for pages.
 public final class BroadcastSender: Sendable {
     private let lane: LaneTransport
 
@@ -11,8 +10,7 @@ public final class BroadcastSender: Sendable {
         lane = try LaneTransport(1, kind, settings, name: "apns-broadcast")
     }
 
-    /// Sends one broadcast within two request deadlines. It never throws, because a missing answer is an outcome as
-    /// well.
+    /// Sends one broadcast within two request deadlines. It never throws, because a missing answer is an outcome too.
     public func send(_ broadcast: PreparedBroadcast) async -> PushOutcome {
         var page = TokenPage()
         page.append(channel: CollectionOfOne(0), token: CollectionOfOne(0), registeredAt: 0)

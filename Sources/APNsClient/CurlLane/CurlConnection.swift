@@ -16,7 +16,6 @@ final class CurlConnection: LaneConnection {
     }
 
     var inFlight: Int { connection.inFlight }
-
     var isEstablished: Bool { connection.startedRequests > 0 }
     /// How many requests it accepts now: one until it is established, because that request makes the connection.
     var room: Int { max(0, window.size - connection.inFlight) }
@@ -36,21 +35,13 @@ final class CurlConnection: LaneConnection {
             connection.giveBack(transfer)
             throw error
         }
-        if transfer.slot == requests.count {
-            requests.append(nil)
-        }
+        if transfer.slot == requests.count { requests.append(nil) }
         try connection.start(transfer)
         requests[transfer.slot] = request
     }
 
     /// The request of a transfer that has ended.
-    func release(_ transfer: PreparedTransfer) -> CurlRequest? {
-        guard let request = requests[transfer.slot] else { return nil }
-        requests[transfer.slot] = nil
-        return request
-    }
+    func release(_ transfer: PreparedTransfer) -> CurlRequest? { requests[transfer.slot].take() }
 
-    func takeBackUnsent() -> [CurlRequest] {
-        connection.takeBackUnsent().compactMap(release)
-    }
+    func takeBackUnsent() -> [CurlRequest] { connection.takeBackUnsent().compactMap(release) }
 }

@@ -1,10 +1,9 @@
 /// How many requests one connection may have in flight. libcurl does not report the server's limit, so the window
-/// infers it from the requests that the connection accepts. It begins with 1, because APNs allows one stream until a
-/// valid token has passed. Each answer adds `step` streams, until the connection accepts no more. Then the window stays
-/// at that number, and tries one more now and then.
-///
-/// Seen in the field: APNs falls to one stream after a rejected notification, and comes back with the next accepted
-/// one. So a limit that is met right after a rejection does not measure the connection. From then on the window shuts
+/// infers it. It begins with 1, because APNs allows one stream until a valid token has passed. Each answer adds `step`
+/// streams, until the connection accepts no more. Then the window stays there, and tries one more now and then. Seen in
+/// the field: APNs falls to one stream after a rejected notification, and comes back with the next accepted one. So a
+/// limit that is met right after a rejection does not measure the connection. From then on the window shuts with each
+/// rejection and opens fully with the next acceptance.
 /// with each rejection and opens fully with the next acceptance, as the server does.
 struct CurlWindow: Sendable, Hashable {
     enum Answer: Sendable, Hashable {
@@ -17,11 +16,9 @@ struct CurlWindow: Sendable, Hashable {
 
     /// How many streams an answer adds. A window of 1 exceeds 100 within two round trips and 1,000 within three.
     static let step = 8
-    /// Late answers shrink the window no further than this. It is enough to keep a lane busy, and few enough to be
-    /// answered in time.
+    /// Late answers shrink the window no further. So many keep a lane busy, and are few enough to be answered in time.
     static let leastForLateness = 100
-    /// The longest time between two tries for more, in windows of answers. Each try costs one request that the
-    /// connection refuses.
+    /// The longest time between two tries for more, in windows of answers. Each try costs one refused request.
     static let windowsBetweenLooks = 10
 
     let maximum: Int
@@ -42,7 +39,6 @@ struct CurlWindow: Sendable, Hashable {
     init(maximum: Int) { self.maximum = max(1, maximum) }
 
     var size: Int { isShut ? 1 : limit }
-
     func allows(inFlight: Int) -> Bool { inFlight < size }
 
     /// Notes an answer. A late one removes a stream: too many requests in flight only end in timeouts, and a request

@@ -2,9 +2,8 @@ internal import Glibc
 internal import Synchronization
 internal import Threads
 
-/// One look-up of a host's addresses. A numeric address is available at once. A name is looked up on a thread of its
-/// own, because getaddrinfo blocks for as long as the resolver likes. To give up a look-up, release it: its thread ends
-/// by itself.
+/// One look-up of a host's addresses. A numeric address is there at once. A name is looked up on a thread of its own,
+/// because getaddrinfo blocks as long as the resolver likes. A look-up that is released ends by itself.
 final class AddressLookup: Sendable {
     enum Outcome: Sendable {
         /// In the order in which the system wants them tried; never empty.
@@ -15,8 +14,7 @@ final class AddressLookup: Sendable {
 
     private let outcome = Mutex<Outcome?>(nil)
 
-    /// Begins the look-up.
-    /// - Parameter wake: called on the look-up's thread once `result` is set
+    /// Begins the look-up. `wake` is called on the look-up's thread once `result` is set.
     init(host: String, port: UInt16, wake: @escaping @Sendable () -> Void) {
         if case .found(let addresses) = Self.resolve(host, port, AI_NUMERICHOST) {
             outcome.withLock { $0 = .found(addresses) }

@@ -4,7 +4,6 @@ struct ConnectionUse {
     static let idleMilliseconds: Int64 = 60_000
     /// A full connection is replaced if it starts no request for this long while requests wait.
     static let fullMilliseconds: Int64 = 2_000
-
     /// A connection that brought this many answers was worth making, so the next one does not wait.
     static let provenAnswers = 16
     /// After this many failures in a row, some 1.5 s of trying, the waiting pages return to their senders unsent.
@@ -32,9 +31,7 @@ struct ConnectionUse {
         pace = answers == 1 ? took : (7 * pace + took) / 8
     }
 
-    /// Whether a request without an answer means that the connection is dead. It does if no answer has come for the
-    /// second half of the request's time.
+    /// Whether an unanswered request means a dead connection: no answer came for the second half of the request's time.
     func isSilent(now: Int64, timeout: Int64) -> Bool { lastAnswer.map { now - $0 >= timeout / 2 } ?? true }
-
     func wasIdle(now: Int64) -> Bool { now - max(lastRequest, lastAnswer ?? lastRequest) > Self.idleMilliseconds }
 }

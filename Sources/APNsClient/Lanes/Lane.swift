@@ -2,15 +2,11 @@ internal import APNsWire
 internal import Logging
 internal import Threads
 
-/// One thread with one connection that takes requests. `LaneInbox` has the requests that wait. A lane is made and runs
-/// inside its thread, and no part of it leaves that thread.
+/// One thread with one connection that takes requests; `LaneInbox` has those that wait. A lane is made and runs inside
+/// its thread, and no part of it leaves that thread. docs/contributing.md says how to add one.
 ///
-/// Connections: `active` takes requests. If it goes silent, breaks or is told to go away, it moves to `retired`. It
-/// keeps its requests there until their answers or deadlines, and is then dropped. The next request makes a new
-/// connection.
-///
-/// To add a lane, write a type that conforms to `Lane`, and a case of `TransportKind`. docs/contributing.md has all
-/// steps.
+/// `active` takes requests. If it goes silent, breaks or is told to go away, it moves to `retired`. It keeps its
+/// requests there until their answers or deadlines. The next request makes a new connection.
 protocol Lane: AnyObject {
     associatedtype Connection: LaneConnection
 
@@ -25,11 +21,9 @@ protocol Lane: AnyObject {
     var delay: ReconnectDelay { get set }
     var capacity: PageQueue.Capacity { get }
 
-    /// Does the work of one wake-up: hands over requests and reports the outcomes to `LaneInbox`.
-    /// - Returns: true when there is more to do at once
+    /// Does the work of one wake-up: hands over requests and reports outcomes. True when there is more to do at once.
     func work() -> Bool
-    /// Sleeps until a socket is ready, another thread signals the lane, or a timer is due.
-    /// - Parameter hasWork: the lane may look at its sockets, but must not sleep
+    /// Sleeps until a socket is ready, a thread signals the lane or a timer is due. With work it only looks at sockets.
     func sleep(hasWork: Bool)
     /// Ends the active connection, which has no request in flight.
     func leave()
@@ -53,8 +47,7 @@ extension Lane {
         handle.end()
     }
 
-    /// Settles a request that APNs answered. A 200 is counted; anything else goes to `LaneInbox.rejected`.
-    /// - Parameter rejection: reads an answer other than 200
+    /// Settles a request that APNs answered. Counts a 200; `rejection` reads anything else for `LaneInbox.rejected`.
     func settleAnswered(
         _ request: LaneRequest<Connection.Template>, _ status: Int, on connection: Connection,
         _ rejection: () -> Rejection
@@ -66,8 +59,7 @@ extension Lane {
         if inbox.rejected(request, rejection) { retire(connection, rejection.reason.wire) }
     }
 
-    /// Settles a request that was sent and has no answer.
-    /// - Parameter isLate: its time was up
+    /// Settles a request that was sent and has no answer. `isLate`: its time was up.
     func unanswered(
         _ request: LaneRequest<Connection.Template>, _ cause: NoAnswer.Cause, isLate: Bool, hasUnsentBody: Bool,
         on connection: Connection
@@ -86,8 +78,8 @@ extension Lane {
         inbox.connectionFailed(cause)
     }
 
-    /// Replaces a connection that has been full for too long. The server may have told it to go away, which libcurl does
-    /// not report, or may allow no stream at all.
+    /// Replaces a connection that has been full for too long. The server may have told it to go away, which libcurl
+    /// does not report, or may allow no stream at all.
     func replaceFullConnection() {
         guard let active, let since = active.use.fullSince, now - since > ConnectionUse.fullMilliseconds else { return }
         retire(active, "takes no requests")

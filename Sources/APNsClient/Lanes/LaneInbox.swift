@@ -3,12 +3,10 @@ internal import LiveActivity
 internal import Logging
 internal import OpenSSL
 
-/// The requests of a lane and the reaction to each answer: everything except the connection. The lane takes parts of
-/// pages from `PageQueue` and hands out their entries one by one. Each outcome goes into the part's `PartInFlight`,
-/// which settles the part with its last entry. It belongs to the lane's thread.
+/// The requests of a lane and the reaction to each answer. The lane takes parts of pages from `PageQueue` and hands out
+/// their entries one by one. `PartInFlight` collects the outcomes. It belongs to the lane's thread.
 final class LaneInbox<Template> {
-    /// How many entries are taken from one page before the next page has its turn. A one-token page waits at most this
-    /// long behind a page of thousands.
+    /// How many entries are taken from one page before the next has its turn. A one-token page waits at most this long.
     private static var turn: Int { 32 }
     /// How many templates are kept, because the parts of several pages take turns.
     private static var keptTemplates: Int { 4 }
@@ -43,7 +41,6 @@ final class LaneInbox<Template> {
 
     // MARK: Parts in
 
-    /// Called whenever the lane wakes up.
     func wokeUp() {
         isClosing = handle.wokeUp()
         if isClosing { for part in takeBackAll() { part.settleUnsent(.cancelled) } }
@@ -105,10 +102,8 @@ final class LaneInbox<Template> {
     // MARK: Requests out
 
     /// The next request that its sender may still begin, with a template for the newest provider token. Call
-    /// `refreshToken` before.
-    ///
-    /// Repeats come first, then the current part, then the next part of a page. A part has no more entries than there
-    /// is room for now, because waiting entries are for all lanes.
+    /// `refreshToken` before. Repeats come first, then the current part, then the next part of a page. A part has no
+    /// more entries than there is room for now, because waiting entries are for all lanes.
     /// - Parameter capacity: the lane's capacity, evaluated once per part
     func next(_ capacity: @autoclosure () -> PageQueue.Capacity) -> LaneRequest<Template>? {
         guard var request = nextPermitted(capacity) else { return nil }
@@ -175,8 +170,7 @@ final class LaneInbox<Template> {
     }
 
     func unanswered(_ request: LaneRequest<Template>, _ cause: NoAnswer.Cause, mayHaveBeenDelivered: Bool) {
-        request.part.record(
-            request.index, .unanswered(.init(cause, mayHaveBeenDelivered: mayHaveBeenDelivered)))
+        request.part.record(request.index, .unanswered(.init(cause, mayHaveBeenDelivered: mayHaveBeenDelivered)))
     }
 
     /// Sends a request again, which is safe because the server has not acted on it.
@@ -201,9 +195,8 @@ final class LaneInbox<Template> {
         return unsent
     }
 
-    /// Sends a request again with another provider token, unless it was repeated so before.
-    /// - Parameter replace: returns the token to use instead of the one that APNs refused; nil if there is none
-    /// - Returns: false if the request is not sent again
+    /// Sends a request again with the token that `replace` returns for the refused one.
+    /// - Returns: false if there is none, or if the request was repeated so before
     private func repeats(
         _ request: LaneRequest<Template>, _ rejection: Rejection,
         with replace: (ProviderToken) throws(SigningKeyError) -> ProviderToken?
@@ -222,9 +215,8 @@ final class LaneInbox<Template> {
         return true
     }
 
-    /// Queues a request that is safe to repeat. If the lane is closing, a rejected request is recorded as such, and any
-    /// other as cancelled.
-    /// - Parameter outcome: recorded when the request has been tried for two deadlines
+    /// Queues a request that is safe to repeat. After two deadlines it gets `outcome` instead. If the lane is closing,
+    /// a rejected request is recorded as such, and any other as cancelled.
     private func sendAgain(_ request: LaneRequest<Template>, orElse outcome: PushOutcome) {
         if isClosing {
             if case .rejected = outcome { return request.part.record(request.index, outcome) }

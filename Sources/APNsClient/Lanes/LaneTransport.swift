@@ -7,10 +7,8 @@ internal import Threads
 
 /// Sends through lanes: `lanes` threads, which have one HTTP/2 connection each and share one provider token. Pages go
 /// where streams are free (`PageQueue`). Connections are made when work needs them, and kept for hours. When the
-/// transport is released, each lane ends once its requests in flight have ended.
-///
-/// Certificate and host name are always checked. Redirects are never followed and no proxy is used, so environment
-/// variables cannot send the provider token anywhere else.
+/// transport is released, each lane ends after its requests in flight. Certificate and host name are always checked.
+/// Redirects are never followed and no proxy is used, so the environment cannot redirect the provider token.
 public final class LaneTransport: PushTransport {
     private let queue: PageQueue
     /// Tokens that wait or are in flight.

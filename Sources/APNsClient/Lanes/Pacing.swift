@@ -1,16 +1,13 @@
 /// Request pacing: how many requests of large pages one connection may begin now. If a thousand requests are handed
 /// over together, their answers come together too, in each round trip again. A small page then finds all of them before
-/// it, on the wire and at the server.
-///
-/// Pacing begins requests a little faster than answers free their streams. Soon they are spread evenly over the round
-/// trip and stay so. After that, pacing holds hardly any request back.
+/// it, on the wire and at the server. So requests begin a little faster than answers free their streams. Soon they are
+/// spread evenly over the round trip, and hardly any is held back.
 struct Pacing: Sendable, Hashable {
     /// Milliseconds between two portions. Each portion costs a wake-up.
     static let interval: Int64 = 2
     /// The least size of a portion: one part of a page.
     static let least = 32
-    /// Milliseconds. If answers come within this time, a connection is filled at once, because pacing would gain less
-    /// than its wake-ups cost.
+    /// Milliseconds. If answers are quicker, pacing would gain less than it costs, so a connection is filled at once.
     static let quick: Int64 = 16
 
     /// The rest of the portion; `.max` if requests are quicker than portions would be.
@@ -18,10 +15,7 @@ struct Pacing: Sendable, Hashable {
     /// When the next portion is due, monotonic milliseconds.
     private(set) var next: Int64 = .min
 
-    /// Begins a turn of the lane.
-    /// - Parameters:
-    ///   - streams: how many requests may be in flight
-    ///   - pace: milliseconds that a request takes; 0 while that is unknown
+    /// Begins a turn of the lane. `streams` requests may be in flight. One takes `pace` milliseconds; 0 if unknown.
     mutating func turn(now: Int64, streams: Int, pace: Int64) {
         guard now >= next else { return }
         if pace <= Self.quick {
@@ -37,9 +31,7 @@ struct Pacing: Sendable, Hashable {
     }
 
     /// Ends a turn in which `count` requests were handed over.
-    mutating func began(_ count: Int) {
-        if left < .max { left = max(0, left - count) }
-    }
+    mutating func began(_ count: Int) { if left < .max { left = max(0, left - count) } }
 
     /// How many of the `room` free streams large pages may not use before `next`.
     func later(of room: Int, now: Int64) -> Int { now < next ? max(0, room - left) : 0 }

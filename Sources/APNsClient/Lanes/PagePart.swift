@@ -13,7 +13,5 @@ struct PagePart: Sendable {
         shared.settle(PageOutcome(exceptions: range.map { .init(index: $0, outcome: outcome) }))
     }
 
-    func settleUnsent(_ cause: NoAnswer.Cause) {
-        settle(.unanswered(.init(cause, mayHaveBeenDelivered: false)))
-    }
+    func settleUnsent(_ cause: NoAnswer.Cause) { settle(.unanswered(.init(cause, mayHaveBeenDelivered: false))) }
 }

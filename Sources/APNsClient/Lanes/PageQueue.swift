@@ -4,20 +4,17 @@ internal import Synchronization
 internal import Threads
 
 /// The page queue of a transport: the pages that wait, for all of its lanes. A lane takes as many entries as its
-/// connection has free streams. So work goes to the lanes that can send it, and a slow connection delays none of it.
-///
-/// Any thread posts pages. A lane's thread takes parts of them, and sleeps when there is nothing for it. The lock is
-/// taken once for each part of a page. An eventfd is written only for a lane that sleeps.
+/// connection has free streams. So a slow connection delays no work that other lanes can send. Any thread posts pages.
+/// A lane's thread takes parts of them, and sleeps when there is nothing for it. The lock is taken once for each part
+/// of a page. An eventfd is written only for a lane that sleeps.
 final class PageQueue: Sendable {
     /// The capacity that a lane reports when it takes a part or goes to sleep.
     struct Capacity {
         /// How many requests the lane could begin now: one if it has to connect first, none while it may not connect.
         var room = 0
-        /// How many of these requests are kept for small pages. Otherwise a small page would wait for an answer, in the
-        /// worst case for a whole round trip.
+        /// How many of these are kept for small pages, which would wait for an answer otherwise, at worst a round trip.
         var reserve = 0
-        /// How many of these requests of large pages wait a little for request pacing (`Pacing`). A lane that goes to
-        /// sleep with some of them has a timer.
+        /// How many of these, of large pages, wait for request pacing. A lane that goes to sleep with some has a timer.
         var roomLater = 0
         /// At least one answer has come on its connection.
         var isConnected = false
@@ -38,13 +35,11 @@ final class PageQueue: Sendable {
         var isCalled = false
     }
 
-    /// The most entries of a small page. Small pages go before larger ones, so that one device does not wait for a
-    /// thousand others.
+    /// The most entries of a small page. Small pages go first, so that one device does not wait for a thousand others.
     static let small = 32
     /// A connection keeps one of so many streams for small pages.
     static let streamsForOneReserved = 32
-    /// How many small pages in a row may go before a waiting larger one. Then a part of the larger page goes, so that
-    /// many small pages cannot block it.
+    /// How many small pages in a row may go before a part of a larger page, so that they cannot block it.
     static let smallPagesInARow = 8
 
     private struct State {
@@ -68,11 +63,8 @@ final class PageQueue: Sendable {
 
     /// Nil when the process is out of descriptors.
     init?(lanes: Int) {
-        var events: [WakeEvent] = []
-        for _ in 0..<lanes {
-            guard let event = WakeEvent() else { return nil }
-            events.append(event)
-        }
+        let events = (0..<lanes).compactMap { _ in WakeEvent() }
+        guard events.count == lanes else { return nil }
         self.events = events
         state = Mutex(State(lanes: Array(repeating: Lane(), count: lanes), running: lanes))
     }
@@ -91,8 +83,7 @@ final class PageQueue: Sendable {
         }
     }
 
-    /// Accepts no more pages. Each lane ends when its requests in flight have ended. Parts that no lane has taken are
-    /// settled here, as cancelled.
+    /// Accepts no more pages. Each lane ends after its requests in flight. Parts that no lane has taken are cancelled.
     func beginClosing() {
         let parts = state.withLock { state in
             state.isClosing = true
@@ -135,9 +126,8 @@ final class PageQueue: Sendable {
     /// True if no part waits. Another thread may change that before the caller looks.
     var isEmpty: Bool { state.withLock { $0.queue.isEmpty } }
 
-    /// Takes the next entries, at most `count`, all of one page. Small pages go first. Larger ones take turns, part by
-    /// part.
-    /// - Returns: nil if there is nothing that the lane has room for
+    /// Takes the next entries, at most `count`, all of one page; nil if the lane has no room for any. Small pages go
+    /// first. Larger ones take turns, part by part.
     func take(_ count: Int, _ lane: Int, _ capacity: Capacity) -> PagePart? {
         state.withLock { state in
             state.lanes[lane].capacity = capacity
@@ -155,9 +145,8 @@ final class PageQueue: Sendable {
         }
     }
 
-    /// Lets a lane sleep until its event, a socket or a timer.
-    /// - Returns: false if there is work that the lane has room for, or if the lane was called meanwhile. Work that it
-    ///   has no room for may be another lane's.
+    /// Lets a lane sleep until its event, a socket or a timer. False if it was called meanwhile, or has room for work
+    /// that waits. Other work may be another lane's.
     func sleepIfIdle(_ lane: Int, _ capacity: Capacity) -> Bool {
         state.withLock { state in
             var work = Work(state)
@@ -177,13 +166,10 @@ final class PageQueue: Sendable {
         state.withLock { state in withdraw(&state) { $0.shared === page } }
     }
 
-    func withdrawAll() -> [PagePart] {
-        state.withLock { state in withdraw(&state) { _ in true } }
-    }
+    func withdrawAll() -> [PagePart] { state.withLock { state in withdraw(&state) { _ in true } } }
 
-    /// Notes that a lane could not connect, and takes back its parts. They wait for other lanes if one of those has a
-    /// working connection.
-    /// - Returns: the parts to give up: none if another connection works; otherwise these parts and all that wait
+    /// Notes that a lane could not connect, and takes back its parts, which wait for a lane that is connected.
+    /// - Returns: the parts to give up if no lane is: these and all that wait
     func connectionFailed(_ lane: Int, returning parts: [PagePart]) -> [PagePart] {
         state.withLock { state in
             state.lanes[lane].capacity = Capacity()
@@ -241,8 +227,7 @@ final class PageQueue: Sendable {
 
         init(_ state: State) { (small, large) = (state.waitingSmall, state.waiting - state.waitingSmall) }
 
-        /// Subtracts the entries that a lane of this capacity has room for.
-        /// - Returns: false if there are none
+        /// Subtracts the entries that a lane of this capacity has room for. False if there are none.
         mutating func give(to capacity: Capacity) -> Bool {
             let ofLarge = min(large, capacity.roomForLarge)
             let ofSmall = min(small, max(0, capacity.room - ofLarge))
@@ -262,9 +247,8 @@ final class PageQueue: Sendable {
         }
     }
 
-    /// Wakes as many sleeping lanes as there is work for. Lanes with free streams come first, the quickest of them
-    /// before the others. Lanes that have to connect come last. So connections are made as work needs them, and more of
-    /// them while windows are small.
+    /// Wakes as many sleeping lanes as there is work for: first lanes with free streams, by pace, then those that have
+    /// to connect. So connections are made as work needs them, and more of them while windows are small.
     private func wakeForWork(_ state: inout State) {
         var left = Work(state)
         for lane in state.lanes where lane.capacity.isConnected {

@@ -15,34 +15,25 @@ enum RequestFate: Hashable {
 
     /// - Parameter isEstablished: the connection has carried a request, this one or an earlier one
     init(_ result: TransferResult, isEstablished: Bool) {
-        guard result.isHTTP2 else {
+        if !result.isHTTP2 {
             self = .unconnected(.connectionFailed)
-            return
-        }
-        if result.status >= 200 {
+        } else if result.status >= 200 {
             self = .answered(status: result.status)
         } else if result.wasDeclaredUnprocessed || (!result.wasSent && isEstablished) {
             self = .unprocessed
         } else if result.wasSent {
             self = .unknown(result.fault == .timeout ? .timeout : .connectionLost)
         } else {
-            self =
-                switch result.fault {
-                case .tls: .unconnected(.tls)
-                case .timeout: .unconnected(.timeout)
-                default: .unconnected(.connectionFailed)
-                }
+            let fault = result.fault
+            self = .unconnected(fault == .tls ? .tls : fault == .timeout ? .timeout : .connectionFailed)
         }
     }
 
     init(_ ended: EndedStream) {
-        // An answer counts once its status was read, whatever came after that.
-        if ended.status >= 200 {
-            self = .answered(status: ended.status)
-            return
-        }
         self =
             switch ended.end {
+            // An answer counts once its status was read, whatever came after that.
+            case _ where ended.status >= 200: .answered(status: ended.status)
             case .unprocessed: .unprocessed
             case .late: .unknown(.timeout)
             case .complete, .reset, .lost: .unknown(.connectionLost)

@@ -29,8 +29,7 @@ final class RequestPath {
         }
     }
 
-    /// Writes the path of one entry.
-    /// - Returns: its number of bytes
+    /// Writes the path of one entry, and returns its number of bytes.
     private func write(_ page: TokenPage, _ index: Int) -> Int {
         let range = page.entries[index].tokenRange
         precondition(range.count <= PushToken.maximumBytes)

@@ -4,8 +4,7 @@ internal import LiveActivity
 /// The body of an answer other than 200: `{"reason":"Unregistered","timestamp":1719244800000}`. Reading is tolerant: a
 /// field that is missing or malformed stays empty, and the status decides.
 struct ResponseBody: Hashable {
-    /// The reason; empty when there is none. Printable ASCII, at most `maximumReason` bytes, because ledgers and logs
-    /// show it.
+    /// Empty when there is none. Printable ASCII, at most `maximumReason` bytes, because ledgers and logs show it.
     var reason = ""
     /// Epoch milliseconds.
     var timestamp: Int64?

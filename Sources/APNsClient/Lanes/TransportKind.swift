@@ -2,8 +2,7 @@
 public enum TransportKind: String, Sendable, Hashable, CaseIterable {
     /// libcurl's multi interface.
     case libcurl
-    /// nghttp2 and OpenSSL. This lane reads the frames, so it knows exactly whether a request was sent, processed or
-    /// refused.
+    /// nghttp2 and OpenSSL. This lane reads the frames, so it knows if a request was sent, processed or refused.
     case nghttp2
 
     var lane: any Lane.Type {

@@ -44,7 +44,6 @@ final class ConnectionAttempt {
 
     /// When `advance` is due although nothing is ready.
     var nextDeadline: Int64 { min(deadline, addressDeadline) }
-
     /// The descriptor to poll, once there is one.
     var descriptor: Int32? {
         switch phase {
@@ -54,8 +53,7 @@ final class ConnectionAttempt {
         }
     }
 
-    /// Advances as far as possible. After `.ready` and `.failed` the attempt is over. The descriptor of a ready wire
-    /// stays in the poll, for reading.
+    /// Advances as far as possible. `.ready` and `.failed` end the attempt. A ready wire's descriptor stays polled.
     func advance(now: Int64) -> Step {
         while true {
             if now >= deadline { return fail(.timeout, "no connection within \(timeout) ms") }
@@ -68,17 +66,14 @@ final class ConnectionAttempt {
                     addresses = found
                     if let step = connectNext(now) { return step }
                 }
-            case .connecting(let socket):
-                if let step = advance(socket, now) { return step }
-            case .handshake(let wire):
-                return advance(wire, now)
+            case .connecting(let socket): if let step = advance(socket, now) { return step }
+            case .handshake(let wire): return advance(wire, now)
             case .over: return .waiting
             }
         }
     }
 
-    /// Looks whether the socket is connected, and begins TLS on it.
-    /// - Returns: nil if the phase has changed
+    /// Looks whether the socket is connected, and begins TLS on it. Nil if the phase has changed.
     private func advance(_ socket: TCPSocket, _ now: Int64) -> Step? {
         do {
             guard try socket.isConnected() else {

@@ -1,6 +1,5 @@
-/// Decides whether a connection still lives. Times are monotonic milliseconds. It asks for a PING when requests wait
-/// and nothing comes. It also asks for one now and then on a quiet connection, so that gateways on the way do not
-/// forget it.
+/// Decides whether a connection still lives. It asks for a PING when requests wait and nothing comes, and now and then
+/// on a quiet connection, so that gateways on the way do not forget it. Times are monotonic milliseconds.
 struct Liveness: Sendable, Hashable {
     /// Below the shortest time after which common gateways forget a quiet connection (350 s).
     static let quietMilliseconds: Int64 = 300_000
@@ -30,12 +29,9 @@ struct Liveness: Sendable, Hashable {
     }
 
     /// Notes that a request begins after a quiet time. Silence counts from here.
-    mutating func began(now: Int64) {
-        if pingedAt == nil { lastHeard = now }
-    }
+    mutating func began(now: Int64) { if pingedAt == nil { lastHeard = now } }
 
-    /// When `action` is due if nothing comes before.
-    /// - Parameter isWaiting: requests are in flight
+    /// When `action` is due if nothing comes before. `isWaiting`: requests are in flight.
     func next(isWaiting: Bool) -> Int64 {
         // A time in the past would keep the lane awake.
         if isGivenUp { return .max }
@@ -53,7 +49,6 @@ struct Liveness: Sendable, Hashable {
         return .ping
     }
 
-    /// How long to wait for bytes. While requests wait it is a quarter of a request's time, so that half of it is left
-    /// after a PING and its answer.
+    /// How long to wait for bytes. With requests in flight it is a quarter of their time, so half is left after a PING.
     private func patience(_ isWaiting: Bool) -> Int64 { isWaiting ? max(1, timeout / 4) : timeout }
 }

@@ -18,8 +18,7 @@ final class NGHTTP2Connection: LaneConnection {
     private let wire: TLSWire
     private let poll: EventPoll
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: NGHTTP2Connection.readBytes, alignment: 16)
-    /// Requests by slot; nil when the slot is free. It is memory of its own, because an array would check for exclusive
-    /// access with each request and answer.
+    /// By slot; nil when it is free. An array would check for exclusive access with each request and answer.
     private let requests: UnsafeMutableBufferPointer<HTTP2Request?>
     /// Milliseconds that a request may take.
     private let timeout: Int64
@@ -65,8 +64,7 @@ final class NGHTTP2Connection: LaneConnection {
     var streams: Int { window.size(serverLimit: session.serverLimit) }
     var isBlocked: Bool { blockedSince != nil }
 
-    /// The capacity of this connection, as `PageQueue` needs it.
-    /// - Parameter begun: requests of this turn, which pacing does not know yet
+    /// The capacity of this connection for `PageQueue`. `begun`: requests of this turn, which pacing does not know yet.
     func capacity(begun: Int, now: Int64) -> PageQueue.Capacity {
         let (streams, room) = (streams, room)
         return PageQueue.Capacity(
@@ -79,21 +77,18 @@ final class NGHTTP2Connection: LaneConnection {
         window.answered(isAuthenticated: isAuthenticated, isLate: isLate, serverLimit: session.serverLimit)
     }
 
-    /// Notes that the server refused a stream.
-    /// - Returns: false if the connection is of no use
+    /// Notes that the server refused a stream. False if the connection is of no use.
     func refused() -> Bool { window.refused(serverLimit: session.serverLimit) }
 
     // MARK: Requests
 
-    /// Begins a turn, before requests are handed over.
-    /// - Parameter wasIdle: the connection was idle for long, so it begins with one request
+    /// Begins a turn, before requests are handed over. A connection that `wasIdle` for long begins with one request.
     func beginTurn(now: Int64, wasIdle: Bool) {
         if wasIdle { window.wasIdle() }
         pacing.turn(now: now, streams: streams, pace: use.pace)
     }
 
-    /// Hands over a request.
-    /// - Returns: false when the connection accepts none now
+    /// Hands over a request. False when the connection accepts none now.
     /// - Throws: an error that ends the connection
     func submit(_ request: HTTP2Request, _ path: RequestPath, now: Int64) throws(NGHTTP2Error) -> Bool {
         if session.inFlight == 0 { liveness.began(now: now) }
@@ -122,8 +117,7 @@ final class NGHTTP2Connection: LaneConnection {
 
     // MARK: Bytes
 
-    /// Reads the bytes that have come.
-    /// - Returns: true when there may be more to read at once
+    /// Reads the bytes that have come. True when there may be more to read at once.
     func read(now: Int64) throws(ConnectionEnd) -> Bool {
         for _ in 0..<Self.readsPerTurn {
             switch try ended({ () throws(TLSError) in try wire.connection.read(into: buffer) }) {
@@ -138,8 +132,7 @@ final class NGHTTP2Connection: LaneConnection {
         return true
     }
 
-    /// Writes the waiting output, as far as the socket accepts it.
-    /// - Throws: also when both sides have finished the session
+    /// Writes the waiting output, as far as the socket accepts it. Throws also when both sides finished the session.
     func flush(now: Int64) throws(ConnectionEnd) {
         try writeOutput(now: now)
         if session.isFinished { throw ConnectionEnd(message: "both sides are done") }

@@ -6,9 +6,8 @@ internal import OpenSSL
 internal import Threads
 
 /// A lane on nghttp2 and OpenSSL, with an epoll of its own. At each wake-up the lane reads all bytes that have come and
-/// reports the outcomes to `LaneInbox`. Then it fills the free streams and writes the new requests together.
-///
-/// Connections: `attempt` makes one. If a connection breaks, its requests in flight end with it.
+/// reports the outcomes to `LaneInbox`. Then it fills the free streams and writes the new requests together. `attempt`
+/// makes a connection. If a connection breaks, its requests in flight end with it.
 final class NGHTTP2Lane: Lane {
     private static let longestSleep: Int64 = 60_000
 
@@ -74,8 +73,7 @@ final class NGHTTP2Lane: Lane {
 
     // MARK: Answers in
 
-    /// Reads a connection and reports its outcomes.
-    /// - Returns: true when there is more to read at once
+    /// Reads a connection and reports its outcomes. True when there is more to read at once.
     private func read(_ connection: NGHTTP2Connection) -> Bool {
         do throws(ConnectionEnd) {
             if connection.isReadable {
@@ -126,8 +124,7 @@ final class NGHTTP2Lane: Lane {
     }
 
     private func unprocessed(_ request: HTTP2Request, _ connection: NGHTTP2Connection) {
-        // Queue the request first: `retire` may return all waiting requests to their senders, and this one must be
-        // among them.
+        // Queue the request first: `retire` may return all waiting requests to their senders, including this one.
         inbox.unprocessed(request)
         if connection === active, connection.session.goaway == nil, !connection.refused() {
             retire(connection, "refuses every stream")
@@ -154,8 +151,7 @@ final class NGHTTP2Lane: Lane {
 
     // MARK: Requests out
 
-    /// Hands over as many requests as the connection allows.
-    /// - Returns: true when the connection's output is full; more can be handed over once that is written
+    /// Hands over what the connection allows. True when its output is full: more can follow once that is written.
     private func fill() -> Bool {
         guard !inbox.isClosing, !inbox.isEmpty else {
             active?.use.fullSince = nil

@@ -1,13 +1,10 @@
 /// How many requests one connection may have in flight, if the server's limit is known (SETTINGS). It begins with one,
-/// until an answer has shown that the provider token is good, as APNs wants it.
-///
-/// Each answer adds some. So a connection that breaks at once costs little, and one that works is fully used within
-/// three round trips. The window shrinks while answers come late or streams are refused.
+/// until an answer has shown that the provider token is good, as APNs wants it. Each answer adds some. So a connection
+/// that breaks at once costs little, and one that works is fully used within three round trips. The window shrinks
+/// while answers come late or streams are refused.
 struct NGHTTP2Window: Sendable, Hashable {
-    /// Late answers shrink the window no further than this. It is enough to keep a lane busy, and few enough to be
-    /// answered in time.
+    /// Late answers shrink the window no further. So many keep a lane busy, and are few enough to be answered in time.
     static let leastForLateness = 100
-
     /// How many streams an answer adds.
     static let step = 8
 
@@ -33,8 +30,7 @@ struct NGHTTP2Window: Sendable, Hashable {
         }
     }
 
-    /// Removes a stream, because the server refused a stream that its limit allowed.
-    /// - Returns: false when there was only one stream: the connection is of no use
+    /// Removes a stream, because the server refused one that its limit allowed. False when there was only one.
     mutating func refused(serverLimit: Int) -> Bool {
         let size = size(serverLimit: serverLimit)
         own = max(1, size - 1)

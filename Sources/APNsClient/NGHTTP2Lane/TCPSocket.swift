@@ -2,14 +2,12 @@ internal import Glibc
 
 /// A TCP socket that does not block. `deinit` closes it; stop polling it before.
 final class TCPSocket {
-    /// How many bytes the kernel accepts beyond those on the wire. Other bytes wait in the process, where urgent ones
-    /// can still go before them.
+    /// Bytes that the kernel accepts beyond those on the wire. Others wait here, where urgent ones can go before them.
     private static let unsentBytes: Int32 = 64 << 10
 
     let descriptor: Int32
 
-    /// Begins to connect.
-    /// - Parameter timeout: milliseconds; the connection ends when the peer has not acknowledged bytes for this long
+    /// Begins to connect. The connection ends when the peer has acknowledged nothing for `timeout` milliseconds.
     init(connectingTo address: SocketAddress, timeout: Int32) throws(SocketFailure) {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         descriptor = socket(address.family, type, 0)

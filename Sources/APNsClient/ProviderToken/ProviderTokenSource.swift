@@ -5,11 +5,9 @@ internal import OpenSSL
 internal import Synchronization
 
 /// The provider token of one app, for all its lanes. It is signed when due, kept in between, and shared with other
-/// processes if there is a share. A lane asks once per wake-up, not per request.
-///
-/// Its calls block the lane's thread while they ask the share: about once an hour, for at most `patience`. If Redis is
-/// silent for so long, workers cannot settle anything either. Do not call them on the cooperative pool, because the
-/// share's answer needs its threads.
+/// processes if there is a share. A lane asks once per wake-up, not per request. Its calls block the lane's thread
+/// while they ask the share: about once an hour, for at most `patience`. If Redis is silent for so long, workers cannot
+/// settle anything either. Do not call them on the cooperative pool, because the share's answer needs its threads.
 final class ProviderTokenSource: Sendable {
     private struct State {
         var rule = RenewalRule()
@@ -56,12 +54,8 @@ final class ProviderTokenSource: Sendable {
             }
             if let token = state.token, !state.rule.isDue(now: now) { return token }
             let own = try sign(now)
-            let token: ProviderToken
-            if case .use(let shared) = ask(own, refused: nil, now), isGood(shared, now) {
-                token = shared
-            } else {
-                token = own
-            }
+            let token =
+                if case .use(let shared) = ask(own, refused: nil, now), isGood(shared, now) { shared } else { own }
             state.previous = state.token
             adopt(&state, token, afterRejection: false)
             return token
@@ -69,8 +63,7 @@ final class ProviderTokenSource: Sendable {
     }
 
     /// Replaces a token that APNs called expired.
-    /// - Returns: the token to repeat with: a new one, or the current one if another lane or process has renewed it;
-    ///   nil when the rule allows none
+    /// - Returns: a new token, or the current one if another lane or process renewed it; nil if the rule allows none
     func renew(ifCurrent rejected: ProviderToken) throws(SigningKeyError) -> ProviderToken? {
         let now = now()
         return try state.withLock { state throws(SigningKeyError) in
@@ -150,8 +143,7 @@ final class ProviderTokenSource: Sendable {
             given.signal()
         }
 
-        /// Blocks until the answer has come or `limit` has passed.
-        /// - Returns: `unavailable` when no answer has come in time
+        /// Blocks until the answer has come or `limit` has passed, which makes it `unavailable`.
         func wait(_ limit: Duration) -> ProviderTokenAgreement {
             let milliseconds = Int(limit / .milliseconds(1))
             guard given.wait(timeout: .now() + .milliseconds(milliseconds)) == .success else { return .unavailable }

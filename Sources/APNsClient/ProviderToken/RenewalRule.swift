@@ -1,22 +1,19 @@
 /// Decides when a provider token is replaced. Apple allows one new token in 20 minutes (else 429
 /// TooManyProviderTokenUpdates) and wants one at least every 60 minutes (else 403 ExpiredProviderToken).
 struct RenewalRule: Sendable, Hashable {
-    /// Seconds. It leaves ten minutes for clocks that differ, and for requests that wait with their header already
-    /// made.
+    /// Seconds. It leaves ten minutes for clocks that differ, and for requests that wait with their header made.
     static let renewalAge = 50 * 60
     static let minimumAge = 20 * 60
     /// Seconds. A token may be used up to this age when APNs refuses its successor as one too many.
     static let lastAge = 58 * 60
-    /// Seconds. If the clock was set back by more than this, the token is replaced, because APNs refuses tokens from
-    /// the future.
+    /// Seconds. If the clock was set back by more, the token is replaced: APNs refuses tokens from the future.
     static let clockTolerance = 60
 
     private(set) var issuedAt: Int?
     /// The current token replaced one that APNs called expired.
     private(set) var followedRejection = false
 
-    /// Whether a new token is due because of its age.
-    /// - Parameter now: epoch seconds
+    /// Whether a new token is due because of its age. `now` is in epoch seconds.
     func isDue(now: Int) -> Bool {
         guard let issuedAt else { return true }
         return now - issuedAt >= Self.renewalAge || issuedAt - now > Self.clockTolerance

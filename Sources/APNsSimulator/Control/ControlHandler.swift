@@ -32,8 +32,7 @@ final class ControlHandler: ChannelInboundHandler {
             }
         case .end:
             guard let head else {
-                fail(.payloadTooLarge, "the body is over \(Self.maximumBody) bytes", context)
-                return
+                return fail(.payloadTooLarge, "the body is over \(Self.maximumBody) bytes", context)
             }
             answer(head, context)
         }
@@ -48,8 +47,7 @@ final class ControlHandler: ChannelInboundHandler {
             send(.ok, JSON.encode(shared.judge.withLock { $0.record.snapshot }), context)
         case (.GET, "/simulator/tokens"): stream(context, withHistory: head.uri.hasSuffix("?history=1"))
         case (.GET, "/simulator/newest"): send(.ok, shared.judge.withLock { $0.newest }.json, context)
-        case (.GET, "/simulator/faults"):
-            send(.ok, JSON.encode(shared.judge.withLock { $0.faults }), context)
+        case (.GET, "/simulator/faults"): send(.ok, JSON.encode(shared.judge.withLock { $0.faults }), context)
         case (.POST, "/simulator/faults"):
             do throws(SimulatorError) {
                 let faults = try Faults.parse(Array(body.readableBytesView), source: "faults")
@@ -117,9 +115,7 @@ final class ControlHandler: ChannelInboundHandler {
         write(recorder, from: 0, withHistory, context)
     }
 
-    private func write(
-        _ recorder: Recorder, from first: Int, _ withHistory: Bool, _ context: ChannelHandlerContext
-    ) {
+    private func write(_ recorder: Recorder, from first: Int, _ withHistory: Bool, _ context: ChannelHandlerContext) {
         var lines = context.channel.allocator.buffer(capacity: Self.linesAtATime * 512)
         let tables = recorder.tokens.tables
         var count = 0

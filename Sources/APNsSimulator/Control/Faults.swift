@@ -1,13 +1,10 @@
-/// The faults that the simulator produces.
-///
-/// The JSON form (snake case; `docs/simulator.md`) may leave out any fault, and an unknown key is an error. Shares are
-/// 0 to 1. A hash of seed, token and attempt decides, so a run is reproducible.
+/// The faults that the simulator produces. The JSON form (snake case; `docs/simulator.md`) may leave out any fault, and
+/// an unknown key is an error. Shares are 0 to 1. A hash of seed, token and attempt decides, so a run is reproducible.
 public struct Faults: Sendable, Hashable, Encodable {
     // Tokens
     /// The share of all tokens that are dead for good.
     public var deadShare = 0.0
-    /// The reasons for dead tokens, by weight. `Unregistered` and `ExpiredToken` are 410s. `BadDeviceToken` and
-    /// `DeviceTokenNotForTopic` are 400s.
+    /// Reasons by weight: `Unregistered` or `ExpiredToken` (410), `BadDeviceToken` or `DeviceTokenNotForTopic` (400).
     public var deadReasons: [String: Double] = ["Unregistered": 1]
     /// Milliseconds since 1970 in the `timestamp` of a 410. Nil means the time of the response.
     public var deadSince: Int?
@@ -17,8 +14,7 @@ public struct Faults: Sendable, Hashable, Encodable {
     public var refusedTokens: [RefusedToken] = []
 
     // Requests
-    /// The share of requests for each reason, such as `TooManyRequests`, `InternalServerError`, `ServiceUnavailable`. A
-    /// retry is a new attempt and draws again.
+    /// The share of requests for each reason, such as `TooManyRequests`. A retry is a new attempt and draws again.
     public var rejections: [String: Double] = [:]
     /// Seconds in the Retry-After of every 429 and 503. Nil means no such header.
     public var retryAfter: Int?
@@ -59,8 +55,7 @@ public struct Faults: Sendable, Hashable, Encodable {
     public var goawayMode = GoawayMode.graceful
     /// The `reason` in the JSON of the GOAWAY.
     public var goawayReason = "Shutdown"
-    /// Closes the TCP connection at the Nth request without any frame. Requests in flight are lost. 0 means as soon as
-    /// the connection is made.
+    /// Closes the TCP connection at the Nth request without any frame. Requests in flight are lost. 0 means at once.
     public var closeAfter: Int?
     /// Closes new connections before TLS begins.
     public var refuseConnections = false
@@ -100,11 +95,9 @@ public struct SettingsChange: Sendable, Hashable, Encodable {
 }
 
 public enum GoawayMode: String, Sendable, Hashable, Codable {
-    /// The last stream id is the newest request. All requests that arrived are answered, and then
-    /// the connection closes.
+    /// The last stream id is the newest request. Requests that arrived are answered, then the connection closes.
     case graceful
-    /// The last stream id is the newest answered request. Requests in flight are not processed, and the
-    /// connection closes at once.
+    /// The last stream id is the newest answered request. Others are not processed, and the connection closes at once.
     case abrupt
 }
 

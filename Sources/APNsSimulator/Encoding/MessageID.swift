@@ -32,8 +32,7 @@ struct MessageID: Hashable, Sendable {
 }
 
 extension MessageID {
-    /// Reads Apple's form: "32 lowercase hexadecimal digits, displayed in five groups separated by hyphens in
-    /// the form 8-4-4-4-12".
+    /// Reads Apple's form: 32 lowercase hexadecimal digits in groups of 8-4-4-4-12, with hyphens between them.
     init?(_ text: String) {
         guard let uuid = UUID(uuidString: text), uuid.uuidString.lowercased() == text else { return nil }
         self = withUnsafeBytes(of: uuid.uuid) { bytes in

@@ -12,19 +12,16 @@ struct BroadcastChannelBook: Sendable {
         var received = Recorder.TokenRecord()
     }
 
-    /// Includes deleted channels until `forgetReceived`.
+    /// Both include deleted channels until `forgetReceived`. `order` has the ids in the order of creation.
     private(set) var channels: [String: Channel] = [:]
-    /// Ids in the order of creation, including deleted channels.
     private(set) var order: [String] = []
 
     static let idBytes = 16
 
-    /// Creates a channel with a random id. All else here is reproducible, but a channel of an earlier
-    /// run must be unknown.
+    /// Creates a channel with a random id, because a channel of an earlier run must be unknown.
     mutating func create(bundleID: String, storesNewest: Bool, now: Int) -> Channel {
         let bytes = (0..<Self.idBytes).map { _ in UInt8.random(in: .min ... .max) }
-        let channel = Channel(
-            id: Base64.encode(bytes), bundleID: bundleID, storesNewest: storesNewest, createdAt: now)
+        let channel = Channel(id: Base64.encode(bytes), bundleID: bundleID, storesNewest: storesNewest, createdAt: now)
         channels[channel.id] = channel
         order.append(channel.id)
         return channel

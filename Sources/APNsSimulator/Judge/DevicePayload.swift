@@ -1,6 +1,5 @@
-/// A payload as ActivityKit on the device reads it.
-///
-/// APNs accepts any JSON, and the device silently ignores what it cannot use. The simulator records why it does so.
+/// A payload as ActivityKit on the device reads it. APNs accepts any JSON, but the device silently ignores what it
+/// cannot use. The simulator records why.
 struct DevicePayload: Sendable {
     enum Event: String, Sendable { case start, update, end }
 
@@ -19,31 +18,22 @@ struct DevicePayload: Sendable {
     /// The whole number in the content-state's member `orderMember`, at its top level.
     var order: Int?
 
-    init(_ bytes: [UInt8], orderMember: String?) {
-        guard let root = JSONReader.read(bytes), root.kind == .object else {
-            fault = "payload is not a JSON object"
-            return
-        }
-        guard let aps = root.members["aps"], aps.kind == .object else {
-            fault = "aps is missing or not an object"
-            return
-        }
-        let members = aps.members
-        fault = read(members)
-        if let orderMember, let value = members["content-state"]?.members[orderMember], value.kind == .number {
-            order = Int(value.text)
-        }
-    }
+    init(_ bytes: [UInt8], orderMember: String?) { fault = read(bytes, orderMember) }
 
-    private mutating func read(_ members: [String: JSONReader.Value]) -> String? {
+    private mutating func read(_ bytes: [UInt8], _ orderMember: String?) -> String? {
+        guard let root = JSONReader.read(bytes), root.kind == .object else { return "payload is not a JSON object" }
+        guard let aps = root.members["aps"], aps.kind == .object else { return "aps is missing or not an object" }
+        let members = aps.members
         func wrong(_ name: String, _ kind: JSONReader.Kind) -> Bool { members[name].map { $0.kind != kind } ?? false }
         func absent(_ name: String, _ kind: JSONReader.Kind) -> Bool { members[name]?.kind != kind }
-
         timestamp = members["timestamp"]?.seconds
         event = members["event"]?.string.flatMap(Event.init)
         if let value = members["content-state"], value.kind == .object { contentState = value.text }
         alert = members["alert"]?.text
         if let value = members["dismissal-date"], value.kind == .number { dismissalDate = Int(value.text) }
+        if let orderMember, let value = members["content-state"]?.members[orderMember], value.kind == .number {
+            order = Int(value.text)
+        }
 
         if timestamp == nil { return "timestamp is missing or not a number" }
         guard let event else { return "event is not start, update or end" }

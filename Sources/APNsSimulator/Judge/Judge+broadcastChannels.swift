@@ -48,7 +48,6 @@ extension Judge {
             return nil
         }
         if head.method == "POST" { return create(bundleID, Array(body.readableBytesView), now: now, &answer) }
-
         if let reason = Self.checkChannelID(head) { return reason }
         guard let channel = channels.find(head.channelID ?? "", bundleID: bundleID) else {
             return .channelNotRegistered

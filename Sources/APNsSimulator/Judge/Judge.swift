@@ -95,10 +95,7 @@ struct Judge: Sendable {
         return faults.silence == .beforeHTTP2 ? .freeze : nil
     }
 
-    /// Notes a request that was read to its end.
-    /// - Parameters:
-    ///   - number: its number within its connection
-    ///   - inFlight: how many requests of its connection now wait for a response
+    /// Notes a request that was read to its end, the `number`th of its connection. `inFlight` of them now wait.
     /// - Returns: the faults to produce before the request is checked
     mutating func arrive(_ head: RequestHead, number: Int, inFlight: Int, connection: Int = 0, now: Int) -> Orders {
         if scenario != nil { advanceScenario(now: now) }
@@ -110,9 +107,7 @@ struct Judge: Sendable {
             orders.connection = .goaway(faults.goawayMode, reason: faults.goawayReason)
         }
         if let limit = faults.stallAfter, number > limit { orders.stalls = true }
-        if !faults.settings.isEmpty {
-            orders.streams = faults.settings.last { $0.afterRequests == number }?.streams
-        }
+        if !faults.settings.isEmpty { orders.streams = faults.settings.last { $0.afterRequests == number }?.streams }
         orders.dropsOnRejection = faults.settingsDropOnRejection
         if faults.latency > 0 || faults.latencyJitter > 0 {
             let drawn = Draw.latency(
@@ -128,10 +123,8 @@ struct Judge: Sendable {
     }
 
     /// Decides about one request to `/3/device` or `/4/broadcasts`, and records it. Times are milliseconds since 1970.
-    /// - Parameters:
-    ///   - body: at most one byte more than a payload may have
-    ///   - stallsHere: a fault of the connection or of the token stalls this request
-    ///   - arrivedAt: when the request was read, before its latency
+    /// `body` has at most one byte more than a payload may have. With `stallsHere`, a fault of the connection or of the
+    /// token stalls the request. It was read at `arrivedAt`, before its latency.
     mutating func judge(
         _ head: RequestHead, body: ByteBuffer, stallsHere: Bool, connection: inout ConnectionFacts,
         arrivedAt: Int? = nil, now: Int
@@ -182,14 +175,11 @@ struct Judge: Sendable {
     /// May replace the verdict by a reset or a stall. Returns whether the device gets the push anyway.
     private func disturb(_ verdict: inout Judgement, _ hash: UInt64, attempt: Int, stallsHere: Bool) -> Bool {
         let reaches = verdict == .accepted
-        if faults.resetShare > 0, Draw.reset(seed: configuration.seed, hash, attempt: attempt) < faults.resetShare {
+        if Draw.reset(seed: configuration.seed, hash, attempt: attempt) < faults.resetShare {
             verdict = .reset(faults.resetCode)
             return reaches && faults.resetDelivers
         }
-        if stallsHere
-            || (faults.stallShare > 0
-                && Draw.stall(seed: configuration.seed, hash, attempt: attempt) < faults.stallShare)
-        {
+        if stallsHere || Draw.stall(seed: configuration.seed, hash, attempt: attempt) < faults.stallShare {
             verdict = .stalled
             return reaches && faults.stallDelivers
         }
@@ -221,7 +211,6 @@ struct Judge: Sendable {
         if hex.contains(UInt8(ascii: "/")) { return .badPath }
         let token = Hexadecimal.decode(hex)
         if let token, configuration.tokenBytes.contains(token.count) { target = .token(token) }
-
         if let rejectAll { return rejectAll }
         if let reason = authenticate(head.authorization, connection: &connection, now: now) { return reason }
         if let reason = checkHeaders(head, connection: &connection) { return reason }
@@ -262,24 +251,22 @@ struct Judge: Sendable {
         if seconds - token.issuedAt > configuration.providerTokenLifetime { return .expiredProviderToken }
         if let limit = faults.expireIssuedBefore, token.issuedAt < limit { return .expiredProviderToken }
         if let key = connection.key, key != token.key { return .unrelatedKeyIdInToken }
-        if !isLast, let updates = configuration.providerTokenUpdates {
+        guard !isLast else { return nil }
+        if let updates = configuration.providerTokenUpdates {
             let window = configuration.providerTokenWindow
             let admitted =
                 switch configuration.providerTokenScope {
-                case .connection:
-                    connection.presented.admit(token.text, at: now, updates: updates, window: window)
+                case .connection: connection.presented.admit(token.text, at: now, updates: updates, window: window)
                 case .key:
                     presentedByKey[token.key, default: PresentedTokens()]
                         .admit(token.text, at: now, updates: updates, window: window)
                 }
             if !admitted { return .tooManyProviderTokenUpdates }
         }
-        if !isLast {
-            connection.key = token.key
-            connection.lastToken = token
-            connection.lastAuthorization = header
-            connection.isAuthenticated = true
-        }
+        connection.key = token.key
+        connection.lastToken = token
+        connection.lastAuthorization = header
+        connection.isAuthenticated = true
         return nil
     }
 
@@ -344,7 +331,5 @@ struct Judge: Sendable {
     }
 
     /// The timestamp of the reason. Only a 410 has one.
-    private func deadline(_ reason: Reason, _ time: Int) -> Int? {
-        reason.status == 410 ? time : nil
-    }
+    private func deadline(_ reason: Reason, _ time: Int) -> Int? { reason.status == 410 ? time : nil }
 }

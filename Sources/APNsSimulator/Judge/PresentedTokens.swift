@@ -1,7 +1,6 @@
 /// The provider tokens that APNs has seen on one connection or for one key.
 struct PresentedTokens: Sendable {
-    /// The newest is last. The time is that of the first request with it, in milliseconds. The first
-    /// token is not an update.
+    /// The newest is last, with the time of its first request in milliseconds. The first token is not an update.
     private var seen: [(text: String, at: Int)] = []
 
     /// False for one update too many. The refused token is not kept, so the one before it stays valid.

@@ -1,7 +1,6 @@
-/// Apple's error strings with their status.
-///
-/// Sources: Apple's pages "Handling notification responses from APNs" and "Handling error responses from Apple Push
-/// Notification service". The simulator has its own table on purpose, so that a mistake in the sender's table shows.
+/// Apple's error strings with their status, from its pages "Handling notification responses from APNs" and "Handling
+/// error responses from Apple Push Notification service". The simulator has its own table on purpose, so that a mistake
+/// in the sender's table shows.
 enum Reason: String, Sendable, Hashable, CaseIterable {
     case badCollapseId = "BadCollapseId"
     case badDeviceToken = "BadDeviceToken"

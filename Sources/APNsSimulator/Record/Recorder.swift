@@ -1,9 +1,7 @@
 internal import NIOCore
 
-/// A compact record of what was received.
-///
-/// A token of 80 bytes costs about 370 bytes with one request in its history (measured over 200,000 tokens). Each
-/// further request costs 64 more. A payload is read once, and all tokens that got it share it.
+/// A compact record of what was received. A token of 80 bytes costs about 370 bytes with one request in its history
+/// (measured over 200,000 tokens), and each further request 64 more. All tokens that got a payload share it.
 struct Recorder: Sendable {
     var totals = SimulatorRecord()
     private(set) var tokens = TokenTable()
@@ -33,8 +31,7 @@ struct Recorder: Sendable {
         var shown: Int32 = -1
         /// The same for the state alone, because an `end` without a state leaves the card as it was.
         var state: Int32 = -1
-        /// For a push-to-start token: the different collapse ids of the starts that reached it, and how
-        /// many starts had none.
+        /// For a push-to-start token: the collapse ids of its starts, each once, and how many starts had none.
         var startIDs: [String] = []
         var uncollapsed: Int32 = 0
         /// Whether an update or end reached it.
@@ -151,8 +148,7 @@ struct Recorder: Sendable {
             token.ignoredByDevice += 1
             return (isFirst, isBackwards)
         }
-        // A push-to-start token belongs to no activity. Each start begins one, but starts with one
-        // collapse id share it.
+        // A push-to-start token belongs to no activity. Each start makes one, but those with one collapse id share it.
         if payload.event == .start {
             if let id = entry.collapseID {
                 if !token.startIDs.contains(id) { token.startIDs.append(id) }
@@ -165,8 +161,7 @@ struct Recorder: Sendable {
             return (isFirst, isBackwards)
         }
         token.isUpdateToken = true
-        let isOlder =
-            token.shown >= 0 && (payload.timestamp ?? 0) < (payloads[Int(token.shown)].timestamp ?? 0)
+        let isOlder = token.shown >= 0 && (payload.timestamp ?? 0) < (payloads[Int(token.shown)].timestamp ?? 0)
         if isOlder {
             counts.outOfOrder += 1
             token.outOfOrder += 1
@@ -253,10 +248,8 @@ extension Recorder.TokenRecord {
     /// How many activities starts have created through this token.
     var cards: Int { startIDs.count + Int(uncollapsed) }
 
-    /// The error of an event that does not fit the kind of token.
-    ///
-    /// A token either starts activities or belongs to one. APNs accepts both events for both kinds, but the device
-    /// ignores the wrong one.
+    /// The error of an event that does not fit the token, which either starts activities or belongs to one. APNs
+    /// accepts both events for both kinds, but the device ignores the wrong one.
     func misuse(_ event: DevicePayload.Event?) -> String? {
         if event == .start { return isUpdateToken ? "start for a token of an activity" : nil }
         return cards > 0 ? "\(event?.rawValue ?? "push") for a push-to-start token" : nil

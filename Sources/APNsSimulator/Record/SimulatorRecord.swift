@@ -1,5 +1,4 @@
-/// Counts of everything since the simulator's start or last reset. `GET /simulator/record` returns it as JSON, with the
-/// properties' names in snake case.
+/// Counts since the start or the last reset. `GET /simulator/record` returns them as JSON with names in snake case.
 public struct SimulatorRecord: Sendable, Hashable, Codable, DeviceCounts {
     /// Requests that were read to their end.
     public var requests = 0
@@ -46,7 +45,6 @@ public struct SimulatorRecord: Sendable, Hashable, Codable, DeviceCounts {
     public var lastRequestAtMs: Int?
     /// The current phase of the scenario, from 0. Nil before the first one, or without a scenario.
     public var phase: Int?
-
     /// Counts of channels. The counts above do not include them, except for those of connections.
     public var broadcasts = BroadcastRecord()
 }

@@ -1,7 +1,5 @@
-/// The records of all tokens, in many small dictionaries.
-///
-/// A single dictionary of hundreds of thousands sometimes doubles its memory. This blocks the simulator's thread (0.1 s
-/// at 200,000 tokens) and would spoil measurements. Small dictionaries double at different times.
+/// The records of all tokens, in many small dictionaries that double their memory at different times. When one large
+/// dictionary doubles, it blocks the thread (0.1 s at 200,000 tokens), which would spoil measurements.
 struct TokenTable: Sendable {
     private static let size = 1_024
     private(set) var tables: [[[UInt8]: Recorder.TokenRecord]] = Array(repeating: [:], count: size)

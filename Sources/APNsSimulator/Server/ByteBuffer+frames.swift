@@ -26,8 +26,7 @@ extension ByteBuffer {
         writeString(text)
     }
 
-    /// Writes `:status`, the id and further fields without changing the client's HPACK table (RFC 7541, 6.1 and 6.2.2),
-    /// and without Huffman coding.
+    /// Writes `:status`, the id and `fields` without Huffman coding or a change to HPACK's table (RFC 7541, 6.2.2).
     /// - Parameter fields: each name and value must be shorter than 127 bytes. Nearly all responses have none.
     mutating func writeAnswerHeaders(
         status: Int, id: MessageID, idName: StaticString = "apns-id", fields: [(name: String, value: String)] = [],

@@ -1,8 +1,7 @@
 internal import Glibc
 internal import OpenSSL
 
-/// The simulator's own certification authority, and what is signed by it. The directory is locked while it is read or
-/// written, so that simulators that start at the same time share one CA.
+/// The simulator's own CA and what it signs. A lock on the directory lets simulators that start together share one CA.
 struct Certificates {
     var server: CertificateAuthority.Identity
     var caFile: String

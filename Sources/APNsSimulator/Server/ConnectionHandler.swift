@@ -75,13 +75,11 @@ final class ConnectionHandler: ChannelInboundHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if event is ServerLeaves { return leave(context) }
         guard case .handshakeCompleted(let protocolName)? = event as? TLSUserEvent else {
-            context.fireUserInboundEventTriggered(event)
-            return
+            return context.fireUserInboundEventTriggered(event)
         }
         guard protocolName == "h2" else {
             shared.logger.debug("connection closed: the client did not offer h2 in ALPN")
-            context.close(promise: nil)
-            return
+            return context.close(promise: nil)
         }
         phase = .open
         switch service == .push ? shared.judge.withLock({ $0.greet() }) : nil {
@@ -172,9 +170,7 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     private func arrived(_ id: UInt32, _ context: ChannelHandlerContext) {
         guard let stream = session.streams[id] else { return }
-        guard service == .push else {
-            return process(id, stream, Orders(), arrivedAt: shared.now, context)
-        }
+        guard service == .push else { return process(id, stream, Orders(), arrivedAt: shared.now, context) }
         facts.requests += 1
         let (number, inFlight, now) = (facts.requests, session.streams.count, shared.now)
         let orders = shared.judge.withLock {
@@ -190,24 +186,18 @@ final class ConnectionHandler: ChannelInboundHandler {
             // Earlier requests of the same read have their answers.
             flush(context)
             abandon(session.dropStreams())
-            cut(context)
-            return
+            return cut(context)
         case .freeze?:
             flush(context)
-            freeze(context)
-            return
+            return freeze(context)
         case .goaway(.abrupt, let reason)?:
             goaway(lastStream: facts.lastProcessed, .noError, reason: reason, context)
-            end(context, after: Self.graceAfterAbruptEnd)
-            return
+            return end(context, after: Self.graceAfterAbruptEnd)
         case .goaway(.graceful, let reason)?:
             if phase == .open { goaway(lastStream: session.lastStream, .noError, reason: reason, context) }
         case nil: break
         }
-        guard orders.latency > 0 else {
-            process(id, stream, orders, arrivedAt: now, context)
-            return
-        }
+        guard orders.latency > 0 else { return process(id, stream, orders, arrivedAt: now, context) }
         let due = TimeAmount.nanoseconds(Int64(orders.latency * 1e6))
         _ = context.eventLoop.assumeIsolated().scheduleTask(in: due) {
             guard self.phase == .open || self.phase == .draining, let stream = self.session.streams[id] else { return }
@@ -292,8 +282,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         flush(context)
         phase = .lingering
         _ = context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(milliseconds)) {
-            guard self.phase == .lingering else { return }
-            context.close(promise: nil)
+            if self.phase == .lingering { context.close(promise: nil) }
         }
     }
 

@@ -1,9 +1,7 @@
 internal import NIOCore
 
-/// HTTP/2 frames (RFC 9113, 6) as bytes.
-///
-/// The simulator has its own implementation so that SETTINGS, GOAWAY, RST_STREAM and silence happen exactly when a
-/// fault asks for them. It also makes a response very cheap.
+/// HTTP/2 frames (RFC 9113, 6) as bytes. The simulator has its own implementation so that SETTINGS, GOAWAY, RST_STREAM
+/// and silence happen exactly when a fault asks for them. It also makes a response very cheap.
 enum FrameType: UInt8 {
     case data = 0
     case headers = 1

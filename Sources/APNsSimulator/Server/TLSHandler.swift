@@ -87,8 +87,7 @@ final class TLSHandler: ChannelDuplexHandler {
         while try plain.writeWithUnsafeMutableBytes(minimumWritableBytes: 1_024, { try session.read(into: $0) }) > 0 {}
     }
 
-    /// Ends the connection. A close_notify is answered. After another error the peer gets the alert that OpenSSL wrote,
-    /// if any.
+    /// Ends the connection. A close_notify is answered. After another error the peer gets OpenSSL's alert, if any.
     private func lose(_ error: any Error, _ context: ChannelHandlerContext) {
         guard phase != .closed else { return }
         var isClosedByPeer = false
@@ -103,10 +102,7 @@ final class TLSHandler: ChannelDuplexHandler {
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         let bytes = unwrapOutboundIn(data)
-        switch phase {
-        case .handshake: early.append((bytes, promise))
-        case .open, .closing, .closed: write(bytes, promise, context)
-        }
+        if phase == .handshake { early.append((bytes, promise)) } else { write(bytes, promise, context) }
     }
 
     private func write(_ bytes: ByteBuffer, _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext) {
@@ -143,10 +139,10 @@ final class TLSHandler: ChannelDuplexHandler {
         case .handshake, .closed:
             phase = .closed
             context.close(mode: mode, promise: promise)
-        case .closing: cascade(promise)
+        case .closing: closePromise.setOrCascade(to: promise)
         case .open:
             phase = .closing
-            cascade(promise)
+            closePromise.setOrCascade(to: promise)
             session.close()
             sendOutput(context)
             _ = context.eventLoop.assumeIsolated().scheduleTask(in: Self.closeLimit) {
@@ -155,20 +151,9 @@ final class TLSHandler: ChannelDuplexHandler {
         }
     }
 
-    private func cascade(_ promise: EventLoopPromise<Void>?) {
-        guard let promise else { return }
-        if let closePromise {
-            closePromise.futureResult.cascade(to: promise)
-        } else {
-            closePromise = promise
-        }
-    }
-
     private func end(_ context: ChannelHandlerContext) {
         phase = .closed
-        let promise = closePromise
-        closePromise = nil
-        context.close(promise: promise)
+        context.close(promise: closePromise.take())
     }
 
     private func finish(_ error: any Error) {
