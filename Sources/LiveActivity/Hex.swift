@@ -1,8 +1,7 @@
 /// Hexadecimal text: reads both cases, writes lowercase.
 public enum Hex {
     /// The value of one digit, nil for any other byte.
-    @inlinable
-    public static func value(_ digit: UInt8) -> UInt8? {
+    @inlinable public static func value(_ digit: UInt8) -> UInt8? {
         switch digit {
         case 0x30...0x39: digit &- 0x30
         case 0x61...0x66: digit &- 0x57
@@ -12,10 +11,7 @@ public enum Hex {
     }
 
     /// The digit of a value of 0 to 15.
-    @inlinable
-    public static func digit(_ value: UInt8) -> UInt8 {
-        value < 10 ? 0x30 &+ value : 0x57 &+ value
-    }
+    @inlinable public static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 &+ value : 0x57 &+ value }
 
     /// Nil when the text has an odd length or another character than a hex digit.
     public static func decode(_ text: some StringProtocol) -> [UInt8]? {

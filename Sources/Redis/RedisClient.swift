@@ -93,8 +93,7 @@ public final class RedisClient: Sendable {
     }
 
     /// Sends one command. Throws for an error reply.
-    @discardableResult
-    public func send(_ command: RedisCommand) async throws(RedisError) -> RedisReply {
+    @discardableResult public func send(_ command: RedisCommand) async throws(RedisError) -> RedisReply {
         let reply = try await pipeline([command])[0]
         if let error = reply.error { throw error }
         return reply

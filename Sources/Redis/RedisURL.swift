@@ -53,9 +53,7 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
         usesTLS = name == "rediss" || name.hasPrefix("rediss+")
         let scheme = try Self.scheme(usesTLS ? "redis" + name.dropFirst(6) : name)
         var rest = text[end.upperBound...]
-        guard !rest.contains("#") else {
-            throw RedisURLError("it has a # part; write a # in a password as %23")
-        }
+        guard !rest.contains("#") else { throw RedisURLError("it has a # part; write a # in a password as %23") }
         let query = rest.firstIndex(of: "?").map { rest[$0...].dropFirst() }
         rest = rest.prefix { $0 != "?" }
         let authority = rest.prefix { $0 != "/" }
@@ -127,10 +125,8 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
         switch endpoint {
         case .server(.tcp(let host, let port)):
             return "\(redis)://\(signIn)\(RedisAddress.tcp(host: host, port: port))/\(database)"
-        case .server(.unix(let path)):
-            return "unix://\(signIn)\(path)" + (database == 0 ? "" : "?db=\(database)")
-        case .sentinels(let sentinels):
-            return "\(redis)+sentinel://\(signIn)\(sentinels)/\(database)"
+        case .server(.unix(let path)): return "unix://\(signIn)\(path)" + (database == 0 ? "" : "?db=\(database)")
+        case .sentinels(let sentinels): return "\(redis)+sentinel://\(signIn)\(sentinels)/\(database)"
         case .cluster(let seeds):
             return "\(redis)+cluster://\(signIn)" + seeds.map(\.description).joined(separator: ",")
         }

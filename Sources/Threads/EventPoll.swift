@@ -34,9 +34,7 @@ public final class EventPoll: Sendable {
     }
 
     /// Removes a descriptor; call it before the descriptor is closed.
-    public func remove(_ other: Int32) {
-        _ = clinux_epoll_control(descriptor, EPOLL_CTL_DEL, other, 0)
-    }
+    public func remove(_ other: Int32) { _ = clinux_epoll_control(descriptor, EPOLL_CTL_DEL, other, 0) }
 
     /// Blocks until a descriptor is ready or `milliseconds` have passed (0: does not block). Calls `visit` with each
     /// ready one.

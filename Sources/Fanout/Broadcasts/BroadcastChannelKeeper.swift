@@ -37,9 +37,7 @@ struct BroadcastChannelKeeper: Sendable {
             if try await Turn(keeper: self, app: key, channels: channels, lease: lease).work(names) {
                 try await store.broadcasts.giveBack(lease)
             }
-        } catch {
-            logger.debug("cannot look for broadcast channels that are due: \(error)")
-        }
+        } catch { logger.debug("cannot look for broadcast channels that are due: \(error)") }
     }
 
     /// Postpones the names for a worker that may have a server for broadcast channels, because this one has none.
@@ -96,9 +94,7 @@ struct Turn: Sendable {
             let until = clock() + Self.life.milliseconds
             try await store.postpone(app, name, until: until)
             let outcome: Outcome
-            do throws(StoreError) {
-                outcome = try await work(name, &channelCount)
-            } catch {
+            do throws(StoreError) { outcome = try await work(name, &channelCount) } catch {
                 if error.isPassing { throw error }
                 // Postpone this name, because a record that cannot be read must not delay the names after it.
                 logger.error("cannot work on a name's broadcast channel: \(error)", metadata: metadata)
@@ -159,9 +155,7 @@ struct Turn: Sendable {
         guard channelCount ?? 0 < BroadcastChannelRequest.maximumChannels else { return .failed(.full(storage)) }
         guard try await store.intend(lease, name, for: Self.life) else { return .lost }
         let id: BroadcastChannelID
-        do throws(BroadcastChannelError) {
-            id = try await channels.create(storage)
-        } catch {
+        do throws(BroadcastChannelError) { id = try await channels.create(storage) } catch {
             if error.mayHaveHappened { return .unknown(error) }
             guard try await store.forget(lease, for: Self.life) else { return .lost }
             return .failed(error)

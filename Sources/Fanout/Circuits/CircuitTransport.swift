@@ -67,6 +67,4 @@ extension PushOutcome {
     }
 }
 
-extension Rejection {
-    var isAboutCredentials: Bool { verdict == .haltApp || verdict == .renewProviderToken }
-}
+extension Rejection { var isAboutCredentials: Bool { verdict == .haltApp || verdict == .renewProviderToken } }

@@ -18,8 +18,6 @@ public struct FleetProviderTokens: ProviderTokenShare {
         do throws(StoreError) {
             let agreed = try await tokens.agree(app, key: key, candidate: candidate, refused: refused, now: now)
             return agreed.map(ProviderTokenAgreement.use) ?? .none
-        } catch {
-            return .unavailable
-        }
+        } catch { return .unavailable }
     }
 }

@@ -95,9 +95,7 @@ extension Dispatcher {
     }
 }
 
-extension BroadcastSettlement {
-    var isFinal: Bool { if case .again = outcome { false } else { true } }
-}
+extension BroadcastSettlement { var isFinal: Bool { if case .again = outcome { false } else { true } } }
 
 /// Decides what the answer to a broadcast means, without clock or I/O.
 struct BroadcastReport: Hashable {

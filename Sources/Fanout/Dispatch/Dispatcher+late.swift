@@ -23,8 +23,7 @@ extension Dispatcher {
             try await store.lateJoiners.each(item.app, item.name) { joiners throws(StoreError) in
                 if isOutdated { return }
                 let decisions = try await decide(joiners, states, item)
-                guard let settled = try await store.lateJoiners.settle(item.app, item.name, states, decisions)
-                else {
+                guard let settled = try await store.lateJoiners.settle(item.app, item.name, states, decisions) else {
                     isOutdated = true
                     return
                 }
@@ -44,9 +43,7 @@ extension Dispatcher {
             }
         }
         if put > 0 { log.debug("late joiners are queued", metadata: ["channels": "\(put)"]) }
-        if left > 0 {
-            try await store.queue.schedule(item, due: store.time.now() + Self.lateInterval.milliseconds)
-        }
+        if left > 0 { try await store.queue.schedule(item, due: store.time.now() + Self.lateInterval.milliseconds) }
         return .acknowledge
     }
 

@@ -70,8 +70,7 @@ struct Dispatcher: Sendable {
             _ = try await followUp(item, leftovers, isClaimed: true, log)
         }
         switch begun {
-        case .idle:
-            return .acknowledge
+        case .idle: return .acknowledge
         case .held:
             // The holder has an entry for the name. A claimed entry may be that one, so leave it pending.
             return entry.isClaimed ? .leave : .acknowledge
@@ -137,15 +136,11 @@ struct Dispatcher: Sendable {
         let end = await sweep.run()
         leases.release(held)
         switch end {
-        case .finished(let leftovers):
-            return try await followUp(item, leftovers, isClaimed: isClaimed, log)
-        case .lost:
-            return .leave
+        case .finished(let leftovers): return try await followUp(item, leftovers, isClaimed: isClaimed, log)
+        case .lost: return .leave
         case .interrupted(let pause):
             // Schedule first, then give the lease back. If the worker dies in between, another one claims the entry.
-            if pause > .zero {
-                try await store.queue.schedule(item, due: store.time.now() + pause.milliseconds)
-            }
+            if pause > .zero { try await store.queue.schedule(item, due: store.time.now() + pause.milliseconds) }
             try await store.sweeps.giveBack(claim.lease)
             if pause == .zero { try await store.queue.add([item]) }
             return .acknowledge

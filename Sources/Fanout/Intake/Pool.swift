@@ -67,9 +67,7 @@ struct Pool: Sendable {
                         "claimed work that another worker left", metadata: ["entries": "\(found.entries.count)"])
                 }
                 await dispatch(found, in: &group)
-            } catch {
-                dispatcher.logger.debug("cannot claim work: \(error)")
-            }
+            } catch { dispatcher.logger.debug("cannot claim work: \(error)") }
         }
     }
 
@@ -105,9 +103,7 @@ struct Pool: Sendable {
         if await dispatcher.handle(entry) == .acknowledge {
             do throws(StoreError) {
                 try await dispatcher.store.queue.acknowledge(stream, [(entry.item.app, entry.id)])
-            } catch {
-                dispatcher.logger.debug("cannot acknowledge an entry, so it is processed again: \(error)")
-            }
+            } catch { dispatcher.logger.debug("cannot acknowledge an entry, so it is processed again: \(error)") }
         }
         dispatcher.leases.release(entry)
     }

@@ -41,9 +41,7 @@ final class LeaseKeeper: Sendable {
     func renewAll(_ renew: @escaping @Sendable (Lease) async -> Bool?) async {
         let leases = Array(state.withLock(\.leases.values))
         await withDiscardingTaskGroup { group in
-            for held in leases {
-                group.addTask { await held.renew { await renew(held.lease) } }
-            }
+            for held in leases { group.addTask { await held.renew { await renew(held.lease) } } }
         }
     }
 }

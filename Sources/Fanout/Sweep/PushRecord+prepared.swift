@@ -27,9 +27,7 @@ extension PushRecord {
     /// none.
     func onBroadcastChannel(_ push: PreparedPush) -> PreparedPush? {
         guard event == .start, let inputChannel, let payload = Payload.start(payload, onBroadcastChannel: inputChannel)
-        else {
-            return nil
-        }
+        else { return nil }
         var variant = push
         variant.payload = payload
         return variant

@@ -59,8 +59,7 @@ extension RetrySettlement {
                 continue
             }
             switch exception.decision {
-            case .failed:
-                finish(channel, as: .failed, reason: exception.reason, isGivenUp: exception.isGivenUp)
+            case .failed: finish(channel, as: .failed, reason: exception.reason, isGivenUp: exception.isGivenUp)
             case .expired: finish(channel, as: .expired, reason: exception.reason)
             case .dead(let removal): remove(channel, removal)
             case .retry(let due, let attempts):

@@ -146,9 +146,7 @@ struct Sweep: Sendable {
         guard
             let marks = try await dispatcher.store.registry.marks(
                 lease.app, .activity(lease.name), audience, hints, for: claim.record.event)
-        else {
-            return nil
-        }
+        else { return nil }
         try await dispatcher.store.quarantine.forget(lease.app, .activity(lease.name), marks.outdated)
         if marks.isEmpty { return Page(tokens: audience) }
         var page = Page()
@@ -199,8 +197,7 @@ struct Sweep: Sendable {
             guard let report else { return nil }
             settlement = Settlement(
                 firstAttempt: page.tokens, report,
-                endedAt: claim.record.event == .end ? dispatcher.store.time.now() : nil,
-                range: range)
+                endedAt: claim.record.event == .end ? dispatcher.store.time.now() : nil, range: range)
             settlement.demoted = claim.record.demoted(page.tokens)
             if claim.record.startTokens != nil {
                 let staleBefore = dispatcher.staleBefore
@@ -232,11 +229,7 @@ struct Sweep: Sendable {
                 duplicatesPossible: settlement.duplicatesPossible)
             delivery.state.change { state in
                 if settlement.expired > 0 { state.expired[lease.push, default: 0] += settlement.expired }
-                if isFinished {
-                    state.leftovers = leftovers
-                } else if pushState.isFinal {
-                    state.isStopped = true
-                }
+                if isFinished { state.leftovers = leftovers } else if pushState.isFinal { state.isStopped = true }
             }
             // Without an answer the entry stays pending, and the worker that claims it finds the remaining work.
             _ = await delivery.ask { () async throws(StoreError) in

@@ -69,8 +69,6 @@ extension Timers {
             case .postponed(let refusal):
                 logger.info("an automatic end is tried again: \(refusal)", metadata: metadata)
             }
-        } catch {
-            logger.warning("an automatic end is postponed: \(error)", metadata: metadata)
-        }
+        } catch { logger.warning("an automatic end is postponed: \(error)", metadata: metadata) }
     }
 }

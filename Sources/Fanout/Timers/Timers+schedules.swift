@@ -12,9 +12,7 @@ extension Timers {
         for app in apps {
             do throws(StoreError) {
                 for run in try await store.schedules.runDue(app, limit: Self.mostSchedules) { report(run, app) }
-            } catch {
-                logger.debug("cannot commit schedules: \(error)")
-            }
+            } catch { logger.debug("cannot commit schedules: \(error)") }
         }
     }
 

@@ -153,11 +153,8 @@ struct Timers: Sendable {
     private static func jittered(_ interval: Duration) -> Duration { interval * Double.random(in: 0.9..<1.1) }
 
     /// - Returns: nil when Redis did not answer
-    @discardableResult
-    private func quietly<T: Sendable>(_ body: () async throws(StoreError) -> T) async -> T? {
-        do throws(StoreError) {
-            return try await body()
-        } catch {
+    @discardableResult private func quietly<T: Sendable>(_ body: () async throws(StoreError) -> T) async -> T? {
+        do throws(StoreError) { return try await body() } catch {
             logger.debug("cannot run a timer: \(error)")
             return nil
         }

@@ -12,8 +12,7 @@ struct Redirection: Hashable {
         guard case .server(let code, let message) = error, code == "MOVED" || code == "ASK" else { return nil }
         let words = message.split(separator: " ")
         guard words.count >= 3, let slot = Int(words[1]).flatMap(HashSlot.init),
-            let colon = words[2].lastIndex(of: ":"),
-            let port = Int(words[2][colon...].dropFirst()),
+            let colon = words[2].lastIndex(of: ":"), let port = Int(words[2][colon...].dropFirst()),
             let address = RedisAddress(host: String(words[2][..<colon]), port: port, saidBy: node)
         else { return nil }
         (self.slot, self.address, isAsking) = (slot, address, code == "ASK")

@@ -43,15 +43,11 @@ final class RedisCluster: RedisDeployment {
         return replies
     }
 
-    func pipeline(
-        _ commands: [RedisCommand], inStepsAt boundaries: [Int]
-    ) async throws(RedisError) -> [RedisReply] {
+    func pipeline(_ commands: [RedisCommand], inStepsAt boundaries: [Int]) async throws(RedisError) -> [RedisReply] {
         if boundaries.isEmpty { return try await pipeline(commands) }
         var replies: [RedisReply] = []
         for end in boundaries + [commands.count] where end > replies.count {
-            do throws(RedisError) {
-                replies += try await pipeline(Array(commands[replies.count..<end]))
-            } catch {
+            do throws(RedisError) { replies += try await pipeline(Array(commands[replies.count..<end])) } catch {
                 if replies.isEmpty { throw error }
                 throw .lost("a step of several: \(error.why)")
             }
@@ -140,9 +136,7 @@ final class RedisCluster: RedisDeployment {
         return answers
     }
 
-    var tlsMinorVersion: Int? {
-        nodes.withLock { $0.byAddress.values.lazy.compactMap(\.tlsMinorVersion).first }
-    }
+    var tlsMinorVersion: Int? { nodes.withLock { $0.byAddress.values.lazy.compactMap(\.tlsMinorVersion).first } }
 
     func end() async {
         let all = nodes.withLock { nodes in
@@ -218,11 +212,8 @@ extension RedisCluster {
         if let last { batch.append(last) }
         do throws(RedisError) {
             let node = try node(at: group.node)
-            return .success(
-                group.isAsking ? try await node.pipelineAsking(batch) : try await node.pipeline(batch))
-        } catch {
-            return .failure(error)
-        }
+            return .success(group.isAsking ? try await node.pipelineAsking(batch) : try await node.pipeline(batch))
+        } catch { return .failure(error) }
     }
 
     /// The connections to a node, made when first needed. Also drops nodes that own no slot any more: these close

@@ -45,9 +45,7 @@ struct Sentinels: Sendable, Hashable, CustomStringConvertible {
         var remedy: String?
         for offset in addresses.indices {
             let sentinel = addresses[(turn + offset) % addresses.count]
-            do throws(LinkFailure) {
-                return try ask(sentinel, settings, mailbox)
-            } catch {
+            do throws(LinkFailure) { return try ask(sentinel, settings, mailbox) } catch {
                 if mailbox.isClosing { throw error }
                 var text = error.why
                 if case .insecure(let why, let what) = error { (text, remedy) = (why, what) }
@@ -66,9 +64,7 @@ struct Sentinels: Sendable, Hashable, CustomStringConvertible {
         let question = RedisCommand("SENTINEL", ["get-master-addr-by-name", .string(primary)])
         let replies = try link.exchange(
             (password.map { [RedisCommand("AUTH", [.string($0)])] } ?? []) + [question], within: timeout, mailbox)
-        for reply in replies {
-            if let error = reply.error { throw .refused(error) }
-        }
+        for reply in replies { if let error = reply.error { throw .refused(error) } }
         guard let answer = replies.last, !answer.isNil else { throw .broken("it knows no primary called \(primary)") }
         guard let parts = try? answer.array(), parts.count == 2, let host = try? parts[0].string(),
             let port = (try? parts[1].string()).flatMap(Int.init), (1...65_535).contains(port), !host.isEmpty

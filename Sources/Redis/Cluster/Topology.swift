@@ -74,9 +74,7 @@ final class Topology: Sendable {
     }
 
     /// Requests the map without waiting for it.
-    private func refreshSoon() {
-        if state.withLock({ Self.begin(&$0) }) { Task.detached { await self.ask() } }
-    }
+    private func refreshSoon() { if state.withLock({ Self.begin(&$0) }) { Task.detached { await self.ask() } } }
 
     /// Requests the map and waits. Callers share one request.
     /// - Returns: the error, if the request failed.
@@ -133,9 +131,7 @@ final class Topology: Sendable {
         var failures: [String] = []
         var refusal: RedisError?
         for address in candidates {
-            do throws(RedisError) {
-                return .success(try await ask(address))
-            } catch {
+            do throws(RedisError) { return .success(try await ask(address)) } catch {
                 switch error {
                 case .server, .insecure: refusal = refusal ?? error
                 default: break
@@ -199,15 +195,12 @@ extension Topology {
     /// Calls `send` with the node that owns the slot, and again with each node that a redirection names.
     /// - Parameter send: throws an error reply.
     func follow<Reply>(
-        _ slot: HashSlot,
-        _ send: (_ address: RedisAddress, _ isAsking: Bool) async throws(RedisError) -> Reply
+        _ slot: HashSlot, _ send: (_ address: RedisAddress, _ isAsking: Bool) async throws(RedisError) -> Reply
     ) async throws(RedisError) -> Reply {
         guard var address = try await map()[slot] else { throw RedisError(reply: Self.unserved(slot)) }
         var isAsking = false
         for _ in 0...Self.mostRedirections {
-            do throws(RedisError) {
-                return try await send(address, isAsking)
-            } catch {
+            do throws(RedisError) { return try await send(address, isAsking) } catch {
                 if let redirection = judge(error, at: address) {
                     (address, isAsking) = (redirection.address, redirection.isAsking)
                     continue

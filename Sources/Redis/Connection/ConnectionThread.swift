@@ -60,11 +60,7 @@ struct ConnectionThread: ~Copyable {
                 }
                 continue
             }
-            do throws(LinkFailure) {
-                try turn()
-            } catch {
-                drop(error)
-            }
+            do throws(LinkFailure) { try turn() } catch { drop(error) }
         }
     }
 

@@ -93,9 +93,7 @@ final class RedisNode: RedisDeployment {
         bytes.append(contentsOf: RedisCommand("EXEC").encoded)
         let count = commands.count + (asking ? 3 : 2)
         let replies = try await leastLoaded.exchange(bytes, replies: count).replies(count)
-        for reply in replies {
-            if let error = reply.error { throw error }
-        }
+        for reply in replies { if let error = reply.error { throw error } }
         let results = replies[count - 1]
         guard !results.isNil else { throw .unexpectedReply("EXEC gave up the transaction") }
         let elements = try results.array()

@@ -5,9 +5,7 @@ internal import Synchronization
 /// AUTH and SELECT must succeed. The name, the connection's id and the scripts may fail, because a user may lack the
 /// right and a server may still be loading.
 struct Greeting {
-    private enum Step {
-        case mustSucceed, mayFail, clientID, primary
-    }
+    private enum Step { case mustSucceed, mayFail, clientID, primary }
     private let settings: ConnectionSettings
     private var steps: [(command: RedisCommand, step: Step)] = []
 
@@ -53,10 +51,8 @@ struct Greeting {
     private func judge(_ replies: [RedisReply], _ mailbox: Mailbox) throws(LinkFailure) {
         for (reply, (_, step)) in zip(replies, steps) {
             switch step {
-            case .mustSucceed:
-                if let error = reply.error { throw .refused(error) }
-            case .clientID:
-                mailbox.clientID.store((try? reply.integer()) ?? 0, ordering: .relaxed)
+            case .mustSucceed: if let error = reply.error { throw .refused(error) }
+            case .clientID: mailbox.clientID.store((try? reply.integer()) ?? 0, ordering: .relaxed)
             case .primary:
                 // If the user may not ask for the role, a READONLY reply shows it later.
                 if let role = try? reply.array().first?.string(), role != "master" {

@@ -140,6 +140,4 @@ extension RedisReply {
 }
 
 /// The first replies of one arena.
-extension ReplyArena {
-    func replies(_ count: Int) -> [RedisReply] { (0..<count).map { RedisReply(self, $0) } }
-}
+extension ReplyArena { func replies(_ count: Int) -> [RedisReply] { (0..<count).map { RedisReply(self, $0) } } }

@@ -130,18 +130,14 @@ final class RedisWire {
     }
 
     private func translatingErrors<Value>(_ body: () throws(TLSError) -> Value) throws(LinkFailure) -> Value {
-        do throws(TLSError) {
-            return try body()
-        } catch {
+        do throws(TLSError) { return try body() } catch {
             hasFailed = true
             throw LinkFailure(error, files)
         }
     }
 
     /// Starts TLS on the socket. Blocks for at most `timeout`, and ends at once when the mailbox closes.
-    func encrypt(
-        _ files: RedisTLSFiles, within timeout: Duration, _ mailbox: Mailbox
-    ) throws(LinkFailure) {
+    func encrypt(_ files: RedisTLSFiles, within timeout: Duration, _ mailbox: Mailbox) throws(LinkFailure) {
         guard case .tcp(let host, _) = address else { preconditionFailure("TLS is for TCP") }
         self.files = files
         // Before the handshake is complete, close_notify must not be sent.

@@ -120,8 +120,7 @@ extension ReplyBuilder {
 }
 
 /// Recovers the builder from the reader's context pointer. The link keeps the builder alive as long as the reader.
-@inline(__always)
-private func withBuilder(
+@inline(__always) private func withBuilder(
     _ task: UnsafePointer<redisReadTask>?, _ body: (UnsafeMutablePointer<ReplyBuilder>, Int) -> Bool
 ) -> UnsafeMutableRawPointer? {
     guard let task, let builder = task.pointee.privdata?.assumingMemoryBound(to: ReplyBuilder.self),
