@@ -55,7 +55,6 @@ public final class RedisClient: Sendable {
 
     /// Whether keys of different hash tags may be on different servers.
     public var isCluster: Bool { topology != nil }
-
     /// Text such as `TLS 1.3`. Nil without TLS, and before the first connection.
     public var encryption: String? { deployment.tlsMinorVersion.map { "TLS 1.\($0)" } }
 
@@ -85,9 +84,7 @@ public final class RedisClient: Sendable {
     public func pipeline(
         _ commands: [RedisCommand], eachNodeThen last: RedisCommand
     ) async -> [Result<(reply: RedisReply, last: RedisReply), RedisError>] {
-        do throws(RedisError) {
-            return try await deployment.pipeline(commands, eachNodeThen: last)
-        } catch {
+        do throws(RedisError) { return try await deployment.pipeline(commands, eachNodeThen: last) } catch {
             return commands.map { _ in .failure(error) }
         }
     }

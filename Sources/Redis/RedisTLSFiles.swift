@@ -10,9 +10,7 @@ public struct RedisTLSFiles: Sendable, Hashable {
     public var key: String?
 
     public init(roots: String? = nil, certificate: String? = nil, key: String? = nil) {
-        self.roots = roots
-        self.certificate = certificate
-        self.key = key
+        (self.roots, self.certificate, self.key) = (roots, certificate, key)
     }
 }
 

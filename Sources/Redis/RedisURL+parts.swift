@@ -51,10 +51,10 @@ extension RedisURL {
 }
 
 extension UInt8 {
+    /// Whether it is a letter, a digit, `-`, `_` or `.`.
     var isHostByte: Bool {
         switch self {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-        case UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."): true
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."): true
         default: false
         }
     }

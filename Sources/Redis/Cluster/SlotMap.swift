@@ -15,7 +15,6 @@ struct SlotMap: Sendable {
     }
 
     subscript(slot: HashSlot) -> RedisAddress? { owner(of: slot).map { primaries[$0] } }
-
     mutating func move(_ slot: HashSlot, to address: RedisAddress) { owners[Int(slot.number)] = index(of: address) }
 
     private mutating func index(of address: RedisAddress) -> UInt16 {

@@ -238,9 +238,8 @@ extension RedisError {
     var why: String {
         switch self {
         case .unreachable(let why), .insecure(let why, _), .lost(let why), .unexpectedReply(let why),
-            .unroutable(let why):
+            .unroutable(let why), .server(_, let why):
             why
-        case .server(_, let message): message
         case .closed: description
         }
     }

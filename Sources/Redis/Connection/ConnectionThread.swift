@@ -176,9 +176,7 @@ struct ConnectionThread: ~Copyable {
         }
         settings.logger.notice(
             "Redis connection dropped",
-            metadata: [
-                "url": "\(settings.url)", "error": "\(failure.why)", "unanswered": "\(inFlight.count - head)",
-            ])
+            metadata: ["url": "\(settings.url)", "error": "\(failure.why)", "unanswered": "\(inFlight.count - head)"])
         inFlight = []
         head = 0
         waiting = carried + waiting

@@ -39,9 +39,7 @@ final class Mailbox: Sendable {
     let tlsMinorVersion = Atomic<Int>(0)
 
     /// Sends commands and waits for their replies, without blocking the calling thread.
-    func exchange(
-        _ bytes: [UInt8], replies: Int, blocking: Duration = .zero
-    ) async throws(RedisError) -> ReplyArena {
+    func exchange(_ bytes: [UInt8], replies: Int, blocking: Duration = .zero) async throws(RedisError) -> ReplyArena {
         let result = await withCheckedContinuation { continuation in
             put(Batch(bytes: bytes, replies: replies, blocking: blocking, continuation: continuation))
         }

@@ -41,12 +41,9 @@ public final class RedisBlockingConnection: Sendable {
     /// - Throws: also for an error reply.
     public func send(_ command: RedisCommand, blockingFor: Duration) async throws(RedisError) -> RedisReply {
         let mayGo = state.withLock { state in
-            guard !state.isInterrupted else {
-                state.isInterrupted = false
-                return false
-            }
-            state.begun += 1
-            return true
+            defer { state.isInterrupted = false }
+            if !state.isInterrupted { state.begun += 1 }
+            return !state.isInterrupted
         }
         guard mayGo else { return .null }
         defer { state.withLock { $0.ended += 1 } }
@@ -67,15 +64,14 @@ public final class RedisBlockingConnection: Sendable {
     /// Returns the connection, and makes a new one for another server. The old one closes when its
     /// last caller has a reply.
     private func node(at address: RedisAddress?) throws(RedisError) -> RedisNode {
-        let node: RedisNode? = state.withLock { state in
-            if state.isClosed { return nil }
+        try state.withLock { state throws(RedisError) in
+            if state.isClosed { throw RedisError.closed }
             if let node = state.node, state.address == address { return node }
+            let node = RedisNode(address.map(settings.at) ?? settings, connections: 1)
             state.address = address
-            state.node = RedisNode(address.map(settings.at) ?? settings, connections: 1)
-            return state.node
+            state.node = node
+            return node
         }
-        guard let node else { throw .closed }
-        return node
     }
 
     /// Wakes the waiting command, or the next one if none waits. The command returns nil, as if its time were over.

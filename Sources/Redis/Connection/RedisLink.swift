@@ -34,9 +34,7 @@ struct RedisLink: ~Copyable {
             functions.deallocate()
             throw .broken("out of memory")
         }
-        self.wire = wire
-        self.reader = reader
-        self.functions = functions
+        (self.wire, self.reader, self.functions) = (wire, reader, functions)
         builder = .allocate(capacity: 1)
         builder.initialize(to: ReplyBuilder())
         reader.pointee.privdata = UnsafeMutableRawPointer(builder)
@@ -129,9 +127,7 @@ struct RedisLink: ~Copyable {
 
     private func violation() -> LinkFailure {
         if let text = builder.pointee.violation { return .protocolViolation(text) }
-        let text = withUnsafeBytes(of: reader.pointee.errstr) {
-            String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-        }
+        let text = withUnsafeBytes(of: reader.pointee.errstr) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
         return .protocolViolation("protocol error: \(text)")
     }
 }

@@ -40,19 +40,12 @@ final class RedisNode: RedisDeployment {
         let forgotten = commands.indices.filter { commands[$0].script != nil && replies[$0].isMissingScript }
         guard let first = forgotten.first else { return replies }
         let laterSteps = (boundaries.first { $0 > first } ?? commands.count)..<commands.count
-        bytes = []
-        var count = 0
-        for index in forgotten.filter({ !laterSteps.contains($0) }) + laterSteps {
-            // Load the script each time, because another connection may have flushed the scripts again.
-            if let script = commands[index].script?.script {
-                bytes += script.loadCommand.encoded
-                count += 1
-            }
-            bytes += commands[index].encoded
-            count += 1
-        }
-        var repeated = try await leastLoaded.exchange(bytes, replies: count).replies(count)[...]
-        for index in forgotten.filter({ !laterSteps.contains($0) }) + laterSteps {
+        let indices = forgotten.filter { !laterSteps.contains($0) } + laterSteps
+        // Load the script each time, because another connection may have flushed the scripts again.
+        let batch = indices.flatMap { [commands[$0].script?.script.loadCommand, commands[$0]].compactMap { $0 } }
+        bytes = batch.flatMap(\.encoded)
+        var repeated = try await leastLoaded.exchange(bytes, replies: batch.count).replies(batch.count)[...]
+        for index in indices {
             // If a script does not compile, the reply to SCRIPT LOAD says so.
             let loading = commands[index].script == nil ? nil : repeated.removeFirst()
             let reply = repeated.removeFirst()
@@ -66,9 +59,7 @@ final class RedisNode: RedisDeployment {
         return replies.dropLast().map { .success(($0, replies[commands.count])) }
     }
 
-    func onEachPrimary(
-        _ commands: [RedisCommand]
-    ) async throws(RedisError) -> [(node: String?, replies: [RedisReply])] {
+    func onEachPrimary(_ commands: [RedisCommand]) async throws(RedisError) -> [NodeReplies] {
         [(nil, try await pipeline(commands))]
     }
 
@@ -143,18 +134,12 @@ final class RedisNode: RedisDeployment {
     }
 }
 
-extension RedisCommand {
-    fileprivate static let asking = RedisCommand("ASKING").encoded
-}
+extension RedisCommand { fileprivate static let asking = RedisCommand("ASKING").encoded }
 
 extension Mailbox {
-    fileprivate var burden: Int {
-        load.load(ordering: .relaxed) + (isFailing.load(ordering: .relaxed) ? 1 << 40 : 0)
-    }
+    fileprivate var burden: Int { load.load(ordering: .relaxed) + (isFailing.load(ordering: .relaxed) ? 1 << 40 : 0) }
 }
 
 extension RedisReply {
-    var isMissingScript: Bool {
-        if case .server("NOSCRIPT", _) = error { true } else { false }
-    }
+    var isMissingScript: Bool { if case .server("NOSCRIPT", _) = error { true } else { false } }
 }

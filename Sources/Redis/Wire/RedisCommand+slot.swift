@@ -87,10 +87,8 @@ extension [RedisCommand] {
 /// Collects the one slot of a command's keys. Keys with the same hash tag are hashed only once.
 private struct SlotOfKeys {
     let command: String
-    private(set) var slot: HashSlot?
-    private var first: UnsafeRawBufferPointer?
-
-    init(command: String) { self.command = command }
+    var slot: HashSlot?
+    var first: UnsafeRawBufferPointer?
 
     mutating func add(_ key: UnsafeRawBufferPointer?) throws(RedisError) {
         guard let key else { throw .unroutable("\(command) has fewer keys than it says") }

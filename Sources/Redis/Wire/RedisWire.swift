@@ -61,12 +61,10 @@ final class RedisWire {
     var descriptor: Int32 { context.pointee.fd }
     /// The minor version of TLS: 3 for TLS 1.3, 0 without TLS.
     var tlsMinorVersion: Int { tls?.minorVersion ?? 0 }
-
     /// Whether a TCP server closed a connection without TLS before it sent anything. Servers that expect TLS do so.
     var hasEndedSilently: Bool { if case .tcp = address { hasEnded && !hasHeard } else { false } }
 
     func events(forWriting: Bool) -> Int16 { forWriting ? readWants | writeWants : readWants }
-
     /// Whether `read` may find something.
     func isReadable(after events: Int16) -> Bool { hasBuffered || events & ~(Int16(POLLOUT) & ~readWants) != 0 }
 
@@ -143,8 +141,7 @@ final class RedisWire {
         // Before the handshake is complete, close_notify must not be sent.
         hasFailed = true
         let deadline = ContinuousClock().now + timeout
-        let server = TLSServer(
-            host: host, caFile: files.roots, certificateFile: files.certificate, keyFile: files.key)
+        let server = TLSServer(host: host, caFile: files.roots, certificateFile: files.certificate, keyFile: files.key)
         let connection = try translatingErrors { () throws(TLSError) in
             try TLSConnection(server, descriptor: descriptor)
         }

@@ -26,12 +26,9 @@ struct ReplyBuilder {
 
     /// Drops everything, and reserves the top-level nodes.
     mutating func begin(replies: Int) {
-        bytes = []
+        self = ReplyBuilder()
         nodes = [ReplyNode](repeating: ReplyNode(), count: replies)
-        completed = 0
         expected = replies
-        violation = nil
-        saysReadOnly = false
     }
 
     mutating func completeOne() { completed += 1 }
