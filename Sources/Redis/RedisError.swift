@@ -2,8 +2,7 @@
 public enum RedisError: Error, Sendable, Hashable, CustomStringConvertible {
     /// No connection could be made, or the server refused it. Nothing was executed.
     case unreachable(String)
-    /// No TLS connection could be made. The certificates, the files or the URL's scheme must be corrected.
-    /// Nothing was executed.
+    /// No TLS connection could be made: correct the certificates, the files or the URL's scheme. Nothing was executed.
     case insecure(String, remedy: String)
     /// The connection broke or timed out after the command was written. The command may have been executed.
     case lost(String)
@@ -16,9 +15,8 @@ public enum RedisError: Error, Sendable, Hashable, CustomStringConvertible {
     case closed
 
     /// Whether the same command may succeed later without a change of the command or the configuration.
-    ///
-    /// This includes `.insecure`, because certificates are renewed while processes run. After `.lost` the command may
-    /// have been executed, so repeat it only if doing it twice is harmless.
+    /// `.insecure` may, because certificates are renewed while processes run. After `.lost` the command may have been
+    /// executed, so repeat it only if doing it twice is harmless.
     public var isRetriable: Bool {
         switch self {
         case .unreachable, .insecure, .lost: true

@@ -3,8 +3,7 @@ struct Redirection: Hashable {
     let slot: HashSlot
     /// The node that gets the command.
     let address: RedisAddress
-    /// Whether the slot is only being moved, and these keys are already at the new node or will be. If not, the slot
-    /// belongs to the other node.
+    /// Whether the slot is only being moved, and these keys are at the new node or will be. If not, the node owns it.
     let isAsking: Bool
 
     /// Reads `MOVED 3999 127.0.0.1:6381`, or the same with ASK.

@@ -20,8 +20,7 @@ final class RedisCluster: RedisDeployment {
     private let connections: Int
     private let nodes = Mutex(Nodes())
 
-    /// Makes a client of the cluster. It shares the topology with other clients of the process, but has
-    /// its own connections.
+    /// Makes a client. It shares the topology with other clients of the process, but has its own connections.
     init(_ topology: Topology, _ settings: ConnectionSettings, connections: Int) {
         (self.topology, self.settings, self.connections) = (topology, settings, connections)
     }
@@ -206,8 +205,7 @@ extension RedisCluster {
         } catch { return .failure(error) }
     }
 
-    /// The connections to a node, made when first needed. Also drops nodes that own no slot any more: these close
-    /// after their last reply.
+    /// The connections to a node, made at first use. Drops nodes without slots: they close after their last reply.
     private func node(at address: RedisAddress) throws(RedisError) -> RedisNode {
         try nodes.withLock { nodes throws(RedisError) in
             if nodes.isClosed { throw RedisError.closed }

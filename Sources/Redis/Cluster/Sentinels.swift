@@ -1,7 +1,5 @@
-/// Redis Sentinel: several processes that agree on which server is the primary.
-///
-/// They are asked for each new connection, so reconnecting is enough to follow a failover. Source:
-/// https://redis.io/docs/latest/develop/reference/sentinel-clients/
+/// Redis Sentinel: several processes that agree on which server is the primary. They are asked for each new connection,
+/// so reconnecting follows a failover. Source: https://redis.io/docs/latest/develop/reference/sentinel-clients/
 struct Sentinels: Sendable, Hashable, CustomStringConvertible {
     let addresses: [RedisAddress]
     /// The sentinels' name of the primary.
@@ -36,9 +34,7 @@ struct Sentinels: Sendable, Hashable, CustomStringConvertible {
     var description: String { addresses.map(\.description).joined(separator: ",") + "/" + primary }
 
     /// Asks the sentinels one after the other for the primary's address.
-    ///
-    /// After a failed attempt the next sentinel is asked first, because the previous one may not
-    /// know of a failover yet.
+    /// After a failed attempt it begins with the next sentinel: the previous one may not know of a failover yet.
     /// - Parameter turn: how many attempts have failed before this one.
     func address(turn: Int, _ settings: ConnectionSettings, _ mailbox: Mailbox) throws(LinkFailure) -> RedisAddress {
         var failures: [String] = []

@@ -25,8 +25,7 @@ struct SlotMap: Sendable {
 
     /// Reads the reply to CLUSTER SLOTS: `[[first, last, [host, port, id, metadata…], replica…]…]`.
     ///
-    /// A node that does not know its own address, or must not show it, reports no host. The host is then the
-    /// one that was `asked`.
+    /// A node that does not know its address, or must not show it, reports no host. It then has the host we `asked`.
     init(_ reply: RedisReply, asked: RedisAddress) throws(RedisError) {
         for range in try reply.array() {
             let parts = try range.array()

@@ -1,13 +1,10 @@
 internal import Logging
 internal import Synchronization
 
-/// The map of a cluster's slots.
+/// The map of a cluster's slots. Any node can report it, and it is kept while no node answers.
 ///
-/// Any node can report it. It is kept while no node answers. It is read again when a command went to the wrong node, or
-/// when a node does not answer.
-///
-/// This class keeps no connections. Each request for the map uses a connection of its own, because
-/// such requests are rare.
+/// It is read again when a command went to the wrong node, or when a node does not answer. This is rare, so each
+/// request for the map uses a connection of its own.
 final class Topology: Sendable {
     private struct State {
         var map: SlotMap?
@@ -125,8 +122,7 @@ final class Topology: Sendable {
         for continuation in waiting { continuation.resume(returning: failure) }
     }
 
-    /// Returns the first map that a node reports. If none does, an error reply or a TLS error tells more than
-    /// an unreachable node.
+    /// Returns the first map that a node reports, else the most telling error: an error reply or TLS error, if any.
     private func answer() async -> Result<SlotMap, RedisError> {
         var failures: [String] = []
         var refusal: RedisError?
@@ -177,8 +173,7 @@ extension Topology {
     }
 
     /// The node that should get a failed command instead of `address`, after the cluster was asked again.
-    ///
-    /// Nil if there is no such node, or if the command may have been executed.
+    /// - Returns: nil if there is no such node, or if the command may have been executed.
     func owner(of slot: HashSlot, insteadOf address: RedisAddress, _ error: RedisError) async -> RedisAddress? {
         switch error {
         case .unreachable:
@@ -206,8 +201,7 @@ extension Topology {
                     continue
                 }
                 isAsking = false
-                // The keys moved to another node while the command waited. The old node names the new one when it is
-                // asked again.
+                // The keys moved while the command waited. The old node names the new one when it is asked again.
                 if case .server("UNBLOCKED", _) = error { continue }
                 guard let owner = await owner(of: slot, insteadOf: address, error) else { throw error }
                 address = owner

@@ -8,14 +8,12 @@ struct Batch: Sendable {
     /// The longest time for which the server may wait before it replies (XREADGROUP … BLOCK).
     let blocking: Duration
     let continuation: CheckedContinuation<Result<ReplyArena, RedisError>, Never>
-    /// Set when a connection broke before any byte of the batch was written. A batch moves to a new
-    /// connection only once.
+    /// A connection broke before any byte of the batch was written. A batch moves to a new connection only once.
     var isCarriedOver = false
 }
 
 /// The only state that callers and a connection's thread share. Callers add batches, and the thread takes all of them.
-///
-/// Both sides hold the mailbox, and the eventfd lives as long as the mailbox.
+/// Both sides hold the mailbox, and the eventfd lives as long as it.
 final class Mailbox: Sendable {
     private struct State {
         var batches: [Batch] = []

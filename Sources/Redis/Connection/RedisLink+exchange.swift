@@ -2,7 +2,6 @@ internal import Glibc
 
 extension RedisLink {
     /// Sends commands before any caller's, and returns their replies.
-    ///
     /// Blocks the connection's thread for at most `timeout`. Ends at once when the mailbox closes.
     mutating func exchange(
         _ commands: [RedisCommand], within timeout: Duration, _ mailbox: Mailbox

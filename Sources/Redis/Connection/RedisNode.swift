@@ -1,14 +1,12 @@
 internal import Synchronization
 
 /// One server, and the few connections to it that all callers share. No call blocks the caller's thread.
-///
 /// A caller that waits for a reply keeps the node alive. When nothing refers to it any more, its connections close.
 final class RedisNode: RedisDeployment {
     private let mailboxes: [Mailbox]
     private let turn = Atomic<Int>(0)
 
-    /// Makes a node. It connects when the first command comes. All connections have these settings, except for the
-    /// names of their threads.
+    /// Makes a node. It connects when the first command comes. Only the names of the connections' threads differ.
     init(_ settings: ConnectionSettings, connections: Int) {
         mailboxes = (0..<max(1, connections)).map { index in
             let mailbox = Mailbox()
@@ -110,8 +108,7 @@ final class RedisNode: RedisDeployment {
         mailboxes.lazy.map { Int($0.tlsMinorVersion.load(ordering: .relaxed)) }.first { $0 > 0 }
     }
 
-    /// Lets the connections' threads end. Queued commands fail as `closed`, written ones as `lost`. May
-    /// be called repeatedly.
+    /// Lets the connections' threads end. Queued commands fail as `closed`, written ones as `lost`. May be repeated.
     func close() { for mailbox in mailboxes { mailbox.close() } }
 
     /// Closes, and waits until the threads have ended.

@@ -24,10 +24,8 @@ struct Greeting {
         steps += settings.scripts.map { ($0.loadCommand, .mayFail) }
     }
 
-    /// Connects and sends the greeting. Blocks the connection's thread.
-    ///
-    /// The longest time is twice the connect timeout, or three times with TLS, and as much again for
-    /// each sentinel asked. The wait ends when the mailbox closes.
+    /// Connects and sends the greeting. Blocks the connection's thread until the mailbox closes, at most for twice the
+    /// connect timeout (three times with TLS), and as much again for each sentinel asked.
     /// - Parameter attempt: how many attempts have failed before this one.
     func connect(attempt: Int, _ mailbox: Mailbox) throws(LinkFailure) -> RedisLink {
         let address: RedisAddress

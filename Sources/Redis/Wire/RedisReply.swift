@@ -1,5 +1,4 @@
-/// One reply: a view into the arena that all replies of a pipeline share. The reply keeps the arena alive, and so does
-/// a slice from `bytes()`.
+/// One reply: a view into the arena of its pipeline. The reply and slices from `bytes()` keep the arena alive.
 public struct RedisReply: Sendable {
     private let arena: ReplyArena
     private let node: ReplyNode

@@ -2,15 +2,12 @@ internal import CHiredis
 internal import Glibc
 internal import OpenSSL
 
-/// A socket that hiredis has connected, with TLS on it if the URL asks for it.
-///
-/// It owns the socket and TLS. It is made, used and freed on the connection's thread.
+/// A socket that hiredis has connected, with TLS on it if the URL asks for it. It owns both. It is made, used and freed
+/// on the connection's thread.
 ///
 /// hiredis connects and parses, but this class reads and writes. hiredis's own write raises SIGPIPE on a closed
-/// connection and copies a pipeline once more, and its read takes only 16 KiB at a time.
-///
-/// OpenSSL writes without MSG_NOSIGNAL. But the thread has blocked SIGPIPE like every signal, so a closed connection is
-/// an error code here too.
+/// connection and copies a pipeline once more, and its read takes only 16 KiB at a time. OpenSSL writes without
+/// MSG_NOSIGNAL, but the thread has blocked SIGPIPE, so a closed connection is an error code here too.
 final class RedisWire {
     private let context: UnsafeMutablePointer<redisContext>
     private let address: RedisAddress
@@ -18,8 +15,7 @@ final class RedisWire {
     /// Under TLS a read may have to wait until the socket is writable, and a write until it is readable.
     private var readWants = Int16(POLLIN)
     private var writeWants = Int16(POLLOUT)
-    /// OpenSSL holds bytes from the socket that may be a whole record. Poll cannot see them, so
-    /// read before the next wait.
+    /// OpenSSL holds bytes that may be a whole record. Poll cannot see them, so read before the next wait.
     private(set) var hasBuffered = false
     /// The server has sent something.
     private var hasHeard = false

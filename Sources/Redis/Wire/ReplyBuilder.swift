@@ -1,9 +1,7 @@
 internal import CHiredis
 
-/// Collects the replies of one batch while hiredis reads them.
-///
-/// It is behind a pointer that hiredis passes to the callbacks below. All of them run on the connection's thread,
-/// inside `redisReaderGetReply`.
+/// Collects the replies of one batch while hiredis reads them. It is behind a pointer that hiredis passes to the
+/// callbacks below. They run on the connection's thread, inside `redisReaderGetReply`.
 struct ReplyBuilder {
     /// No reply to this program comes near these limits. A larger one means a broken peer, so its connection is closed.
     enum Limits {
@@ -70,8 +68,7 @@ struct ReplyBuilder {
         }
     }
 
-    /// The node index for the value that hiredis reads now. As its "object" hiredis has the index of the parent
-    /// array's node plus 1.
+    /// The node index for the value that hiredis reads now. Its "object" is the parent array's node index plus 1.
     fileprivate func slot(_ task: UnsafePointer<redisReadTask>) -> Int? {
         guard let parent = task.pointee.parent else {
             // Nil: the server sends more replies than there were commands.
@@ -84,8 +81,7 @@ struct ReplyBuilder {
 }
 
 extension ReplyBuilder {
-    /// The callbacks that hiredis calls for each value, on the connection's thread. If one returns NULL, hiredis
-    /// gives up on the stream.
+    /// The callbacks that hiredis calls for each value, on the connection's thread. If one returns NULL, it gives up.
     static func readerFunctions() -> redisReplyObjectFunctions {
         var functions = redisReplyObjectFunctions()
         functions.createString = { task, text, length in
