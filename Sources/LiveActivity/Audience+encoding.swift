@@ -21,8 +21,7 @@ extension Audience {
     /// - Returns: nil for bytes that `encoded` did not write
     public init?(encoded: some Sequence<UInt8>) {
         var reader = AudienceReader(bytes: Array(encoded))
-        // Compare the bytes, because the reader also accepts longer forms of the same audience (`t01:`, an uppercase
-        // UUID).
+        // Compare the bytes, because the reader also accepts longer forms of an audience (`t01:`, an uppercase UUID).
         guard let audience = reader.audience(depth: 0), audience.encoded == reader.bytes else { return nil }
         self = audience
     }
