@@ -14,7 +14,6 @@ struct BroadcastChannelKeeper: Sendable {
     let logger: Logger
     /// Milliseconds that tests add to Redis's time.
     var ahead: Int64 = 0
-
     /// The most names of one turn.
     static let mostNames = 64
 
@@ -117,12 +116,9 @@ struct Turn: Sendable {
     private func note(_ error: BroadcastChannelError, _ name: ActivityName) async throws(StoreError) {
         let attempts = try await store.failed(app, name, error.description)
         logger.warning("\(error)", metadata: metadata(name))
-        var delay = Self.pauseAfterRefusal
-        if error.isRetriable {
-            delay = Self.backoff.pause(after: attempts) * Double.random(in: 0.5..<1)
-        } else {
-            try await keeper.store.alarms.raise(app, .broadcast, "\(error)")
-        }
+        if !error.isRetriable { try await keeper.store.alarms.raise(app, .broadcast, "\(error)") }
+        let pause = Self.backoff.pause(after: attempts) * Double.random(in: 0.5..<1)
+        let delay = error.isRetriable ? pause : Self.pauseAfterRefusal
         try await store.postpone(app, name, until: clock() + delay.milliseconds)
     }
 
@@ -181,14 +177,12 @@ struct Turn: Sendable {
     private func give(
         _ id: BroadcastChannelID, to name: ActivityName
     ) async throws(StoreError) -> BroadcastChannelError? {
-        if try await store.live(app, name, id, now: clock()) {
-            logger.info("broadcast channel made", metadata: metadata(name))
-            try await keeper.store.alarms.clear(app, .broadcast)
-            // Wake a worker, because the name's broadcast queue waits for this channel.
-            try await keeper.store.queue.add([.broadcast(app, name, .high)])
-            return nil
-        }
-        return try await remove(id)
+        guard try await store.live(app, name, id, now: clock()) else { return try await remove(id) }
+        logger.info("broadcast channel made", metadata: metadata(name))
+        try await keeper.store.alarms.clear(app, .broadcast)
+        // Wake a worker, because the name's broadcast queue waits for this channel.
+        try await keeper.store.queue.add([.broadcast(app, name, .high)])
+        return nil
     }
 
     private func delete(_ name: ActivityName, _ id: BroadcastChannelID?) async throws(StoreError) -> Outcome {

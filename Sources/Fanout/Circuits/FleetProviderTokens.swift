@@ -7,10 +7,7 @@ public struct FleetProviderTokens: ProviderTokenShare {
     let tokens: ProviderTokens
     let app: AppKey
 
-    public init(_ store: Store, app: AppKey) {
-        tokens = store.providerTokens
-        self.app = app
-    }
+    public init(_ store: Store, app: AppKey) { (tokens, self.app) = (store.providerTokens, app) }
 
     public func agree(
         key: String, candidate: ProviderToken?, refused: ProviderToken?, now: Int

@@ -7,18 +7,11 @@ struct Halt: Hashable, Sendable {
     enum Cause: String, Sendable, CaseIterable {
         case credentials, unreachable
 
-        var alarm: Alarm.Kind {
-            switch self {
-            case .credentials: .credentials
-            case .unreachable: .unreachable
-            }
-        }
+        var alarm: Alarm.Kind { self == .credentials ? .credentials : .unreachable }
     }
     var cause: Cause
     var reason: String
-}
 
-extension Halt {
     /// The outcome of each token that was not sent because of this halt.
     var outcome: PushOutcome {
         switch cause {

@@ -122,8 +122,7 @@ struct BroadcastReport: Hashable {
         }
         switch outcome {
         case .accepted: settlement = BroadcastSettlement(.delivered, status: 200)
-        case .unanswered(let none):
-            settlement = again(nil, none.cause.rawValue, mayRepeat: none.mayHaveBeenDelivered)
+        case .unanswered(let none): settlement = again(nil, none.cause.rawValue, mayRepeat: none.mayHaveBeenDelivered)
         case .rejected(let rejection):
             let (status, reason) = (rejection.status, rejection.reason.wire)
             switch rejection.verdict {

@@ -72,13 +72,12 @@ extension Dispatcher {
         for push in pushes {
             let verdict = options.pruneGuard.verdict(
                 push: counts.pushes[push] ?? TokenVerdictCounts(), app: counts.app, lately: counts.lately)
-            if let reason = verdict.quarantine, dead.contains(where: { $0.push == push && $0.removal.isDisputable }) {
+            let removals = dead.filter { $0.push == push }.map(\.removal)
+            if let reason = verdict.quarantine, removals.contains(where: \.isDisputable) {
                 distrusted.insert(push)
                 await raiseAlarm(app, .pruneGuard, reason)
             }
-            if let reason = verdict.manyUnregistered,
-                dead.contains(where: { $0.push == push && !$0.removal.isDisputable })
-            {
+            if let reason = verdict.manyUnregistered, !removals.allSatisfy(\.isDisputable) {
                 await raiseAlarm(app, .manyUnregistered, reason)
             }
         }

@@ -21,8 +21,7 @@ extension Dispatcher {
             let held = leases.hold(lease, askedAt: asked, for: options.claimAfter)
             defer { leases.release(held) }
             for push in try await store.deadLetters.enlistUnlisted(item.app, item.name) {
-                log.error(
-                    "a retry queue was full, so a push was given up for its token", metadata: ["push": "\(push)"])
+                log.error("a retry queue was full, so a push was given up for its token", metadata: ["push": "\(push)"])
             }
             if hasPendingRemovals { try await applyPendingRemovals(item.app, item.name) }
             let run = RetryRun(
