@@ -1,8 +1,7 @@
 import APNsWire
 import Store
 
-/// Why an app's circuit opens: APNs refuses its credentials, or cannot be reached. The worker keeps the app's work
-/// meanwhile.
+/// Why an app's circuit opens: APNs refuses its credentials, or cannot be reached.
 struct Halt: Hashable, Sendable {
     enum Cause: String, Sendable, CaseIterable {
         case credentials, unreachable

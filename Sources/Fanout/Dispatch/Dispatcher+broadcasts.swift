@@ -25,8 +25,7 @@ extension Dispatcher {
             switch take.turn {
             case .idle: return .acknowledge
             case .held(let left):
-                // Another worker sends a broadcast, or died over it. It may have looked before this push joined the
-                // queue, so look again.
+                // Another worker sends or died over it. It may have looked before this push joined the queue: look again.
                 try await store.queue.schedule(item, due: store.time.now() + min(left.milliseconds, 500))
                 return .acknowledge
             case .wait(let left):

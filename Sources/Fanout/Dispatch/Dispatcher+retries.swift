@@ -12,8 +12,7 @@ extension Dispatcher {
         {
         case .idle: return .acknowledge
         case .held(let left):
-            // Another worker sends the retries, or died over them. It may have looked before this channel was queued,
-            // so look again.
+            // Another worker sends or died over them. It may have looked before this channel was queued: look again.
             try await store.queue.schedule(item, due: store.time.now() + min(left.milliseconds, 500))
             return .acknowledge
         case .claimed(let lease, let hasPendingRemovals, let isPoison):
