@@ -17,6 +17,7 @@ struct Pool: Sendable {
 
     /// How long a read waits that leaves out apps without a free permit. They may have one again soon.
     private static let shortRead = Duration.milliseconds(5)
+    private var logger: Logger { dispatcher.logger }
 
     /// Reads until the drain begins. Returns when all entries that it read are processed.
     func run() async {
@@ -35,17 +36,13 @@ struct Pool: Sendable {
                     let found = try await reader.read(
                         stream, open.map(\.app), consumer: dispatcher.owner, count: max(1, min(64, count) / open.count),
                         block: open.count == apps.count ? .seconds(5) : Self.shortRead)
-                    if failures > 0 {
-                        dispatcher.logger.notice("Redis answers again", metadata: ["stream": "\(stream)"])
-                    }
+                    if failures > 0 { logger.notice("Redis answers again", metadata: ["stream": "\(stream)"]) }
                     failures = 0
                     await dispatch(found, in: &group)
                 } catch {
                     if dispatcher.drain.isOn { break }
                     failures += 1
-                    if failures == 1 {
-                        dispatcher.logger.error("cannot read work: \(error)", metadata: ["stream": "\(stream)"])
-                    }
+                    if failures == 1 { logger.error("cannot read work: \(error)", metadata: ["stream": "\(stream)"]) }
                     if error.isMissingGroup { try? await dispatcher.store.queue.prepare(apps) }
                     let delay = Backoff.ofReads.pause(after: failures) * Double.random(in: 0.5..<1)
                     try? await cancelWhenGracefulShutdown { try await Task.sleep(for: delay) }
@@ -63,11 +60,11 @@ struct Pool: Sendable {
                 let found = try await dispatcher.store.queue.claim(
                     stream, app, consumer: dispatcher.owner, idle: dispatcher.options.claimAfter, count: min(16, open))
                 if !found.entries.isEmpty {
-                    dispatcher.logger.info(
+                    logger.info(
                         "claimed work that another worker left", metadata: ["entries": "\(found.entries.count)"])
                 }
                 await dispatch(found, in: &group)
-            } catch { dispatcher.logger.debug("cannot claim work: \(error)") }
+            } catch { logger.debug("cannot claim work: \(error)") }
         }
     }
 
@@ -75,7 +72,7 @@ struct Pool: Sendable {
         _ found: (entries: [WorkEntry], unreadable: [(AppKey, String)]), in group: inout DiscardingTaskGroup
     ) async {
         if !found.unreadable.isEmpty {
-            dispatcher.logger.error("dropped stream entries in an unknown format: \(found.unreadable.map(\.1))")
+            logger.error("dropped stream entries in an unknown format: \(found.unreadable.map(\.1))")
             try? await dispatcher.store.queue.acknowledge(stream, found.unreadable)
         }
         let read = dispatcher.now
@@ -103,7 +100,7 @@ struct Pool: Sendable {
         if await dispatcher.handle(entry) == .acknowledge {
             do throws(StoreError) {
                 try await dispatcher.store.queue.acknowledge(stream, [(entry.item.app, entry.id)])
-            } catch { dispatcher.logger.debug("cannot acknowledge an entry, so it is processed again: \(error)") }
+            } catch { logger.debug("cannot acknowledge an entry, so it is processed again: \(error)") }
         }
         dispatcher.leases.release(entry)
     }

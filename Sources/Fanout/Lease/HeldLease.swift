@@ -17,10 +17,8 @@ final class HeldLease: SendPermission {
     fileprivate let now: @Sendable () -> Int64
 
     init(_ lease: Lease, askedAt: Int64, duration: Duration, now: @escaping @Sendable () -> Int64) {
-        self.now = now
-        self.lease = lease
+        (self.now, self.lease, self.duration) = (now, lease, duration)
         validUntil = Mutex(askedAt + duration.milliseconds)
-        self.duration = duration
     }
 
     /// After the lease expires, requests that have not left a lane belong to the next owner.

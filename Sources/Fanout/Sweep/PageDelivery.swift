@@ -93,8 +93,7 @@ struct PageDelivery: Sendable {
         guard held.isLive else { return lost() }
         // No request left this machine. This worker reads the page again when the app's circuit closes. If this worker
         // drains, another one does. Pause also if a transport returns pages without a reason.
-        let pause: Duration = dispatcher.drain.isOn ? .zero : .seconds(1)
-        state.change { $0.pause = $0.pause ?? pause }
+        state.change { $0.pause = $0.pause ?? (dispatcher.drain.isOn ? .zero : .seconds(1)) }
         return nil
     }
 

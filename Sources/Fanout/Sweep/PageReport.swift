@@ -77,9 +77,8 @@ struct PageReport {
                 isAnswered = true
             case .unanswered(let noAnswer):
                 let mayBeDuplicate = noAnswer.mayHaveBeenDelivered && !noAnswer.isUnreachable
-                add(
-                    index, decide(noAnswer, attempt, pause), noAnswer.cause.rawValue, attempt,
-                    mayBeDuplicate: mayBeDuplicate)
+                let decision = decide(noAnswer, attempt, pause)
+                add(index, decision, noAnswer.cause.rawValue, attempt, mayBeDuplicate: mayBeDuplicate)
             case .rejected(let rejection):
                 isAnswered = true
                 let reason = rejection.reason.wire

@@ -16,7 +16,6 @@ struct RetryRun: Sendable {
 
     private var dispatcher: Dispatcher { delivery.dispatcher }
     private var lease: Lease { delivery.lease }
-
     /// How long the app's circuit stays open, if an answer opened it.
     var pause: Duration? { delivery.state.values.pause }
 
@@ -39,9 +38,7 @@ struct RetryRun: Sendable {
             }
         }
         let state = delivery.state.values
-        for (push, channels) in state.expired {
-            await dispatcher.reportExpired(lease.app, push, channels, delivery.log)
-        }
+        for (push, tokens) in state.expired { await dispatcher.reportExpired(lease.app, push, tokens, delivery.log) }
         return !state.isLost
     }
 

@@ -8,10 +8,8 @@ extension Settlement {
     init(firstAttempt page: TokenPage, _ report: PageReport, endedAt: Int64?, range: Range<ScanPosition>) {
         self.init(range: range)
         targets = page.count
-        retries = report.retries
-        duplicatesPossible = report.duplicatesPossible
-        errors = report.errors
-        stop = report.stop
+        (retries, duplicatesPossible) = (report.retries, report.duplicatesPossible)
+        (errors, stop) = (report.errors, report.stop)
         for exception in report.exceptions {
             switch exception.decision {
             case .failed:
@@ -27,8 +25,7 @@ extension Settlement {
             return
         }
         for index in report.deliveredIndices(page) {
-            remove(
-                TokenRemoval(channel: Array(page.channel(index)), token: Array(page.token(index)), endedAt: endedAt))
+            remove(TokenRemoval(channel: Array(page.channel(index)), token: Array(page.token(index)), endedAt: endedAt))
         }
     }
 
@@ -53,8 +50,7 @@ extension RetrySettlement {
                 if let endedAt, let token = channel.token {
                     remove(channel, TokenRemoval(channel: channel.channel, token: token, endedAt: endedAt))
                 } else {
-                    let isStale = staleBefore.map { channel.registeredAt < $0 } ?? false
-                    finish(channel, as: .delivered, isStale: isStale)
+                    finish(channel, as: .delivered, isStale: staleBefore.map { channel.registeredAt < $0 } ?? false)
                 }
                 continue
             }

@@ -54,7 +54,6 @@ extension Sweep {
 extension Dispatcher {
     /// Starts that are checked now may be sent until this time on the worker's clock.
     var startsSentUntil: Int64 { now + options.startHold.milliseconds }
-
     /// Start tokens that were last reported before this time (epoch ms) count as stale.
     var staleBefore: Int64 { store.time.now() - options.startTokensStaleAfter.milliseconds }
 }

@@ -37,9 +37,7 @@ struct Sweep: Sendable {
         var sendUntil: Int64?
         /// For a catch-up: the arrivals that this page processes.
         var arrivals: [CatchUpArrival] = []
-        var isEmpty: Bool {
-            tokens.isEmpty && waiting.isEmpty && arrivals.isEmpty && quarantined == 0 && skipped == 0
-        }
+        var isEmpty: Bool { tokens.isEmpty && waiting.isEmpty && arrivals.isEmpty && quarantined == 0 && skipped == 0 }
     }
 
     let delivery: PageDelivery
@@ -69,10 +67,7 @@ struct Sweep: Sendable {
                 "task given up: too many workers in a row crashed or stalled", metadata: ["part": "\(lease.part)"])
             await settleRest(stop: "PoisonTask")
         } else {
-            switch lease.part {
-            case .catchUp: await catchUp()
-            default: await pages()
-            }
+            if lease.part == .catchUp { await catchUp() } else { await pages() }
             // The push failed or was cancelled. The rest is not read, and the name is free for its next push.
             let state = delivery.state.values
             if state.isStopped, state.leftovers == nil { await settleRest() }

@@ -66,8 +66,7 @@ extension Timers {
             switch outcome.verdict {
             case .nothing: break
             case .ended: logger.info("an automatic end was committed", metadata: metadata)
-            case .postponed(let refusal):
-                logger.info("an automatic end is tried again: \(refusal)", metadata: metadata)
+            case .postponed(let refusal): logger.info("an automatic end is tried again: \(refusal)", metadata: metadata)
             }
         } catch { logger.warning("an automatic end is postponed: \(error)", metadata: metadata) }
     }
