@@ -25,7 +25,7 @@ extension Dispatcher {
             switch take.turn {
             case .idle: return .acknowledge
             case .held(let left):
-                // Another worker sends or died over it. It may have looked before this push joined the queue: look again.
+                // Another worker sends or died over it, perhaps before this push joined the queue. So look again.
                 try await store.queue.schedule(item, due: store.time.now() + min(left.milliseconds, 500))
                 return .acknowledge
             case .wait(let left):

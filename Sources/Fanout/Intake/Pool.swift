@@ -4,10 +4,9 @@ import ServiceLifecycle
 import Store
 import Threads
 
-/// The reader and the permits of one kind of stream. The worker reads entries only while it has permits for them.
-/// Entries that it cannot begin stay in the stream for other workers. If an app floods the stream or its APNs is slow,
-/// it uses up its own permits. The worker then reads entries of the other apps only, until a permit of that app is
-/// free.
+/// The reader and the permits of one kind of stream. The worker reads entries only while it has permits for them. The
+/// others stay in the stream for other workers. An app that floods the stream, or whose APNs is slow, uses up its own
+/// permits. Then the worker reads entries of the other apps only, until a permit of that app is free.
 struct Pool: Sendable {
     let stream: WorkStream
     let apps: [AppKey]
@@ -29,8 +28,7 @@ struct Pool: Sendable {
                 await permits.untilFree()
                 if dispatcher.drain.isOn { break }
                 let open = apps.map { (app: $0, permits: permits.free(for: $0)) }.filter { $0.permits > 0 }
-                // COUNT applies to each app's stream. So ask for a fraction of the fewest free permits, and all entries
-                // fit together.
+                // COUNT applies to each app's stream. With a fraction of the fewest permits, all entries fit together.
                 guard let count = open.map(\.permits).min() else { continue }
                 do throws(StoreError) {
                     let found = try await reader.read(
@@ -80,8 +78,7 @@ struct Pool: Sendable {
             let app = entry.item.app
             let hasPermit = permits.takeIfFree(app)
             group.addTask {
-                // A claim took the permit first. This entry waits behind its own app's entries, and delays no other
-                // app.
+                // A claim took the permit. This entry waits behind its own app's entries, and delays no other app.
                 if !hasPermit { await permits.take(app) }
                 await handle(entry, readAt: read)
                 permits.give(app)

@@ -20,8 +20,7 @@ struct RetryRun: Sendable {
     var pause: Duration? { delivery.state.values.pause }
 
     /// Sends until no channel is due or the run may not go on.
-    /// - Returns: false if something could not be settled. Another worker has the lease, or it expired while Redis was
-    ///   away.
+    /// - Returns: false if something could not be settled: another worker has the lease, or Redis was away too long
     func run() async -> Bool {
         var found = true
         while found, delivery.mayGoOn {
@@ -42,8 +41,7 @@ struct RetryRun: Sendable {
         return !state.isLost
     }
 
-    /// Due channels that no page of this run has yet, grouped by the first push of their retry queues. Late joiners get
-    /// pages of their own.
+    /// Due channels that no page of this run has yet, grouped by their first push. Late joiners get their own pages.
     private func duePages() async -> [Page]? {
         await delivery.ask { () async throws(StoreError) in
             let inPages = delivery.state.values.inPages

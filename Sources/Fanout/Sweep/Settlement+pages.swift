@@ -3,8 +3,7 @@ import Store
 
 extension Settlement {
     /// A page that was read from the registry. Its tokens are counted as targets for the first time.
-    /// - Parameter endedAt: when an `end` was delivered (epoch ms); its tokens get pending removals. Nil for other
-    ///   events.
+    /// - Parameter endedAt: when an `end` was delivered (epoch ms), which removes its tokens; nil for other events
     init(firstAttempt page: TokenPage, _ report: PageReport, endedAt: Int64?, range: Range<ScanPosition>) {
         self.init(range: range)
         targets = page.count

@@ -5,17 +5,14 @@ import Logging
 import Store
 
 /// Sweeps one shard of a push, or the catch-up after its shards. It reads, filters, sends and settles page after page,
-/// several pages at a time. At most `openPages` pages are in memory, whatever the size of the shard.
-///
-/// If the worker is killed, the worker that claims the entry continues after the last settled page. Pages that were in
-/// flight are sent again.
+/// at most `openPages` at a time. If the worker is killed, the worker that claims the entry continues after the last
+/// settled page. Pages that were in flight are sent again.
 struct Sweep: Sendable {
     enum End {
         case finished(Leftovers)
         /// Another worker has the shard, or Redis did not answer until the lease expired.
         case lost
-        /// The worker drains (`pause` is zero) or the app's circuit is open (for `pause`). The remainder of the shard
-        /// waits for another turn.
+        /// The worker drains (`pause` is zero) or the app's circuit is open (for `pause`). The rest waits for a turn.
         case interrupted(pause: Duration)
     }
 
@@ -26,8 +23,7 @@ struct Sweep: Sendable {
         var waiting: [[UInt8]] = []
         /// How many more channels are in the audience and get nothing, because their tokens are quarantined.
         var quarantined = 0
-        /// For a start: how many more channels are in the audience and get nothing, because they follow already or an
-        /// `end` was accepted after the start.
+        /// For a start: how many more channels get nothing, because they follow already or an `end` came after it.
         var skipped = 0
         /// Indices of the `tokens` that live in the app's other APNs environment.
         var elsewhere: Set<Int> = []

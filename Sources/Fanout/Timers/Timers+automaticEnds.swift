@@ -11,8 +11,7 @@ extension Timers {
     /// The app's automatic end, if it has one.
     func endRule(_ app: AppKey) -> EndRule? { dispatcher.apps[app]?.endAfter.map(EndRule.init) }
 
-    /// Puts names that were followed before the setting into the timer of automatic ends. Returns when this is done for
-    /// all apps.
+    /// Puts the names of all apps that were followed before the setting into the timer of automatic ends.
     func adoptEnds() async {
         var left = apps[...]
         while let app = left.first, !isEnding {

@@ -4,8 +4,7 @@ import ServiceLifecycle
 import Store
 import Synchronization
 
-/// The work that a worker does by the clock. Every worker does all of it, and the scripts make sure that nothing is
-/// done twice.
+/// The work that a worker does by the clock. Every worker does all of it. The scripts let nothing be done twice.
 struct Timers: Sendable {
     let dispatcher: Dispatcher
     let apps: [AppKey]
