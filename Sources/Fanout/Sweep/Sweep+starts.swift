@@ -2,8 +2,8 @@ import LiveActivity
 import Store
 
 /// A start goes to the start tokens of its attributes type, which are on another slot than its name. It has no
-/// catch-up: a start token that is registered behind the sweep is no target. If a token rotates meanwhile, the sweep sends to the
-/// token that it read.
+/// catch-up: a start token that is registered behind the sweep is no target. If a token rotates meanwhile, the sweep
+/// sends to the token that it read.
 extension Sweep {
     /// The next page of start tokens in the audience. A channel's state under the name is read after its start token.
     /// A channel that followed in between is left out. One that stopped gets the start, because its card is over.

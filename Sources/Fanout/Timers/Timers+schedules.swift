@@ -5,8 +5,8 @@ import Store
 extension Timers {
     private static let mostSchedules = 256
 
-    /// Commits the schedules that are due. Every worker knows when the next one is due (`TimerPlan`), so a schedule is a
-    /// push well within a second of its time. After an error of Redis, the next turn of any worker continues.
+    /// Commits the schedules that are due. Every worker knows when the next one is due (`TimerPlan`), so a schedule is
+    /// a push well within a second of its time. After an error of Redis, the next turn of any worker continues.
     func commitSchedules() async {
         for app in apps {
             do throws(StoreError) {
