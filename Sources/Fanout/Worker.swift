@@ -8,9 +8,8 @@ import Threads
 /// One worker. Readers take entries from the streams, and a dispatcher processes each to its end. Timers renew leases
 /// and entries, claim entries that other workers left, move due tasks and look for lost ones.
 ///
-/// On graceful shutdown the readers stop, and pages in flight are settled. Unfinished work goes back to the streams
-/// with its checkpoint, and `run` returns. A killed worker leaves its entries pending. Other workers claim them after
-/// `claimAfter` and continue after the last settled page.
+/// On graceful shutdown the readers stop, pages in flight are settled, and unfinished work goes back to the streams. A
+/// killed worker leaves its entries pending. Others claim them after `claimAfter` and continue at the checkpoint.
 public struct Worker: Service {
     private let store: Store
     private let apps: [WorkerApp]
@@ -76,8 +75,7 @@ public struct Worker: Service {
         }
     }
 
-    /// How many entries of a stream are processed at once, for all apps together. Priority 5 has a smaller share of its
-    /// own.
+    /// How many entries of a stream are processed at once, for all apps. Priority 5 has a smaller share of its own.
     static func permits(_ stream: WorkStream, _ concurrency: Int) -> Int {
         switch stream {
         case .namesHigh: max(2, concurrency)

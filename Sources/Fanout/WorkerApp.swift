@@ -16,12 +16,8 @@ public struct WorkerApp: Sendable {
         key: AppKey, bundleID: String, transport: any PushTransport, otherTransport: (any PushTransport)? = nil,
         broadcasts: BroadcastService? = nil, endAfter: Duration? = nil
     ) {
-        self.key = key
-        self.bundleID = bundleID
-        self.transport = transport
-        self.otherTransport = otherTransport
-        self.broadcasts = broadcasts
-        self.endAfter = endAfter
+        (self.key, self.bundleID, self.transport, self.otherTransport) = (key, bundleID, transport, otherTransport)
+        (self.broadcasts, self.endAfter) = (broadcasts, endAfter)
     }
 
     var environments: Environments { Environments(first: transport, other: otherTransport) }

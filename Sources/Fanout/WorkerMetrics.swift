@@ -14,12 +14,11 @@ public enum WorkerMetricName {
 struct WorkerMetrics: Sendable {
     private let outcomes: [AppKey: [SettledField: Counter]]
     private let broadcasts: [AppKey: [BroadcastEvent: Counter]]
-    private let attempts: [AppKey: (retries: Counter, duplicates: Counter)]
+    private var attempts: [AppKey: (retries: Counter, duplicates: Counter)] = [:]
 
     init(_ apps: [AppKey]) {
         outcomes = Self.byOutcome(WorkerMetricName.tokens, apps)
         broadcasts = Self.byOutcome(WorkerMetricName.broadcasts, apps)
-        var attempts: [AppKey: (retries: Counter, duplicates: Counter)] = [:]
         for app in apps {
             let labels = [("app", app.rawValue)]
             attempts[app] = (
@@ -27,7 +26,6 @@ struct WorkerMetrics: Sendable {
                 Counter(label: WorkerMetricName.duplicatesPossible, dimensions: labels)
             )
         }
-        self.attempts = attempts
     }
 
     private static func byOutcome<Outcome: CaseIterable & RawRepresentable & Hashable>(

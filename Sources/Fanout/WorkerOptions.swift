@@ -27,9 +27,8 @@ public struct WorkerOptions: Sendable {
     /// when the app is opened after this time.
     public var startTokensStaleAfter: Duration = .seconds(48 * 3_600)
 
-    /// How long a page of starts may wait after the worker read who follows and whether the name has ended. Starts that
-    /// have not left by then are read again. So apart from requests on the wire, no start goes out later than this
-    /// after an `end`.
+    /// How long a page of starts may wait after the worker read who follows and whether the name has ended. Later ones
+    /// are read again. So apart from requests on the wire, no start goes out later than this after an `end`.
     package var startHold: Duration = .seconds(10)
     /// The clock of leases, circuits and queued entries, in milliseconds. Tests move one of their own.
     package var now: @Sendable () -> Int64 = bootClock

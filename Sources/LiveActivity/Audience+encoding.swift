@@ -6,26 +6,14 @@
 
 extension Audience {
     public var encoded: [UInt8] {
-        var out: [UInt8] = []
-        encode(into: &out)
-        return out
-    }
-
-    private func encode(into out: inout [UInt8]) {
         switch self {
-        case .all: out += "*".utf8
-        case .tag(let tag, let group): out += "t\(group.utf8.count):\(group)\(tag.utf8.count):\(tag)".utf8
-        case .channel(let id): out += "c\(id.description.utf8.count):\(id)".utf8
-        case .namedUser(let name): out += "u\(name.utf8.count):\(name)".utf8
-        case .or(let parts):
-            out += "|\(parts.count):".utf8
-            parts.forEach { $0.encode(into: &out) }
-        case .and(let parts):
-            out += "&\(parts.count):".utf8
-            parts.forEach { $0.encode(into: &out) }
-        case .not(let part):
-            out += "!".utf8
-            part.encode(into: &out)
+        case .all: Array("*".utf8)
+        case .tag(let tag, let group): Array("t\(group.utf8.count):\(group)\(tag.utf8.count):\(tag)".utf8)
+        case .channel(let id): Array("c\(id.description.utf8.count):\(id)".utf8)
+        case .namedUser(let name): Array("u\(name.utf8.count):\(name)".utf8)
+        case .or(let parts): Array("|\(parts.count):".utf8) + parts.flatMap(\.encoded)
+        case .and(let parts): Array("&\(parts.count):".utf8) + parts.flatMap(\.encoded)
+        case .not(let part): Array("!".utf8) + part.encoded
         }
     }
 
@@ -33,14 +21,11 @@ extension Audience {
     /// - Returns: nil for bytes that `encoded` did not write
     public init?(encoded: some Sequence<UInt8>) {
         var reader = AudienceReader(bytes: Array(encoded))
-        // Compare the bytes, because the reader also accepts longer forms of the same audience (`t01:`, an uppercase
-        // UUID).
+        // Compare the bytes, because the reader also accepts longer forms of an audience (`t01:`, an uppercase UUID).
         guard let audience = reader.audience(depth: 0), audience.encoded == reader.bytes else { return nil }
         self = audience
     }
-}
 
-extension Audience {
     /// Compares bytes, as Redis does. Swift's strings use Unicode's equivalence instead, but a publisher's tags "é" and
     /// "e" with an accent are two different tags.
     public static func == (one: Audience, other: Audience) -> Bool { one.encoded == other.encoded }
@@ -85,15 +70,10 @@ private struct AudienceReader {
     }
 
     private mutating func number() -> Int? {
-        var value = 0
-        var digits = 0
-        while position < bytes.count, (0x30...0x39).contains(bytes[position]), digits < 7 {
-            value = value * 10 + Int(bytes[position] - 0x30)
-            position += 1
-            digits += 1
-        }
-        guard digits > 0, position < bytes.count, bytes[position] == UInt8(ascii: ":") else { return nil }
-        position += 1
-        return value
+        let digits = bytes[position...].prefix(7).prefix { (0x30...0x39).contains($0) }
+        let end = digits.endIndex
+        guard !digits.isEmpty, end < bytes.count, bytes[end] == UInt8(ascii: ":") else { return nil }
+        position = end + 1
+        return digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
     }
 }

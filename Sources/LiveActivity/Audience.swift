@@ -10,31 +10,24 @@ public indirect enum Audience: Hashable, Sendable {
     case not(Audience)
 
     public static let deviceGroup = "device"
-
     /// Acceptance refuses selectors that are nested deeper than this.
     public static let maximumDepth = 16
     /// The most leaves (tags, channels, named users) of one audience. The limit bounds the round trip of a page.
     public static let maximumLeaves = 1_000
-}
 
-extension Audience {
     /// The sets to look up, each once, in order of first appearance.
     public var sets: [AudienceSet] {
-        var found: [AudienceSet] = []
-        var seen: Set<AudienceSet> = []
-        func visit(_ audience: Audience) {
+        func all(_ audience: Audience) -> [AudienceSet] {
             switch audience {
-            case .all, .channel: break
-            case .tag(let tag, let group):
-                if seen.insert(.tag(tag, group: group)).inserted { found.append(.tag(tag, group: group)) }
-            case .namedUser(let name):
-                if seen.insert(.namedUser(name)).inserted { found.append(.namedUser(name)) }
-            case .or(let parts), .and(let parts): parts.forEach(visit)
-            case .not(let part): visit(part)
+            case .all, .channel: []
+            case .tag(let tag, let group): [.tag(tag, group: group)]
+            case .namedUser(let name): [.namedUser(name)]
+            case .or(let parts), .and(let parts): parts.flatMap(all)
+            case .not(let part): all(part)
             }
         }
-        visit(self)
-        return found
+        var seen: Set<AudienceSet> = []
+        return all(self).filter { seen.insert($0).inserted }
     }
 
     /// Whether a channel is in the audience.

@@ -1,7 +1,6 @@
 import FoundationEssentials
 
-/// Base64 of RFC 4648, read strictly: only the text that `encode` or `encodeURL` makes of the bytes. The URL-safe form
-/// has no padding.
+/// Base64 of RFC 4648, read strictly: only as `encode` or `encodeURL` writes it. The URL-safe form has no padding.
 package enum Base64 {
     package static func encode(_ bytes: some Sequence<UInt8>) -> String { Data(bytes).base64EncodedString() }
 

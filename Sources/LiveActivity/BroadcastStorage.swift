@@ -1,5 +1,4 @@
-/// How much APNs stores of a broadcast channel's messages, for devices that are offline or subscribe late. It is fixed
-/// at the channel's creation.
+/// How much APNs stores of a broadcast channel's messages, for devices that are offline or late. It never changes.
 public enum BroadcastStorage: String, Sendable, Hashable, CaseIterable {
     /// APNs stores nothing. Every message has expiration 0, and the channel has the higher publishing budget.
     case none

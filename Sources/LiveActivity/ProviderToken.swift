@@ -5,10 +5,7 @@ public struct ProviderToken: Sendable, Hashable, CustomStringConvertible {
     /// `iat`: epoch seconds.
     public let issuedAt: Int
 
-    public init(jwt: String, issuedAt: Int) {
-        self.jwt = jwt
-        self.issuedAt = issuedAt
-    }
+    public init(jwt: String, issuedAt: Int) { (self.jwt, self.issuedAt) = (jwt, issuedAt) }
 
     public var description: String { "provider token issued at \(issuedAt)" }
 }

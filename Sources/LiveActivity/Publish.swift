@@ -25,32 +25,20 @@ public struct Publish: Sendable, Hashable {
         relevanceScore: RawJSON? = nil, alert: RawJSON? = nil, attributesType: String? = nil,
         attributes: RawJSON? = nil, options: PublishOptions = PublishOptions()
     ) {
-        self.name = name
-        self.event = event
-        self.audience = audience
-        self.priority = priority
-        self.timestamp = timestamp
-        self.contentState = contentState
-        self.staleDate = staleDate
-        self.dismissalDate = dismissalDate
-        self.relevanceScore = relevanceScore
-        self.alert = alert
-        self.attributesType = attributesType
-        self.attributes = attributes
-        self.options = options
+        (self.name, self.event, self.audience, self.priority) = (name, event, audience, priority)
+        (self.timestamp, self.contentState, self.staleDate) = (timestamp, contentState, staleDate)
+        (self.dismissalDate, self.relevanceScore, self.alert) = (dismissalDate, relevanceScore, alert)
+        (self.attributesType, self.attributes, self.options) = (attributesType, attributes, options)
     }
 
     /// The most bytes of a payload that APNs accepts for a token. It accepts more for a broadcast channel.
     public static let maximumTokenPayload = 4_096
 
-    /// Whether the push also goes to the name's broadcast channel, if there is one. A broadcast channel knows no
-    /// audience and cannot start activities.
+    /// Whether the push also goes to the name's broadcast channel, if any: it knows no audience and starts no activities.
     public var isForBroadcast: Bool { audience == .all && event != .start }
 
-    /// Whether a newer push may supersede the unsent rest of this one. The newer push must have the same name and cover
-    /// this audience.
+    /// Whether a newer push of this name that covers this audience may supersede the unsent rest of this one.
     public var isSupersedable: Bool { event == .update && alert == nil && options.conflate }
-
     /// Whether the push goes out at priority 5 once the name's budget of priority 10 is used up.
     public var isDemotable: Bool { event == .update && alert == nil && priority == .high && !options.insist }
 }

@@ -9,9 +9,6 @@ public struct PublishOptions: Sendable, Hashable {
     public var restart: Bool
 
     public init(conflate: Bool = true, expiry: Int? = nil, insist: Bool = false, restart: Bool = false) {
-        self.conflate = conflate
-        self.expiry = expiry
-        self.insist = insist
-        self.restart = restart
+        (self.conflate, self.expiry, self.insist, self.restart) = (conflate, expiry, insist, restart)
     }
 }

@@ -1,5 +1,4 @@
-/// `apns-priority`. 10 means at once and counts against the device's budget. 5 means when convenient and does not
-/// count.
+/// `apns-priority`. 10 is sent at once and counts against the device's budget. 5 is sent when convenient.
 public enum PushPriority: Int, Sendable, Hashable, CaseIterable {
     case low = 5
     case high = 10

@@ -1,7 +1,6 @@
 // Names, tags, groups and users are UTF-8 bytes to Lamplighter. Swift's `split`, `hasPrefix`, `replacing` and `==` work
-// on Characters. With them, a combining mark after a separator becomes one Character with it, and texts that Unicode
-// calls equivalent are equal. So code that splits, escapes or compares parts of keys uses these functions instead. The
-// separators are ASCII, so every cut is valid.
+// on Characters: a combining mark joins the separator before it, and texts that Unicode calls equivalent are equal. So
+// code that splits, escapes or compares parts of keys uses these functions. Separators are ASCII, so every cut is valid.
 
 extension StringProtocol {
     /// The text before and after the first `separator` byte (ASCII).
@@ -30,15 +29,7 @@ extension StringProtocol {
     /// The text with some ASCII bytes written as `%XX`.
     public func percentEncoded(_ isEncoded: (UInt8) -> Bool) -> String {
         guard utf8.contains(where: isEncoded) else { return String(self) }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(utf8.count + 8)
-        for byte in utf8 {
-            if isEncoded(byte) {
-                bytes += Array("%\(Hex.encode([byte]).uppercased())".utf8)
-            } else {
-                bytes.append(byte)
-            }
-        }
+        let bytes = utf8.flatMap { isEncoded($0) ? Array("%\(Hex.encode([$0]).uppercased())".utf8) : [$0] }
         return String(decoding: bytes, as: UTF8.self)
     }
 }

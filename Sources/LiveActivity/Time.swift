@@ -1,12 +1,10 @@
 import Glibc
 
 /// Epoch milliseconds of the system's clock.
-@Sendable
-package func wallClock() -> Int64 { milliseconds(of: CLOCK_REALTIME) }
+@Sendable package func wallClock() -> Int64 { milliseconds(of: CLOCK_REALTIME) }
 
 /// Milliseconds since boot, suspension included. This clock is never set.
-@Sendable
-package func bootClock() -> Int64 { milliseconds(of: CLOCK_BOOTTIME) }
+@Sendable package func bootClock() -> Int64 { milliseconds(of: CLOCK_BOOTTIME) }
 
 private func milliseconds(of clock: clockid_t) -> Int64 {
     var time = timespec()
@@ -16,7 +14,5 @@ private func milliseconds(of clock: clockid_t) -> Int64 {
 
 extension Duration {
     /// Whole milliseconds, rounded towards zero.
-    package var milliseconds: Int64 {
-        components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000
-    }
+    package var milliseconds: Int64 { components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000 }
 }

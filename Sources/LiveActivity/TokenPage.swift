@@ -35,10 +35,7 @@ public struct TokenPage: Sendable {
     @inlinable public var count: Int { entries.count }
     @inlinable public var isEmpty: Bool { entries.isEmpty }
 
-    /// Adds an entry.
-    /// - Parameters:
-    ///   - channel: 1 to 65,535 bytes in stored form
-    ///   - token: 1 to `PushToken.maximumBytes` bytes
+    /// Adds an entry. `channel` is 1 to 65,535 bytes in stored form, and `token` 1 to `PushToken.maximumBytes` bytes.
     public mutating func append(
         channel: some Collection<UInt8>, token: some Collection<UInt8>, registeredAt: Int64, attempt: Int = 0,
         isInfrequent: Bool = false, minutes: Int32 = 0

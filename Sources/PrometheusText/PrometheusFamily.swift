@@ -1,8 +1,6 @@
 /// All series of one name, by their rendered labels.
 struct PrometheusFamily {
-    enum Kind: String {
-        case counter, gauge, histogram
-    }
+    enum Kind: String { case counter, gauge, histogram }
 
     let kind: Kind
     var scalars: [String: PrometheusScalar] = [:]

@@ -7,9 +7,7 @@ enum PrometheusName {
 
     /// Writes `a="x",b="y"`, in the order of label names, so that equal sets of labels give equal strings.
     static func labels(_ dimensions: [(String, String)]) -> String {
-        dimensions.sorted { $0.0 < $1.0 }
-            .map { "\(sanitized($0.0))=\"\(escaped($0.1))\"" }
-            .joined(separator: ",")
+        dimensions.sorted { $0.0 < $1.0 }.map { "\(sanitized($0.0))=\"\(escaped($0.1))\"" }.joined(separator: ",")
     }
 
     static func braces(_ labels: String) -> String { labels.isEmpty ? "" : "{\(labels)}" }

@@ -12,9 +12,7 @@ final class PrometheusScalar: CounterHandler, MeterHandler, RecorderHandler {
     let labels: [String: String]
     private let state = Mutex<Double>(0)
 
-    init(_ dimensions: [(String, String)]) {
-        labels = Dictionary(dimensions, uniquingKeysWith: { first, _ in first })
-    }
+    init(_ dimensions: [(String, String)]) { labels = Dictionary(dimensions, uniquingKeysWith: { first, _ in first }) }
 
     var value: Double { state.withLock { $0 } }
 

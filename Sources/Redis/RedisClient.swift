@@ -1,7 +1,6 @@
 public import Logging
 
-/// A few connections to one Redis, or to each node of a cluster, that all callers share. No call blocks
-/// the caller's thread.
+/// A few connections to one Redis, or to each node of a cluster, that all callers share. No call blocks its thread.
 ///
 /// Because connections are shared, do not send commands that change the connection's state (SELECT, WATCH, SUBSCRIBE,
 /// MULTI) or block it (BLPOP, XREADGROUP … BLOCK). Use `transaction` and `RedisBlockingConnection` instead.
@@ -15,7 +14,6 @@ public final class RedisClient: Sendable {
     private let topology: Topology?
 
     /// Makes a client. It connects when the first command comes.
-    ///
     /// - Parameters:
     ///   - url: the server, the sentinels or some nodes of the cluster.
     ///   - connections: how many connections to the server, or to each node of a cluster.
@@ -49,29 +47,24 @@ public final class RedisClient: Sendable {
         return RedisClient(settings, topology, connections: 1)
     }
 
-    /// A separate connection to the same server, for commands that wait there. In a cluster it goes to the node
-    /// that owns their keys.
+    /// A separate connection to the same server for commands that wait there, or to the node that owns their keys.
     public func blockingConnection() -> RedisBlockingConnection { RedisBlockingConnection(settings, topology) }
 
     /// Whether keys of different hash tags may be on different servers.
     public var isCluster: Bool { topology != nil }
-
     /// Text such as `TLS 1.3`. Nil without TLS, and before the first connection.
     public var encryption: String? { deployment.tlsMinorVersion.map { "TLS 1.\($0)" } }
 
     /// Sends all commands in one round trip on one connection. An error reply keeps its position.
     ///
-    /// A cluster needs one round trip for each node, all at the same time. Commands whose keys are on one node run in
-    /// their order. Between nodes there is no order.
+    /// A cluster needs one round trip for each node, all at the same time. Only commands of one node keep their order.
     ///
     /// If the server has lost a script (SCRIPT FLUSH, restart), the script is loaded and only its command is repeated,
     /// after the others. Use steps where the order matters: each step is executed before the next one begins.
-    ///
-    /// One server executes all steps in a single round trip. If it has lost a script, the later steps are executed
-    /// twice, the second time in order, so they must allow that.
-    ///
-    /// A cluster needs one round trip for each step, because one node may refuse a command on which other nodes build.
-    /// After an error reply in a step nothing more is sent, and that error takes the place of all further replies.
+    /// - One server executes all steps in a single round trip. If it has lost a script, it executes the later steps
+    ///   twice, the second time in order, so they must allow that.
+    /// - A cluster needs one round trip for each step, because one node may refuse a command on which others build.
+    ///   After an error reply nothing more is sent, and that error takes the place of all further replies.
     /// - Parameter boundaries: the index of the first command of each step after the first one, ascending.
     public func pipeline(
         _ commands: [RedisCommand], inStepsAt boundaries: [Int] = []
@@ -85,16 +78,13 @@ public final class RedisClient: Sendable {
     public func pipeline(
         _ commands: [RedisCommand], eachNodeThen last: RedisCommand
     ) async -> [Result<(reply: RedisReply, last: RedisReply), RedisError>] {
-        do throws(RedisError) {
-            return try await deployment.pipeline(commands, eachNodeThen: last)
-        } catch {
+        do throws(RedisError) { return try await deployment.pipeline(commands, eachNodeThen: last) } catch {
             return commands.map { _ in .failure(error) }
         }
     }
 
     /// Sends one command. Throws for an error reply.
-    @discardableResult
-    public func send(_ command: RedisCommand) async throws(RedisError) -> RedisReply {
+    @discardableResult public func send(_ command: RedisCommand) async throws(RedisError) -> RedisReply {
         let reply = try await pipeline([command])[0]
         if let error = reply.error { throw error }
         return reply

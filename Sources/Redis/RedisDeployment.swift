@@ -2,6 +2,7 @@
 protocol RedisDeployment: Sendable {
     /// The result of one command: its reply, and the reply to the command that was sent after it.
     typealias Outcome = Result<(reply: RedisReply, last: RedisReply), RedisError>
+    typealias NodeReplies = (node: String?, replies: [RedisReply])
 
     /// The minor version of TLS. Nil without TLS, and before the first connection.
     var tlsMinorVersion: Int? { get }
@@ -9,8 +10,6 @@ protocol RedisDeployment: Sendable {
     func pipeline(_ commands: [RedisCommand], inStepsAt: [Int]) async throws(RedisError) -> [RedisReply]
     func pipeline(_ commands: [RedisCommand], eachNodeThen: RedisCommand) async throws(RedisError) -> [Outcome]
     func transaction(_ commands: [RedisCommand]) async throws(RedisError) -> [RedisReply]
-    func onEachPrimary(
-        _ commands: [RedisCommand]
-    ) async throws(RedisError) -> [(node: String?, replies: [RedisReply])]
+    func onEachPrimary(_ commands: [RedisCommand]) async throws(RedisError) -> [NodeReplies]
     func end() async
 }

@@ -1,9 +1,8 @@
 /// The reason why a command has no usable reply. It never holds arguments, because these may be tokens or secrets.
-public enum RedisError: Error, Sendable, Hashable {
+public enum RedisError: Error, Sendable, Hashable, CustomStringConvertible {
     /// No connection could be made, or the server refused it. Nothing was executed.
     case unreachable(String)
-    /// No TLS connection could be made. The certificates, the files or the URL's scheme must be corrected.
-    /// Nothing was executed.
+    /// No TLS connection could be made: correct the certificates, the files or the URL's scheme. Nothing was executed.
     case insecure(String, remedy: String)
     /// The connection broke or timed out after the command was written. The command may have been executed.
     case lost(String)
@@ -14,13 +13,10 @@ public enum RedisError: Error, Sendable, Hashable {
     /// The command was not sent, because its keys belong to no node of the cluster, or to several.
     case unroutable(String)
     case closed
-}
 
-extension RedisError {
     /// Whether the same command may succeed later without a change of the command or the configuration.
-    ///
-    /// This includes `.insecure`, because certificates are renewed while processes run. After `.lost` the command may
-    /// have been executed, so repeat it only if doing it twice is harmless.
+    /// `.insecure` may, because certificates are renewed while processes run. After `.lost` the command may have been
+    /// executed, so repeat it only if doing it twice is harmless.
     public var isRetriable: Bool {
         switch self {
         case .unreachable, .insecure, .lost: true
@@ -61,9 +57,7 @@ extension RedisError {
         "MOVED": "this is a node of a Redis Cluster, which needs redis+cluster://",
         "NOPROTO": "this server does not speak RESP2",
     ]
-}
 
-extension RedisError: CustomStringConvertible {
     public var description: String {
         let text =
             switch self {
@@ -77,9 +71,7 @@ extension RedisError: CustomStringConvertible {
             }
         return remedy.map { "\(text) (\($0))" } ?? text
     }
-}
 
-extension RedisError {
     /// Makes an error from the text of an error reply. Arguments that Redis quotes are cut off, and so is long text.
     init(reply message: String) {
         var text = message[...]

@@ -1,7 +1,6 @@
 internal import OpenSSL
 
-/// The PEM files for TLS connections. They are read for each new connection, so a replaced file takes
-/// effect with the next one.
+/// The PEM files for TLS. Each new connection reads them, so a replaced file takes effect with the next one.
 public struct RedisTLSFiles: Sendable, Hashable {
     /// The roots that must have signed the server's certificate. Nil means the system's roots.
     public var roots: String?
@@ -10,9 +9,7 @@ public struct RedisTLSFiles: Sendable, Hashable {
     public var key: String?
 
     public init(roots: String? = nil, certificate: String? = nil, key: String? = nil) {
-        self.roots = roots
-        self.certificate = certificate
-        self.key = key
+        (self.roots, self.certificate, self.key) = (roots, certificate, key)
     }
 }
 

@@ -29,23 +29,15 @@ extension RedisURL {
                 throw RedisURLError("the host may hold only letters, digits, - _ and .")
             }
         }
-        guard (1...255).contains(host.utf8.count) else {
-            throw RedisURLError("the host is missing or too long")
-        }
+        guard (1...255).contains(host.utf8.count) else { throw RedisURLError("the host is missing or too long") }
         guard !rest.isEmpty else { return .tcp(host: String(host), port: port) }
-        guard rest.removeFirst() == ":" else {
-            throw RedisURLError("after the bracket only :port may follow")
-        }
+        guard rest.removeFirst() == ":" else { throw RedisURLError("after the bracket only :port may follow") }
         return .tcp(host: String(host), port: try number(rest, in: 1...65_535, part: "port"))
     }
 
-    static func number(
-        _ text: Substring, in range: ClosedRange<Int>, part: String
-    ) throws(RedisURLError) -> Int {
+    static func number(_ text: Substring, in range: ClosedRange<Int>, part: String) throws(RedisURLError) -> Int {
         guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(text), range.contains(number)
-        else {
-            throw RedisURLError("the \(part) must be a number of \(range.lowerBound) to \(range.upperBound)")
-        }
+        else { throw RedisURLError("the \(part) must be a number of \(range.lowerBound) to \(range.upperBound)") }
         return number
     }
 
@@ -59,10 +51,10 @@ extension RedisURL {
 }
 
 extension UInt8 {
+    /// Whether it is a letter, a digit, `-`, `_` or `.`.
     var isHostByte: Bool {
         switch self {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-        case UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."): true
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."): true
         default: false
         }
     }

@@ -32,7 +32,6 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
     public private(set) var database = 0
     /// Whether another server may become the primary without an operator.
     public var usesSentinels: Bool { if case .sentinels = endpoint { true } else { false } }
-
     public var usesCluster: Bool { if case .cluster = endpoint { true } else { false } }
 
     private enum Scheme: String {
@@ -53,18 +52,14 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
         usesTLS = name == "rediss" || name.hasPrefix("rediss+")
         let scheme = try Self.scheme(usesTLS ? "redis" + name.dropFirst(6) : name)
         var rest = text[end.upperBound...]
-        guard !rest.contains("#") else {
-            throw RedisURLError("it has a # part; write a # in a password as %23")
-        }
+        guard !rest.contains("#") else { throw RedisURLError("it has a # part; write a # in a password as %23") }
         let query = rest.firstIndex(of: "?").map { rest[$0...].dropFirst() }
         rest = rest.prefix { $0 != "?" }
         let authority = rest.prefix { $0 != "/" }
         let path = rest[authority.endIndex...]
-
         guard scheme == .unix || !path.contains("@") else {
             throw RedisURLError("there is an @ after a /: in user and password write / as %2F and @ as %40")
         }
-
         let host: Substring
         (user, password, host) = try Self.signIn(authority)
         switch scheme {
@@ -99,9 +94,7 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Splits `user:password@host`.
-    private static func signIn(
-        _ authority: Substring
-    ) throws(RedisURLError) -> (user: String?, password: String?, host: Substring) {
+    private static func signIn(_ authority: Substring) throws(RedisURLError) -> (String?, String?, Substring) {
         guard let at = authority.lastIndex(of: "@") else { return (nil, nil, authority) }
         let userInfo = authority[..<at]
         guard let colon = userInfo.firstIndex(of: ":") else {
@@ -127,19 +120,15 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
         switch endpoint {
         case .server(.tcp(let host, let port)):
             return "\(redis)://\(signIn)\(RedisAddress.tcp(host: host, port: port))/\(database)"
-        case .server(.unix(let path)):
-            return "unix://\(signIn)\(path)" + (database == 0 ? "" : "?db=\(database)")
-        case .sentinels(let sentinels):
-            return "\(redis)+sentinel://\(signIn)\(sentinels)/\(database)"
+        case .server(.unix(let path)): return "unix://\(signIn)\(path)" + (database == 0 ? "" : "?db=\(database)")
+        case .sentinels(let sentinels): return "\(redis)+sentinel://\(signIn)\(sentinels)/\(database)"
         case .cluster(let seeds):
             return "\(redis)+cluster://\(signIn)" + seeds.map(\.description).joined(separator: ",")
         }
     }
 
-    /// Only limits the number that is sent. Redis itself refuses a number beyond its own `databases` setting.
-    private static let databases = 0...65_535
-
+    /// The limit is only for the number that is sent. Redis refuses one beyond its own `databases` setting.
     private static func database(_ text: Substring) throws(RedisURLError) -> Int {
-        text.isEmpty ? 0 : try number(text, in: databases, part: "database")
+        text.isEmpty ? 0 : try number(text, in: 0...65_535, part: "database")
     }
 }

@@ -1,5 +1,4 @@
-/// The problem of a Redis URL. It names the part but never quotes it, because a typing error can put
-/// a password anywhere.
+/// The problem of a Redis URL. It never quotes the URL, because a typing error can put a password anywhere.
 public struct RedisURLError: Error, Hashable, CustomStringConvertible {
     public let description: String
     init(_ description: String) { self.description = description }

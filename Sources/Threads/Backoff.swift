@@ -5,10 +5,7 @@ public struct Backoff: Sendable, Hashable {
     public var first: Duration
     public var cap: Duration
 
-    public init(first: Duration, cap: Duration) {
-        self.first = first
-        self.cap = cap
-    }
+    public init(first: Duration, cap: Duration) { (self.first, self.cap) = (first, cap) }
 
     /// The longest pause before the next attempt.
     /// - Parameter failures: failures in a row, at least 1

@@ -34,12 +34,9 @@ public final class EventPoll: Sendable {
     }
 
     /// Removes a descriptor; call it before the descriptor is closed.
-    public func remove(_ other: Int32) {
-        _ = clinux_epoll_control(descriptor, EPOLL_CTL_DEL, other, 0)
-    }
+    public func remove(_ other: Int32) { _ = clinux_epoll_control(descriptor, EPOLL_CTL_DEL, other, 0) }
 
-    /// Blocks until a descriptor is ready or `milliseconds` have passed (0: does not block). Calls `visit` with each
-    /// ready one.
+    /// Blocks until a descriptor is ready or `milliseconds` have passed (0: does not block). Visits each ready one.
     public func wait(milliseconds: Int32, _ visit: (Int32) -> Void) {
         withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: Self.capacity) { events in
             guard let start = events.baseAddress else { return }

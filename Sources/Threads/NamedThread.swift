@@ -23,10 +23,7 @@ private final class ThreadBody: Sendable {
     let name: String
     let run: @Sendable () -> Void
 
-    init(name: String, run: @escaping @Sendable () -> Void) {
-        self.name = name
-        self.run = run
-    }
+    init(name: String, run: @escaping @Sendable () -> Void) { (self.name, self.run) = (name, run) }
 }
 
 /// Runs on the new thread. It takes over the reference that `start` retained for it.

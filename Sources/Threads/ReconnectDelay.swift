@@ -2,7 +2,6 @@
 /// a row doubles the wait. Times are monotonic milliseconds.
 public struct ReconnectDelay: Sendable, Hashable {
     private static let backoff = Backoff(first: .milliseconds(50), cap: .seconds(2))
-
     public private(set) var failures = 0
     /// No connection is made before this time.
     public private(set) var notBefore: Int64 = 0
@@ -17,7 +16,6 @@ public struct ReconnectDelay: Sendable, Hashable {
     }
 
     public mutating func succeeded() { self = ReconnectDelay() }
-
     /// The rest of the wait; nil if an attempt is due.
     public func remaining(now: Int64) -> Duration? { now < notBefore ? .milliseconds(notBefore - now) : nil }
 }

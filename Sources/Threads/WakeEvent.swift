@@ -13,7 +13,6 @@ public final class WakeEvent: Sendable {
     }
 
     deinit { close(descriptor) }
-
     public func signal() { eventfd_write(descriptor, 1) }
 
     public func clear() {

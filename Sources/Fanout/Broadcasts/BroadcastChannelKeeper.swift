@@ -14,7 +14,6 @@ struct BroadcastChannelKeeper: Sendable {
     let logger: Logger
     /// Milliseconds that tests add to Redis's time.
     var ahead: Int64 = 0
-
     /// The most names of one turn.
     static let mostNames = 64
 
@@ -37,9 +36,7 @@ struct BroadcastChannelKeeper: Sendable {
             if try await Turn(keeper: self, app: key, channels: channels, lease: lease).work(names) {
                 try await store.broadcasts.giveBack(lease)
             }
-        } catch {
-            logger.debug("cannot look for broadcast channels that are due: \(error)")
-        }
+        } catch { logger.debug("cannot look for broadcast channels that are due: \(error)") }
     }
 
     /// Postpones the names for a worker that may have a server for broadcast channels, because this one has none.
@@ -96,9 +93,7 @@ struct Turn: Sendable {
             let until = clock() + Self.life.milliseconds
             try await store.postpone(app, name, until: until)
             let outcome: Outcome
-            do throws(StoreError) {
-                outcome = try await work(name, &channelCount)
-            } catch {
+            do throws(StoreError) { outcome = try await work(name, &channelCount) } catch {
                 if error.isPassing { throw error }
                 // Postpone this name, because a record that cannot be read must not delay the names after it.
                 logger.error("cannot work on a name's broadcast channel: \(error)", metadata: metadata)
@@ -121,12 +116,9 @@ struct Turn: Sendable {
     private func note(_ error: BroadcastChannelError, _ name: ActivityName) async throws(StoreError) {
         let attempts = try await store.failed(app, name, error.description)
         logger.warning("\(error)", metadata: metadata(name))
-        var delay = Self.pauseAfterRefusal
-        if error.isRetriable {
-            delay = Self.backoff.pause(after: attempts) * Double.random(in: 0.5..<1)
-        } else {
-            try await keeper.store.alarms.raise(app, .broadcast, "\(error)")
-        }
+        if !error.isRetriable { try await keeper.store.alarms.raise(app, .broadcast, "\(error)") }
+        let pause = Self.backoff.pause(after: attempts) * Double.random(in: 0.5..<1)
+        let delay = error.isRetriable ? pause : Self.pauseAfterRefusal
         try await store.postpone(app, name, until: clock() + delay.milliseconds)
     }
 
@@ -159,9 +151,7 @@ struct Turn: Sendable {
         guard channelCount ?? 0 < BroadcastChannelRequest.maximumChannels else { return .failed(.full(storage)) }
         guard try await store.intend(lease, name, for: Self.life) else { return .lost }
         let id: BroadcastChannelID
-        do throws(BroadcastChannelError) {
-            id = try await channels.create(storage)
-        } catch {
+        do throws(BroadcastChannelError) { id = try await channels.create(storage) } catch {
             if error.mayHaveHappened { return .unknown(error) }
             guard try await store.forget(lease, for: Self.life) else { return .lost }
             return .failed(error)
@@ -187,14 +177,12 @@ struct Turn: Sendable {
     private func give(
         _ id: BroadcastChannelID, to name: ActivityName
     ) async throws(StoreError) -> BroadcastChannelError? {
-        if try await store.live(app, name, id, now: clock()) {
-            logger.info("broadcast channel made", metadata: metadata(name))
-            try await keeper.store.alarms.clear(app, .broadcast)
-            // Wake a worker, because the name's broadcast queue waits for this channel.
-            try await keeper.store.queue.add([.broadcast(app, name, .high)])
-            return nil
-        }
-        return try await remove(id)
+        guard try await store.live(app, name, id, now: clock()) else { return try await remove(id) }
+        logger.info("broadcast channel made", metadata: metadata(name))
+        try await keeper.store.alarms.clear(app, .broadcast)
+        // Wake a worker, because the name's broadcast queue waits for this channel.
+        try await keeper.store.queue.add([.broadcast(app, name, .high)])
+        return nil
     }
 
     private func delete(_ name: ActivityName, _ id: BroadcastChannelID?) async throws(StoreError) -> Outcome {

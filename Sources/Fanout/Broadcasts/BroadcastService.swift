@@ -2,8 +2,7 @@ public import APNsClient
 public import APNsWire
 public import LiveActivity
 
-/// APNs's services for an app's broadcast channels, as the worker calls them: APNsClient's sender and channel
-/// management.
+/// APNs's services for an app's broadcast channels: APNsClient's sender and channel management.
 public struct BroadcastService: Sendable {
     /// Sends one broadcast. A missing answer is an outcome as well.
     public var send: @Sendable (PreparedBroadcast) async -> PushOutcome

@@ -4,14 +4,11 @@ import Synchronization
 import Threads
 
 /// The circuit breaker of each app. While an app's circuit is open, the worker keeps the app's work and sends none of
-/// it. Each halting answer in a row doubles that pause.
-///
-/// After the pause the circuit is half open. It lets one stream entry pass, and of that entry's first page one request,
-/// the probe (`CircuitTransport`). All other work waits for the answer to the probe. The first page that delivers a
-/// token closes the circuit.
+/// it. Each halting answer in a row doubles that pause. After the pause the circuit is half open: it lets one stream
+/// entry pass, and of that entry's first page one request, the probe (`CircuitTransport`). All other work waits for the
+/// answer to the probe. The first page that delivers a token closes the circuit.
 final class AppCircuits: Sendable {
-    /// How long other entries wait after a half-open circuit let one pass, in milliseconds. If the entry had nothing to
-    /// send, the next one may send the probe then.
+    /// How long other entries wait (ms) after a half-open circuit let one pass, because it may have nothing to send.
     static let probeTurn: Int64 = 2_000
 
     struct Circuit: Sendable {
@@ -58,8 +55,7 @@ final class AppCircuits: Sendable {
         Self.pause(halt, inARow: circuits.withLock { $0[app]?.inARow ?? 0 })
     }
 
-    /// Asks whether a piece of the app's work may begin. At a half-open circuit the caller takes the turn to send the
-    /// probe.
+    /// Asks whether work of the app may begin. At a half-open circuit the caller takes the turn to send the probe.
     /// - Returns: nil if it may begin; otherwise the time after which to ask again
     func pause(of app: AppKey, now: Int64) -> Duration? {
         circuits.withLock { circuits in
@@ -95,13 +91,10 @@ final class AppCircuits: Sendable {
         return circuit?.halt
     }
 
-    /// Begins with a half-open circuit, because an earlier worker raised an alarm for this halt. A probe that passes
-    /// ends it.
+    /// Begins with a half-open circuit, because an earlier worker raised an alarm for this halt. A good probe ends it.
     func inherit(_ app: AppKey, _ halt: Halt) {
         circuits.withLock { $0[app] = $0[app] ?? Circuit(halt: halt, until: 0, inARow: 0) }
     }
-
-    // MARK: Pages
 
     /// Says how a page may proceed; waits while a probe is on its way.
     func admit(_ app: AppKey, now: Int64) async -> Admission {

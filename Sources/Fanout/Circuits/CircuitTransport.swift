@@ -56,8 +56,7 @@ extension NoAnswer {
 }
 
 extension PushOutcome {
-    /// True if the answer concerns the app's credentials or an unreachable server. No other request of the page would
-    /// pass.
+    /// The answer concerns the app's credentials or an unreachable server, so no other request of the page would pass.
     var haltsApp: Bool {
         switch self {
         case .accepted: false
@@ -67,6 +66,4 @@ extension PushOutcome {
     }
 }
 
-extension Rejection {
-    var isAboutCredentials: Bool { verdict == .haltApp || verdict == .renewProviderToken }
-}
+extension Rejection { var isAboutCredentials: Bool { verdict == .haltApp || verdict == .renewProviderToken } }

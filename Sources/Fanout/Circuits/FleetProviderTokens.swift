@@ -7,10 +7,7 @@ public struct FleetProviderTokens: ProviderTokenShare {
     let tokens: ProviderTokens
     let app: AppKey
 
-    public init(_ store: Store, app: AppKey) {
-        tokens = store.providerTokens
-        self.app = app
-    }
+    public init(_ store: Store, app: AppKey) { (tokens, self.app) = (store.providerTokens, app) }
 
     public func agree(
         key: String, candidate: ProviderToken?, refused: ProviderToken?, now: Int
@@ -18,8 +15,6 @@ public struct FleetProviderTokens: ProviderTokenShare {
         do throws(StoreError) {
             let agreed = try await tokens.agree(app, key: key, candidate: candidate, refused: refused, now: now)
             return agreed.map(ProviderTokenAgreement.use) ?? .none
-        } catch {
-            return .unavailable
-        }
+        } catch { return .unavailable }
     }
 }

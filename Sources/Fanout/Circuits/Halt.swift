@@ -1,24 +1,16 @@
 import APNsWire
 import Store
 
-/// Why an app's circuit opens: APNs refuses its credentials, or cannot be reached. The worker keeps the app's work
-/// meanwhile.
+/// Why an app's circuit opens: APNs refuses its credentials, or cannot be reached.
 struct Halt: Hashable, Sendable {
     enum Cause: String, Sendable, CaseIterable {
         case credentials, unreachable
 
-        var alarm: Alarm.Kind {
-            switch self {
-            case .credentials: .credentials
-            case .unreachable: .unreachable
-            }
-        }
+        var alarm: Alarm.Kind { self == .credentials ? .credentials : .unreachable }
     }
     var cause: Cause
     var reason: String
-}
 
-extension Halt {
     /// The outcome of each token that was not sent because of this halt.
     var outcome: PushOutcome {
         switch cause {

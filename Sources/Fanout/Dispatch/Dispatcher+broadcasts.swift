@@ -25,8 +25,7 @@ extension Dispatcher {
             switch take.turn {
             case .idle: return .acknowledge
             case .held(let left):
-                // Another worker sends a broadcast, or died over it. It may have looked before this push joined the
-                // queue, so look again.
+                // Another worker sends or died over it, perhaps before this push joined the queue. So look again.
                 try await store.queue.schedule(item, due: store.time.now() + min(left.milliseconds, 500))
                 return .acknowledge
             case .wait(let left):
@@ -95,9 +94,7 @@ extension Dispatcher {
     }
 }
 
-extension BroadcastSettlement {
-    var isFinal: Bool { if case .again = outcome { false } else { true } }
-}
+extension BroadcastSettlement { var isFinal: Bool { if case .again = outcome { false } else { true } } }
 
 /// Decides what the answer to a broadcast means, without clock or I/O.
 struct BroadcastReport: Hashable {
@@ -124,8 +121,7 @@ struct BroadcastReport: Hashable {
         }
         switch outcome {
         case .accepted: settlement = BroadcastSettlement(.delivered, status: 200)
-        case .unanswered(let none):
-            settlement = again(nil, none.cause.rawValue, mayRepeat: none.mayHaveBeenDelivered)
+        case .unanswered(let none): settlement = again(nil, none.cause.rawValue, mayRepeat: none.mayHaveBeenDelivered)
         case .rejected(let rejection):
             let (status, reason) = (rejection.status, rejection.reason.wire)
             switch rejection.verdict {

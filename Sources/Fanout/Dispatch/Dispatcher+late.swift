@@ -5,14 +5,12 @@ import Store
 
 /// Late joiners. Each one is queued for the newest push that is for it and that no sweep delivers to it.
 extension Dispatcher {
-    /// A push that is not swept yet may be for a late joiner. The worker decides about that late joiner again after
-    /// this time.
+    /// When the worker decides again about a late joiner for which a push may be that is not swept yet.
     static let lateInterval: Duration = .seconds(1)
     /// The most rounds of one entry. A round is repeated when a push has begun between reading the states and deciding.
     private static let mostRounds = 16
 
-    /// Decides about the late joiners of a name. This needs no lease: one script decides about each, and the first
-    /// caller wins.
+    /// Decides about the late joiners of a name. This needs no lease: one script decides about each, the first time.
     func decideLateJoiners(_ entry: WorkEntry, _ log: Logger) async throws(StoreError) -> Disposition {
         let item = entry.item
         var (left, put) = (0, 0)
@@ -23,8 +21,7 @@ extension Dispatcher {
             try await store.lateJoiners.each(item.app, item.name) { joiners throws(StoreError) in
                 if isOutdated { return }
                 let decisions = try await decide(joiners, states, item)
-                guard let settled = try await store.lateJoiners.settle(item.app, item.name, states, decisions)
-                else {
+                guard let settled = try await store.lateJoiners.settle(item.app, item.name, states, decisions) else {
                     isOutdated = true
                     return
                 }
@@ -34,8 +31,7 @@ extension Dispatcher {
             }
             if !isOutdated, left == 0 || decided == 0 { break }
         }
-        // Look for due retries even if this call queued no channel, because a worker that died here may have queued
-        // some.
+        // Look for due retries even if this call queued none, because a worker that died here may have queued some.
         if let first = try await store.sweeps.leftovers(item.app, item.name).firstRetry {
             if first <= store.time.now() {
                 try await store.queue.add([.retries(item.app, item.name, .high)])
@@ -44,9 +40,7 @@ extension Dispatcher {
             }
         }
         if put > 0 { log.debug("late joiners are queued", metadata: ["channels": "\(put)"]) }
-        if left > 0 {
-            try await store.queue.schedule(item, due: store.time.now() + Self.lateInterval.milliseconds)
-        }
+        if left > 0 { try await store.queue.schedule(item, due: store.time.now() + Self.lateInterval.milliseconds) }
         return .acknowledge
     }
 
@@ -97,8 +91,7 @@ extension LateJoiner {
         guard record.sequence <= upTo, record.sequence > after, record.payload.count <= Payload.maximumBytes else {
             return .drop
         }
-        // An `end` from before the channel began to follow is not for it, except if the channel was started before that
-        // `end`.
+        // An `end` from before the channel began to follow is not for it, unless the channel was started before that.
         if record.event == .end, !wasStarted { return .drop }
         return now < min(record.deadline, record.createdAt + LateJoiners.life.milliseconds)
             ? .put(record.id, sequence: record.sequence) : .drop

@@ -15,8 +15,7 @@ extension Dispatcher {
         }
     }
 
-    /// Applies pending removals. It may be repeated, because the registry knows which tokens it removed, and the one
-    /// call that confirms a removal counts it.
+    /// Applies pending removals. May be repeated: the registry knows what it removed, and one confirmation counts it.
     func apply(_ pending: [PendingRemoval], _ app: AppKey, _ name: ActivityName) async throws(StoreError) {
         for start in stride(from: 0, to: pending.count, by: 1_000) {
             let part = pending[start..<min(start + 1_000, pending.count)]
@@ -42,9 +41,8 @@ extension Dispatcher {
         }
     }
 
-    /// Quarantines tokens instead of removing them. The name is listed before its tokens are marked, so a death in
-    /// between leaves no unlisted marks. It is listed again afterwards, because an operator may have released the name
-    /// in between. Start tokens are listed and marked under their attributes type.
+    /// Quarantines tokens instead. Their name (attributes type for start tokens) is listed before they are marked, so a
+    /// death leaves no unlisted marks, and once more afterwards, because an operator may have released it in between.
     private func quarantine(_ pending: [PendingRemoval], _ app: AppKey, _ name: ActivityName) async throws(StoreError) {
         let now = store.time.now()
         for (place, part) in Dictionary(grouping: pending, by: { $0.removal.place(of: name) }) {
@@ -72,22 +70,20 @@ extension Dispatcher {
         for push in pushes {
             let verdict = options.pruneGuard.verdict(
                 push: counts.pushes[push] ?? TokenVerdictCounts(), app: counts.app, lately: counts.lately)
-            if let reason = verdict.quarantine, dead.contains(where: { $0.push == push && $0.removal.isDisputable }) {
+            let removals = dead.filter { $0.push == push }.map(\.removal)
+            if let reason = verdict.quarantine, removals.contains(where: \.isDisputable) {
                 distrusted.insert(push)
                 await raiseAlarm(app, .pruneGuard, reason)
             }
-            if let reason = verdict.manyUnregistered,
-                dead.contains(where: { $0.push == push && !$0.removal.isDisputable })
-            {
+            if let reason = verdict.manyUnregistered, !removals.allSatisfy(\.isDisputable) {
                 await raiseAlarm(app, .manyUnregistered, reason)
             }
         }
         return distrusted
     }
 
-    /// Adds the worker's counts of answers to the fleet's. A timer does this as well, because the fleet needs the good
-    /// answers before APNs calls a token dead.
-    /// - Returns: the sums of the fleet
+    /// Adds the worker's counts to the fleet's. A timer does so too, because the fleet needs the good answers before
+    /// APNs calls a token dead. Returns the sums of the fleet.
     @discardableResult
     func shareVerdicts(
         _ app: AppKey, pushes: [PushID] = [], of name: ActivityName? = nil
@@ -110,9 +106,7 @@ extension Dispatcher {
         try? await store.alarms.raise(app, kind, reason)
     }
 
-    /// Tells the operator that tokens or the broadcast of a push expired unsent: a log line for each push, and an
-    /// alarm.
-    /// - Parameter tokens: how many tokens; nil for the broadcast
+    /// Tells the operator, by a log line and an alarm, that tokens of a push or its broadcast (nil) expired unsent.
     func reportExpired(_ app: AppKey, _ push: PushID, _ tokens: Int?, _ log: Logger) async {
         let what: Logger.MetadataValue = tokens.map { "\($0)" } ?? "broadcast"
         log.error("a push expired before it was sent to all", metadata: ["push": "\(push)", "tokens": what])

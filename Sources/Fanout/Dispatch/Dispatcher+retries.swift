@@ -12,8 +12,7 @@ extension Dispatcher {
         {
         case .idle: return .acknowledge
         case .held(let left):
-            // Another worker sends the retries, or died over them. It may have looked before this channel was queued,
-            // so look again.
+            // Another worker sends or died over them. It may have looked before this channel was queued: look again.
             try await store.queue.schedule(item, due: store.time.now() + min(left.milliseconds, 500))
             return .acknowledge
         case .claimed(let lease, let hasPendingRemovals, let isPoison):
@@ -21,8 +20,7 @@ extension Dispatcher {
             let held = leases.hold(lease, askedAt: asked, for: options.claimAfter)
             defer { leases.release(held) }
             for push in try await store.deadLetters.enlistUnlisted(item.app, item.name) {
-                log.error(
-                    "a retry queue was full, so a push was given up for its token", metadata: ["push": "\(push)"])
+                log.error("a retry queue was full, so a push was given up for its token", metadata: ["push": "\(push)"])
             }
             if hasPendingRemovals { try await applyPendingRemovals(item.app, item.name) }
             let run = RetryRun(

@@ -56,8 +56,7 @@ struct Dispatcher: Sendable {
         }
     }
 
-    /// Begins the name's oldest unswept push. Then it sweeps the push, queues its shards or waits, as `push-begin`
-    /// answers.
+    /// Begins the name's oldest unswept push, then sweeps it, queues its shards or waits, as `push-begin` answers.
     private func beginName(_ entry: WorkEntry, _ log: Logger) async throws(StoreError) -> Disposition {
         let item = entry.item
         let asked = now
@@ -70,14 +69,12 @@ struct Dispatcher: Sendable {
             _ = try await followUp(item, leftovers, isClaimed: true, log)
         }
         switch begun {
-        case .idle:
-            return .acknowledge
+        case .idle: return .acknowledge
         case .held:
             // The holder has an entry for the name. A claimed entry may be that one, so leave it pending.
             return entry.isClaimed ? .leave : .acknowledge
         case .paced(let left):
-            // If the worker dies before this, another one claims the entry. If the timer's entry is lost later, the
-            // reconciler finds the name.
+            // If the worker dies before this, another one claims the entry. The reconciler finds a lost timer's name.
             try await store.queue.schedule(item.about(push, .name), due: store.time.now() + left.milliseconds)
             return .acknowledge
         case .planned:
@@ -92,8 +89,7 @@ struct Dispatcher: Sendable {
             try await store.queue.add([item.about(push, .catchUp)])
             return .acknowledge
         case .plan(let record, let shards):
-            // If the worker dies after `add`, the shards are added again. The claim of a shard that is done or held
-            // then fails.
+            // If the worker dies after `add`, the shards are added again. The claim of a done or held shard then fails.
             try await store.queue.add(
                 broadcastEntries(item, record)
                     + (0..<shards).map { item.about(push, .shard(index: $0, count: shards), record.priority) })
@@ -137,23 +133,18 @@ struct Dispatcher: Sendable {
         let end = await sweep.run()
         leases.release(held)
         switch end {
-        case .finished(let leftovers):
-            return try await followUp(item, leftovers, isClaimed: isClaimed, log)
-        case .lost:
-            return .leave
+        case .finished(let leftovers): return try await followUp(item, leftovers, isClaimed: isClaimed, log)
+        case .lost: return .leave
         case .interrupted(let pause):
             // Schedule first, then give the lease back. If the worker dies in between, another one claims the entry.
-            if pause > .zero {
-                try await store.queue.schedule(item, due: store.time.now() + pause.milliseconds)
-            }
+            if pause > .zero { try await store.queue.schedule(item, due: store.time.now() + pause.milliseconds) }
             try await store.sweeps.giveBack(claim.lease)
             if pause == .zero { try await store.queue.add([item]) }
             return .acknowledge
         }
     }
 
-    /// Does the work that follows a finished shard or catch-up. Each step may be repeated. The catch-up is swept at
-    /// once, under the entry of the last shard.
+    /// Does the work after a finished shard or catch-up. Each step may be repeated. The last shard sweeps the catch-up.
     func followUp(
         _ item: WorkItem, _ leftovers: Leftovers, isClaimed: Bool, _ log: Logger
     ) async throws(StoreError) -> Disposition {

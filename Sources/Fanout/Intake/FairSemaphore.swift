@@ -54,11 +54,8 @@ final class FairSemaphore: Sendable {
     }
 
     func free(for app: AppKey) -> Int { state.withLock { $0.free(for: app) } }
-
     func takeIfFree(_ app: AppKey) -> Bool { state.withLock { $0.take(app) } }
-
     func take(_ app: AppKey) async { await wait(app) { $0.take(app) } }
-
     /// Returns when there is a permit for some app, without taking it.
     func untilFree() async { await wait(nil) { state in state.held.keys.contains { state.free(for: $0) > 0 } } }
 

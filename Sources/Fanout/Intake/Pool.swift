@@ -4,10 +4,9 @@ import ServiceLifecycle
 import Store
 import Threads
 
-/// The reader and the permits of one kind of stream. The worker reads entries only while it has permits for them.
-/// Entries that it cannot begin stay in the stream for other workers. If an app floods the stream or its APNs is slow,
-/// it uses up its own permits. The worker then reads entries of the other apps only, until a permit of that app is
-/// free.
+/// The reader and the permits of one kind of stream. The worker reads entries only while it has permits for them. The
+/// others stay in the stream for other workers. An app that floods the stream, or whose APNs is slow, uses up its own
+/// permits. Then the worker reads entries of the other apps only, until a permit of that app is free.
 struct Pool: Sendable {
     let stream: WorkStream
     let apps: [AppKey]
@@ -17,6 +16,7 @@ struct Pool: Sendable {
 
     /// How long a read waits that leaves out apps without a free permit. They may have one again soon.
     private static let shortRead = Duration.milliseconds(5)
+    private var logger: Logger { dispatcher.logger }
 
     /// Reads until the drain begins. Returns when all entries that it read are processed.
     func run() async {
@@ -28,24 +28,19 @@ struct Pool: Sendable {
                 await permits.untilFree()
                 if dispatcher.drain.isOn { break }
                 let open = apps.map { (app: $0, permits: permits.free(for: $0)) }.filter { $0.permits > 0 }
-                // COUNT applies to each app's stream. So ask for a fraction of the fewest free permits, and all entries
-                // fit together.
+                // COUNT applies to each app's stream. With a fraction of the fewest permits, all entries fit together.
                 guard let count = open.map(\.permits).min() else { continue }
                 do throws(StoreError) {
                     let found = try await reader.read(
                         stream, open.map(\.app), consumer: dispatcher.owner, count: max(1, min(64, count) / open.count),
                         block: open.count == apps.count ? .seconds(5) : Self.shortRead)
-                    if failures > 0 {
-                        dispatcher.logger.notice("Redis answers again", metadata: ["stream": "\(stream)"])
-                    }
+                    if failures > 0 { logger.notice("Redis answers again", metadata: ["stream": "\(stream)"]) }
                     failures = 0
                     await dispatch(found, in: &group)
                 } catch {
                     if dispatcher.drain.isOn { break }
                     failures += 1
-                    if failures == 1 {
-                        dispatcher.logger.error("cannot read work: \(error)", metadata: ["stream": "\(stream)"])
-                    }
+                    if failures == 1 { logger.error("cannot read work: \(error)", metadata: ["stream": "\(stream)"]) }
                     if error.isMissingGroup { try? await dispatcher.store.queue.prepare(apps) }
                     let delay = Backoff.ofReads.pause(after: failures) * Double.random(in: 0.5..<1)
                     try? await cancelWhenGracefulShutdown { try await Task.sleep(for: delay) }
@@ -63,13 +58,11 @@ struct Pool: Sendable {
                 let found = try await dispatcher.store.queue.claim(
                     stream, app, consumer: dispatcher.owner, idle: dispatcher.options.claimAfter, count: min(16, open))
                 if !found.entries.isEmpty {
-                    dispatcher.logger.info(
+                    logger.info(
                         "claimed work that another worker left", metadata: ["entries": "\(found.entries.count)"])
                 }
                 await dispatch(found, in: &group)
-            } catch {
-                dispatcher.logger.debug("cannot claim work: \(error)")
-            }
+            } catch { logger.debug("cannot claim work: \(error)") }
         }
     }
 
@@ -77,7 +70,7 @@ struct Pool: Sendable {
         _ found: (entries: [WorkEntry], unreadable: [(AppKey, String)]), in group: inout DiscardingTaskGroup
     ) async {
         if !found.unreadable.isEmpty {
-            dispatcher.logger.error("dropped stream entries in an unknown format: \(found.unreadable.map(\.1))")
+            logger.error("dropped stream entries in an unknown format: \(found.unreadable.map(\.1))")
             try? await dispatcher.store.queue.acknowledge(stream, found.unreadable)
         }
         let read = dispatcher.now
@@ -85,8 +78,7 @@ struct Pool: Sendable {
             let app = entry.item.app
             let hasPermit = permits.takeIfFree(app)
             group.addTask {
-                // A claim took the permit first. This entry waits behind its own app's entries, and delays no other
-                // app.
+                // A claim took the permit. This entry waits behind its own app's entries, and delays no other app.
                 if !hasPermit { await permits.take(app) }
                 await handle(entry, readAt: read)
                 permits.give(app)
@@ -105,9 +97,7 @@ struct Pool: Sendable {
         if await dispatcher.handle(entry) == .acknowledge {
             do throws(StoreError) {
                 try await dispatcher.store.queue.acknowledge(stream, [(entry.item.app, entry.id)])
-            } catch {
-                dispatcher.logger.debug("cannot acknowledge an entry, so it is processed again: \(error)")
-            }
+            } catch { logger.debug("cannot acknowledge an entry, so it is processed again: \(error)") }
         }
         dispatcher.leases.release(entry)
     }

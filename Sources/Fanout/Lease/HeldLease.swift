@@ -17,10 +17,8 @@ final class HeldLease: SendPermission {
     fileprivate let now: @Sendable () -> Int64
 
     init(_ lease: Lease, askedAt: Int64, duration: Duration, now: @escaping @Sendable () -> Int64) {
-        self.now = now
-        self.lease = lease
+        (self.now, self.lease, self.duration) = (now, lease, duration)
         validUntil = Mutex(askedAt + duration.milliseconds)
-        self.duration = duration
     }
 
     /// After the lease expires, requests that have not left a lane belong to the next owner.
@@ -42,8 +40,7 @@ final class HeldLease: SendPermission {
     private func extend(askedAt: Int64) {
         validUntil.withLock { if $0 != Self.lost { $0 = max($0, askedAt + duration.milliseconds) } }
     }
-    /// Marks the lease as lost, because Redis said that another worker has it. Nothing more may begin under it, and an
-    /// older answer does not revive it.
+    /// Another worker has the lease, as Redis said. Nothing more may begin under it, and no older answer revives it.
     func lose() { validUntil.withLock { $0 = Self.lost } }
 }
 
@@ -56,8 +53,7 @@ private struct BriefPermission: SendPermission {
 
 extension HeldLease {
     /// Repeats a call that Redis could not answer, while the lease is live. The call must be safe to repeat.
-    /// - Returns: nil when the lease has expired, or at once for an error that does not pass by itself. Repeating such
-    ///   a call would hold a permit of the worker for ever.
+    /// - Returns: nil when the lease has expired, or at once for a lasting error, which would hold a permit for ever.
     func repeatWhileLive<T: Sendable>(_ log: Logger, _ body: () async throws(StoreError) -> T) async -> T? {
         let backoff = Backoff(first: .milliseconds(100), cap: .seconds(1))
         var failures = 0

@@ -23,8 +23,7 @@ final class LeaseKeeper: Sendable {
     func release(_ held: HeldLease) { state.withLock { _ = $0.leases.removeValue(forKey: held.lease) } }
 
     /// Notes an entry that this worker begins to process.
-    /// - Returns: false if the worker processes the entry already: it claimed its own entry, which waited long for its
-    ///   turn
+    /// - Returns: false if the worker processes it already: it claimed its own entry, which waited long for its turn
     func take(_ entry: WorkEntry) -> Bool {
         state.withLock { state in
             if state.entries.contains(where: { $0.id == entry.id && $0.item == entry.item }) { return false }
@@ -35,15 +34,12 @@ final class LeaseKeeper: Sendable {
 
     var entries: [WorkEntry] { state.withLock { Array($0.entries) } }
 
-    /// Renews all leases at once. One after the other, hundreds of leases on a slow Redis take longer than a lease
-    /// lasts.
+    /// Renews all leases at once. One after the other, hundreds of them on a slow Redis take longer than a lease lasts.
     /// - Parameter renew: asks Redis; false if another worker has the lease, nil if Redis did not answer
     func renewAll(_ renew: @escaping @Sendable (Lease) async -> Bool?) async {
         let leases = Array(state.withLock(\.leases.values))
         await withDiscardingTaskGroup { group in
-            for held in leases {
-                group.addTask { await held.renew { await renew(held.lease) } }
-            }
+            for held in leases { group.addTask { await held.renew { await renew(held.lease) } } }
         }
     }
 }

@@ -29,8 +29,6 @@ struct PageDelivery: Sendable {
 
     var lease: Lease { held.lease }
 
-    // MARK: The run
-
     var mayGoOn: Bool { state.values.goesOn && held.isLive && !dispatcher.drain.isOn }
     func lose() { state.change { $0.isLost = true } }
 
@@ -58,8 +56,6 @@ struct PageDelivery: Sendable {
             return false
         }
     }
-
-    // MARK: One page
 
     /// Sends a page.
     /// - Parameters:
@@ -93,8 +89,7 @@ struct PageDelivery: Sendable {
         guard held.isLive else { return lost() }
         // No request left this machine. This worker reads the page again when the app's circuit closes. If this worker
         // drains, another one does. Pause also if a transport returns pages without a reason.
-        let pause: Duration = dispatcher.drain.isOn ? .zero : .seconds(1)
-        state.change { $0.pause = $0.pause ?? pause }
+        state.change { $0.pause = $0.pause ?? (dispatcher.drain.isOn ? .zero : .seconds(1)) }
         return nil
     }
 
@@ -137,8 +132,7 @@ struct PageDelivery: Sendable {
 extension PageDelivery {
     /// Notes the channels of a page as started channels, before the page is sent. A device may register its token
     /// before the page's last answer comes. Pushes that are published from then on are kept for it.
-    /// - Parameter onBroadcastChannel: indices of entries whose activities take updates from a broadcast channel, so
-    ///   their devices register no token
+    /// - Parameter onBroadcastChannel: indices of entries with updates from a broadcast channel: they register no token
     /// - Returns: the notes of earlier starts, by the page's index; nil if the run is lost
     private func noteStarted(
         _ page: TokenPage, _ outgoing: Outgoing, besides onBroadcastChannel: Set<Int>
@@ -176,8 +170,7 @@ extension PageDelivery.Outgoing {
     var isTooLarge: Bool { push.payload.count > Payload.maximumBytes }
 
     /// The other push of a page and the indices of the entries that get it. For a start it is the one for the broadcast
-    /// channel. Otherwise it is the push at priority 5, if the budget demotes the devices that have frequent pushes
-    /// switched off.
+    /// channel. Otherwise it is the push at priority 5, if the budget demotes devices without frequent pushes.
     fileprivate func variant(
         _ page: TokenPage, _ onBroadcastChannel: Set<Int>
     ) -> (push: PreparedPush, entries: Set<Int>)? {

@@ -4,8 +4,7 @@ import LiveActivity
 import Store
 
 /// Turns the outcomes of a page into one decision per token, without clock, Redis or socket. `RejectionReason` gives
-/// the verdict on an answer. `Settlement+pages.swift` turns the decisions into a `Settlement` (first attempts) or a
-/// `RetrySettlement` (retries).
+/// the verdict on an answer. `Settlement+pages.swift` makes a `Settlement` or a `RetrySettlement` of the decisions.
 struct PageReport {
     /// The decision for a token that was not delivered.
     enum Decision: Hashable {
@@ -24,8 +23,7 @@ struct PageReport {
         var reason: String
         /// The entry is tried again although its push may have arrived.
         var mayBeDuplicate = false
-        /// A failed entry that is kept as a dead letter, so that an operator can retry it. A push that is tried only
-        /// once keeps none.
+        /// A failed entry is kept as a dead letter, which an operator can retry. A push that is tried once keeps none.
         var isGivenUp = false
     }
 
@@ -77,9 +75,8 @@ struct PageReport {
                 isAnswered = true
             case .unanswered(let noAnswer):
                 let mayBeDuplicate = noAnswer.mayHaveBeenDelivered && !noAnswer.isUnreachable
-                add(
-                    index, decide(noAnswer, attempt, pause), noAnswer.cause.rawValue, attempt,
-                    mayBeDuplicate: mayBeDuplicate)
+                let decision = decide(noAnswer, attempt, pause)
+                add(index, decision, noAnswer.cause.rawValue, attempt, mayBeDuplicate: mayBeDuplicate)
             case .rejected(let rejection):
                 isAnswered = true
                 let reason = rejection.reason.wire
@@ -120,8 +117,6 @@ struct PageReport {
         }
         exceptions.append(exception)
     }
-
-    // MARK: One function for each verdict
 
     private mutating func decide(_ noAnswer: NoAnswer, _ attempt: Attempt, _ pause: (Halt) -> Duration) -> Decision {
         let reason = noAnswer.cause.rawValue
@@ -171,7 +166,6 @@ struct PageReport {
 }
 
 extension TokenRemoval {
-    /// True for a 400, which concerns this environment, topic or key. A 410 concerns the token alone, and so does a
-    /// delivered `end`.
+    /// True for a 400, which concerns this environment, topic or key. A 410 or a delivered `end` concerns the token.
     var isDisputable: Bool { deadSince == nil && !hasEnded }
 }

@@ -8,13 +8,11 @@ extension PushRecord {
         isAutomatic ? page.filtered { isFor(startedAt: page.entries[$0].startedAt) } : page
     }
 
-    /// The payload that goes out, the same for all tokens except some of a start. An automatic end shows the content
-    /// state of the update in `shown`.
+    /// The payload for all tokens except some of a start. An automatic end shows the state of the update in `shown`.
     private var rendered: [UInt8] { isAutomatic ? Payload.end(payload, showing: shown) : payload }
 
     /// The push as it is sent to a token.
-    /// - Parameter isLate: a late joiner gets the content state without the alert, because the alert told about the
-    ///   past
+    /// - Parameter isLate: a late joiner gets the content state without the alert, which told about the past
     func prepared(bundleID: String, _ name: ActivityName, isLate: Bool = false) -> PreparedPush {
         PreparedPush(
             bundleID: bundleID, priority: demotion == .all ? .low : priority, expiration: expiry,
@@ -23,13 +21,10 @@ extension PushRecord {
             payload: isLate && event != .start ? Payload.withoutAlert(rendered) : rendered)
     }
 
-    /// The variant of a start for devices that can take updates from the name's broadcast channel; nil if there is
-    /// none.
+    /// The variant of a start for devices that can take updates from the name's broadcast channel; nil without one.
     func onBroadcastChannel(_ push: PreparedPush) -> PreparedPush? {
         guard event == .start, let inputChannel, let payload = Payload.start(payload, onBroadcastChannel: inputChannel)
-        else {
-            return nil
-        }
+        else { return nil }
         var variant = push
         variant.payload = payload
         return variant

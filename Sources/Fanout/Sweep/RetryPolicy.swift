@@ -18,8 +18,7 @@ public struct RetryPolicy: Sendable, Hashable {
     /// A retry queue stores its attempts in two bytes. Numbers from 16,384 on are flags there.
     static let mostCounted = 10_000
 
-    /// When a push supersedes a waiting one, it inherits at most so many of that push's attempts. At least as many are
-    /// then left for itself.
+    /// The most attempts that a push inherits from a waiting one that it supersedes. At least as many are left for it.
     var inherited: Int { (attempts == 0 ? Self.quickAttempts : min(Self.quickAttempts, attempts)) / 2 }
 
     /// Whether a token had its last attempt.
@@ -44,7 +43,6 @@ public struct RetryPolicy: Sendable, Hashable {
 
     /// When to try again. The last attempt comes shortly before the deadline, so that a long delay does not cost the
     /// device its push. A `Retry-After` beyond the deadline is respected: the entry is given up at the deadline.
-    ///
     /// - Parameters:
     ///   - delay: the result of `delay(afterAttempts:fraction:retryAfter:)`
     ///   - now, deadline: epoch milliseconds
@@ -56,8 +54,7 @@ public struct RetryPolicy: Sendable, Hashable {
         let earliest = now + lowerBound(retryAfter).milliseconds
         if earliest > deadline { return deadline }
         let margin = min(lastAttempt.milliseconds, (deadline - now) / 8)
-        // No request is answered in less than 20 ms. The limit also ends the attempts, because each one comes closer to
-        // the deadline.
+        // No request is answered in less than 20 ms. The limit also ends the attempts, which come ever closer.
         guard margin >= 20 else { return nil }
         return max(earliest, deadline - margin)
     }

@@ -16,13 +16,11 @@ struct RetryRun: Sendable {
 
     private var dispatcher: Dispatcher { delivery.dispatcher }
     private var lease: Lease { delivery.lease }
-
     /// How long the app's circuit stays open, if an answer opened it.
     var pause: Duration? { delivery.state.values.pause }
 
     /// Sends until no channel is due or the run may not go on.
-    /// - Returns: false if something could not be settled. Another worker has the lease, or it expired while Redis was
-    ///   away.
+    /// - Returns: false if something could not be settled: another worker has the lease, or Redis was away too long
     func run() async -> Bool {
         var found = true
         while found, delivery.mayGoOn {
@@ -39,14 +37,11 @@ struct RetryRun: Sendable {
             }
         }
         let state = delivery.state.values
-        for (push, channels) in state.expired {
-            await dispatcher.reportExpired(lease.app, push, channels, delivery.log)
-        }
+        for (push, tokens) in state.expired { await dispatcher.reportExpired(lease.app, push, tokens, delivery.log) }
         return !state.isLost
     }
 
-    /// Due channels that no page of this run has yet, grouped by the first push of their retry queues. Late joiners get
-    /// pages of their own.
+    /// Due channels that no page of this run has yet, grouped by their first push. Late joiners get their own pages.
     private func duePages() async -> [Page]? {
         await delivery.ask { () async throws(StoreError) in
             let inPages = delivery.state.values.inPages

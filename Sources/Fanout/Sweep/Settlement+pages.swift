@@ -3,15 +3,12 @@ import Store
 
 extension Settlement {
     /// A page that was read from the registry. Its tokens are counted as targets for the first time.
-    /// - Parameter endedAt: when an `end` was delivered (epoch ms); its tokens get pending removals. Nil for other
-    ///   events.
+    /// - Parameter endedAt: when an `end` was delivered (epoch ms), which removes its tokens; nil for other events
     init(firstAttempt page: TokenPage, _ report: PageReport, endedAt: Int64?, range: Range<ScanPosition>) {
         self.init(range: range)
         targets = page.count
-        retries = report.retries
-        duplicatesPossible = report.duplicatesPossible
-        errors = report.errors
-        stop = report.stop
+        (retries, duplicatesPossible) = (report.retries, report.duplicatesPossible)
+        (errors, stop) = (report.errors, report.stop)
         for exception in report.exceptions {
             switch exception.decision {
             case .failed:
@@ -27,8 +24,7 @@ extension Settlement {
             return
         }
         for index in report.deliveredIndices(page) {
-            remove(
-                TokenRemoval(channel: Array(page.channel(index)), token: Array(page.token(index)), endedAt: endedAt))
+            remove(TokenRemoval(channel: Array(page.channel(index)), token: Array(page.token(index)), endedAt: endedAt))
         }
     }
 
@@ -53,14 +49,12 @@ extension RetrySettlement {
                 if let endedAt, let token = channel.token {
                     remove(channel, TokenRemoval(channel: channel.channel, token: token, endedAt: endedAt))
                 } else {
-                    let isStale = staleBefore.map { channel.registeredAt < $0 } ?? false
-                    finish(channel, as: .delivered, isStale: isStale)
+                    finish(channel, as: .delivered, isStale: staleBefore.map { channel.registeredAt < $0 } ?? false)
                 }
                 continue
             }
             switch exception.decision {
-            case .failed:
-                finish(channel, as: .failed, reason: exception.reason, isGivenUp: exception.isGivenUp)
+            case .failed: finish(channel, as: .failed, reason: exception.reason, isGivenUp: exception.isGivenUp)
             case .expired: finish(channel, as: .expired, reason: exception.reason)
             case .dead(let removal): remove(channel, removal)
             case .retry(let due, let attempts):

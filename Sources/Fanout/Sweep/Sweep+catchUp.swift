@@ -3,8 +3,7 @@ import Store
 
 extension Sweep {
     /// Sweeps the catch-up: channels that registered a token while the shards were swept, in order of arrival, until
-    /// none is left. Its pages are numbered. A repeated settlement is recognised by its number, so no page is counted
-    /// twice.
+    /// none is left. Its pages are numbered: a repeated settlement is recognised by its number and counted once.
     func catchUp() async {
         var number: UInt64 = 0
         while delivery.mayGoOn {
@@ -19,8 +18,7 @@ extension Sweep {
             }
             // No number may be left out, so the next claim begins with the first one that was not settled.
             guard goesOn else { return }
-            // No channel is left and no page is in flight. This settlement ends the sweep, unless another channel has
-            // arrived.
+            // No channel is left and no page is in flight. This settlement ends the sweep, unless another channel came.
             if number == before {
                 await settle(Settlement(range: Self.page(number)))
                 number += 1
@@ -32,8 +30,7 @@ extension Sweep {
         ScanPosition(number)..<ScanPosition(number + 1)
     }
 
-    /// The next channels and the order number of the last one; no number when there are none. Nil when Redis did not
-    /// answer.
+    /// The next channels and the last one's order number, which is nil without any. Nil when Redis did not answer.
     private func arrivals(after order: Int64) async -> (page: Page, last: Int64?)? {
         await delivery.ask { () async throws(StoreError) in
             while true {

@@ -1,14 +1,12 @@
 import LiveActivity
 import Store
 
-/// A start goes to the start tokens of its attributes type, which are on another slot than its name.
-///
-/// A start has no catch-up: a start token that is registered behind the sweep is no target. If a token rotates while
-/// the sweep runs, the sweep sends to the token that it read.
+/// A start goes to the start tokens of its attributes type, which are on another slot than its name. It has no
+/// catch-up: a start token that is registered behind the sweep is no target. If a token rotates meanwhile, the sweep
+/// sends to the token that it read.
 extension Sweep {
-    /// The next page of start tokens in the audience. The state of each channel under the name is read after its start
-    /// token. A channel that began to follow in between is left out. A channel that stopped following in between gets
-    /// the start, because its card is over.
+    /// The next page of start tokens in the audience. A channel's state under the name is read after its start token.
+    /// A channel that followed in between is left out. One that stopped gets the start, because its card is over.
     /// - Parameter splits: some of the page may get the variant for the name's broadcast channel
     func startPage(
         _ starts: TokenPlace, from position: ScanPosition, to limit: ScanPosition, splits: Bool
@@ -32,8 +30,7 @@ extension Sweep {
             if facts.isClosed {
                 page.skipped += 1
             } else if facts.waits[index] {
-                // The older push that the channel waits for goes first. It may be the end of the card that the channel
-                // has.
+                // The older push that the channel waits for goes first: it may be the end of the channel's card.
                 page.waiting.append(Array(audience.channel(index)))
             } else if facts.follows[index], !claim.record.restarts {
                 page.skipped += 1
@@ -54,7 +51,6 @@ extension Sweep {
 extension Dispatcher {
     /// Starts that are checked now may be sent until this time on the worker's clock.
     var startsSentUntil: Int64 { now + options.startHold.milliseconds }
-
     /// Start tokens that were last reported before this time (epoch ms) count as stale.
     var staleBefore: Int64 { store.time.now() - options.startTokensStaleAfter.milliseconds }
 }

@@ -5,17 +5,14 @@ import Logging
 import Store
 
 /// Sweeps one shard of a push, or the catch-up after its shards. It reads, filters, sends and settles page after page,
-/// several pages at a time. At most `openPages` pages are in memory, whatever the size of the shard.
-///
-/// If the worker is killed, the worker that claims the entry continues after the last settled page. Pages that were in
-/// flight are sent again.
+/// at most `openPages` at a time. If the worker is killed, the worker that claims the entry continues after the last
+/// settled page. Pages that were in flight are sent again.
 struct Sweep: Sendable {
     enum End {
         case finished(Leftovers)
         /// Another worker has the shard, or Redis did not answer until the lease expired.
         case lost
-        /// The worker drains (`pause` is zero) or the app's circuit is open (for `pause`). The remainder of the shard
-        /// waits for another turn.
+        /// The worker drains (`pause` is zero) or the app's circuit is open (for `pause`). The rest waits for a turn.
         case interrupted(pause: Duration)
     }
 
@@ -26,8 +23,7 @@ struct Sweep: Sendable {
         var waiting: [[UInt8]] = []
         /// How many more channels are in the audience and get nothing, because their tokens are quarantined.
         var quarantined = 0
-        /// For a start: how many more channels are in the audience and get nothing, because they follow already or an
-        /// `end` was accepted after the start.
+        /// For a start: how many more channels get nothing, because they follow already or an `end` came after it.
         var skipped = 0
         /// Indices of the `tokens` that live in the app's other APNs environment.
         var elsewhere: Set<Int> = []
@@ -37,9 +33,7 @@ struct Sweep: Sendable {
         var sendUntil: Int64?
         /// For a catch-up: the arrivals that this page processes.
         var arrivals: [CatchUpArrival] = []
-        var isEmpty: Bool {
-            tokens.isEmpty && waiting.isEmpty && arrivals.isEmpty && quarantined == 0 && skipped == 0
-        }
+        var isEmpty: Bool { tokens.isEmpty && waiting.isEmpty && arrivals.isEmpty && quarantined == 0 && skipped == 0 }
     }
 
     let delivery: PageDelivery
@@ -69,10 +63,7 @@ struct Sweep: Sendable {
                 "task given up: too many workers in a row crashed or stalled", metadata: ["part": "\(lease.part)"])
             await settleRest(stop: "PoisonTask")
         } else {
-            switch lease.part {
-            case .catchUp: await catchUp()
-            default: await pages()
-            }
+            if lease.part == .catchUp { await catchUp() } else { await pages() }
             // The push failed or was cancelled. The rest is not read, and the name is free for its next push.
             let state = delivery.state.values
             if state.isStopped, state.leftovers == nil { await settleRest() }
@@ -146,9 +137,7 @@ struct Sweep: Sendable {
         guard
             let marks = try await dispatcher.store.registry.marks(
                 lease.app, .activity(lease.name), audience, hints, for: claim.record.event)
-        else {
-            return nil
-        }
+        else { return nil }
         try await dispatcher.store.quarantine.forget(lease.app, .activity(lease.name), marks.outdated)
         if marks.isEmpty { return Page(tokens: audience) }
         var page = Page()
@@ -199,8 +188,7 @@ struct Sweep: Sendable {
             guard let report else { return nil }
             settlement = Settlement(
                 firstAttempt: page.tokens, report,
-                endedAt: claim.record.event == .end ? dispatcher.store.time.now() : nil,
-                range: range)
+                endedAt: claim.record.event == .end ? dispatcher.store.time.now() : nil, range: range)
             settlement.demoted = claim.record.demoted(page.tokens)
             if claim.record.startTokens != nil {
                 let staleBefore = dispatcher.staleBefore
@@ -232,11 +220,7 @@ struct Sweep: Sendable {
                 duplicatesPossible: settlement.duplicatesPossible)
             delivery.state.change { state in
                 if settlement.expired > 0 { state.expired[lease.push, default: 0] += settlement.expired }
-                if isFinished {
-                    state.leftovers = leftovers
-                } else if pushState.isFinal {
-                    state.isStopped = true
-                }
+                if isFinished { state.leftovers = leftovers } else if pushState.isFinal { state.isStopped = true }
             }
             // Without an answer the entry stays pending, and the worker that claims it finds the remaining work.
             _ = await delivery.ask { () async throws(StoreError) in

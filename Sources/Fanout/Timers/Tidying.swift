@@ -6,7 +6,6 @@ import Store
 struct Tidying: Sendable {
     /// How many entries one step looks at, and how many steps one turn has while most of the entries are gone.
     private static let (step, steps) = (500, 20)
-
     let store: Store
     /// Where the last look at each app's names ended.
     private var cursors: [AppKey: [UInt8]] = [:]

@@ -9,8 +9,7 @@ struct TimerPlan: Sendable {
         case tasks
         /// Turns schedules into pushes.
         case schedules
-        /// Makes and deletes an app's broadcast channels. Each app has a chore of its own, because APNs may be slow for
-        /// one of them.
+        /// Makes and deletes broadcast channels. Each app has a chore of its own, because APNs may be slow for one.
         case broadcastChannels(AppKey)
         /// Ends cards that are old enough.
         case ends
@@ -25,9 +24,8 @@ struct TimerPlan: Sendable {
         }
     }
 
-    /// Milliseconds. Another process may add a timer that is due earlier than the known ones, such as a schedule for
-    /// half a second from now. The worker finds it after this time at the latest, so a schedule becomes a push within a
-    /// second.
+    /// Milliseconds. Another process may add a timer that is due before the known ones. The worker finds it after this
+    /// time at the latest, so even a schedule for half a second from now becomes a push within a second.
     static let longestSleep: Int64 = 750
     /// Milliseconds of random delay, so that workers that know the same timer do not all ask at once.
     static let stagger: Int64 = 16

@@ -11,8 +11,7 @@ extension Timers {
     /// The app's automatic end, if it has one.
     func endRule(_ app: AppKey) -> EndRule? { dispatcher.apps[app]?.endAfter.map(EndRule.init) }
 
-    /// Puts names that were followed before the setting into the timer of automatic ends. Returns when this is done for
-    /// all apps.
+    /// Puts the names of all apps that were followed before the setting into the timer of automatic ends.
     func adoptEnds() async {
         var left = apps[...]
         while let app = left.first, !isEnding {
@@ -66,11 +65,8 @@ extension Timers {
             switch outcome.verdict {
             case .nothing: break
             case .ended: logger.info("an automatic end was committed", metadata: metadata)
-            case .postponed(let refusal):
-                logger.info("an automatic end is tried again: \(refusal)", metadata: metadata)
+            case .postponed(let refusal): logger.info("an automatic end is tried again: \(refusal)", metadata: metadata)
             }
-        } catch {
-            logger.warning("an automatic end is postponed: \(error)", metadata: metadata)
-        }
+        } catch { logger.warning("an automatic end is postponed: \(error)", metadata: metadata) }
     }
 }

@@ -5,16 +5,13 @@ import Store
 extension Timers {
     private static let mostSchedules = 256
 
-    /// Commits the schedules that are due. Every worker knows when the next one is due (`TimerPlan`). So a schedule
-    /// becomes a push well within a second of its time, if at least one worker runs. After an error of Redis, the next
-    /// turn of any worker continues.
+    /// Commits the schedules that are due. Every worker knows when the next one is due (`TimerPlan`), so a schedule is
+    /// a push well within a second of its time. After an error of Redis, the next turn of any worker continues.
     func commitSchedules() async {
         for app in apps {
             do throws(StoreError) {
                 for run in try await store.schedules.runDue(app, limit: Self.mostSchedules) { report(run, app) }
-            } catch {
-                logger.debug("cannot commit schedules: \(error)")
-            }
+            } catch { logger.debug("cannot commit schedules: \(error)") }
         }
     }
 

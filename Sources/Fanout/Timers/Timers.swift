@@ -4,8 +4,7 @@ import ServiceLifecycle
 import Store
 import Synchronization
 
-/// The work that a worker does by the clock. Every worker does all of it, and the scripts make sure that nothing is
-/// done twice.
+/// The work that a worker does by the clock. Every worker does all of it. The scripts let nothing be done twice.
 struct Timers: Sendable {
     let dispatcher: Dispatcher
     let apps: [AppKey]
@@ -130,9 +129,7 @@ struct Timers: Sendable {
     private func reconcile() async throws(StoreError) {
         let now = store.time.now()
         let found = try await store.queue.reconcile(apps, before: now - 30_000, now: now, limit: 256)
-        if found.woken > 0 {
-            logger.info("woke names whose entries were lost", metadata: ["names": "\(found.woken)"])
-        }
+        if found.woken > 0 { logger.info("woke names whose entries were lost", metadata: ["names": "\(found.woken)"]) }
         if found.dropped > 0 {
             logger.error("dropped names in an unknown format", metadata: ["names": "\(found.dropped)"])
         }
@@ -153,11 +150,8 @@ struct Timers: Sendable {
     private static func jittered(_ interval: Duration) -> Duration { interval * Double.random(in: 0.9..<1.1) }
 
     /// - Returns: nil when Redis did not answer
-    @discardableResult
-    private func quietly<T: Sendable>(_ body: () async throws(StoreError) -> T) async -> T? {
-        do throws(StoreError) {
-            return try await body()
-        } catch {
+    @discardableResult private func quietly<T: Sendable>(_ body: () async throws(StoreError) -> T) async -> T? {
+        do throws(StoreError) { return try await body() } catch {
             logger.debug("cannot run a timer: \(error)")
             return nil
         }

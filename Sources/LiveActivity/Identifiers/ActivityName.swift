@@ -1,5 +1,4 @@
-/// The name under which channels follow an activity, such as `order-1234`: 1 to 255 bytes of UTF-8 without control
-/// characters.
+/// The name by which channels follow an activity (`order-1234`): 1 to 255 bytes of UTF-8 without control characters.
 public struct ActivityName: Hashable, Sendable, CustomStringConvertible {
     public static let maximumBytes = 255
     /// The name, compared and sorted by bytes, as Redis does.

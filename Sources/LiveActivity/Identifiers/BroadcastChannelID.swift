@@ -2,7 +2,6 @@
 /// carries it. A `ChannelID` is something else: one install of the app.
 public struct BroadcastChannelID: Hashable, Sendable, CustomStringConvertible {
     public let rawValue: String
-
     /// Longer than any id that Apple has made. The limit bounds headers and keys.
     public static let maximumBytes = 256
 

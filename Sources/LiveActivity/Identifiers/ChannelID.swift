@@ -16,7 +16,6 @@ public struct ChannelID: Hashable, Sendable, CustomStringConvertible {
     }
 
     public init(_ uuid: UUIDBytes) { exact = ExactText(uuid.description) }
-
     public static func random() -> ChannelID { ChannelID(.random()) }
 
     /// The form as a field or member in Redis. A UUID is its 16 bytes. A foreign id is 0x01 and its UTF-8, plus a zero

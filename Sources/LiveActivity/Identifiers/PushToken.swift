@@ -18,7 +18,6 @@ public struct PushToken: Hashable, Sendable, CustomStringConvertible {
     }
 
     public var hex: String { Hex.encode(bytes) }
-
     /// A form that is safe for logs: the first four bytes and the length.
     public var description: String { "\(Hex.encode(bytes.prefix(4)))…(\(bytes.count) bytes)" }
 }

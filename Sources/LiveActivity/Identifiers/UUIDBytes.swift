@@ -3,10 +3,7 @@ public struct UUIDBytes: Hashable, Sendable, CustomStringConvertible {
     public let high: UInt64
     public let low: UInt64
 
-    public init(high: UInt64, low: UInt64) {
-        self.high = high
-        self.low = low
-    }
+    public init(high: UInt64, low: UInt64) { (self.high, self.low) = (high, low) }
 
     /// A random (version 4) UUID from the system's generator.
     public static func random() -> UUIDBytes {

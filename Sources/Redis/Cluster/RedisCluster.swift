@@ -20,38 +20,28 @@ final class RedisCluster: RedisDeployment {
     private let connections: Int
     private let nodes = Mutex(Nodes())
 
-    /// Makes a client of the cluster. It shares the topology with other clients of the process, but has
-    /// its own connections.
+    /// Makes a client. It shares the topology with other clients of the process, but has its own connections.
     init(_ topology: Topology, _ settings: ConnectionSettings, connections: Int) {
-        self.topology = topology
-        self.settings = settings
-        self.connections = connections
+        (self.topology, self.settings, self.connections) = (topology, settings, connections)
     }
 
     /// Sends each node's commands in one round trip, to all nodes at the same time.
     /// - Throws: one error for all commands. It is `lost` if any of them may have been executed.
     func pipeline(_ commands: [RedisCommand]) async throws(RedisError) -> [RedisReply] {
         let outcomes = try await outcomes(commands)
-        var replies: [RedisReply] = []
-        replies.reserveCapacity(outcomes.count)
-        for outcome in outcomes {
+        return try outcomes.map { outcome throws(RedisError) in
             switch outcome {
-            case .success(let answer): replies.append(answer.reply)
+            case .success(let answer): return answer.reply
             case .failure(let error): throw Self.failure(of: outcomes, error)
             }
         }
-        return replies
     }
 
-    func pipeline(
-        _ commands: [RedisCommand], inStepsAt boundaries: [Int]
-    ) async throws(RedisError) -> [RedisReply] {
+    func pipeline(_ commands: [RedisCommand], inStepsAt boundaries: [Int]) async throws(RedisError) -> [RedisReply] {
         if boundaries.isEmpty { return try await pipeline(commands) }
         var replies: [RedisReply] = []
         for end in boundaries + [commands.count] where end > replies.count {
-            do throws(RedisError) {
-                replies += try await pipeline(Array(commands[replies.count..<end]))
-            } catch {
+            do throws(RedisError) { replies += try await pipeline(Array(commands[replies.count..<end])) } catch {
                 if replies.isEmpty { throw error }
                 throw .lost("a step of several: \(error.why)")
             }
@@ -81,9 +71,7 @@ final class RedisCluster: RedisDeployment {
     /// - Parameter last: a command that is sent after each node's commands, on the same connection.
     private func outcomes(_ commands: [RedisCommand], last: RedisCommand? = nil) async throws(RedisError) -> [Outcome] {
         if commands.isEmpty { return [] }
-        var slots: [HashSlot] = []
-        slots.reserveCapacity(commands.count)
-        for command in commands { slots.append(try command.slot()) }
+        let slots = try commands.map { command throws(RedisError) in try command.slot() }
         let map = try await topology.map()
         var outcomes = [Outcome?](repeating: nil, count: commands.count)
         var groups = Self.groups(slots, map, &outcomes)
@@ -95,15 +83,14 @@ final class RedisCluster: RedisDeployment {
                 switch result {
                 case .success(let replies):
                     for (index, reply) in zip(group.indices, replies) {
-                        guard let redirection = topology.judge(reply.error, at: group.node) else {
-                            outcomes[index] = .success((reply, last == nil ? .null : replies.last ?? .null))
-                            continue
-                        }
-                        guard round < Topology.mostRedirections else {
+                        let redirection = topology.judge(reply.error, at: group.node)
+                        if let redirection, round < Topology.mostRedirections {
+                            Self.add(index, redirection.address, isAsking: redirection.isAsking, to: &next)
+                        } else if redirection != nil {
                             outcomes[index] = .success((RedisReply(error: Topology.astray(slots[index])), .null))
-                            continue
+                        } else {
+                            outcomes[index] = .success((reply, last == nil ? .null : replies.last ?? .null))
                         }
-                        Self.add(index, redirection.address, isAsking: redirection.isAsking, to: &next)
                     }
                 case .failure(let error):
                     let moved = round < Topology.mostRedirections ? await owners(insteadOf: group, slots, error) : nil
@@ -130,19 +117,15 @@ final class RedisCluster: RedisDeployment {
         }
     }
 
-    func onEachPrimary(
-        _ commands: [RedisCommand]
-    ) async throws(RedisError) -> [(node: String?, replies: [RedisReply])] {
-        var answers: [(node: String?, replies: [RedisReply])] = []
+    func onEachPrimary(_ commands: [RedisCommand]) async throws(RedisError) -> [NodeReplies] {
+        var answers: [NodeReplies] = []
         for address in try await topology.map().primaries {
             answers.append((address.description, try await node(at: address).pipeline(commands)))
         }
         return answers
     }
 
-    var tlsMinorVersion: Int? {
-        nodes.withLock { $0.byAddress.values.lazy.compactMap(\.tlsMinorVersion).first }
-    }
+    var tlsMinorVersion: Int? { nodes.withLock { $0.byAddress.values.lazy.compactMap(\.tlsMinorVersion).first } }
 
     func end() async {
         let all = nodes.withLock { nodes in
@@ -218,18 +201,14 @@ extension RedisCluster {
         if let last { batch.append(last) }
         do throws(RedisError) {
             let node = try node(at: group.node)
-            return .success(
-                group.isAsking ? try await node.pipelineAsking(batch) : try await node.pipeline(batch))
-        } catch {
-            return .failure(error)
-        }
+            return .success(group.isAsking ? try await node.pipelineAsking(batch) : try await node.pipeline(batch))
+        } catch { return .failure(error) }
     }
 
-    /// The connections to a node, made when first needed. Also drops nodes that own no slot any more: these close
-    /// after their last reply.
+    /// The connections to a node, made at first use. Drops nodes without slots: they close after their last reply.
     private func node(at address: RedisAddress) throws(RedisError) -> RedisNode {
-        let node: RedisNode? = nodes.withLock { nodes in
-            if nodes.isClosed { return nil }
+        try nodes.withLock { nodes throws(RedisError) in
+            if nodes.isClosed { throw RedisError.closed }
             if let node = nodes.byAddress[address] { return node }
             if let map = topology.known {
                 nodes.byAddress = nodes.byAddress.filter { map.primaries.contains($0.key) }
@@ -238,7 +217,5 @@ extension RedisCluster {
             nodes.byAddress[address] = node
             return node
         }
-        guard let node else { throw .closed }
-        return node
     }
 }

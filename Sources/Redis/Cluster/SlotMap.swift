@@ -15,10 +15,7 @@ struct SlotMap: Sendable {
     }
 
     subscript(slot: HashSlot) -> RedisAddress? { owner(of: slot).map { primaries[$0] } }
-
-    mutating func move(_ slot: HashSlot, to address: RedisAddress) {
-        owners[Int(slot.number)] = index(of: address)
-    }
+    mutating func move(_ slot: HashSlot, to address: RedisAddress) { owners[Int(slot.number)] = index(of: address) }
 
     private mutating func index(of address: RedisAddress) -> UInt16 {
         if let index = primaries.firstIndex(of: address) { return UInt16(index) }
@@ -28,8 +25,7 @@ struct SlotMap: Sendable {
 
     /// Reads the reply to CLUSTER SLOTS: `[[first, last, [host, port, id, metadata…], replica…]…]`.
     ///
-    /// A node that does not know its own address, or must not show it, reports no host. The host is then the
-    /// one that was `asked`.
+    /// A node that does not know its address, or must not show it, reports no host. It then has the host we `asked`.
     init(_ reply: RedisReply, asked: RedisAddress) throws(RedisError) {
         for range in try reply.array() {
             let parts = try range.array()

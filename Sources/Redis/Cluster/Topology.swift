@@ -1,13 +1,10 @@
 internal import Logging
 internal import Synchronization
 
-/// The map of a cluster's slots.
+/// The map of a cluster's slots. Any node can report it, and it is kept while no node answers.
 ///
-/// Any node can report it. It is kept while no node answers. It is read again when a command went to the wrong node, or
-/// when a node does not answer.
-///
-/// This class keeps no connections. Each request for the map uses a connection of its own, because
-/// such requests are rare.
+/// It is read again when a command went to the wrong node, or when a node does not answer. This is rare, so each
+/// request for the map uses a connection of its own.
 final class Topology: Sendable {
     private struct State {
         var map: SlotMap?
@@ -74,9 +71,7 @@ final class Topology: Sendable {
     }
 
     /// Requests the map without waiting for it.
-    private func refreshSoon() {
-        if state.withLock({ Self.begin(&$0) }) { Task.detached { await self.ask() } }
-    }
+    private func refreshSoon() { if state.withLock({ Self.begin(&$0) }) { Task.detached { await self.ask() } } }
 
     /// Requests the map and waits. Callers share one request.
     /// - Returns: the error, if the request failed.
@@ -127,15 +122,12 @@ final class Topology: Sendable {
         for continuation in waiting { continuation.resume(returning: failure) }
     }
 
-    /// Returns the first map that a node reports. If none does, an error reply or a TLS error tells more than
-    /// an unreachable node.
+    /// Returns the first map that a node reports, else the most telling error: an error reply or TLS error, if any.
     private func answer() async -> Result<SlotMap, RedisError> {
         var failures: [String] = []
         var refusal: RedisError?
         for address in candidates {
-            do throws(RedisError) {
-                return .success(try await ask(address))
-            } catch {
+            do throws(RedisError) { return .success(try await ask(address)) } catch {
                 switch error {
                 case .server, .insecure: refusal = refusal ?? error
                 default: break
@@ -181,8 +173,7 @@ extension Topology {
     }
 
     /// The node that should get a failed command instead of `address`, after the cluster was asked again.
-    ///
-    /// Nil if there is no such node, or if the command may have been executed.
+    /// - Returns: nil if there is no such node, or if the command may have been executed.
     func owner(of slot: HashSlot, insteadOf address: RedisAddress, _ error: RedisError) async -> RedisAddress? {
         switch error {
         case .unreachable:
@@ -199,22 +190,18 @@ extension Topology {
     /// Calls `send` with the node that owns the slot, and again with each node that a redirection names.
     /// - Parameter send: throws an error reply.
     func follow<Reply>(
-        _ slot: HashSlot,
-        _ send: (_ address: RedisAddress, _ isAsking: Bool) async throws(RedisError) -> Reply
+        _ slot: HashSlot, _ send: (_ address: RedisAddress, _ isAsking: Bool) async throws(RedisError) -> Reply
     ) async throws(RedisError) -> Reply {
         guard var address = try await map()[slot] else { throw RedisError(reply: Self.unserved(slot)) }
         var isAsking = false
         for _ in 0...Self.mostRedirections {
-            do throws(RedisError) {
-                return try await send(address, isAsking)
-            } catch {
+            do throws(RedisError) { return try await send(address, isAsking) } catch {
                 if let redirection = judge(error, at: address) {
                     (address, isAsking) = (redirection.address, redirection.isAsking)
                     continue
                 }
                 isAsking = false
-                // The keys moved to another node while the command waited. The old node names the new one when it is
-                // asked again.
+                // The keys moved while the command waited. The old node names the new one when it is asked again.
                 if case .server("UNBLOCKED", _) = error { continue }
                 guard let owner = await owner(of: slot, insteadOf: address, error) else { throw error }
                 address = owner
@@ -245,9 +232,8 @@ extension RedisError {
     var why: String {
         switch self {
         case .unreachable(let why), .insecure(let why, _), .lost(let why), .unexpectedReply(let why),
-            .unroutable(let why):
+            .unroutable(let why), .server(_, let why):
             why
-        case .server(_, let message): message
         case .closed: description
         }
     }

@@ -8,9 +8,8 @@ internal import Threads
 /// The thread connects when the first batch comes. It takes all waiting batches, writes them, and reads the replies in
 /// order. So callers share round trips.
 ///
-/// When the link breaks, batches that were written fail as `.lost`, and the others go to a new link. When no link
-/// can be made, all waiting batches fail as `.unreachable`. The thread then retries with backoff until it has a link
-/// or the mailbox closes.
+/// When the link breaks, written batches fail as `.lost`, and the others go to a new link. When no link can be made,
+/// all waiting batches fail as `.unreachable`. The thread retries with backoff until it has one or the mailbox closes.
 struct ConnectionThread: ~Copyable {
     private struct InFlight {
         var batch: Batch
@@ -60,11 +59,7 @@ struct ConnectionThread: ~Copyable {
                 }
                 continue
             }
-            do throws(LinkFailure) {
-                try turn()
-            } catch {
-                drop(error)
-            }
+            do throws(LinkFailure) { try turn() } catch { drop(error) }
         }
     }
 
@@ -108,8 +103,7 @@ struct ConnectionThread: ~Copyable {
             case .complete(let arena):
                 mailbox.resume(inFlight[head].batch, .success(arena))
                 head += 1
-                // After a failover another server is the primary under the same name, but the old one
-                // keeps its connections.
+                // After a failover the old primary keeps its connections, although the name now means another server.
                 if arena.saysReadOnly { throw .broken("the server has become a replica") }
                 if isReplyDue { beginHead() }
             case .needsMore(let count):
@@ -180,9 +174,7 @@ struct ConnectionThread: ~Copyable {
         }
         settings.logger.notice(
             "Redis connection dropped",
-            metadata: [
-                "url": "\(settings.url)", "error": "\(failure.why)", "unanswered": "\(inFlight.count - head)",
-            ])
+            metadata: ["url": "\(settings.url)", "error": "\(failure.why)", "unanswered": "\(inFlight.count - head)"])
         inFlight = []
         head = 0
         waiting = carried + waiting

@@ -8,14 +8,12 @@ struct Batch: Sendable {
     /// The longest time for which the server may wait before it replies (XREADGROUP … BLOCK).
     let blocking: Duration
     let continuation: CheckedContinuation<Result<ReplyArena, RedisError>, Never>
-    /// Set when a connection broke before any byte of the batch was written. A batch moves to a new
-    /// connection only once.
+    /// A connection broke before any byte of the batch was written. A batch moves to a new connection only once.
     var isCarriedOver = false
 }
 
 /// The only state that callers and a connection's thread share. Callers add batches, and the thread takes all of them.
-///
-/// Both sides hold the mailbox, and the eventfd lives as long as the mailbox.
+/// Both sides hold the mailbox, and the eventfd lives as long as it.
 final class Mailbox: Sendable {
     private struct State {
         var batches: [Batch] = []
@@ -39,9 +37,7 @@ final class Mailbox: Sendable {
     let tlsMinorVersion = Atomic<Int>(0)
 
     /// Sends commands and waits for their replies, without blocking the calling thread.
-    func exchange(
-        _ bytes: [UInt8], replies: Int, blocking: Duration = .zero
-    ) async throws(RedisError) -> ReplyArena {
+    func exchange(_ bytes: [UInt8], replies: Int, blocking: Duration = .zero) async throws(RedisError) -> ReplyArena {
         let result = await withCheckedContinuation { continuation in
             put(Batch(bytes: bytes, replies: replies, blocking: blocking, continuation: continuation))
         }

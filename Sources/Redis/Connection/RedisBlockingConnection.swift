@@ -1,10 +1,8 @@
 internal import Logging
 internal import Synchronization
 
-/// A separate connection for commands that wait at the server, such as XREADGROUP … BLOCK.
-///
-/// Commands are sent one after the other and answered in that order. A second caller waits for the reply of the first.
-/// Scripts are not loaded here.
+/// A separate connection for commands that wait at the server, such as XREADGROUP … BLOCK. It loads no scripts.
+/// Commands are sent one after the other: a second caller waits for the reply of the first.
 public final class RedisBlockingConnection: Sendable {
     private struct State {
         /// How many commands were started and how many ended.
@@ -33,20 +31,15 @@ public final class RedisBlockingConnection: Sendable {
     }
 
     /// Sends one command.
-    ///
-    /// A command that blocks for ever (BLOCK 0) must not be sent here, because a silent server would
-    /// look like a dead one.
+    /// Do not send a command that blocks for ever (BLOCK 0), because a silent server would look like a dead one.
     /// - Parameter blockingFor: how long the command asks the server to wait. `commandTimeout` is added to it.
     /// - Returns: the reply. Nil if the server's wait ended without one, or `interrupt` was called.
     /// - Throws: also for an error reply.
     public func send(_ command: RedisCommand, blockingFor: Duration) async throws(RedisError) -> RedisReply {
         let mayGo = state.withLock { state in
-            guard !state.isInterrupted else {
-                state.isInterrupted = false
-                return false
-            }
-            state.begun += 1
-            return true
+            defer { state.isInterrupted = false }
+            if !state.isInterrupted { state.begun += 1 }
+            return !state.isInterrupted
         }
         guard mayGo else { return .null }
         defer { state.withLock { $0.ended += 1 } }
@@ -64,25 +57,21 @@ public final class RedisBlockingConnection: Sendable {
         return reply
     }
 
-    /// Returns the connection, and makes a new one for another server. The old one closes when its
-    /// last caller has a reply.
+    /// Returns the connection, and makes a new one for another server. The old one closes after its last reply.
     private func node(at address: RedisAddress?) throws(RedisError) -> RedisNode {
-        let node: RedisNode? = state.withLock { state in
-            if state.isClosed { return nil }
+        try state.withLock { state throws(RedisError) in
+            if state.isClosed { throw RedisError.closed }
             if let node = state.node, state.address == address { return node }
+            let node = RedisNode(address.map(settings.at) ?? settings, connections: 1)
             state.address = address
-            state.node = RedisNode(address.map(settings.at) ?? settings, connections: 1)
-            return state.node
+            state.node = node
+            return node
         }
-        guard let node else { throw .closed }
-        return node
     }
 
     /// Wakes the waiting command, or the next one if none waits. The command returns nil, as if its time were over.
     ///
-    /// A second, short-lived connection sends CLIENT UNBLOCK, so that no entry is lost that the server
-    /// has already delivered.
-    ///
+    /// A second, short-lived connection sends CLIENT UNBLOCK, so no entry that the server has delivered is lost.
     /// Returns when the command is awake. If the server refuses CLIENT UNBLOCK or cannot be reached, this logs a
     /// warning and the command waits until its own time limit.
     public func interrupt() async {
@@ -118,8 +107,7 @@ public final class RedisBlockingConnection: Sendable {
         await control?.node.end()
     }
 
-    /// Ends the thread. A waiting command fails as `lost` if it was written, else as `closed`. May
-    /// be called repeatedly.
+    /// Ends the thread. A waiting command fails as `lost` if it was written, else as `closed`. May be repeated.
     public func close() {
         state.withLock { state in
             state.isClosed = true

@@ -2,7 +2,6 @@ internal import Glibc
 
 extension RedisLink {
     /// Sends commands before any caller's, and returns their replies.
-    ///
     /// Blocks the connection's thread for at most `timeout`. Ends at once when the mailbox closes.
     mutating func exchange(
         _ commands: [RedisCommand], within timeout: Duration, _ mailbox: Mailbox
@@ -18,9 +17,7 @@ extension RedisLink {
                 var arrived: Int16 = 0
                 if !wire.hasBuffered { arrived = try mailbox.wait(for: wire.descriptor, events, until: deadline) }
                 guard wire.isReadable(after: arrived), try receive() else { continue }
-            } catch {
-                throw withLastMessage(error)
-            }
+            } catch { throw withLastMessage(error) }
             guard case .complete(let arena) = try readReplies() else { continue }
             return arena.replies(commands.count)
         }
@@ -29,9 +26,7 @@ extension RedisLink {
     /// Improves the failure with the server's last message, if it sent one before it closed the connection.
     private func withLastMessage(_ failure: LinkFailure) -> LinkFailure {
         guard case .broken(let why) = failure else { return failure }
-        do throws(LinkFailure) {
-            _ = try receive()
-        } catch {
+        do throws(LinkFailure) { _ = try receive() } catch {
             // Under TLS 1.3 the server checks a client's certificate when the client is already writing.
             if case .insecure = error { return error }
         }

@@ -1,10 +1,8 @@
 internal import CHiredis
 internal import Glibc
 
-/// One connection and the hiredis reader for its replies.
-///
-/// It owns the reader and everything to which the reader points. It is made, used and freed on one
-/// thread, and never copied.
+/// One connection and the hiredis reader for its replies. It owns the reader and everything to which the reader points.
+/// It is made, used and freed on one thread, and never copied.
 struct RedisLink: ~Copyable {
     let wire: RedisWire
     private let reader: UnsafeMutablePointer<redisReader>
@@ -20,9 +18,8 @@ struct RedisLink: ~Copyable {
     private(set) var writtenTotal = 0
 
     /// Connects, with TLS if the URL asks for it. Blocks the connection's thread.
-    ///
-    /// TCP and TLS each take at most the connect timeout. The system's name resolution is not limited. TLS ends at once
-    /// when the mailbox closes.
+    /// TCP and TLS each take at most the connect timeout, but name resolution has no limit. TLS ends at once when the
+    /// mailbox closes.
     init(_ address: RedisAddress, _ settings: ConnectionSettings, _ mailbox: Mailbox) throws(LinkFailure) {
         let wire = try RedisWire(address, timeout: settings.options.connectTimeout)
         if settings.url.usesTLS {
@@ -34,9 +31,7 @@ struct RedisLink: ~Copyable {
             functions.deallocate()
             throw .broken("out of memory")
         }
-        self.wire = wire
-        self.reader = reader
-        self.functions = functions
+        (self.wire, self.reader, self.functions) = (wire, reader, functions)
         builder = .allocate(capacity: 1)
         builder.initialize(to: ReplyBuilder())
         reader.pointee.privdata = UnsafeMutableRawPointer(builder)
@@ -73,8 +68,7 @@ struct RedisLink: ~Copyable {
                 Result { () throws(LinkFailure) in try wire.write(UnsafeRawBufferPointer(rebasing: bytes[written...])) }
             }
             guard let count = try result.get() else {
-                // Free the written bytes: a slow server must not make the buffer keep everything
-                // that passed through it.
+                // Free the written bytes: a slow server must not make the buffer keep all that passed through it.
                 if written > 1 << 20, written > outgoing.count / 2 {
                     outgoing.removeFirst(written)
                     written = 0
@@ -123,15 +117,12 @@ struct RedisLink: ~Copyable {
 
     /// Whether bytes were received but not parsed. If no reply is due, the server sent something without a command.
     var hasUnread: Bool { reader.pointee.len > reader.pointee.pos }
-
     /// The first error reply of the current batch.
     var errorSoFar: String? { builder.pointee.firstError }
 
     private func violation() -> LinkFailure {
         if let text = builder.pointee.violation { return .protocolViolation(text) }
-        let text = withUnsafeBytes(of: reader.pointee.errstr) {
-            String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-        }
+        let text = withUnsafeBytes(of: reader.pointee.errstr) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
         return .protocolViolation("protocol error: \(text)")
     }
 }

@@ -1,14 +1,12 @@
 internal import Synchronization
 
 /// One server, and the few connections to it that all callers share. No call blocks the caller's thread.
-///
 /// A caller that waits for a reply keeps the node alive. When nothing refers to it any more, its connections close.
 final class RedisNode: RedisDeployment {
     private let mailboxes: [Mailbox]
     private let turn = Atomic<Int>(0)
 
-    /// Makes a node. It connects when the first command comes. All connections have these settings, except for the
-    /// names of their threads.
+    /// Makes a node. It connects when the first command comes. Only the names of the connections' threads differ.
     init(_ settings: ConnectionSettings, connections: Int) {
         mailboxes = (0..<max(1, connections)).map { index in
             let mailbox = Mailbox()
@@ -40,19 +38,12 @@ final class RedisNode: RedisDeployment {
         let forgotten = commands.indices.filter { commands[$0].script != nil && replies[$0].isMissingScript }
         guard let first = forgotten.first else { return replies }
         let laterSteps = (boundaries.first { $0 > first } ?? commands.count)..<commands.count
-        bytes = []
-        var count = 0
-        for index in forgotten.filter({ !laterSteps.contains($0) }) + laterSteps {
-            // Load the script each time, because another connection may have flushed the scripts again.
-            if let script = commands[index].script?.script {
-                bytes += script.loadCommand.encoded
-                count += 1
-            }
-            bytes += commands[index].encoded
-            count += 1
-        }
-        var repeated = try await leastLoaded.exchange(bytes, replies: count).replies(count)[...]
-        for index in forgotten.filter({ !laterSteps.contains($0) }) + laterSteps {
+        let indices = forgotten.filter { !laterSteps.contains($0) } + laterSteps
+        // Load the script each time, because another connection may have flushed the scripts again.
+        let batch = indices.flatMap { [commands[$0].script?.script.loadCommand, commands[$0]].compactMap { $0 } }
+        bytes = batch.flatMap(\.encoded)
+        var repeated = try await leastLoaded.exchange(bytes, replies: batch.count).replies(batch.count)[...]
+        for index in indices {
             // If a script does not compile, the reply to SCRIPT LOAD says so.
             let loading = commands[index].script == nil ? nil : repeated.removeFirst()
             let reply = repeated.removeFirst()
@@ -66,9 +57,7 @@ final class RedisNode: RedisDeployment {
         return replies.dropLast().map { .success(($0, replies[commands.count])) }
     }
 
-    func onEachPrimary(
-        _ commands: [RedisCommand]
-    ) async throws(RedisError) -> [(node: String?, replies: [RedisReply])] {
+    func onEachPrimary(_ commands: [RedisCommand]) async throws(RedisError) -> [NodeReplies] {
         [(nil, try await pipeline(commands))]
     }
 
@@ -93,9 +82,7 @@ final class RedisNode: RedisDeployment {
         bytes.append(contentsOf: RedisCommand("EXEC").encoded)
         let count = commands.count + (asking ? 3 : 2)
         let replies = try await leastLoaded.exchange(bytes, replies: count).replies(count)
-        for reply in replies {
-            if let error = reply.error { throw error }
-        }
+        for reply in replies { if let error = reply.error { throw error } }
         let results = replies[count - 1]
         guard !results.isNil else { throw .unexpectedReply("EXEC gave up the transaction") }
         let elements = try results.array()
@@ -121,8 +108,7 @@ final class RedisNode: RedisDeployment {
         mailboxes.lazy.map { Int($0.tlsMinorVersion.load(ordering: .relaxed)) }.first { $0 > 0 }
     }
 
-    /// Lets the connections' threads end. Queued commands fail as `closed`, written ones as `lost`. May
-    /// be called repeatedly.
+    /// Lets the connections' threads end. Queued commands fail as `closed`, written ones as `lost`. May be repeated.
     func close() { for mailbox in mailboxes { mailbox.close() } }
 
     /// Closes, and waits until the threads have ended.
@@ -145,18 +131,12 @@ final class RedisNode: RedisDeployment {
     }
 }
 
-extension RedisCommand {
-    fileprivate static let asking = RedisCommand("ASKING").encoded
-}
+extension RedisCommand { fileprivate static let asking = RedisCommand("ASKING").encoded }
 
 extension Mailbox {
-    fileprivate var burden: Int {
-        load.load(ordering: .relaxed) + (isFailing.load(ordering: .relaxed) ? 1 << 40 : 0)
-    }
+    fileprivate var burden: Int { load.load(ordering: .relaxed) + (isFailing.load(ordering: .relaxed) ? 1 << 40 : 0) }
 }
 
 extension RedisReply {
-    var isMissingScript: Bool {
-        if case .server("NOSCRIPT", _) = error { true } else { false }
-    }
+    var isMissingScript: Bool { if case .server("NOSCRIPT", _) = error { true } else { false } }
 }

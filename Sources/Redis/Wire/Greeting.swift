@@ -5,9 +5,7 @@ internal import Synchronization
 /// AUTH and SELECT must succeed. The name, the connection's id and the scripts may fail, because a user may lack the
 /// right and a server may still be loading.
 struct Greeting {
-    private enum Step {
-        case mustSucceed, mayFail, clientID, primary
-    }
+    private enum Step { case mustSucceed, mayFail, clientID, primary }
     private let settings: ConnectionSettings
     private var steps: [(command: RedisCommand, step: Step)] = []
 
@@ -26,10 +24,8 @@ struct Greeting {
         steps += settings.scripts.map { ($0.loadCommand, .mayFail) }
     }
 
-    /// Connects and sends the greeting. Blocks the connection's thread.
-    ///
-    /// The longest time is twice the connect timeout, or three times with TLS, and as much again for
-    /// each sentinel asked. The wait ends when the mailbox closes.
+    /// Connects and sends the greeting. Blocks the connection's thread until the mailbox closes, at most for twice the
+    /// connect timeout (three times with TLS), and as much again for each sentinel asked.
     /// - Parameter attempt: how many attempts have failed before this one.
     func connect(attempt: Int, _ mailbox: Mailbox) throws(LinkFailure) -> RedisLink {
         let address: RedisAddress
@@ -53,10 +49,8 @@ struct Greeting {
     private func judge(_ replies: [RedisReply], _ mailbox: Mailbox) throws(LinkFailure) {
         for (reply, (_, step)) in zip(replies, steps) {
             switch step {
-            case .mustSucceed:
-                if let error = reply.error { throw .refused(error) }
-            case .clientID:
-                mailbox.clientID.store((try? reply.integer()) ?? 0, ordering: .relaxed)
+            case .mustSucceed: if let error = reply.error { throw .refused(error) }
+            case .clientID: mailbox.clientID.store((try? reply.integer()) ?? 0, ordering: .relaxed)
             case .primary:
                 // If the user may not ask for the role, a READONLY reply shows it later.
                 if let role = try? reply.array().first?.string(), role != "master" {

@@ -1,5 +1,4 @@
-/// Finds the slot of a command in its encoded bytes. Only a cluster needs this, so commands for one
-/// server cost nothing more.
+/// Finds the slot of a command in its encoded bytes. Only a cluster needs this, so a single server costs nothing more.
 extension RedisCommand {
     /// The positions of a command's keys among its arguments.
     private enum Keys {
@@ -10,8 +9,7 @@ extension RedisCommand {
         case streams
     }
 
-    /// Every command that a cluster may get by its keys. A command that is not listed is refused, because its
-    /// keys would be a guess.
+    /// Every command that a cluster may get by its keys. Others are refused, because their keys would be a guess.
     private static let keys: [String: Keys] = {
         let first = """
             DUMP EXPIRE EXPIREAT EXPIRETIME GET GETDEL GETSET HDEL HEXISTS HGET HGETALL HINCRBY HKEYS HLEN HMGET HMSET HSCAN HSET
@@ -31,8 +29,7 @@ extension RedisCommand {
         return keys
     }()
 
-    /// The slot of the command. Throws `unroutable` for keys of two slots, and for a command with
-    /// neither keys nor `near`.
+    /// - Throws: `unroutable` for keys of two slots, and for a command with neither keys nor `near`.
     func slot() throws(RedisError) -> HashSlot {
         if let near { return near }
         let result: Result<HashSlot, RedisError> = encoded.withUnsafeBytes { bytes in
@@ -87,10 +84,8 @@ extension [RedisCommand] {
 /// Collects the one slot of a command's keys. Keys with the same hash tag are hashed only once.
 private struct SlotOfKeys {
     let command: String
-    private(set) var slot: HashSlot?
-    private var first: UnsafeRawBufferPointer?
-
-    init(command: String) { self.command = command }
+    var slot: HashSlot?
+    var first: UnsafeRawBufferPointer?
 
     mutating func add(_ key: UnsafeRawBufferPointer?) throws(RedisError) {
         guard let key else { throw .unroutable("\(command) has fewer keys than it says") }
@@ -106,8 +101,7 @@ private struct SlotOfKeys {
     }
 }
 
-/// Reads the arguments of a command such as `*2\r\n$3\r\nGET\r\n$1\r\na\r\n`. It trusts the bytes, because this
-/// module encoded them.
+/// Reads the arguments of a command such as `*2\r\n$3\r\nGET\r\n$1\r\na\r\n`. It trusts them: this module wrote them.
 private struct EncodedArguments {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0

@@ -35,8 +35,7 @@ public struct RedisCommand: Sendable {
         encoded.append(contentsOf: packed.encoded)
     }
 
-    /// Makes an EVALSHA. New connections load the scripts of their client, and a server that lost a
-    /// script gets it again.
+    /// Makes an EVALSHA. Connections load their client's scripts, and a server that lost a script gets it again.
     ///
     /// A wrong number of keys or arguments ends the process, because the script would read a missing key as nil, or an
     /// argument as a key. A debug build also compares the labels with the script's names.
@@ -68,8 +67,7 @@ public struct RedisCommand: Sendable {
         for argument in rest { argument.encode(into: &encoded) }
     }
 
-    /// The same call as EVAL with the source. MULTI needs this, because a missing script could not
-    /// be loaded afterwards.
+    /// The same call as EVAL with the source. MULTI needs this: a missing script could not be loaded afterwards.
     var encodedWithSource: [UInt8] {
         guard let script else { return encoded }
         var out: [UInt8] = []

@@ -6,7 +6,5 @@ public struct RedisKey: Sendable, Hashable, CustomStringConvertible {
 
     public static func == (a: RedisKey, b: RedisKey) -> Bool { a.description.utf8.elementsEqual(b.description.utf8) }
 
-    public func hash(into hasher: inout Hasher) {
-        for byte in description.utf8 { hasher.combine(byte) }
-    }
+    public func hash(into hasher: inout Hasher) { for byte in description.utf8 { hasher.combine(byte) } }
 }

@@ -1,5 +1,4 @@
-/// One reply: a view into the arena that all replies of a pipeline share. The reply keeps the arena alive, and so does
-/// a slice from `bytes()`.
+/// One reply: a view into the arena of its pipeline. The reply and slices from `bytes()` keep the arena alive.
 public struct RedisReply: Sendable {
     private let arena: ReplyArena
     private let node: ReplyNode
@@ -9,13 +8,9 @@ public struct RedisReply: Sendable {
         node = arena.nodes.indices.contains(index) ? arena.nodes[index] : ReplyNode()
     }
 
-    private init(_ arena: ReplyArena, node: ReplyNode) {
-        self.arena = arena
-        self.node = node
-    }
+    private init(_ arena: ReplyArena, node: ReplyNode) { (self.arena, self.node) = (arena, node) }
 
     public var isNil: Bool { node.kind == .null }
-
     public var error: RedisError? { node.kind == .error ? RedisError(reply: text) : nil }
 
     /// How many elements an array has. 0 for anything else.
@@ -23,28 +18,21 @@ public struct RedisReply: Sendable {
 
     /// An element of an array. If there is none, a reply that is not nil and whose accessors throw.
     public subscript(index: Int) -> RedisReply {
-        guard node.kind == .array, index >= 0, index < Int(node.count) else {
-            return RedisReply(arena, node: ReplyNode())
-        }
-        return RedisReply(arena, node: arena.nodes[Int(node.position) + index])
+        RedisReply(arena, node: (0..<count).contains(index) ? arena.nodes[Int(node.position) + index] : ReplyNode())
     }
 
     // Typed accessors. They throw `unexpectedReply` for another type, and `server` for an error reply.
 
     /// An integer, or a string that holds one in decimal, because Redis keeps hash fields as text.
     public func integer() throws(RedisError) -> Int {
-        switch node.kind {
-        case .integer: return Int(node.position)
-        case .string, .status:
-            guard let number = Int(text) else { throw mismatch("an integer") }
-            return number
-        default: throw mismatch("an integer")
-        }
+        if node.kind == .integer { return Int(node.position) }
+        guard isText, let number = Int(text) else { throw mismatch("an integer") }
+        return number
     }
 
     /// The bytes of a string or status, as a slice of the arena.
     public func bytes() throws(RedisError) -> ArraySlice<UInt8> {
-        guard node.kind == .string || node.kind == .status else { throw mismatch("a string") }
+        guard isText else { throw mismatch("a string") }
         return slice
     }
 
@@ -106,10 +94,9 @@ public struct RedisReply: Sendable {
         return fields
     }
 
-    private var slice: ArraySlice<UInt8> {
-        let start = Int(node.position)
-        return arena.bytes[start..<start + Int(node.count)]
-    }
+    private var isText: Bool { node.kind == .string || node.kind == .status }
+
+    private var slice: ArraySlice<UInt8> { arena.bytes[Int(node.position)..<Int(node.position) + Int(node.count)] }
 
     private var text: String { String(decoding: slice, as: UTF8.self) }
 
@@ -140,6 +127,4 @@ extension RedisReply {
 }
 
 /// The first replies of one arena.
-extension ReplyArena {
-    func replies(_ count: Int) -> [RedisReply] { (0..<count).map { RedisReply(self, $0) } }
-}
+extension ReplyArena { func replies(_ count: Int) -> [RedisReply] { (0..<count).map { RedisReply(self, $0) } } }

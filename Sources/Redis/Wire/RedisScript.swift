@@ -3,8 +3,7 @@ internal import OpenSSL
 /// A Lua script, called like a function with labelled parameters. EVALSHA names it by its digest.
 public struct RedisScript: Sendable, Hashable {
     public let name: String
-    /// The names of the keys and of the fixed arguments, in the order of the call. No script takes a varying number of
-    /// keys.
+    /// The names of the keys and fixed arguments, in the order of the call. No script has a varying number of keys.
     public let keys: [String]
     public let arguments: [String]
     /// Whether a call may have further arguments.

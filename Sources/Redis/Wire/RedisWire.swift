@@ -2,15 +2,12 @@ internal import CHiredis
 internal import Glibc
 internal import OpenSSL
 
-/// A socket that hiredis has connected, with TLS on it if the URL asks for it.
-///
-/// It owns the socket and TLS. It is made, used and freed on the connection's thread.
+/// A socket that hiredis has connected, with TLS on it if the URL asks for it. It owns both. It is made, used and freed
+/// on the connection's thread.
 ///
 /// hiredis connects and parses, but this class reads and writes. hiredis's own write raises SIGPIPE on a closed
-/// connection and copies a pipeline once more, and its read takes only 16 KiB at a time.
-///
-/// OpenSSL writes without MSG_NOSIGNAL. But the thread has blocked SIGPIPE like every signal, so a closed connection is
-/// an error code here too.
+/// connection and copies a pipeline once more, and its read takes only 16 KiB at a time. OpenSSL writes without
+/// MSG_NOSIGNAL, but the thread has blocked SIGPIPE, so a closed connection is an error code here too.
 final class RedisWire {
     private let context: UnsafeMutablePointer<redisContext>
     private let address: RedisAddress
@@ -18,8 +15,7 @@ final class RedisWire {
     /// Under TLS a read may have to wait until the socket is writable, and a write until it is readable.
     private var readWants = Int16(POLLIN)
     private var writeWants = Int16(POLLOUT)
-    /// OpenSSL holds bytes from the socket that may be a whole record. Poll cannot see them, so
-    /// read before the next wait.
+    /// OpenSSL holds bytes that may be a whole record. Poll cannot see them, so read before the next wait.
     private(set) var hasBuffered = false
     /// The server has sent something.
     private var hasHeard = false
@@ -61,12 +57,10 @@ final class RedisWire {
     var descriptor: Int32 { context.pointee.fd }
     /// The minor version of TLS: 3 for TLS 1.3, 0 without TLS.
     var tlsMinorVersion: Int { tls?.minorVersion ?? 0 }
-
     /// Whether a TCP server closed a connection without TLS before it sent anything. Servers that expect TLS do so.
     var hasEndedSilently: Bool { if case .tcp = address { hasEnded && !hasHeard } else { false } }
 
     func events(forWriting: Bool) -> Int16 { forWriting ? readWants | writeWants : readWants }
-
     /// Whether `read` may find something.
     func isReadable(after events: Int16) -> Bool { hasBuffered || events & ~(Int16(POLLOUT) & ~readWants) != 0 }
 
@@ -130,25 +124,20 @@ final class RedisWire {
     }
 
     private func translatingErrors<Value>(_ body: () throws(TLSError) -> Value) throws(LinkFailure) -> Value {
-        do throws(TLSError) {
-            return try body()
-        } catch {
+        do throws(TLSError) { return try body() } catch {
             hasFailed = true
             throw LinkFailure(error, files)
         }
     }
 
     /// Starts TLS on the socket. Blocks for at most `timeout`, and ends at once when the mailbox closes.
-    func encrypt(
-        _ files: RedisTLSFiles, within timeout: Duration, _ mailbox: Mailbox
-    ) throws(LinkFailure) {
+    func encrypt(_ files: RedisTLSFiles, within timeout: Duration, _ mailbox: Mailbox) throws(LinkFailure) {
         guard case .tcp(let host, _) = address else { preconditionFailure("TLS is for TCP") }
         self.files = files
         // Before the handshake is complete, close_notify must not be sent.
         hasFailed = true
         let deadline = ContinuousClock().now + timeout
-        let server = TLSServer(
-            host: host, caFile: files.roots, certificateFile: files.certificate, keyFile: files.key)
+        let server = TLSServer(host: host, caFile: files.roots, certificateFile: files.certificate, keyFile: files.key)
         let connection = try translatingErrors { () throws(TLSError) in
             try TLSConnection(server, descriptor: descriptor)
         }

@@ -3,13 +3,10 @@
 final class ReplyArena: Sendable {
     let bytes: [UInt8]
     let nodes: [ReplyNode]
-
     /// Whether the server refused a write because it is a replica.
     let saysReadOnly: Bool
 
     init(bytes: [UInt8], nodes: [ReplyNode], saysReadOnly: Bool = false) {
-        self.bytes = bytes
-        self.nodes = nodes
-        self.saysReadOnly = saysReadOnly
+        (self.bytes, self.nodes, self.saysReadOnly) = (bytes, nodes, saysReadOnly)
     }
 }

@@ -1,9 +1,7 @@
 internal import CHiredis
 
-/// Collects the replies of one batch while hiredis reads them.
-///
-/// It is behind a pointer that hiredis passes to the callbacks below. All of them run on the connection's thread,
-/// inside `redisReaderGetReply`.
+/// Collects the replies of one batch while hiredis reads them. It is behind a pointer that hiredis passes to the
+/// callbacks below. They run on the connection's thread, inside `redisReaderGetReply`.
 struct ReplyBuilder {
     /// No reply to this program comes near these limits. A larger one means a broken peer, so its connection is closed.
     enum Limits {
@@ -26,12 +24,9 @@ struct ReplyBuilder {
 
     /// Drops everything, and reserves the top-level nodes.
     mutating func begin(replies: Int) {
-        bytes = []
+        self = ReplyBuilder()
         nodes = [ReplyNode](repeating: ReplyNode(), count: replies)
-        completed = 0
         expected = replies
-        violation = nil
-        saysReadOnly = false
     }
 
     mutating func completeOne() { completed += 1 }
@@ -73,8 +68,7 @@ struct ReplyBuilder {
         }
     }
 
-    /// The node index for the value that hiredis reads now. As its "object" hiredis has the index of the parent
-    /// array's node plus 1.
+    /// The node index for the value that hiredis reads now. Its "object" is the parent array's node index plus 1.
     fileprivate func slot(_ task: UnsafePointer<redisReadTask>) -> Int? {
         guard let parent = task.pointee.parent else {
             // Nil: the server sends more replies than there were commands.
@@ -87,8 +81,7 @@ struct ReplyBuilder {
 }
 
 extension ReplyBuilder {
-    /// The callbacks that hiredis calls for each value, on the connection's thread. If one returns NULL, hiredis
-    /// gives up on the stream.
+    /// The callbacks that hiredis calls for each value, on the connection's thread. If one returns NULL, it gives up.
     static func readerFunctions() -> redisReplyObjectFunctions {
         var functions = redisReplyObjectFunctions()
         functions.createString = { task, text, length in
@@ -120,8 +113,7 @@ extension ReplyBuilder {
 }
 
 /// Recovers the builder from the reader's context pointer. The link keeps the builder alive as long as the reader.
-@inline(__always)
-private func withBuilder(
+@inline(__always) private func withBuilder(
     _ task: UnsafePointer<redisReadTask>?, _ body: (UnsafeMutablePointer<ReplyBuilder>, Int) -> Bool
 ) -> UnsafeMutableRawPointer? {
     guard let task, let builder = task.pointee.privdata?.assumingMemoryBound(to: ReplyBuilder.self),

@@ -1,5 +1,4 @@
 /// One value of a reply, in 16 bytes.
-///
 /// `position` depends on the kind. For an integer it is the number itself, and for text an offset into the arena's
 /// bytes. For an array it is the index of its first element, and `count` elements follow each other.
 struct ReplyNode: Sendable {
