@@ -1,15 +1,11 @@
 public import StrictJSON
 
-/// A JSON Schema, as far as the types of Swift's Codable need one. It checks that a JSON value has the shape that an
-/// app decodes, and tells where it differs.
-///
-/// The supported keywords have the meaning of draft 2020-12: `type`, `properties`, `required`,
-/// `additionalProperties`, `items`, `minItems`, `maxItems`, `enum`, `const`, `minimum`, `maximum`,
-/// `exclusiveMinimum`, `exclusiveMaximum`, `minLength`, `maxLength`, `anyOf`, `oneOf`, `allOf`, `$ref` to `#`,
-/// `#/$defs/…` or `#/definitions/…`, and OpenAPI's `nullable`.
-///
-/// Annotations and `format` are read but have no effect. Any other keyword is refused, because a check that is written
-/// but never made would be worse than none.
+/// A JSON Schema, as far as the types of Swift's Codable need one: it tells where a JSON value differs from the shape
+/// that an app decodes. The supported keywords have the meaning of draft 2020-12: `type`, `properties`, `required`,
+/// `additionalProperties`, `items`, `minItems`, `maxItems`, `enum`, `const`, `minimum`, `maximum`, `exclusiveMinimum`,
+/// `exclusiveMaximum`, `minLength`, `maxLength`, `anyOf`, `oneOf`, `allOf`, `$ref` to `#`, `#/$defs/…` or
+/// `#/definitions/…`, and OpenAPI's `nullable`. Annotations and `format` are read but have no effect. Any other keyword
+/// is refused, because a check that is written but never made would be worse than none.
 public struct JSONSchema: Sendable {
     let nodes: [SchemaNode]
 

@@ -3,8 +3,7 @@ import StrictJSON
 /// Compares one value with its schema, and throws at the first place where they differ.
 struct SchemaCheck {
     let nodes: [SchemaNode]
-    /// The work that is left. Nested alternatives multiply, and lists of `enum` may be long. So the check gives up on a
-    /// schema that needs more steps than any card's state.
+    /// The work that is left. Nested alternatives multiply, and lists of `enum` may be long, so a check may give up.
     private var steps = 20_000
     private var isExhausted: Bool { steps <= 0 }
 
@@ -93,8 +92,7 @@ struct SchemaCheck {
         if let bound = node.exclusiveMaximum, number >= bound { throw value.error("must be below \(bound.short)") }
     }
 
-    /// Tries alternatives. If none matches, it reports the error of the alternative that got furthest, which is
-    /// mostly the intended one.
+    /// Tries alternatives. If none matches, it reports the error of the one that got furthest: mostly the intended one.
     private mutating func alternatives(_ value: JSONValue, _ schemas: [Int], most: Int) throws(JSONError) {
         var matches = 0
         var deepest: JSONError?

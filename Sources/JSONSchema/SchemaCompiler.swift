@@ -1,7 +1,6 @@
 import StrictJSON
 
-/// Reads schema objects into nodes. Node 0 is the root. Definitions get their nodes before anything is read, so that
-/// they can refer to each other and to themselves.
+/// Reads schema objects into nodes; node 0 is the root. Definitions get nodes first, so they may refer to each other.
 struct SchemaCompiler {
     private(set) var nodes: [SchemaNode] = []
     private var definitions: [String: Int] = [:]
@@ -172,8 +171,7 @@ struct SchemaCompiler {
         throw value.error("must be # or a definition of this schema, #/$defs/… or #/definitions/…\(nearest)")
     }
 
-    /// Refuses a schema that refers back to itself without going deeper into the value, because the
-    /// check would never end.
+    /// Refuses a schema that leads back to itself without going deeper into the value: its check would never end.
     private func refuseEndlessReferences(_ root: JSONValue) throws(JSONError) {
         enum Mark { case open, done }
         var marks: [Int: Mark] = [:]

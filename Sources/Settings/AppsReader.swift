@@ -33,8 +33,7 @@ struct AppsReader {
         return apps
     }
 
-    /// Refuses equal secrets. Everyone who has the app has its secret, and could publish if it were the
-    /// publishers' secret too.
+    /// Refuses equal secrets: everyone who has the app has its secret, and could publish with it.
     private func secretProblem(
         _ values: [AppField: String], _ entries: [String: SettingsFile.Entry], _ name: (AppField) -> String
     ) -> SettingsError? {
@@ -70,8 +69,7 @@ struct AppsReader {
         return AppSettings(key: key, path: path, values: values)
     }
 
-    /// Refuses one's own server for one environment with Apple's for the other, because tokens of one
-    /// would go to the other.
+    /// Refuses an own server for one environment beside Apple's for the other: tokens of one would go to the other.
     private func sandboxProblem(
         _ values: [AppField: String], _ entries: [String: SettingsFile.Entry], _ name: (AppField) -> String
     ) -> SettingsError? {

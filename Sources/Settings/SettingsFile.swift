@@ -57,8 +57,7 @@ struct SettingsFile {
         apps = found
     }
 
-    /// Reads one key with its value: a scalar for a known key, a mapping for a known section.
-    /// Everything else is a problem.
+    /// Reads one key with its value: a scalar for a known key, a mapping for a section. All else is a problem.
     private mutating func read(
         _ key: String, _ keyNode: Node, _ node: Node, known: [String], also: [String], into found: inout [String: Entry]
     ) {

@@ -1,5 +1,4 @@
-/// A parser for RFC 8259 without recursion. Open containers are in an array, so no depth of nesting
-/// overflows the stack.
+/// A parser for RFC 8259. It has no recursion: open containers are in an array, so no nesting overflows the stack.
 struct JSONParser {
     let bytes: [UInt8]
     let maximumDepth: Int

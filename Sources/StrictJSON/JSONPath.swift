@@ -40,8 +40,7 @@ enum JSONPath {
 }
 
 extension Collection<String> {
-    /// The element with the fewest edits from `word`. Nil if there are too many for a typing error. A word that is cut
-    /// off counts as one edit.
+    /// The element with the fewest edits from `word`, nil if there are too many. A word that is cut off is one edit.
     public func nearest(to word: String) -> String? { nearest(to: word, atMost: 1).first }
 
     /// The end of an error that suggests the nearest element. Empty if none is near.
