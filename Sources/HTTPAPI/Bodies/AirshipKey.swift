@@ -28,9 +28,7 @@ struct AirshipKey: Sendable, Hashable {
 
     static let notSentReason = "is not sent: Lamplighter sends Live Activities only"
 
-    /// Checks the keys of an object: those that Lamplighter acts on, and the rows of the others that Airship knows.
-    /// Warns of each key that is accepted without effect.
-    /// - Throws: for a key that neither Lamplighter nor Airship knows, and for a key that must not be ignored.
+    /// Checks the keys of an object beside `own`, and warns of each key that is accepted without effect.
     static func check(
         _ object: JSONObject, own: [String], _ rows: [AirshipKey], warnings: inout [String]
     ) throws(JSONError) {
@@ -55,8 +53,7 @@ struct AirshipKey: Sendable, Hashable {
 }
 
 extension JSONValue {
-    /// False for `false` and `null`. Clients that write every field of their
-    /// model send these for fields they do not use.
+    /// False for `false` and `null`, which clients that write every field of their model send for unused fields.
     var asksForSomething: Bool {
         switch kind {
         case .null: false

@@ -18,7 +18,6 @@ enum AudienceBody {
         return audience
     }
 
-    /// State that is collected while one audience is read.
     private struct Walk {
         var leaves = 0
         /// Selectors of other platforms: each key once, in order of first appearance.
@@ -27,7 +26,7 @@ enum AudienceBody {
     }
 
     private static let known = ["or", "and", "not", "tag", "ios_channel", "channel", "named_user"]
-    /// Selectors of other platforms. Inside an operator they match no device, and the other parts still count.
+    /// Selectors of other platforms match no device inside an operator, and the other parts still count.
     private static let foreign = [
         "android_channel", "amazon_channel", "open_channel", "sms_id", "sms_sender", "msisdn", "email", "email_address",
         "apid", "wns",
@@ -38,8 +37,7 @@ enum AudienceBody {
         "triggered", "alias", "device_token",
     ]
 
-    /// Reads one selector recursively. `Audience.maximumDepth` bounds the
-    /// depth, and the document's own depth does so first.
+    /// `Audience.maximumDepth` bounds the recursion, and the document's own depth does so first.
     private static func selector(_ value: JSONValue, depth: Int, _ walk: inout Walk) throws(JSONError) -> Audience {
         guard depth <= Audience.maximumDepth else {
             throw value.error("nests selectors deeper than \(Audience.maximumDepth) levels")

@@ -60,8 +60,7 @@ extension JSONValue {
         return exact
     }
 
-    /// Reads the time at which an activity started or will start, in epoch milliseconds. A scheduled activity may start
-    /// up to 30 days after `time`, which the error calls `what`.
+    /// When an activity starts, in epoch milliseconds: at most 30 days after `time`, which errors call `what`.
     func startMilliseconds(after time: Int64, _ what: String) throws(JSONError) -> Int64 {
         let milliseconds = try epochMilliseconds()
         guard milliseconds <= time + Registration.mostAhead else {

@@ -4,8 +4,7 @@ import StrictJSON
 
 /// The object `notification.ios.live_activity`.
 enum LiveActivityBody {
-    /// The most seconds that a publisher's clock may be ahead of ours. After a timestamp from the future, devices would
-    /// drop every later push until that time has come.
+    /// The most seconds that a publisher's clock may be ahead: devices would drop every later push until that time.
     static let maximumLead: Int64 = 300
 
     /// The most seconds for which Apple keeps an ended activity on the lock screen.
@@ -42,8 +41,7 @@ enum LiveActivityBody {
             throw body.missing("alert", "is required for event start")
         }
         try attributes(body, event: event, into: &publish)
-        // Clamp to the valid range: a clock that was never set must not crash
-        // the process. Redis's time is used in the end.
+        // Clamp: a clock that was never set must not crash the process. Redis's time is used in the end.
         let time = max(publish.timestamp ?? Int(now), Payload.timestampRange.lowerBound)
         let payload = Payload(publish, timestamp: time).bytes
         let oversize = payload.count > Payload.maximumBytes ? tooLarge(payload.count, body) : nil

@@ -94,8 +94,7 @@ enum PublishBody {
         return options
     }
 
-    /// Reads seconds from now (below 1,000,000,000), epoch seconds, or
-    /// Airship's `2026-11-21T18:00:00`. 0 means try once.
+    /// Reads seconds from now (below 1,000,000,000), epoch seconds, or `2026-11-21T18:00:00`. 0 means try once.
     private static func expiry(_ value: JSONValue, now: Int64) throws(JSONError) -> Int64 {
         if value.kind == .string {
             guard let milliseconds = TimeText.parse(try value.string()) else {

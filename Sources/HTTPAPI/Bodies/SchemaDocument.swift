@@ -2,8 +2,7 @@ import JSONSchema
 import LiveActivity
 import StrictJSON
 
-/// The document of an attributes type: schemas of its content state and
-/// attributes, and the names that have this type by default.
+/// The document of an attributes type: its schemas, and the names that have this type by default.
 struct SchemaDocument: Sendable {
     static let maximumBytes = 64 << 10
     static let maximumNames = 100
@@ -37,8 +36,7 @@ struct SchemaDocument: Sendable {
         }
     }
 
-    /// How well a name fits the document's names. A longer match is greater,
-    /// and a whole name is greatest. Nil if none fits.
+    /// How well a name fits the document's names: a longer match is greater, a whole name greatest. Nil if none fits.
     func fit(_ name: ActivityName) -> Int? {
         names.compactMap { pattern in
             if let beginning = pattern.description.cut(at: Self.star)?.head {

@@ -11,7 +11,6 @@ enum TrackBody {
     private static let startKeys = ["token", "registered_at_ms"]
 
     /// `{"token":hex,"registered_at_ms"?,"started_at_ms"?,"activity_id"?,"frequent_pushes_enabled"?,"options"?}`
-    ///
     /// - Parameters:
     ///   - channel: the channel that the path names. Nil for a line, which has the key `channel`.
     ///   - isStart: whether the token is a push-to-start token.

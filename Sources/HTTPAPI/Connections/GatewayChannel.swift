@@ -48,8 +48,7 @@ struct GatewayChannel: ServerChildChannel {
 }
 
 extension HTTPServerBuilder {
-    /// HTTP/1.1 that answers `Expect: 100-continue`. curl sends it before a large body and otherwise waits for a
-    /// second.
+    /// HTTP/1.1 that answers `Expect: 100-continue`: before a large body curl would wait a second for it.
     static func http1(
         maximumBodyBytes: Int, addresses: AddressLimit, configuration: HTTP1Channel.Configuration
     ) -> HTTPServerBuilder {

@@ -1,11 +1,8 @@
 import NIOCore
 
 /// Gives the HTTP decoder a connection's bytes in small parts, and none while a complete request waits for its answer.
-///
-/// The decoder reads everything that it gets. A full receive buffer of small requests would become some 1,600 heads in
-/// memory, on every connection of a stranger. While bytes wait in this handler, it stops reading the socket. So
-/// requests that a client sends ahead stay in the kernel's buffers.
-///
+/// The decoder would turn a full receive buffer of small requests into some 1,600 heads in memory, on every connection
+/// of a stranger. While bytes wait here, the socket is not read, so requests sent ahead stay in the kernel's buffers.
 /// Runs on the channel's event loop, like `RequestFormHandler`, which reports the progress of requests to it.
 final class OneRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer

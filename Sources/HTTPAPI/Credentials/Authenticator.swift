@@ -2,8 +2,7 @@ import HTTPTypes
 import LiveActivity
 import OpenSSL
 
-/// Checks credentials. Secrets are compared as SHA-256 digests in constant time. An unknown app costs the same work as
-/// a known one.
+/// Checks credentials by SHA-256 digests in constant time. An unknown app costs the same work as a known one.
 struct Authenticator: Sendable {
     struct App: Sendable {
         let app: GatewayApp
@@ -53,7 +52,7 @@ struct Authenticator: Sendable {
         let known = apps[String(decoding: bytes[..<colon], as: UTF8.self)]
         let app = known ?? nobody
         let digest = SHA256Digest(of: bytes[(colon + 1)...])
-        // Digests are compared in constant time. Both comparisons are always made.
+        // Both comparisons are always made.
         let isMaster = digest == app.masterDigest
         let isApp = digest == app.secretDigest
         guard known != nil, isMaster || isApp else { return nil }
@@ -70,8 +69,7 @@ struct Authenticator: Sendable {
             channel = id
         }
         if let nonce = headers[.airshipNonce], let timestamp = headers[.airshipTimestamp] {
-            // Refuse a colon, because colons join the signed parts. A signature
-            // for a channel could otherwise pass as one without a channel.
+            // Refuse a colon, which joins the signed parts: a signature for a channel could pass as one without.
             guard !nonce.isEmpty, !nonce.utf8.contains(UInt8(ascii: ":")) else { return nil }
             let parts = [key] + (headers[.airshipChannel].map { [$0] } ?? []) + [nonce, timestamp]
             guard let code = Base64.decode(value),

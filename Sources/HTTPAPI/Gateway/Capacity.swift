@@ -2,9 +2,8 @@ import LiveActivity
 import Synchronization
 
 /// Limits what callers use at the same time: running requests, bodies that are being received, and the bytes of bodies.
-///
 /// Each kind of caller has its own limits, so that devices cannot block publishers. Where several apps are served, each
-/// app has at most half of each limit, so that one app cannot block the others.
+/// has at most half of each limit.
 final class Capacity: Sendable {
     /// The kind of caller, by credential.
     enum Caller: Sendable, Hashable, CaseIterable {

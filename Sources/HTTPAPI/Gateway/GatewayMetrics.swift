@@ -3,11 +3,9 @@ import Metrics
 import PrometheusText
 import Store
 
-/// All metrics that this target defines. Labels are route patterns, app keys and fixed words, so a caller cannot make
-/// new series.
-///
+/// All metrics of this target. Labels are route patterns, app keys and fixed words, so a caller cannot make new series.
 /// A name that begins with `lamplighter_fleet_` is about the whole deployment and comes from Redis at each scrape, so
-/// every gateway exports the same value. All other names are about this process. Workers export theirs under others.
+/// every gateway exports the same value. All other names are about this process.
 struct GatewayMetrics: Sendable {
     private let registry: PrometheusRegistry
 

@@ -6,7 +6,7 @@ import NIOCore
 import StrictJSON
 
 /// Answers every request: finds the route, checks the secret, reads the body, reserves capacity, runs the handler,
-/// counts and logs. It never throws, because each error is a response in the API's own form.
+/// counts and logs. It never throws: each error is a response.
 struct GatewayResponder: HTTPResponder {
     typealias Context = GatewayContext
 

@@ -1,6 +1,5 @@
 /// One method at one path, with the handler of its requests. A new endpoint is a new row of `all`.
 struct Endpoint: Sendable {
-    /// The method of `Handlers` that answers a request.
     enum Handler: Sendable {
         /// A call that needs no secret, so it belongs to no app.
         case open(@Sendable (Handlers) -> () async throws -> Answer)

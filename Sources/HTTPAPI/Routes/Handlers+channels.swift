@@ -49,8 +49,7 @@ extension Handlers {
             JSON.Member("problems", .array(batch.problems.map { .string($0.description) })),
             JSON.Member("problem_count", .integer(batch.problemCount)),
         ]
-        // Return a 2xx: the SDK removes a batch from its queue only then, and
-        // would repeat the bad entry in every later batch.
+        // Return a 2xx: only then does the SDK drop the batch. It would repeat the bad entry in every later batch.
         if call.credential.isDevice {
             return Answer(
                 200, .object([JSON.Member("ok", true)] + details),
@@ -79,8 +78,7 @@ extension Handlers {
         return Answer(200, ["ok": true])
     }
 
-    /// A token for the channel that the request was signed for. `expires_in` is
-    /// in milliseconds, because the SDK reads it so.
+    /// A token for the channel that the request was signed for. The SDK reads `expires_in` as milliseconds.
     func deviceToken(_ call: Call) async throws -> Answer {
         let channel = try call.actingChannel()
         let body: JSON = [

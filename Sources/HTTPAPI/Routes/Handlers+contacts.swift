@@ -3,14 +3,11 @@ import LiveActivity
 import Store
 import StrictJSON
 
-/// Contacts and remote config, which Airship's SDK asks for before it updates its channel.
-///
-/// Sources in urbanairship/ios-library: ContactAPIClient, ContactManager,
-/// DefaultAirshipContact, RemoteDataAPIClient, RemoteConfig.
+/// Contacts and remote config, which Airship's SDK asks for before it updates its channel. urbanairship/ios-library has
+/// them in ContactAPIClient, ContactManager, DefaultAirshipContact, RemoteDataAPIClient and RemoteConfig.
 extension Handlers {
-    /// A date before every operation that waits in the SDK. When a `resolve` brings a new contact id, the SDK drops the
-    /// operations from before this date. An `identify` from the first launch is older than the channel, and the SDK
-    /// must not drop it.
+    /// Older than every operation that waits in the SDK. When a `resolve` brings a new contact id, the SDK drops those
+    /// older than this date. It must keep an `identify` from the first launch, which is older than the channel.
     private static let longAssociated = "1970-01-01T00:00:00"
 
     func identifyContact(_ call: Call) async throws -> Answer {

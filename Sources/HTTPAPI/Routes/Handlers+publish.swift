@@ -6,10 +6,8 @@ import Store
 import StrictJSON
 
 extension Handlers {
-    /// `POST /api/push`: answers 202 only when Redis has every push of the body.
-    ///
-    /// After kill -9 between two pushes of an array the caller has no response. With an Idempotency-Key the caller can
-    /// repeat the request, which completes the array under the same ids.
+    /// `POST /api/push`: answers 202 only when Redis has every push of the body. After kill -9 between two pushes of an
+    /// array, a repetition with the same Idempotency-Key completes the array under the same ids.
     func publish(_ call: Call) async throws -> Answer {
         let key = try idempotencyKey(call)
         let bytes = call.body.collect()
@@ -30,8 +28,7 @@ extension Handlers {
         return Answer(202, body, warnings: warnings, hints: hints)
     }
 
-    /// Warns of updates that will go out at priority 5. This is an estimate,
-    /// because a worker counts the budget when it begins the push.
+    /// Warns of updates that will go out at priority 5: an estimate, as a worker counts when it begins the push.
     private func budgetWarnings(_ pushes: [PublishBody.Push], _ call: Call) async throws -> [String] {
         guard configuration.budget.perHour > 0 else { return [] }
         var warnings: [String] = []
@@ -58,8 +55,7 @@ extension Handlers {
         return Answer(200, ["ok": true], warnings: warnings, hints: hints)
     }
 
-    /// Accepts a payload of 4,097 to 5,120 bytes only for a name with a
-    /// broadcast channel, and warns that it goes only there.
+    /// Accepts 4,097 to 5,120 bytes only for a name with a broadcast channel, and warns that they go only there.
     func checkSizes(_ pushes: [PublishBody.Push], _ call: Call) async throws -> [String] {
         var warnings: [String] = []
         for push in pushes {
@@ -97,8 +93,7 @@ extension Handlers {
         return key
     }
 
-    /// Commits one push of the body. If the body is an array, the error names the push that failed and those that were
-    /// accepted.
+    /// Commits one push. In an array, the error names the push that failed and those that were accepted.
     private func accept(
         _ push: PublishBody.Push, ids: [PushID], isRepeatable: Bool, position: Int, _ call: Call
     ) async throws {

@@ -12,8 +12,7 @@ extension Handlers {
             200, ["ok": true, "total_names": .integer(total), "names": .array(names.map(\.json))])
     }
 
-    /// Releases tokens. Body: `{"name"?}`, or `{"attributes_type"}` for start
-    /// tokens. Without these, every name of the app.
+    /// Body: `{"name"?}`, or `{"attributes_type"}` for start tokens. Without these, every name of the app is released.
     func releaseQuarantine(_ call: Call) async throws -> Answer {
         let result = try await store.quarantine.release(call.app.key, Self.quarantinedPlace(call))
         return Answer(

@@ -9,8 +9,7 @@ extension Handlers {
     /// The most schedules of one page of `GET /api/schedules`.
     static let maximumSchedules = 100
 
-    /// Answers 201 only when Redis has every schedule of the body. A repetition
-    /// with the same Idempotency-Key gets the same ids.
+    /// Answers 201 only when Redis has every schedule. A repetition with the same Idempotency-Key gets the same ids.
     func createSchedules(_ call: Call) async throws -> Answer {
         let key = try idempotencyKey(call)
         let bytes = call.body.collect()

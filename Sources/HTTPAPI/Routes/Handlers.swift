@@ -22,8 +22,7 @@ struct Handlers: Sendable {
         try await Readiness(store: store, apps: configuration.apps.map(\.key)).answer()
     }
 
-    /// Reads queue depths and alarms from Redis at each scrape. Without Redis
-    /// the process still reports its own metrics.
+    /// Reads queue depths and alarms from Redis at each scrape. Without Redis it still reports the process's metrics.
     func renderMetrics() async throws -> Answer {
         let apps = configuration.apps.map(\.key)
         if let depths = try? await store.queue.depth(apps) {

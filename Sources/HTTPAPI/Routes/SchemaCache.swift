@@ -3,8 +3,8 @@ import Store
 import StrictJSON
 import Synchronization
 
-/// The schemas of each app, as this gateway last read them. It asks Redis for their version at most once a second. So a
-/// change is in use everywhere a second later, and an app without schemas costs only that request.
+/// The schemas of each app, as this gateway last read them. It asks Redis for their version at most once a second, so a
+/// change is in use everywhere a second later.
 final class SchemaCache: Sendable {
     struct Snapshot: Sendable {
         var version: Int

@@ -84,8 +84,7 @@ struct APIError: Error, Sendable, Hashable {
     static let unauthorized = APIError(
         401, "Authentication failed: send the app key with the secret that this call needs.", code: 40101)
 
-    /// Depends on the header alone, so it tells no more than `unauthorized`.
-    /// Airship's clients send a server's token this way.
+    /// Depends on the header alone, so it tells no more than `unauthorized`. Airship's clients send server tokens so.
     private static let unservedBearer = APIError(
         401,
         "Authentication failed: send Basic with the app key and the secret that this call needs. "
