@@ -6,7 +6,7 @@ import Logging
 import Settings
 
 extension DoctorChecks {
-    /// Sends one push to a token of one byte, in the same way as a worker. No device has this token. APNs checks the
+    /// Sends one push to a token of one byte, as a worker would. No device has this token, and APNs checks the
     /// credentials first, so a 400 BadDeviceToken proves that they are right.
     func apns(_ app: AppSettings) async -> [Finding] {
         let first = await apns(app, "APNs \(app.key)", app.apnsOrigin)

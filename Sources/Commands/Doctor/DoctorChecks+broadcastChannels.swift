@@ -3,8 +3,8 @@ import APNsWire
 import Settings
 
 extension DoctorChecks {
-    /// Lists the app's broadcast channels, to see whether their host answers and whether there is room for more. A
-    /// problem is only a warning, because only broadcast channels need that host.
+    /// Lists the app's broadcast channels: does their host answer, and is there room for more? Problems are only
+    /// warnings, because only broadcast channels need that host.
     func channels(_ app: AppSettings) async -> [Finding] {
         let subject = "APNs channels \(app.key)"
         guard let origin = app.manageOrigin, let bundleID = app[.bundleID],

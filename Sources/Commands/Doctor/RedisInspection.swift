@@ -57,8 +57,7 @@ struct RedisInspection {
         }
     }
 
-    /// Whether a failover may lose accepted work. Nil without sentinels or a cluster, because only these
-    /// fail over by themselves.
+    /// Whether a failover may lose accepted work. Nil without sentinels or a cluster: only these fail over themselves.
     static func failover(_ settings: Settings) -> Finding? {
         guard settings.redisURL.usesSentinels || settings.redisURL.usesCluster else { return nil }
         if settings.waitReplicas > 0 {

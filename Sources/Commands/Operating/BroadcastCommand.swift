@@ -84,8 +84,7 @@ struct BroadcastCommand: ParsableCommand {
             ]).print()
         }
 
-        /// The channel's `storage` as APNs itself reports it, or the `error`. Others who have the key may have deleted
-        /// it.
+        /// The channel's `storage` as APNs itself reports it, or the `error`: others with the key may have deleted it.
         private static func atAPNs(
             _ channel: String, _ app: AppSettings, _ settings: Settings
         ) async throws -> (key: String, text: String) {

@@ -97,8 +97,7 @@ struct QuarantineCommand: ParsableCommand {
         }
     }
 
-    /// One name, the start tokens of a type, or all. The user must say which one, because a discarded
-    /// token cannot be restored.
+    /// One name, the start tokens of a type, or all. The user must say which: a discarded token cannot be restored.
     struct Choice: ParsableArguments {
         @Argument(help: "Name of the activity.") var name: String?
         @Option(help: .value("type", "The start tokens of this attributes type.")) var attributesType: String?

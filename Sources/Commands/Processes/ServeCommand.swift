@@ -26,8 +26,7 @@ struct ServeCommand: AsyncParsableCommand {
         let settings = try global.settings(redis.given + gateway.given)
         let logger = global.logger("gateway", settings)
         let apps = try settings.requiredApps().map { app in
-            // A gateway does not sign. If a key is configured, it is checked here so that an error shows up
-            // before a worker needs it.
+            // A gateway does not sign, but an error in a configured key must show up before a worker needs it.
             if app[.keyFile] != nil { _ = try ProviderKeyFile(app) }
             for field in app.shortSecrets {
                 logger.warning(

@@ -1,7 +1,6 @@
 import Glibc
 
-/// One line on stderr that is drawn again in place. It draws nothing if stderr is no terminal. Only one thread
-/// may use it at a time.
+/// One line on stderr that is drawn again in place. Draws nothing if stderr is no terminal. For one thread at a time.
 struct ProgressBar: Sendable {
     private static let width = 28
     private let isShown = Terminal.standardErrorIsTerminal
