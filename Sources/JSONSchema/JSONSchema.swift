@@ -19,11 +19,7 @@ public struct JSONSchema: Sendable {
     /// The first place where `value` differs from the schema. Nil if it matches.
     public func firstOffence(in value: JSONValue) -> JSONError? {
         var check = SchemaCheck(nodes: nodes)
-        do throws(JSONError) {
-            try check.check(value, against: 0)
-            return nil
-        } catch {
-            return error
-        }
+        do throws(JSONError) { try check.check(value, against: 0) } catch { return error }
+        return nil
     }
 }

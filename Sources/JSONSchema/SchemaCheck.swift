@@ -6,7 +6,6 @@ struct SchemaCheck {
     /// The work that is left. Nested alternatives multiply, and lists of `enum` may be long, so a check may give up.
     private var steps = 20_000
     private var isExhausted: Bool { steps <= 0 }
-
     private static let tooLong = "takes too long to compare with its schema"
 
     init(nodes: [SchemaNode]) { self.nodes = nodes }
@@ -55,14 +54,11 @@ struct SchemaCheck {
         // Each member is searched for among the properties.
         steps -= object.members.count * (node.properties.count + node.required.count) / 64
         for (key, member) in object.members {
-            if let property = node.properties.first(where: { $0.key.utf8.elementsEqual(key.utf8) }) {
-                try check(member, against: property.schema)
-                continue
-            }
-            switch node.additional {
-            case .allowed: break
-            case .schema(let schema): try check(member, against: schema)
-            case .refused:
+            let property = node.properties.first { $0.key.utf8.elementsEqual(key.utf8) }?.schema
+            switch (property, node.additional) {
+            case (let schema?, _), (nil, .schema(let schema)): try check(member, against: schema)
+            case (nil, .allowed): break
+            case (nil, .refused):
                 throw member.keyError("is not known there\(node.properties.map(\.key).suggestion(for: key))")
             }
         }
@@ -118,9 +114,7 @@ struct SchemaCheck {
 }
 
 extension SchemaNode {
-    fileprivate var allowsAnyMember: Bool {
-        if case .allowed = additional { true } else { false }
-    }
+    fileprivate var allowsAnyMember: Bool { if case .allowed = additional { true } else { false } }
 }
 
 extension SchemaNode.TypeName {

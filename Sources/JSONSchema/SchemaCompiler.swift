@@ -81,17 +81,12 @@ struct SchemaCompiler {
         if let type = object["type"] {
             let values = type.kind == .array ? try type.array() : [type]
             guard !values.isEmpty else { throw type.error("must name at least one type") }
-            var types: [SchemaNode.TypeName] = []
-            for value in values {
+            node.types = try values.map { (value) throws(JSONError) -> SchemaNode.TypeName in
                 let text = try value.string()
-                guard let name = SchemaNode.TypeName(rawValue: text) else {
-                    let known = SchemaNode.TypeName.allCases.map(\.rawValue)
-                    let list = known.joined(separator: ", ")
-                    throw value.error("must be one of \(list)\(known.suggestion(for: text))")
-                }
-                types.append(name)
+                if let name = SchemaNode.TypeName(rawValue: text) { return name }
+                let known = SchemaNode.TypeName.allCases.map(\.rawValue)
+                throw value.error("must be one of \(known.joined(separator: ", "))\(known.suggestion(for: text))")
             }
-            node.types = types
         }
         if let nullable = object["nullable"] {
             guard node.types != nil else { throw nullable.keyError("needs a `type` beside it") }
@@ -140,16 +135,13 @@ struct SchemaCompiler {
     private func range(_ least: JSONValue?, _ most: JSONValue?) throws(JSONError) -> ClosedRange<Int>? {
         func count(_ value: JSONValue?) throws(JSONError) -> Int? {
             guard let value else { return nil }
-            guard let count = Int(exactly: try value.integer()), count >= 0 else {
-                throw value.error("must be a whole number of at least 0")
-            }
-            return count
+            if let count = Int(exactly: try value.integer()), count >= 0 { return count }
+            throw value.error("must be a whole number of at least 0")
         }
         let (lower, upper) = (try count(least), try count(most))
         if lower == nil, upper == nil { return nil }
-        let range = (lower: lower ?? 0, upper: upper ?? Int.max)
-        if let most, range.lower > range.upper { throw most.error("must not be below the minimum") }
-        return range.lower...range.upper
+        if let lower, let upper, let most, lower > upper { throw most.error("must not be below the minimum") }
+        return (lower ?? 0)...(upper ?? Int.max)
     }
 
     private mutating func alternatives(_ value: JSONValue?) throws(JSONError) -> [Int] {

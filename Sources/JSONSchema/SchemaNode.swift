@@ -3,9 +3,7 @@ internal import StrictJSON
 /// One schema object. It refers to others by their index.
 struct SchemaNode: Sendable {
     /// The types of JSON Schema. `integer` is a number without a fraction.
-    enum TypeName: String, Sendable, CaseIterable {
-        case object, array, string, number, integer, boolean, null
-    }
+    enum TypeName: String, Sendable, CaseIterable { case object, array, string, number, integer, boolean, null }
 
     enum Additional: Sendable {
         case allowed, refused

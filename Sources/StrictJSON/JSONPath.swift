@@ -13,11 +13,8 @@ enum JSONPath {
         var path = ""
         for number in chain.reversed() {
             let node = nodes[number]
-            if node.keyStart >= 0 {
-                path = join(path, JSONText.decode(bytes[Int(node.keyStart)..<Int(node.keyEnd)]))
-            } else {
-                path += "[\(node.position)]"
-            }
+            let key = Int(node.keyStart)..<Int(node.keyEnd)
+            path = node.keyStart < 0 ? "\(path)[\(node.position)]" : join(path, JSONText.decode(bytes[key]))
         }
         return path
     }

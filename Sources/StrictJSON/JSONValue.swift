@@ -1,12 +1,9 @@
 /// One value of a document. It is cheap to copy and keeps the document alive.
 public struct JSONValue: Sendable {
-    public enum Kind: UInt8, Sendable {
-        case object, array, string, number, bool, null
-    }
+    public enum Kind: UInt8, Sendable { case object, array, string, number, bool, null }
 
     let index: JSONIndex
     let number: Int
-
     private var node: JSONIndex.Node { index.nodes[number] }
 
     public var kind: Kind { node.kind }
@@ -22,9 +19,7 @@ public struct JSONValue: Sendable {
     public var path: String { JSONPath.path(of: number, nodes: index.nodes, bytes: index.bytes) }
 
     /// An error about this value.
-    public func error(_ message: String) -> JSONError {
-        JSONError(message: message, path: path, location: location)
-    }
+    public func error(_ message: String) -> JSONError { JSONError(message: message, path: path, location: location) }
 
     /// An error about this value's key.
     public func keyError(_ message: String) -> JSONError {
@@ -76,10 +71,8 @@ extension JSONValue {
     /// Any number that is finite as a double.
     public func double() throws(JSONError) -> Double {
         guard kind == .number else { throw mismatch("a number") }
-        guard let value = Double(String(decoding: raw, as: UTF8.self)), value.isFinite else {
-            throw error("must be a number that fits a double")
-        }
-        return value
+        if let value = Double(String(decoding: raw, as: UTF8.self)), value.isFinite { return value }
+        throw error("must be a number that fits a double")
     }
 
     public func bool() throws(JSONError) -> Bool {
