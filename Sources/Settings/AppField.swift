@@ -24,10 +24,7 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
     /// The path of the field inside an entry of `apps:`.
     public var path: String { rawValue }
 
-    public var environmentName: String {
-        let path = rawValue.hasPrefix("apns.") ? rawValue : "app." + rawValue
-        return SettingKey.environmentName(path)
-    }
+    public var environmentName: String { SettingKey.environmentName(path.hasPrefix("apns.") ? path : "app." + path) }
 
     public var isSecret: Bool { self == .secret || self == .masterSecret }
     var isPath: Bool { self == .keyFile || self == .caFile }
@@ -77,8 +74,7 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
             let rest = value.hasPrefix("https://") ? value.dropFirst(8) : ""
             return rest.isEmpty || rest.contains("/") || rest.contains(" ")
                 ? "https://host or https://host:port, without a path" : nil
-        case .keyFile, .caFile:
-            return nil
+        case .keyFile, .caFile: return nil
         case .catchUp: return ["true", "false"].contains(value) ? nil : "true or false"
         case .expiryStart, .expiryUpdate, .expiryEnd:
             let limits = 1...86_400.0

@@ -75,15 +75,13 @@ struct AppsReader {
     ) -> SettingsError? {
         let isForBoth = values[.environment] == "both"
         if isForBoth, values[.url] != nil, values[.sandboxURL] == nil, entries[AppField.sandboxURL.path] == nil {
-            return .missing(
-                key: name(.sandboxURL),
-                remedy: "\(name(.url)) and environment both need it: \(AppField.sandboxURL.summary)")
+            let remedy = "\(name(.url)) and environment both need it: \(AppField.sandboxURL.summary)"
+            return .missing(key: name(.sandboxURL), remedy: remedy)
         }
         guard !isForBoth, values[.sandboxURL] != nil, let origin = entries[AppField.sandboxURL.path]?.origin else {
             return nil
         }
-        return .conflict(
-            key: name(.sandboxURL), origin,
-            reason: "it is for \(AppField.environment.path) both; apns.url names the only server")
+        let reason = "it is for \(AppField.environment.path) both; apns.url names the only server"
+        return .conflict(key: name(.sandboxURL), origin, reason: reason)
     }
 }

@@ -59,9 +59,8 @@ extension Settings {
         let isPlain = origins["redis.url"] != nil && !redisURL.usesTLS
         for path in ["redis.ca_file", "redis.cert_file", "redis.key_file"] where isPlain {
             guard let origin = origins[path] else { continue }
-            problems.append(
-                .conflict(
-                    key: path, origin, reason: "redis.url has no TLS: it must begin with rediss, or this be removed"))
+            let reason = "redis.url has no TLS: it must begin with rediss, or this be removed"
+            problems.append(.conflict(key: path, origin, reason: reason))
         }
         if redisTLS.certificate != nil, redisTLS.key == nil {
             problems.append(.missing(key: "redis.key_file", remedy: SettingKey[\.redisTLS.key].summary))
@@ -87,10 +86,8 @@ extension Settings {
     }
 
     private static func unknownVariables(_ environment: [String: String]) -> [String] {
-        let known =
-            SettingKey.all.map(\.environmentName) + AppField.allCases.map(\.environmentName) + [
-                SettingsInput.fileVariable
-            ]
+        let names = SettingKey.all.map(\.environmentName) + AppField.allCases.map(\.environmentName)
+        let known = names + [SettingsInput.fileVariable]
         return environment.keys.filter { $0.hasPrefix("LAMPLIGHTER_") && !known.contains($0) }.sorted().map { name in
             "the environment variable \(name) is unknown and ignored"
                 + (known.nearest(to: name).map { "; did you mean \($0)?" } ?? "")

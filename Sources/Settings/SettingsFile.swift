@@ -37,14 +37,12 @@ struct SettingsFile {
     private mutating func readApps(_ node: Node) {
         guard !Self.isNull(node) else { return }
         guard case .sequence(let items) = node else {
-            problems.append(.malformed(origin(node), reason: "apps must be a list: each app begins with '- key: …'"))
-            return
+            return refuse(node, "apps must be a list: each app begins with '- key: …'")
         }
         var found: [[String: Entry]] = []
         for item in items {
             guard case .mapping(let fields) = item else {
-                problems.append(
-                    .malformed(origin(item), reason: "each app must be a mapping that begins with 'key: …'"))
+                refuse(item, "each app must be a mapping that begins with 'key: …'")
                 continue
             }
             var app: [String: Entry] = [:]
@@ -63,17 +61,12 @@ struct SettingsFile {
     ) {
         if known.contains(key) {
             guard case .scalar(let scalar) = node else {
-                problems.append(
-                    .malformed(origin(node), reason: "\(key) must be a single value, not a list or a section"))
-                return
+                return refuse(node, "\(key) must be a single value, not a list or a section")
             }
             if !Self.isNull(node) { found[key] = Entry(text: scalar.string, origin: origin(node)) }
         } else if known.contains(where: { $0.hasPrefix(key + ".") }) {
             guard !Self.isNull(node) else { return }
-            guard case .mapping(let fields) = node else {
-                problems.append(.malformed(origin(node), reason: "\(key) must be a section of keys"))
-                return
-            }
+            guard case .mapping(let fields) = node else { return refuse(node, "\(key) must be a section of keys") }
             for (innerKey, inner) in fields {
                 read("\(key).\(innerKey.scalar?.string ?? "")", innerKey, inner, known: known, also: [], into: &found)
             }
@@ -82,6 +75,10 @@ struct SettingsFile {
             let candidates = key.contains(".") ? known : known + sections.sorted() + also
             problems.append(.unknownKey(key, origin(keyNode), nearest: candidates.nearest(to: key)))
         }
+    }
+
+    private mutating func refuse(_ node: Node, _ reason: String) {
+        problems.append(.malformed(origin(node), reason: reason))
     }
 
     private func origin(_ node: Node) -> SettingOrigin { .file(path, line: node.mark?.line) }
