@@ -54,11 +54,5 @@ struct AirshipKey: Sendable, Hashable {
 
 extension JSONValue {
     /// False for `false` and `null`, which clients that write every field of their model send for unused fields.
-    var asksForSomething: Bool {
-        switch kind {
-        case .null: false
-        case .bool: raw.first == UInt8(ascii: "t")
-        case .object, .array, .string, .number: true
-        }
-    }
+    var asksForSomething: Bool { kind == .bool ? raw.first == UInt8(ascii: "t") : kind != .null }
 }

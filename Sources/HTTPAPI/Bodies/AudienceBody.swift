@@ -79,14 +79,10 @@ enum AudienceBody {
         }
     }
 
-    private static func parts(
-        _ value: JSONValue, depth: Int, _ walk: inout Walk
-    ) throws(JSONError) -> [Audience] {
+    private static func parts(_ value: JSONValue, depth: Int, _ walk: inout Walk) throws(JSONError) -> [Audience] {
         let values = try value.array()
         guard !values.isEmpty else { throw value.error("must hold at least one selector") }
-        var parts: [Audience] = []
-        for value in values { parts.append(try selector(value, depth: depth + 1, &walk)) }
-        return parts
+        return try values.map { (value) throws(JSONError) in try selector(value, depth: depth + 1, &walk) }
     }
 
     /// Reads the string of a selector, or a list of strings of which any may match.

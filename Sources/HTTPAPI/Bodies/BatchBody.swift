@@ -80,10 +80,9 @@ struct BatchBody: Sendable {
         let isStart = place.isForStartTokens
         let started = try isStart ? nil : entry["start_ts_ms"]?.startMilliseconds(after: at, "action_ts_ms")
         let token = try entry.required("token").pushToken()
-        return .set(
-            place,
-            Registration(
-                channel: channel, token: token, registeredAt: at, startedAt: started, activityID: id,
-                wantsState: catchesUp && !isStart))
+        let registration = Registration(
+            channel: channel, token: token, registeredAt: at, startedAt: started, activityID: id,
+            wantsState: catchesUp && !isStart)
+        return .set(place, registration)
     }
 }

@@ -81,8 +81,7 @@ enum ChannelBody {
         }
         let warnings = foreignAudience.compactMap { audience[$0] }
             .map { "\($0.path) is not tagged: Lamplighter serves iOS only" }
-        var channels: [ChannelID] = []
-        for value in values { channels.append(try value.channelID()) }
+        let channels = try values.map { (value) throws(JSONError) in try value.channelID() }
         guard body["add"] != nil || body["remove"] != nil || body["set"] != nil else {
             throw body.value.error("must have add, remove or set")
         }
@@ -122,8 +121,6 @@ enum ChannelBody {
     }
 
     private static func strings(_ value: JSONValue, atMost limit: Int) throws(JSONError) -> Set<ExactText> {
-        var strings: Set<ExactText> = []
-        for value in try value.array(atMost: limit, "tags") { strings.insert(ExactText(try value.text("tag"))) }
-        return strings
+        try Set(value.array(atMost: limit, "tags").map { (tag) throws(JSONError) in try ExactText(tag.text("tag")) })
     }
 }

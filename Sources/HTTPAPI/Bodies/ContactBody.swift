@@ -19,8 +19,7 @@ enum ContactBody {
         let type = try action.required("type")
         switch try type.string() {
         case "resolve": return .resolve
-        case "identify":
-            return .identify(namedUser: try action.required("named_user_id").text("named_user_id"))
+        case "identify": return .identify(namedUser: try action.required("named_user_id").text("named_user_id"))
         case "reset": return .reset
         default: throw type.error("must be resolve, identify or reset")
         }

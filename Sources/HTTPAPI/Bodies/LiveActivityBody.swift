@@ -60,10 +60,8 @@ enum LiveActivityBody {
 
     private static func priority(_ value: JSONValue) throws(JSONError) -> PushPriority {
         let number = try value.integer()
-        guard let priority = Int(exactly: number).flatMap(PushPriority.init(rawValue:)) else {
-            throw value.error("must be 5 or 10, not \(number)")
-        }
-        return priority
+        if let priority = Int(exactly: number).flatMap(PushPriority.init(rawValue:)) { return priority }
+        throw value.error("must be 5 or 10, not \(number)")
     }
 
     private static func times(

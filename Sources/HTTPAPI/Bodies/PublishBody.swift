@@ -97,10 +97,8 @@ enum PublishBody {
     /// Reads seconds from now (below 1,000,000,000), epoch seconds, or `2026-11-21T18:00:00`. 0 means try once.
     private static func expiry(_ value: JSONValue, now: Int64) throws(JSONError) -> Int64 {
         if value.kind == .string {
-            guard let milliseconds = TimeText.parse(try value.string()) else {
-                throw value.error("must be seconds from now, epoch seconds, or a UTC time such as 2026-11-21T18:00:00")
-            }
-            return milliseconds / 1_000
+            if let milliseconds = TimeText.parse(try value.string()) { return milliseconds / 1_000 }
+            throw value.error("must be seconds from now, epoch seconds, or a UTC time such as 2026-11-21T18:00:00")
         }
         let seconds = try value.integer()
         switch seconds {

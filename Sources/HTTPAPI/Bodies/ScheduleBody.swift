@@ -42,10 +42,8 @@ enum ScheduleBody {
         guard push.raw.count <= maximumPushBytes else {
             throw push.error("must be at most \(maximumPushBytes) bytes, not \(push.raw.count)")
         }
-        return Scheduled(
-            due: due, label: label,
-            push: try PublishBody.push(push, now: max(due, now) / 1_000, staleAfter: staleAfter),
-            posted: Array(push.raw), past: past)
+        let checked = try PublishBody.push(push, now: max(due, now) / 1_000, staleAfter: staleAfter)
+        return Scheduled(due: due, label: label, push: checked, posted: Array(push.raw), past: past)
     }
 
     private static func time(_ value: JSONValue, now: Int64) throws(JSONError) -> (due: Int64, past: JSONError?) {

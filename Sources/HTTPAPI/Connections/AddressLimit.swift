@@ -21,9 +21,7 @@ final class AddressLimit: Sendable {
         return groups.joined(separator: ":") + "::/64"
     }
 
-    init(_ limit: Int) {
-        self.limit = limit
-    }
+    init(_ limit: Int) { self.limit = limit }
 
     func take(_ address: String) -> Bool {
         guard limit > 0 else { return true }

@@ -72,14 +72,11 @@ final class RequestFormHandler: ChannelDuplexHandler, RemovableChannelHandler {
         offersUpgrade = false
         let old = decoder
         decoder = Self.makeDecoder(limits)
-        do {
-            try context.pipeline.syncOperations.addHandler(decoder, position: .after(old))
-        } catch {
-            context.close(promise: nil)
-            return
+        let pipeline = context.pipeline.syncOperations
+        guard (try? pipeline.addHandler(decoder, position: .after(old))) != nil else {
+            return context.close(promise: nil)
         }
-        context.pipeline.syncOperations.removeHandler(old).assumeIsolated()
-            .whenComplete { _ in context.fireChannelReadComplete() }
+        pipeline.removeHandler(old).assumeIsolated().whenComplete { _ in context.fireChannelReadComplete() }
     }
 }
 

@@ -63,15 +63,13 @@ struct Authenticator: Sendable {
         let key = headers[.airshipAppKey] ?? ""
         let known = apps[key]
         let app = known ?? nobody
-        var channel: ChannelID?
-        if let text = headers[.airshipChannel] {
-            guard let id = try? ChannelID(text) else { return nil }
-            channel = id
-        }
+        let channelText = headers[.airshipChannel]
+        let channel = channelText.flatMap { try? ChannelID($0) }
+        guard channelText == nil || channel != nil else { return nil }
         if let nonce = headers[.airshipNonce], let timestamp = headers[.airshipTimestamp] {
             // Refuse a colon, which joins the signed parts: a signature for a channel could pass as one without.
             guard !nonce.isEmpty, !nonce.utf8.contains(UInt8(ascii: ":")) else { return nil }
-            let parts = [key] + (headers[.airshipChannel].map { [$0] } ?? []) + [nonce, timestamp]
+            let parts = [key] + (channelText.map { [$0] } ?? []) + [nonce, timestamp]
             guard let code = Base64.decode(value),
                 app.secretKey.isValid(code, for: parts.joined(separator: ":").utf8),
                 let signedAt = TimeText.parse(timestamp), abs(signedAt - now) <= Self.signatureSkew, known != nil

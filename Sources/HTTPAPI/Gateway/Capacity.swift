@@ -21,9 +21,7 @@ final class Capacity: Sendable {
         }
     }
 
-    enum Resource: Int, Sendable, CaseIterable {
-        case requests, bodies, bytes
-    }
+    enum Resource: Int, Sendable, CaseIterable { case requests, bodies, bytes }
 
     /// The most bodies in transit for each request that may run. A slow body waits here, where it costs little.
     static let bodiesPerRequest = 4

@@ -9,9 +9,7 @@ import Store
 struct GatewayMetrics: Sendable {
     private let registry: PrometheusRegistry
 
-    init(_ registry: PrometheusRegistry) {
-        self.registry = registry
-    }
+    init(_ registry: PrometheusRegistry) { self.registry = registry }
 
     func requested(method: String, route: String, status: Int, duration: Duration) {
         let dimensions = [("method", method), ("route", route)]
@@ -54,9 +52,8 @@ struct GatewayMetrics: Sendable {
         let raised = Set(alarms.map { [$0.app.rawValue, $0.kind.rawValue] })
         for app in apps {
             for kind in Alarm.Kind.allCases {
-                let isRaised = raised.contains([app.rawValue, kind.rawValue])
-                gauge("lamplighter_fleet_alarms", [("app", app.rawValue), ("kind", kind.rawValue)]).set(
-                    isRaised ? 1 : 0)
+                let labels = [("app", app.rawValue), ("kind", kind.rawValue)]
+                gauge("lamplighter_fleet_alarms", labels).set(raised.contains([app.rawValue, kind.rawValue]) ? 1 : 0)
             }
         }
     }
@@ -71,10 +68,8 @@ struct GatewayMetrics: Sendable {
 
     func broadcasts(_ app: AppKey, _ counts: [BroadcastEvent: Int]) {
         for (event, count) in counts {
-            registry.set(
-                counter: "lamplighter_fleet_broadcasts_total",
-                dimensions: [("app", app.rawValue), ("outcome", event.rawValue)],
-                to: count)
+            let labels = [("app", app.rawValue), ("outcome", event.rawValue)]
+            registry.set(counter: "lamplighter_fleet_broadcasts_total", dimensions: labels, to: count)
         }
     }
 

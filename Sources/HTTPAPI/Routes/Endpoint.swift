@@ -114,9 +114,7 @@ extension Endpoint {
         Endpoint(open: "/readyz", Handlers.readiness),
         Endpoint(open: "/metrics", Handlers.renderMetrics),
     ]
-}
 
-extension Endpoint {
     func matches(_ components: [String]) -> Bool {
         components.count == segments.count
             && zip(segments, components).allSatisfy { segment, component in
@@ -125,10 +123,8 @@ extension Endpoint {
     }
 
     func parameters(of components: [String]) -> [String: String] {
-        var parameters: [String: String] = [:]
-        for (segment, component) in zip(segments, components) {
-            if case .parameter(let name) = segment { parameters[name] = component }
+        zip(segments, components).reduce(into: [:]) { parameters, part in
+            if case .parameter(let name) = part.0 { parameters[name] = part.1 }
         }
-        return parameters
     }
 }

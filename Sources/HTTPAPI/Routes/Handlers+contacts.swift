@@ -1,4 +1,3 @@
-import HTTPTypes
 import LiveActivity
 import Store
 import StrictJSON

@@ -25,12 +25,9 @@ extension Handlers {
             return Answer(200, ["ok": true, "retried": .integer(tokens), "resumed": .bool(isResumed)])
         case .none: throw APIError.noDeadLetter
         case .newer(let newer):
-            throw APIError(
-                409,
-                "A newer push\(newer.map { " (\($0))" } ?? "") went out under this name, so this one cannot be sent again. "
-                    + "Publish the current state.")
-        case .expired:
-            throw APIError(409, "The push has expired. Publish the current state.")
+            let sent = "A newer push\(newer.map { " (\($0))" } ?? "") went out under this name"
+            throw APIError(409, "\(sent), so this one cannot be sent again. Publish the current state.")
+        case .expired: throw APIError(409, "The push has expired. Publish the current state.")
         case .notFinished:
             throw APIError(409, "The push was cancelled or is still being sent. Its ledger tells which.")
         }

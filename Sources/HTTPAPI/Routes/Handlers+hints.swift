@@ -30,10 +30,9 @@ extension Handlers {
             var hint = position.map { "[\($0)]: " } ?? ""
             hint += "\(JSON.string(name.rawValue).text) has no followers"
             let near = await nearNames.near(name, call.app.key, now: call.now) { await namesLike(name, call.app.key) }
-            if let near, near.isEmpty { hint += "; no similar name has any" }
-            if let near, !near.isEmpty {
+            if let near {
                 let quoted = near.map { JSON.string($0).text }.joined(separator: ", ")
-                hint += "; similar names with followers: \(quoted)"
+                hint += near.isEmpty ? "; no similar name has any" : "; similar names with followers: \(quoted)"
             }
             hints.append(hint)
         }

@@ -36,18 +36,16 @@ extension Handlers {
             let isSpent = try await store.pushes.isHighSpent(
                 call.app.key, push.publish.name, configuration.budget, now: call.now)
             guard isSpent else { continue }
-            warnings.append(
-                (pushes.count > 1 ? "[\(position)]: " : "")
-                    + "goes out at priority 5: the name has used its \(configuration.budget.perHour) updates at priority 10 "
-                    + "for this hour (budget.high_per_hour)")
+            let place = pushes.count > 1 ? "[\(position)]: " : ""
+            let spent = "the name has used its \(configuration.budget.perHour) updates at priority 10 for this hour"
+            warnings.append("\(place)goes out at priority 5: \(spent) (budget.high_per_hour)")
         }
         return warnings
     }
 
     /// A dry run: the same checks, but nothing is written.
     func validate(_ call: Call) async throws -> Answer {
-        let bytes = call.body.collect()
-        let pushes = try PublishBody.parse(bytes, now: call.now, staleAfter: call.app.staleAfter)
+        let pushes = try PublishBody.parse(call.body.collect(), now: call.now, staleAfter: call.app.staleAfter)
         async let unfollowed = self.unfollowed(pushes, call)
         let warnings =
             try await pushes.flatMap(\.warnings) + checkSchemasIfPossible(pushes, call) + checkSizes(pushes, call)
@@ -87,10 +85,9 @@ extension Handlers {
 
     func idempotencyKey(_ call: Call) throws(APIError) -> String? {
         guard let key = call.headers[.idempotencyKey] else { return nil }
-        guard (1...255).contains(key.utf8.count), key.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
-            throw .parameter("Idempotency-Key", "must be 1 to 255 printable ASCII characters")
-        }
-        return key
+        let isPrintable = key.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+        if isPrintable, (1...255).contains(key.utf8.count) { return key }
+        throw .parameter("Idempotency-Key", "must be 1 to 255 printable ASCII characters")
     }
 
     /// Commits one push. In an array, the error names the push that failed and those that were accepted.

@@ -8,15 +8,13 @@ extension Handlers {
         let limit = try call.limit()
         let names = try await store.quarantine.list(call.app.key, limit: limit)
         let total = try await store.quarantine.count(call.app.key)
-        return Answer(
-            200, ["ok": true, "total_names": .integer(total), "names": .array(names.map(\.json))])
+        return Answer(200, ["ok": true, "total_names": .integer(total), "names": .array(names.map(\.json))])
     }
 
     /// Body: `{"name"?}`, or `{"attributes_type"}` for start tokens. Without these, every name of the app is released.
     func releaseQuarantine(_ call: Call) async throws -> Answer {
         let result = try await store.quarantine.release(call.app.key, Self.quarantinedPlace(call))
-        return Answer(
-            200, ["ok": true, "names": .integer(result.names), "released": .integer(result.released)])
+        return Answer(200, ["ok": true, "names": .integer(result.names), "released": .integer(result.released)])
     }
 
     func discardQuarantine(_ call: Call) async throws -> Answer {

@@ -1,7 +1,5 @@
 import APNsWire
-import HTTPTypes
 import LiveActivity
-import OpenSSL
 import Store
 import StrictJSON
 
@@ -23,8 +21,7 @@ extension Handlers {
         }
         try await rememberTypes(bodies.map(\.push), call)
         let schedules = zip(ids, bodies).map { scheduled($0, $1, call) }
-        let hasRoom = try await store.schedules.create(call.app.key, schedules)
-        guard hasRoom else {
+        guard try await store.schedules.create(call.app.key, schedules) else {
             metrics.scheduled(call.app.key, outcome: "full", count: schedules.count)
             throw APIError(
                 429, "The app has too many waiting schedules: none was accepted. Try again in 60 s.", retryAfter: 60)

@@ -30,8 +30,7 @@ extension Handlers {
             let started = push.publish.attributesType.map { ExactText($0) }
             guard let type = started ?? types[name] ?? snapshot.type(for: name) else { continue }
             if snapshot.unreadable.contains(type) {
-                warnings.append(
-                    "the schema of \(type) was not checked: a newer version of Lamplighter wrote it")
+                warnings.append("the schema of \(type) was not checked: a newer version of Lamplighter wrote it")
             }
             guard let document = snapshot.types[type] else { continue }
             try Self.check(push.contentState, document.contentState, type)
@@ -79,10 +78,8 @@ extension Handlers {
 
     /// Returns the document exactly as it was put.
     func schema(_ call: Call) async throws -> Answer {
-        let type = call.parameter("attributes_type")
-        guard let document = try await store.schemas.document(call.app.key, type: type) else {
-            throw APIError.noSuchSchema
-        }
+        let document = try await store.schemas.document(call.app.key, type: call.parameter("attributes_type"))
+        guard let document else { throw APIError.noSuchSchema }
         return Answer(200, .raw(document))
     }
 

@@ -1,5 +1,4 @@
 import LiveActivity
-import Logging
 import PrometheusText
 import Store
 import StrictJSON
@@ -25,9 +24,7 @@ struct Handlers: Sendable {
     /// Reads queue depths and alarms from Redis at each scrape. Without Redis it still reports the process's metrics.
     func renderMetrics() async throws -> Answer {
         let apps = configuration.apps.map(\.key)
-        if let depths = try? await store.queue.depth(apps) {
-            for depth in depths { metrics.record(depth) }
-        }
+        for depth in (try? await store.queue.depth(apps)) ?? [] { metrics.record(depth) }
         if let alarms = try? await store.alarms.list(apps) { metrics.record(alarms, of: apps) }
         for app in apps {
             if let names = try? await store.quarantine.count(app) { metrics.quarantined(app, names: names) }

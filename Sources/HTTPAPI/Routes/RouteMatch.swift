@@ -41,9 +41,7 @@ enum RouteMatch: Sendable {
         return .found(endpoint, parameters: endpoint.parameters(of: components))
     }
 
-    var endpoint: Endpoint? {
-        if case .found(let endpoint, _) = self { endpoint } else { nil }
-    }
+    var endpoint: Endpoint? { if case .found(let endpoint, _) = self { endpoint } else { nil } }
 
     /// The endpoint and the parameters of the path.
     func get() throws(APIError) -> (Endpoint, parameters: [String: String]) {

@@ -40,13 +40,9 @@ final class SchemaCache: Sendable {
         let known = entries.withLock { $0[app] }
         if let known, known.asked + Self.freshness > asked { return known.snapshot }
         let version = try await schemas.version(app)
-        var snapshot = Snapshot(version: version)
-        if version > 0 {
-            if let known, known.snapshot.version == version {
-                snapshot = known.snapshot
-            } else {
-                snapshot = Self.compiled(try await schemas.all(app))
-            }
+        var snapshot = known?.snapshot ?? Snapshot(version: 0)
+        if snapshot.version != version {
+            snapshot = try await version > 0 ? Self.compiled(schemas.all(app)) : Snapshot(version: 0)
         }
         entries.withLock { $0[app] = Entry(snapshot: snapshot, asked: asked) }
         return snapshot

@@ -59,6 +59,4 @@ extension APIError {
     }
 }
 
-extension Quota {
-    fileprivate var words: String { self == .startTokens ? "start tokens" : rawValue }
-}
+extension Quota { fileprivate var words: String { self == .startTokens ? "start tokens" : rawValue } }

@@ -69,12 +69,11 @@ struct APIError: Error, Sendable, Hashable {
         ]
         if let details {
             let place = details.location.map { ["line": .integer($0.line), "column": .integer($0.column)] as JSON }
-            body.append(
-                "details",
-                .fields([
-                    "error": .string(details.error), "path": details.path.isEmpty ? nil : .string(details.path),
-                    "location": place,
-                ]))
+            let fields = JSON.fields([
+                "error": .string(details.error), "path": details.path.isEmpty ? nil : .string(details.path),
+                "location": place,
+            ])
+            body.append("details", fields)
         }
         for member in extra { body.append(member.key, member.value) }
         return body
