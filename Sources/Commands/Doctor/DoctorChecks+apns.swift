@@ -58,21 +58,18 @@ extension DoctorChecks {
 
     private func verdict(_ subject: String, _ origin: String, status: Int, reason: String) -> Finding {
         switch (status, reason) {
-        case (200, _), (400, "BadDeviceToken"), (410, _):
-            return .good(subject, "\(origin) takes the provider token")
+        case (200, _), (400, "BadDeviceToken"), (410, _): return .good(subject, "\(origin) takes the provider token")
         case (400, "DeviceTokenNotForTopic"), (400, "BadTopic"), (400, "TopicDisallowed"):
-            return .bad(
-                subject, "\(origin) does not accept the topic: \(reason)",
-                "check bundle_id, and that the key may send for it", .configuration)
+            let remedy = "check bundle_id, and that the key may send for it"
+            return .bad(subject, "\(origin) does not accept the topic: \(reason)", remedy, .configuration)
         case (403, _):
             return .bad(
                 subject, "\(origin) does not accept the provider token: \(reason)",
                 "check apns.team_id, apns.key_id, apns.key_file and apns.environment: they must belong together",
                 .configuration)
         case (429, _), (500..., _):
-            return .warning(
-                subject, "\(origin) answers \(status) \(reason)",
-                "try again later; see developer.apple.com/system-status")
+            let remedy = "try again later; see developer.apple.com/system-status"
+            return .warning(subject, "\(origin) answers \(status) \(reason)", remedy)
         default:
             return .bad(
                 subject, "\(origin) answers \(status) \(reason)", "check apns.url: is that an APNs server?", .failed)
@@ -88,10 +85,8 @@ extension DoctorChecks {
             let roots =
                 app[.caFile].map { "it is not signed by \($0)" } ?? "for a server other than Apple's set apns.ca_file"
             return .bad(subject, text, "the certificate is not trusted: \(roots)", .configuration)
-        case .transfer(.unresolvable):
-            return .bad(subject, text, "check apns.url and the name service", .unreachable)
-        case .http2Unavailable:
-            return .bad(subject, text, "a proxy in between must let HTTP/2 pass", .unreachable)
+        case .transfer(.unresolvable): return .bad(subject, text, "check apns.url and the name service", .unreachable)
+        case .http2Unavailable: return .bad(subject, text, "a proxy in between must let HTTP/2 pass", .unreachable)
         case .transfer, .cancelled, .other:
             return .bad(subject, text, "check apns.url, and that the firewall lets this port out", .unreachable)
         }

@@ -1,7 +1,4 @@
 import ArgumentParser
-import Foundation
-import Logging
-import Redis
 import Settings
 import StrictJSON
 
@@ -29,10 +26,8 @@ struct DoctorCommand: AsyncParsableCommand {
             let checks = DoctorChecks(settings: settings, logger: global.quietLogger("doctor", settings))
             findings += await checks.all()
         } catch let error as SettingsError {
-            findings.append(
-                .bad(
-                    "configuration", error.description, "correct it; config/lamplighter.yaml lists every key",
-                    .configuration))
+            let remedy = "correct it; config/lamplighter.yaml lists every key"
+            findings.append(.bad("configuration", error.description, remedy, .configuration))
         }
         print(findings)
         // A wrong configuration takes precedence over an unreachable server.

@@ -4,8 +4,7 @@ import StrictJSON
 struct ActivityCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         name: "activity", "Show what follows a name, list the names, or set a name's attributes type.",
-        examples: "activity order-1234",
-        "activity --prefix match- --limit 50",
+        examples: "activity order-1234", "activity --prefix match- --limit 50",
         "activity order-1234 --attributes-type DeliveryAttributes")
 
     @OptionGroup var gateway: GatewayOptions

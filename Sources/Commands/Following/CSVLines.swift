@@ -75,8 +75,7 @@ struct CSVLines {
     private static func header(_ fields: [String]) throws -> [String] {
         let names = fields.map { $0.lowercased() }
         for name in names where !columns.contains(name) {
-            throw CommandFailure(
-                .failed, "line 1: unknown column '\(name)'; use \(columns.joined(separator: ", "))")
+            throw CommandFailure(.failed, "line 1: unknown column '\(name)'; use \(columns.joined(separator: ", "))")
         }
         for name in ["channel", "token"] where !names.contains(name) {
             throw CommandFailure(.failed, "line 1: the header needs a column '\(name)'")

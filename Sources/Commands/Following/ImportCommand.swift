@@ -1,6 +1,5 @@
 import ArgumentParser
 import Curl
-import Foundation
 import StrictJSON
 
 struct ImportCommand: AsyncParsableCommand {
@@ -87,6 +86,4 @@ struct ImportCommand: AsyncParsableCommand {
     }
 }
 
-enum ImportFormat: String, ExpressibleByArgument {
-    case ndjson, csv
-}
+enum ImportFormat: String, ExpressibleByArgument { case ndjson, csv }

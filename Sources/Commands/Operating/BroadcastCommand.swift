@@ -13,8 +13,7 @@ struct BroadcastCommand: ParsableCommand {
             channel. It also goes to each token that follows the name. An app may have 10,000 channels. A worker must \
             run, because only workers speak to APNs.
             """,
-        examples: "broadcast create match-42 --storage newest",
-        "broadcast show match-42 --json",
+        examples: "broadcast create match-42 --storage newest", "broadcast show match-42 --json",
         "broadcast delete match-42",
         subcommands: [Create.self, List.self, Show.self, Delete.self])
 

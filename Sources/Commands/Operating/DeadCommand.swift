@@ -16,8 +16,7 @@ struct DeadCommand: ParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            "List dead letters, the latest first.",
-            examples: "dead list", "dead list --limit 20 --json")
+            "List dead letters, the latest first.", examples: "dead list", "dead list --limit 20 --json")
 
         @OptionGroup var gateway: GatewayOptions
         @Option(help: .value("number", "List at most this many.")) var limit = 100
@@ -43,8 +42,7 @@ struct DeadCommand: ParsableCommand {
 
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            "Show what one push gave up, and why.",
-            examples: "dead show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10")
+            "Show what one push gave up, and why.", examples: "dead show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10")
 
         @OptionGroup var gateway: GatewayOptions
         @Argument(help: "Id of the push.") var id: String

@@ -49,9 +49,8 @@ struct ServeCommand: AsyncParsableCommand {
         var configuration = settings.gateway
         configuration.apps = apps
         configuration.version = Lamplighter.version
-        let replicas =
-            settings.waitReplicas == 0
-            ? nil : ReplicaPolicy(replicas: settings.waitReplicas, timeout: settings.waitTimeout)
+        let wanted = settings.waitReplicas
+        let replicas = wanted == 0 ? nil : ReplicaPolicy(replicas: wanted, timeout: settings.waitTimeout)
         let store = Store(
             redis: client, prefix: settings.redisPrefix, replicas: replicas,
             channelLife: settings.channelsExpireAfter, retention: settings.pushesExpireAfter,

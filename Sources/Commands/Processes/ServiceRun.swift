@@ -63,9 +63,8 @@ enum ServiceRun {
 
 extension CommandFailure {
     static func cannotListen(at host: String, _ port: Int, _ why: String) -> CommandFailure {
-        CommandFailure(
-            .failed,
-            "cannot listen on \(Settings.authority(host, port)): \(why); choose another port, or an address of this machine"
-        )
+        let place = Settings.authority(host, port)
+        return CommandFailure(
+            .failed, "cannot listen on \(place): \(why); choose another port, or an address of this machine")
     }
 }

@@ -74,9 +74,7 @@ struct LedgerReport: Decodable, Sendable {
         ] where count > 0 || ["pruned", "failed", "pending"].contains(title) {
             counts.add(title, Terminal.grouped(count))
         }
-        for (reason, count) in Terminal.ranked(errors ?? [:]) {
-            counts.add("  \(reason)", Terminal.grouped(count))
-        }
+        for (reason, count) in Terminal.ranked(errors ?? [:]) { counts.add("  \(reason)", Terminal.grouped(count)) }
         return head.lines + counts.lines
     }
 }

@@ -1,5 +1,3 @@
-import Foundation
-
 /// Waits until a push is final, with a progress bar on a terminal.
 struct PushWatch: Sendable {
     let client: GatewayClient

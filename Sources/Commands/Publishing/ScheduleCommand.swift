@@ -3,8 +3,7 @@ import ArgumentParser
 struct ScheduleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         name: "schedule", "List, show or delete publishes that wait for their time.",
-        details:
-            "'lamplighter publish … --at TIME' creates a schedule. With --replace ID it replaces another one.",
+        details: "'lamplighter publish … --at TIME' creates a schedule. With --replace ID it replaces another one.",
         examples: "schedule list",
         "schedule show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10 --json",
         "schedule delete 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",
@@ -12,8 +11,7 @@ struct ScheduleCommand: ParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            "List the schedules that wait, the earliest first.",
-            examples: "schedule list --limit 20")
+            "List the schedules that wait, the earliest first.", examples: "schedule list --limit 20")
 
         @OptionGroup var gateway: GatewayOptions
         @Option(help: .value("id", "List from this schedule on.")) var start: String?
@@ -39,8 +37,7 @@ struct ScheduleCommand: ParsableCommand {
 
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            "Show one schedule and its state.",
-            examples: "schedule show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10")
+            "Show one schedule and its state.", examples: "schedule show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10")
 
         @OptionGroup var gateway: GatewayOptions
         @Argument(help: "Id of the schedule, as 'publish --at' printed it.") var id: String

@@ -47,12 +47,10 @@ enum ScheduleTimeError: Error, Equatable, CustomStringConvertible {
 
     var description: String {
         switch self {
-        case .unreadable:
-            "must be a time such as 2026-11-21T18:00, 2026-11-21T18:00+01:00, epoch seconds, or +10m"
+        case .unreadable: "must be a time such as 2026-11-21T18:00, 2026-11-21T18:00+01:00, epoch seconds, or +10m"
         case .skipped(let zone):
             "does not exist in \(zone): the clocks are put forward over it. Give an offset such as +01:00, or another time"
-        case .twice(let zone):
-            "happens twice in \(zone): the clocks are put back. Give an offset such as +01:00"
+        case .twice(let zone): "happens twice in \(zone): the clocks are put back. Give an offset such as +01:00"
         }
     }
 }

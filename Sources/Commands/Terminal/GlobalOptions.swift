@@ -15,8 +15,7 @@ struct GlobalOptions: ParsableArguments {
     func settings(_ flags: [SettingFlag?] = []) throws -> Settings {
         var values: [String: String] = [:]
         for case let flag? in flags + [logLevel] { values[flag.key.path] = flag.text }
-        let input = try SettingsInput(
-            flags: values, environment: ProcessInfo.processInfo.environment, config: config)
+        let input = try SettingsInput(flags: values, environment: ProcessInfo.processInfo.environment, config: config)
         let settings = try Settings.load(input)
         for warning in settings.warnings { Terminal.error("warning: \(warning)") }
         return settings

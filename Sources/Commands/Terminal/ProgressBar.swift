@@ -21,7 +21,5 @@ struct ProgressBar: Sendable {
     }
 
     /// Ends an unfinished line, so that a message can follow.
-    mutating func abandon() {
-        if isShown, lastDrawn != nil { Terminal.put("\n", to: STDERR_FILENO) }
-    }
+    mutating func abandon() { if isShown, lastDrawn != nil { Terminal.put("\n", to: STDERR_FILENO) } }
 }
