@@ -1,8 +1,7 @@
 import StrictJSON
 import Yams
 
-/// The YAML file as a flat map from `section.key` to the text as written, with its line. A misspelt key is an error
-/// that names the nearest known one, never a silent default.
+/// The YAML file as a flat map from `section.key` to the text as written, with its line. A misspelt key is an error.
 struct SettingsFile {
     struct Entry {
         var text: String

@@ -5,8 +5,7 @@ import Redis
 import Settings
 import Store
 
-/// Ends a command with an exit code other than 0. The message is for the person at the terminal, and empty if the
-/// reason was already printed.
+/// Ends a command with an exit code other than 0. The message is empty if the reason was already printed.
 struct CommandFailure: Error {
     var status: ExitStatus
     var message: String

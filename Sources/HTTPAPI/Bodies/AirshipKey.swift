@@ -1,8 +1,7 @@
 import LiveActivity
 import StrictJSON
 
-/// One key of Airship's published specification that Lamplighter does not act on. docs/api.md shows the same rows, and
-/// a test compares them.
+/// One key of Airship's specification that Lamplighter does not act on. A test compares the rows with docs/api.md.
 struct AirshipKey: Sendable, Hashable {
     enum Treatment: String, Sendable, Hashable {
         /// Accepted without a warning, because every push here already does what the key asks for.

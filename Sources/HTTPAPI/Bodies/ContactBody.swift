@@ -13,7 +13,7 @@ enum ContactBody {
     }
 
     /// `{"device_info":{"device_type":"ios"},"action":{"type":"identify","named_user_id":"user-7","contact_id":…}}`
-    /// The SDK's contact ids are its own guesses, so they are not read.
+    /// The SDK's contact ids are its guesses and are not read.
     static func action(_ bytes: [UInt8]) throws(JSONError) -> Action {
         let action = try JSONDocument(bytes).root.object().required("action").object()
         let type = try action.required("type")

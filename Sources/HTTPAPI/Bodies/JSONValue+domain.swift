@@ -10,7 +10,6 @@ extension JSONValue {
     func pushToken() throws(JSONError) -> PushToken { try identifier(PushToken.init(hex:)) }
     func attributesType() throws(JSONError) -> String { try identifier(checkedAttributesType) }
 
-    /// An object, as written.
     func rawObject() throws(JSONError) -> RawJSON {
         guard kind == .object else { throw mismatch("an object") }
         return RawJSON(checked: Array(raw))

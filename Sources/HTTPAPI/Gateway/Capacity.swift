@@ -1,11 +1,9 @@
 import LiveActivity
 import Synchronization
 
-/// Limits what callers use at the same time: running requests, bodies that are being received, and the bytes of bodies.
-/// Each kind of caller has its own limits, so that devices cannot block publishers. Where several apps are served, each
-/// has at most half of each limit.
+/// Limits what callers use at the same time: running requests, bodies in transit, and the bytes of bodies. Each kind of
+/// caller has its own limits, so that devices cannot block publishers. One app of several has at most half of a limit.
 final class Capacity: Sendable {
-    /// The kind of caller, by credential.
     enum Caller: Sendable, Hashable, CaseIterable {
         case master, app, device
         /// Callers of `/readyz` and `/metrics`. These ask Redis and need no secret.
@@ -47,7 +45,6 @@ final class Capacity: Sendable {
 
     func share(of caller: Caller, _ app: AppKey?) -> Share { Share(capacity: self, caller: caller, app: app) }
 
-    /// Changes what a caller uses.
     /// - Returns: false, and changes nothing, if the caller or the app would be above its limit.
     fileprivate func change(_ resource: Resource, by amount: Int, _ caller: Caller, _ app: AppKey?) -> Bool {
         let limit = limits[caller]?[resource.rawValue] ?? 0

@@ -5,8 +5,7 @@ import Logging
 import NIOCore
 import StrictJSON
 
-/// Answers every request: finds the route, checks the secret, reads the body, reserves capacity, runs the handler,
-/// counts and logs. It never throws: each error is a response.
+/// Answers every request: route, secret, body, capacity, handler, counts, log. It never throws: an error is a response.
 struct GatewayResponder: HTTPResponder {
     typealias Context = GatewayContext
 

@@ -26,7 +26,6 @@ struct Endpoint: Sendable {
     /// False for the probe of liveness, which is always answered.
     let isLimited: Bool
     let body: Body
-    /// The media type of responses.
     let answerType: String
     let handler: Handler
     let segments: [Segment]

@@ -43,7 +43,6 @@ enum RouteMatch: Sendable {
 
     var endpoint: Endpoint? { if case .found(let endpoint, _) = self { endpoint } else { nil } }
 
-    /// The endpoint and the parameters of the path.
     func get() throws(APIError) -> (Endpoint, parameters: [String: String]) {
         switch self {
         case .found(let endpoint, let parameters): return (endpoint, parameters)

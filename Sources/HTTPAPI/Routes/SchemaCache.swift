@@ -3,8 +3,7 @@ import Store
 import StrictJSON
 import Synchronization
 
-/// The schemas of each app, as this gateway last read them. It asks Redis for their version at most once a second, so a
-/// change is in use everywhere a second later.
+/// The schemas of each app. The cache asks for their version at most once a second, so a change shows a second later.
 final class SchemaCache: Sendable {
     struct Snapshot: Sendable {
         var version: Int
