@@ -113,10 +113,6 @@ struct SchemaCheck {
     }
 }
 
-extension SchemaNode {
-    fileprivate var allowsAnyMember: Bool { if case .allowed = additional { true } else { false } }
-}
-
 extension SchemaNode.TypeName {
     fileprivate func matches(_ value: JSONValue) -> Bool {
         switch (self, value.kind) {

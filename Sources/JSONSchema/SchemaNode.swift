@@ -31,6 +31,7 @@ struct SchemaNode: Sendable {
     var allOf: [Int] = []
     var reference: Int?
 
+    var allowsAnyMember: Bool { if case .allowed = additional { true } else { false } }
     /// The schemas that check the same value as this one.
     var inPlace: [Int] { anyOf + oneOf + allOf + (reference.map { [$0] } ?? []) }
 }

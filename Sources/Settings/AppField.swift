@@ -23,9 +23,7 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
 
     /// The path of the field inside an entry of `apps:`.
     public var path: String { rawValue }
-
     public var environmentName: String { SettingKey.environmentName(path.hasPrefix("apns.") ? path : "app." + path) }
-
     public var isSecret: Bool { self == .secret || self == .masterSecret }
     var isPath: Bool { self == .keyFile || self == .caFile }
 

@@ -79,10 +79,8 @@ extension Settings {
     /// Warns of a password in a flag, because the list of processes shows flags.
     private func shownPassword(_ origin: SettingOrigin?) -> [String] {
         guard case .flag(let name) = origin, redisURL.holdsPassword else { return [] }
-        return [
-            "--\(name) holds a password, which every user of this machine can see: "
-                + "use \(SettingKey[\.redisURL].environmentName) or the file"
-        ]
+        let remedy = "use \(SettingKey[\.redisURL].environmentName) or the file"
+        return ["--\(name) holds a password, which every user of this machine can see: \(remedy)"]
     }
 
     private static func unknownVariables(_ environment: [String: String]) -> [String] {

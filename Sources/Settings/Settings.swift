@@ -72,7 +72,6 @@ public struct Settings: Sendable {
 
     /// How long an app's updates without a `stale_date` are fresh. Nil means for ever.
     public func staleAfter(_ app: AppSettings) -> Duration? { time(app[.staleAfter], or: staleAfter) }
-
     /// The age at which an app's cards are ended automatically. Nil means never.
     public func endAfter(_ app: AppSettings) -> Duration? { time(app[.endAfter], or: endAfter) }
 

@@ -4,7 +4,6 @@
 public struct JSONDocument: Sendable {
     /// The most levels of nested containers. The parser uses no recursion, so this limit is for callers.
     public static let defaultMaximumDepth = 64
-
     let index: JSONIndex
 
     public init(_ bytes: [UInt8], maximumDepth: Int = defaultMaximumDepth) throws(JSONError) {

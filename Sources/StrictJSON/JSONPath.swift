@@ -39,7 +39,6 @@ enum JSONPath {
 extension Collection<String> {
     /// The element with the fewest edits from `word`, nil if there are too many. A word that is cut off is one edit.
     public func nearest(to word: String) -> String? { nearest(to: word, atMost: 1).first }
-
     /// The end of an error that suggests the nearest element. Empty if none is near.
     public func suggestion(for word: String) -> String { nearest(to: word).map { "; did you mean `\($0)`?" } ?? "" }
 

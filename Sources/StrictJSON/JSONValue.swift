@@ -5,7 +5,6 @@ public struct JSONValue: Sendable {
     let index: JSONIndex
     let number: Int
     private var node: JSONIndex.Node { index.nodes[number] }
-
     public var kind: Kind { node.kind }
     /// The byte range of the value's text in the document.
     public var range: Range<Int> { Int(node.start)..<Int(node.end) }
@@ -17,7 +16,6 @@ public struct JSONValue: Sendable {
         node.keyStart < 0 ? location : index.location(at: Int(node.keyStart) - 1)
     }
     public var path: String { JSONPath.path(of: number, nodes: index.nodes, bytes: index.bytes) }
-
     /// An error about this value.
     public func error(_ message: String) -> JSONError { JSONError(message: message, path: path, location: location) }
 
@@ -62,8 +60,7 @@ extension JSONValue {
     /// A number that fits 64 bits, exactly. It must have no fraction and no exponent.
     public func integer() throws(JSONError) -> Int64 {
         guard kind == .number else { throw mismatch("a whole number") }
-        let text = String(decoding: raw, as: UTF8.self)
-        if let value = Int64(text) { return value }
+        if let value = Int64(String(decoding: raw, as: UTF8.self)) { return value }
         let isWhole = raw.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: "-") }
         throw error(isWhole ? "must be a whole number of at most 64 bits" : "must be a whole number, without fraction")
     }

@@ -63,10 +63,9 @@ extension DoctorChecks {
             let remedy = "check bundle_id, and that the key may send for it"
             return .bad(subject, "\(origin) does not accept the topic: \(reason)", remedy, .configuration)
         case (403, _):
-            return .bad(
-                subject, "\(origin) does not accept the provider token: \(reason)",
-                "check apns.team_id, apns.key_id, apns.key_file and apns.environment: they must belong together",
-                .configuration)
+            let fields = "apns.team_id, apns.key_id, apns.key_file and apns.environment"
+            let remedy = "check \(fields): they must belong together"
+            return .bad(subject, "\(origin) does not accept the provider token: \(reason)", remedy, .configuration)
         case (429, _), (500..., _):
             let remedy = "try again later; see developer.apple.com/system-status"
             return .warning(subject, "\(origin) answers \(status) \(reason)", remedy)

@@ -54,8 +54,7 @@ struct DoctorChecks {
     private func key(_ app: AppSettings) -> [Finding] {
         let subject = "APNs key \(app.key)"
         do {
-            let file = try ProviderKeyFile(app)
-            _ = try file.key.es256(Array("lamplighter".utf8))
+            _ = try ProviderKeyFile(app).key.es256(Array("lamplighter".utf8))
             let path = app[.keyFile] ?? ""
             if let exposure = ProviderKeyFile.exposure(path) {
                 return [.warning(subject, "signs; \(exposure)", "chmod 600 \(path)")]

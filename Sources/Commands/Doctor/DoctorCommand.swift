@@ -23,8 +23,7 @@ struct DoctorCommand: AsyncParsableCommand {
             for warning in settings.warnings {
                 findings.append(.warning("configuration", warning, "correct or remove it"))
             }
-            let checks = DoctorChecks(settings: settings, logger: global.quietLogger("doctor", settings))
-            findings += await checks.all()
+            findings += await DoctorChecks(settings: settings, logger: global.quietLogger("doctor", settings)).all()
         } catch let error as SettingsError {
             let remedy = "correct it; config/lamplighter.yaml lists every key"
             findings.append(.bad("configuration", error.description, remedy, .configuration))

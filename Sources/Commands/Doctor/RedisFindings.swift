@@ -13,7 +13,6 @@ struct RedisFindings {
     ]
 
     var all: [Finding] { [version, durability] + [memory, encoding, cluster].compactMap { $0 } + persistence }
-
     /// Findings about ways to lose accepted work. Every process warns about them at start.
     var losses: [Finding] { ([durability] + [memory].compactMap { $0 } + persistence).filter { $0.mark != .good } }
 

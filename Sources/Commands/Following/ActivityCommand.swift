@@ -32,13 +32,12 @@ struct ActivityCommand: AsyncParsableCommand {
         }
         try await gateway.call(.get("/api/activities/\(name)")) { (activity: Activity) in
             let broadcast = activity.broadcast.map { $0.channel ?? "none yet (\($0.state))" }
-            let table = Table(fields: [
+            return Table(fields: [
                 "name": activity.name, "tokens": Terminal.grouped(activity.tokens),
                 "shards": Terminal.grouped(activity.shards), "last push": activity.last_push_id ?? "none",
                 "ended": activity.ended ? "yes" : "no", "automatic end": activity.automatic_end_at,
                 "type": activity.attributes_type, "broadcast channel": broadcast,
-            ])
-            return table.lines
+            ]).lines
         }
     }
 

@@ -11,7 +11,6 @@ struct CSVLines {
     private static let catchUp = "options.catch_up"
     /// Columns that stay text, even if a field looks like a number.
     private static let texts = ["channel", "token", "activity_id"]
-
     private var header: [String]?
     private var rest: [UInt8] = []
     /// Lines of the file that were read so far.

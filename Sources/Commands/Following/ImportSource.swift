@@ -70,9 +70,7 @@ final class ImportSource: Sendable {
 
     /// The line of the file for an uploaded line. Both count from 1.
     func line(of uploaded: Int) -> Int { state.withLock { $0.csv?.line(of: uploaded) ?? uploaded } }
-
     var rejected: [ImportCommand.Result.Rejected] { state.withLock { $0.csv?.rejected ?? [] } }
-
     func abandon() { state.withLock { $0.bar.abandon() } }
 
     func finish() {

@@ -42,10 +42,8 @@ struct BroadcastCommand: ParsableCommand {
             let path: GatewayPath = "/api/activities/\(name)/broadcast?wait=\(wait.seconds)"
             let request = GatewayRequest.put(path, ["storage": .string(storage)]).within(wait.timeout)
             try await gateway.call(request) { (answer: Answer) in
-                [
-                    answer.broadcast.channel.map { "\(name) has channel \($0)" }
-                        ?? "\(name) gets a channel as soon as a worker has made it: lamplighter broadcast show \(name)"
-                ]
+                if let channel = answer.broadcast.channel { return ["\(name) has channel \(channel)"] }
+                return ["\(name) gets a channel as soon as a worker has made it: lamplighter broadcast show \(name)"]
             }
         }
     }
@@ -153,9 +151,8 @@ struct BroadcastCommand: ParsableCommand {
             let isLater = (try? GatewayClient.decode(answer) as Answer) != nil
             let deleted: JSON = ["ok": true, "name": .string(name), "deleted": true]
             if gateway.json { return Terminal.print(json: isLater ? answer : deleted.bytes) }
-            Terminal.print(
-                isLater
-                    ? "\(name)'s channel is deleted as soon as a worker gets to it" : "\(name) has no channel any more")
+            let later = "\(name)'s channel is deleted as soon as a worker gets to it"
+            Terminal.print(isLater ? later : "\(name) has no channel any more")
         }
     }
 

@@ -29,7 +29,6 @@ struct LedgerReport: Decodable, Sendable {
     var errors: [String: Int]?
 
     var isFinal: Bool { !["scheduled", "queued", "sending"].contains(state) }
-
     /// Whether the push ended well: every target has an outcome, or a newer push superseded it.
     var isGood: Bool { state == "done" || state == "superseded" }
 

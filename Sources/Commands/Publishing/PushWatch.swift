@@ -4,7 +4,6 @@ struct PushWatch: Sendable {
     let pushID: String
     /// How many tokens the push will have, while the ledger still counts them. Nil if unknown.
     var expected: Int?
-
     /// The most failed requests in a row: ten seconds.
     private static let patience = 20
     /// After this time a worker should have begun the push.

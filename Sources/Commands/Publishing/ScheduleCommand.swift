@@ -44,12 +44,11 @@ struct ScheduleCommand: ParsableCommand {
 
         func run() async throws {
             try await gateway.call(.get("/api/schedules/\(id)")) { (schedule: Schedule) in
-                let table = Table(fields: [
+                Table(fields: [
                     "schedule": schedule.id, "called": schedule.name, "name": schedule.activity.name,
                     "event": schedule.activity.event, "at": schedule.schedule.scheduled_time + "Z",
                     "state": schedule.state + (schedule.reason.map { ": \($0)" } ?? ""),
-                ])
-                return table.lines
+                ]).lines
             }
         }
     }

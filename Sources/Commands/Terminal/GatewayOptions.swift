@@ -8,13 +8,11 @@ import Settings
 ///     }
 struct GatewayOptions: ParsableArguments {
     @OptionGroup var global: GlobalOptions
-
     @Option(\.gatewayURL, "url") var url: SettingFlag?
     @Option(help: .value("key", "Key of the app to speak for. It is needed if several apps are configured."))
     var app: String?
 
     var json: Bool { global.json }
-
     func settings() throws -> Settings { try global.settings([url]) }
 
     func client() throws -> GatewayClient {

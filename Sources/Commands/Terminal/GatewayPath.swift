@@ -6,7 +6,6 @@ struct GatewayPath: ExpressibleByStringInterpolation {
 
     init(stringLiteral value: String) { text = value }
     init(stringInterpolation: StringInterpolation) { text = stringInterpolation.text }
-
     static func encoded(_ text: String) -> String { text.percentEncoded { !$0.isURLUnreserved && $0 != 0x7E } }
 
     struct StringInterpolation: StringInterpolationProtocol {

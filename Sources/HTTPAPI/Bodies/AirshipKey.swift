@@ -32,8 +32,9 @@ struct AirshipKey: Sendable, Hashable {
         _ object: JSONObject, own: [String], _ rows: [AirshipKey], warnings: inout [String]
     ) throws(JSONError) {
         for (key, value) in object.members where !own.contains(key) {
-            guard let row = rows.first(where: { $0.name == key || ($0.isPrefix && key.rest(behind: $0.name) != nil) })
-            else {
+            // A platform's name follows `open::`.
+            let row = rows.first { $0.name == key || $0.name.hasSuffix("::") && key.rest(behind: $0.name) != nil }
+            guard let row else {
                 try object.refuseUnknownKeys(known: own + rows.map(\.name))
                 continue
             }
@@ -46,9 +47,6 @@ struct AirshipKey: Sendable, Hashable {
             }
         }
     }
-
-    /// True for `open::`, because a platform's name follows it.
-    private var isPrefix: Bool { name.hasSuffix("::") }
 }
 
 extension JSONValue {

@@ -14,7 +14,6 @@ struct BatchBody: Sendable {
     static let maximumUpdates = 1_000
     /// The most problems that are kept and shown. The rest are only counted.
     static let maximumProblems = 100
-
     var tags: TagChange?
     /// In the order in which the SDK sent them.
     var updates: [Update] = []

@@ -9,7 +9,6 @@ struct BulkTrack {
     static let batchSize = 1_000
     /// The most rejections that the response lists. All of them are counted.
     static let maximumListed = 1_000
-
     let place: TokenPlace
     let catchesUp: Bool
     let now: Int64

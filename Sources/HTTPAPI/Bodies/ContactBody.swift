@@ -27,8 +27,7 @@ enum ContactBody {
 
     /// `{"tags":{"add":…,"remove":…,"set":…}}`. `attributes`, `subscription_lists` and `associate` have no effect.
     static func update(_ bytes: [UInt8]) throws(JSONError) -> TagChange {
-        let body = try JSONDocument(bytes).root.object()
-        guard let tags = body["tags"], tags.kind != .null else { return TagChange() }
+        guard let tags = try JSONDocument(bytes).root.object()["tags"], tags.kind != .null else { return TagChange() }
         return try ChannelBody.tags(tags.object(), isFromDevice: true)
     }
 }

@@ -6,7 +6,6 @@ import StrictJSON
 enum LiveActivityBody {
     /// The most seconds that a publisher's clock may be ahead: devices would drop every later push until that time.
     static let maximumLead: Int64 = 300
-
     /// The most seconds for which Apple keeps an ended activity on the lock screen.
     static let maximumLinger = 4 * 3_600
 
@@ -111,8 +110,7 @@ enum LiveActivityBody {
         // Report the largest part, because that is the one to shorten.
         let parts = ["content_state", "attributes", "alert"].compactMap { body[$0] }
         let largest = parts.max { $0.raw.count < $1.raw.count } ?? body.value
-        return largest.error(
-            "makes the APNs payload \(size) bytes; Apple's limit is \(Payload.maximumBytes)"
-                + " (this value: \(largest.raw.count) bytes)")
+        let limit = "Apple's limit is \(Payload.maximumBytes)"
+        return largest.error("makes the APNs payload \(size) bytes; \(limit) (this value: \(largest.raw.count) bytes)")
     }
 }

@@ -28,12 +28,8 @@ enum ScheduleBody {
             .map { value throws(JSONError) in try scheduled(value, now: now, staleAfter: staleAfter) }
     }
 
-    /// The body of `PUT /api/schedules/{schedule_id}`: one schedule object.
-    static func parseOne(_ bytes: [UInt8], now: Int64, staleAfter: Int? = nil) throws(JSONError) -> Scheduled {
-        try scheduled(JSONDocument(bytes).root, now: now, staleAfter: staleAfter)
-    }
-
-    private static func scheduled(_ value: JSONValue, now: Int64, staleAfter: Int?) throws(JSONError) -> Scheduled {
+    /// Reads one schedule object: the body of `PUT /api/schedules/{schedule_id}`, or an entry of the array.
+    static func scheduled(_ value: JSONValue, now: Int64, staleAfter: Int?) throws(JSONError) -> Scheduled {
         guard value.kind == .object else { throw value.mismatch("a schedule object") }
         let body = try value.object(known: ["schedule", "push", "name"])
         let (due, past) = try time(try body.required("schedule"), now: now)
@@ -59,7 +55,6 @@ enum ScheduleBody {
             throw time.error("must be a time such as 2026-11-21T18:00:00 (UTC) or 2026-11-21T19:00:00+01:00")
         }
         guard due <= now + horizon else { throw time.error("must not be more than 366 days ahead") }
-        let late = (now - due) / 1_000
-        return (due, due >= now - grace ? nil : time.error("is in the past, by \(late) s"))
+        return (due, due >= now - grace ? nil : time.error("is in the past, by \((now - due) / 1_000) s"))
     }
 }

@@ -7,7 +7,6 @@ struct SchemaDocument: Sendable {
     static let maximumBytes = 64 << 10
     static let maximumNames = 100
     private static let star = UInt8(ascii: "*")
-
     var contentState: JSONSchema?
     var attributes: JSONSchema?
     /// Names, or beginnings of names followed by `*`.

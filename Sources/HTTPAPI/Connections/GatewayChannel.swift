@@ -11,7 +11,6 @@ struct GatewayChannel: ServerChildChannel {
 
     /// The most bytes of one read from the socket.
     private static let receiveBuffer = 16 << 10
-
     let http: HTTP1Channel
     let addresses: AddressLimit
 

@@ -12,7 +12,6 @@ final class OneRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// The most bytes that are decoded at once outside of bodies: some 60 heads.
     static let partBytes = 1_024
-
     private var context: ChannelHandlerContext?
     private var held = ByteBuffer()
     private var isFeeding = false

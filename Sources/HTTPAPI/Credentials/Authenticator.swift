@@ -22,7 +22,6 @@ struct Authenticator: Sendable {
 
     /// The most milliseconds that a device's clock may differ from ours in a signed request.
     static let signatureSkew: Int64 = 3_600_000
-
     private let apps: [String: App]
     /// Takes the place of an app that does not exist. Its secrets are random.
     private let nobody: App

@@ -7,9 +7,7 @@ import StrictJSON
 struct SDKTokens: Sendable {
     /// One hour. The SDK reads `expires_in` as milliseconds. It fetches a new token in the last 30 s and after any 401.
     static let lifetimeMilliseconds: Int64 = 3_600_000
-
     private static let header = Base64.encodeURL(#"{"alg":"HS256","typ":"JWT"}"#.utf8)
-
     private let key: HMACKey
     private let audience: String
 

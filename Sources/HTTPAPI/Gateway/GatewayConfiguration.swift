@@ -36,7 +36,6 @@ public struct GatewayConfiguration: Sendable {
     public var writeTimeout: Duration = .seconds(30)
     /// Shown in the `Server` header, in `/healthz` and in the log.
     public var version = "dev"
-
     /// The limit for `/readyz` and `/metrics`, because they ask Redis and need no secret.
     static let openRequests = 16
 

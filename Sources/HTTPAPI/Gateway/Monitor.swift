@@ -18,7 +18,6 @@ public final class Monitor: ListeningService {
     private let logger: Logger
     private let idleTimeout: Duration
     private let binding = BoundPort()
-
     /// Silent connections are closed after this, so that they cannot block an orchestrator's probes.
     public static let idleTimeout: Duration = .seconds(5)
     /// Enough for scrapers and probes. Another connection waits until one of them ends.

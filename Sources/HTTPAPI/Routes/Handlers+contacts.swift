@@ -39,8 +39,7 @@ extension Handlers {
     func updateContact(_ call: Call) async throws -> Answer {
         let channel = try call.actingChannel()
         guard ContactID(call.parameter("contact")) != nil else { throw APIError.parameter("contact", "must be a UUID") }
-        let change = try ContactBody.update(call.body.collect())
-        try await store.channels.tag(call.app.key, [channel], change)
+        try await store.channels.tag(call.app.key, [channel], ContactBody.update(call.body.collect()))
         return Answer(200, ["ok": true])
     }
 
@@ -48,10 +47,8 @@ extension Handlers {
     func remoteData(_ call: Call) async throws -> Answer {
         guard call.parameter("app_key") == call.app.key.rawValue else { throw APIError.notFound }
         guard let url = configuration.publicURL else {
-            throw APIError(
-                404,
-                "There is no remote config: set `gateway.public_url` to the address at which devices reach this gateway."
-            )
+            let remedy = "set `gateway.public_url` to the address at which devices reach this gateway"
+            throw APIError(404, "There is no remote config: \(remedy).")
         }
         return RemoteConfig.answer(url: url)
     }

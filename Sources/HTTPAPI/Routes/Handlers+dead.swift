@@ -19,8 +19,7 @@ extension Handlers {
     }
 
     func retryDead(_ call: Call) async throws -> Answer {
-        let id = try call.id("push_id")
-        switch try await store.deadLetters.retry(call.app.key, id) {
+        switch try await store.deadLetters.retry(call.app.key, call.id("push_id")) {
         case .taken(let tokens, let isResumed):
             return Answer(200, ["ok": true, "retried": .integer(tokens), "resumed": .bool(isResumed)])
         case .none: throw APIError.noDeadLetter

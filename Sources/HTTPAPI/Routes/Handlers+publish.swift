@@ -124,10 +124,8 @@ extension APIError {
     init(_ refusal: AcceptanceRefusal) {
         switch refusal {
         case .timestampBehind(let last):
-            self.init(
-                409, "timestamp",
-                "is older than the name's last, \(last): devices would drop it. Leave it out to use the time of acceptance"
-            )
+            let remedy = "Leave it out to use the time of acceptance"
+            self.init(409, "timestamp", "is older than the name's last, \(last): devices would drop it. \(remedy)")
         case .nameClosed:
             self.init(409, "name", "has ended: an end for everyone closed it; a start or a new card opens it")
         case .queueFull(let scope, let seconds):

@@ -29,8 +29,7 @@ extension Handlers {
     private static func quarantinedPlace(_ call: Call) throws(JSONError) -> TokenPlace? {
         guard let body = try call.object(known: ["name", "attributes_type"]) else { return nil }
         guard let type = body["attributes_type"] else {
-            let name = try body["name"]?.activityName()
-            return name.map(TokenPlace.activity)
+            return try (body["name"]?.activityName()).map(TokenPlace.activity)
         }
         guard body["name"] == nil else { throw type.keyError("must not stand beside `name`") }
         return .startTokens(of: try type.attributesType())

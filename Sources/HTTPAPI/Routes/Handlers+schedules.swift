@@ -33,7 +33,8 @@ extension Handlers {
     /// Replaces a whole waiting schedule and keeps its id. As in Airship's API, a part of it cannot be replaced.
     func replaceSchedule(_ call: Call) async throws -> Answer {
         let id = try call.id("schedule_id")
-        let body = try ScheduleBody.parseOne(call.body.collect(), now: call.now, staleAfter: call.app.staleAfter)
+        let root = try JSONDocument(call.body.collect()).root
+        let body = try ScheduleBody.scheduled(root, now: call.now, staleAfter: call.app.staleAfter)
         if let past = body.past { throw past }
         let warnings = try await check([body.push], call)
         try await rememberTypes([body.push], call)

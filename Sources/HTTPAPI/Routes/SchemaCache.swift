@@ -24,7 +24,6 @@ final class SchemaCache: Sendable {
     }
 
     static let freshness: Duration = .seconds(1)
-
     private let schemas: Schemas
     private let now: @Sendable () -> ContinuousClock.Instant
     private let entries = Mutex<[AppKey: Entry]>([:])

@@ -36,9 +36,8 @@ struct APIError: Error, Sendable, Hashable {
     /// A 400 for a value of the body.
     init(_ error: JSONError) {
         let subject = error.path.isEmpty ? "" : "\(error.path): "
-        self.init(
-            400, "\(subject)\(error.message)",
-            details: Details(error: error.message, path: error.path, location: error.location))
+        let details = Details(error: error.message, path: error.path, location: error.location)
+        self.init(400, "\(subject)\(error.message)", details: details)
     }
 
     /// Any error of a handler, as the caller sees it: a refusal of ours, a wrong body, or a failure of the store.

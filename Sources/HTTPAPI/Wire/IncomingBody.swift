@@ -11,7 +11,6 @@ final class IncomingBody: Sendable {
     static let drainedBytes = 64 << 10
     /// The time between an early response and closing its connection, so that the response arrives before the reset.
     static let linger: TimeAmount = .seconds(5)
-
     private let body: RequestBody
     private let channel: any Channel
     private let limit: Int
@@ -42,7 +41,6 @@ final class IncomingBody: Sendable {
     }
 
     var bytesRead: Int { state.withLock { $0.bytes } }
-
     /// The whole body. Empty for a call whose body is not read.
     func collect() -> [UInt8] { state.withLock { $0.whole } }
 
