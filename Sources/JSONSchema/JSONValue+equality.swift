@@ -1,8 +1,7 @@
 import StrictJSON
 
 extension JSONValue {
-    /// Equality as JSON Schema defines it: numbers by value (whole ones exactly), objects without regard to order. An
-    /// object that repeats a key equals nothing.
+    /// JSON Schema's equality: numbers by value (whole ones exactly), objects in any order. Repeated keys never match.
     /// - Parameter steps: each pair of compared values takes one. When no step is left, nothing is equal.
     func means(_ other: JSONValue, within steps: inout Int) -> Bool {
         // Long values take one more step for each 64 bytes.

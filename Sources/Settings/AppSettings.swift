@@ -38,8 +38,7 @@ public struct AppSettings: Sendable, Hashable, CustomStringConvertible, CustomRe
         values[.environment] == "both" ? values[.sandboxURL] ?? Self.sandboxOrigin : nil
     }
 
-    /// The origin that manages broadcast channels: `https://host:port`. Nil if `apns.url` is set without
-    /// `apns.manage_url`, because Apple's host would be the wrong one then.
+    /// The origin that manages broadcast channels. Nil if `apns.url` is set alone: Apple's host would be the wrong one.
     public var manageOrigin: String? {
         if let url = values[.manageURL] { return url }
         guard values[.url] == nil else { return nil }

@@ -1,11 +1,7 @@
 import ArgumentParser
 import Settings
 
-/// The options of every command that calls the gateway. A command is a request and a few lines about its answer:
-///
-///     func run() async throws {
-///         try await gateway.call(.post("/api/dead/\(id)/retry")) { (answer: Retried) in ["\(answer.retried) tokens"] }
-///     }
+/// The options of every command that calls the gateway. A command is a request and a few lines about its answer.
 struct GatewayOptions: ParsableArguments {
     @OptionGroup var global: GlobalOptions
     @Option(\.gatewayURL, "url") var url: SettingFlag?

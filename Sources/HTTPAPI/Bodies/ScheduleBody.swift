@@ -1,8 +1,7 @@
 import LiveActivity
 import StrictJSON
 
-/// The body of `POST /api/schedules`: one schedule object or an array of them, checked as a whole. Each push is checked
-/// as if it were published at its scheduled time.
+/// The body of `POST /api/schedules`: one schedule or an array. Each push is checked as if published at its time.
 enum ScheduleBody {
     /// The most milliseconds that a scheduled time may lie in the past, because clocks differ and requests are slow.
     static let grace: Int64 = 60_000

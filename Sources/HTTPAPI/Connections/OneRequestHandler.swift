@@ -40,8 +40,6 @@ final class OneRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         context.eventLoop.assumeIsolated().execute { self.resume() }
     }
 
-    // MARK: Bytes
-
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
     func handlerRemoved(context: ChannelHandlerContext) {

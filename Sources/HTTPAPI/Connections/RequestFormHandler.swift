@@ -26,8 +26,7 @@ final class RequestFormHandler: ChannelDuplexHandler, RemovableChannelHandler {
         self.decoder = decoder
     }
 
-    /// Puts both handlers into the pipeline of a channel on which nothing was read yet. A decoder that passes on its
-    /// unread bytes when it is removed replaces the channel's own.
+    /// Puts both handlers into the pipeline of an unread channel, and a decoder that passes on its unread bytes.
     static func install(in channel: any Channel, limits: NIOHTTPDecoderLimitConfiguration) throws {
         let pipeline = channel.pipeline.syncOperations
         let first = try pipeline.handler(type: Decoder.self)

@@ -4,8 +4,7 @@ import PrometheusText
 import Store
 
 /// All metrics of this target. Labels are route patterns, app keys and fixed words, so a caller cannot make new series.
-/// A name that begins with `lamplighter_fleet_` is about the whole deployment and comes from Redis at each scrape, so
-/// every gateway exports the same value. All other names are about this process.
+/// `lamplighter_fleet_` names are about the deployment. They come from Redis at each scrape, the same in every gateway.
 struct GatewayMetrics: Sendable {
     private let registry: PrometheusRegistry
 
@@ -34,8 +33,6 @@ struct GatewayMetrics: Sendable {
         guard count > 0 else { return }
         counter("lamplighter_registrations_total", [("app", app.rawValue), ("outcome", outcome)]).increment(by: count)
     }
-
-    // MARK: The deployment, from Redis
 
     func record(_ depth: QueueDepth) {
         let parts = [

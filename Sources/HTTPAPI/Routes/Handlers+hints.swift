@@ -10,8 +10,7 @@ extension Handlers {
     private static let mostNames = 3
     private static let mostNear = 12
 
-    /// Pushes to names without followers, by position in the body. A start in the same body creates cards, so its name
-    /// is left out. Empty if Redis does not answer.
+    /// Pushes to names without followers or a start in the same body, by position. Empty if Redis does not answer.
     func unfollowed(_ pushes: [PublishBody.Push], _ call: Call) async -> [(position: Int?, name: ActivityName)] {
         let starting = pushes.filter { $0.publish.event == .start }.map(\.publish.name)
         var names: [ActivityName] = []

@@ -10,8 +10,7 @@ enum RouteMatch: Sendable {
     /// A path component is not percent-encoded UTF-8.
     case malformed
 
-    /// Finds the route of a request. The path is still percent-encoded, so that a name may hold `%2F`. One slash at its
-    /// end is allowed, except where no secret is needed.
+    /// The path is still percent-encoded, so that a name may hold `%2F`. It may end in a slash if it needs a secret.
     init(method: String, path: Substring) { self = Self.find(method, path) }
 
     private static func find(_ method: String, _ path: Substring) -> RouteMatch {
