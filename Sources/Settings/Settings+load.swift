@@ -15,11 +15,8 @@ extension Settings {
         var origins: [String: SettingOrigin] = [:]
         for key in SettingKey.all {
             guard let (text, origin) = value(of: key, input, file) else { continue }
-            if let problem = key.set(text, origin, &settings) {
-                problems.append(problem)
-            } else {
-                origins[key.path] = origin
-            }
+            let problem = key.set(text, origin, &settings)
+            if let problem { problems.append(problem) } else { origins[key.path] = origin }
         }
         problems += settings.tlsProblems(origins)
         var apps = AppsReader(input: input, file: file)

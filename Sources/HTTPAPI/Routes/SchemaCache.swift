@@ -52,11 +52,8 @@ final class SchemaCache: Sendable {
     private static func compiled(_ set: SchemaSet) -> Snapshot {
         var snapshot = Snapshot(version: set.version)
         for (type, bytes) in set.documents {
-            if let document = try? SchemaDocument(JSONDocument(bytes).root) {
-                snapshot.types[type] = document
-            } else {
-                snapshot.unreadable.insert(type)
-            }
+            let document = try? SchemaDocument(JSONDocument(bytes).root)
+            if let document { snapshot.types[type] = document } else { snapshot.unreadable.insert(type) }
         }
         return snapshot
     }
