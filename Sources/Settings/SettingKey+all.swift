@@ -22,8 +22,7 @@ extension SettingKey {
             "Redis: redis://[user:password@]host:port/db, unix:///path, redis+sentinel://host:port,…/name/db or "
                 + "redis+cluster://host:port,…; rediss with TLS"),
         .file(\.redisTLS.roots, "redis.ca_file").help("PEM roots for Redis with TLS; default: those of the system"),
-        .file(\.redisTLS.certificate, "redis.cert_file")
-            .help("PEM certificate of this client, if Redis asks for one"),
+        .file(\.redisTLS.certificate, "redis.cert_file").help("PEM certificate of this client, if Redis asks for one"),
         .file(\.redisTLS.key, "redis.key_file").help("PEM private key of redis.cert_file"),
         .whole(\.redisConnections, "redis.connections", 1...64, "2").help("connections to Redis, one thread each"),
         .text(\.redisPrefix, "redis.prefix", "ll", expected: "1 to 32 characters of A-Z a-z 0-9 _ . -") {

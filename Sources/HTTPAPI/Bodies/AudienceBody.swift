@@ -100,12 +100,11 @@ enum AudienceBody {
         guard values.count == 1 || depth < Audience.maximumDepth else {
             throw value.error("nests selectors deeper than \(Audience.maximumDepth) levels")
         }
-        var found: [Audience] = []
-        for value in values {
+        let found = try values.map { (value) throws(JSONError) -> Audience in
             switch key {
-            case "tag": found.append(.tag(try value.text("tag"), group: group))
-            case "named_user": found.append(.namedUser(try value.text("named_user")))
-            default: found.append(.channel(try value.channelID()))
+            case "tag": return .tag(try value.text("tag"), group: group)
+            case "named_user": return .namedUser(try value.text("named_user"))
+            default: return .channel(try value.channelID())
             }
         }
         return found.count == 1 ? found[0] : .or(found)

@@ -22,15 +22,13 @@ struct SchemaDocument: Sendable {
         guard let list = body["names"] else { return }
         for value in try list.array(atMost: Self.maximumNames, "names") {
             let text = try value.string()
-            if text == "*" {
-                names.append(ExactText(text))
-                continue
+            if text != "*" {
+                let stars = text.parts(between: Self.star)
+                guard stars.count == 1 || stars.count == 2 && stars[1].isEmpty else {
+                    throw value.error("may have a * at its end only")
+                }
+                _ = try value.identifier { _ throws(IdentifierError) in try ActivityName(stars[0]) }
             }
-            let stars = text.parts(between: Self.star)
-            guard stars.count == 1 || stars.count == 2 && stars[1].isEmpty else {
-                throw value.error("may have a * at its end only")
-            }
-            _ = try value.identifier { _ throws(IdentifierError) in try ActivityName(stars[0]) }
             names.append(ExactText(text))
         }
     }
