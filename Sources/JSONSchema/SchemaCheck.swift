@@ -7,7 +7,6 @@ struct SchemaCheck {
     private var steps = 20_000
     private var isExhausted: Bool { steps <= 0 }
     private static let tooLong = "takes too long to compare with its schema"
-
     init(nodes: [SchemaNode]) { self.nodes = nodes }
 
     mutating func check(_ value: JSONValue, against index: Int) throws(JSONError) {

@@ -94,8 +94,7 @@ struct DoctorChecks {
     private func clock(_ client: RedisClient) async throws -> Finding {
         let before = Date()
         let answers = try await client.onEachPrimary([RedisCommand("TIME")])
-        let after = Date()
-        let middle = (before.timeIntervalSince1970 + after.timeIntervalSince1970) / 2
+        let middle = (before.timeIntervalSince1970 + Date().timeIntervalSince1970) / 2
         var worst = (difference: 0, node: "")
         for (node, replies) in answers {
             guard let reply = try? replies[0].array(), reply.count == 2, let seconds = Double(try reply[0].string()),

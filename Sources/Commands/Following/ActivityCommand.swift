@@ -27,8 +27,7 @@ struct ActivityCommand: AsyncParsableCommand {
             }
         }
         if let attributesType {
-            let body: JSON = ["attributes_type": .string(attributesType)]
-            return try await gateway.call(.put("/api/activities/\(name)", body))
+            return try await gateway.call(.put("/api/activities/\(name)", ["attributes_type": .string(attributesType)]))
         }
         try await gateway.call(.get("/api/activities/\(name)")) { (activity: Activity) in
             let broadcast = activity.broadcast.map { $0.channel ?? "none yet (\($0.state))" }

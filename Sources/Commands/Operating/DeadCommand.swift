@@ -8,10 +8,8 @@ struct DeadCommand: ParsableCommand {
             stopped early, and tokens for which the push expired unsent. Expired tokens are only counted and cannot be \
             retried. Dead letters are kept for pushes.expire_after. A newer push under the name makes them useless.
             """,
-        examples: "dead list",
-        "dead show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",
-        "dead retry 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",
-        "dead drop 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",
+        examples: "dead list", "dead show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",
+        "dead retry 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10", "dead drop 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",
         subcommands: [List.self, Show.self, Retry.self, Drop.self], defaultSubcommand: List.self)
 
     struct List: AsyncParsableCommand {

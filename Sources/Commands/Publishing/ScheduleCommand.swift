@@ -4,8 +4,7 @@ struct ScheduleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         name: "schedule", "List, show or delete publishes that wait for their time.",
         details: "'lamplighter publish … --at TIME' creates a schedule. With --replace ID it replaces another one.",
-        examples: "schedule list",
-        "schedule show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10 --json",
+        examples: "schedule list", "schedule show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10 --json",
         "schedule delete 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",
         subcommands: [List.self, Show.self, Delete.self])
 

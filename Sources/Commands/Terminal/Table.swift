@@ -4,7 +4,6 @@ struct Table {
 
     var alignments: [Alignment]
     var rows: [[String]] = []
-
     init(_ alignments: Alignment...) { self.alignments = alignments }
 
     /// A table of a value's fields, one a row. Fields without a value have no row.

@@ -8,7 +8,6 @@ struct LineReader {
     let maximumBytes: Int
     private var partial: [UInt8] = []
     private var isSkipping = false
-
     init(maximumBytes: Int) { self.maximumBytes = maximumBytes }
 
     /// The lines that `bytes` completes, without their LF.

@@ -53,8 +53,7 @@ enum LiveActivityBody {
     private static func event(_ value: JSONValue) throws(JSONError) -> ActivityEvent {
         let text = try value.string()
         if let event = ActivityEvent(rawValue: text) { return event }
-        let known = ActivityEvent.allCases.map(\.rawValue)
-        throw value.error("must be start, update or end\(known.suggestion(for: text))")
+        throw value.error("must be start, update or end\(ActivityEvent.allCases.map(\.rawValue).suggestion(for: text))")
     }
 
     private static func priority(_ value: JSONValue) throws(JSONError) -> PushPriority {

@@ -8,7 +8,6 @@ final class StalledReaderHandler: ChannelInboundHandler, RemovableChannelHandler
     private let timeout: TimeAmount
     /// Used only on the channel's event loop.
     private var closing: Scheduled<Void>?
-
     init(timeout: Duration) { self.timeout = TimeAmount(timeout) }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {

@@ -7,7 +7,6 @@ import Store
 /// `lamplighter_fleet_` names are about the deployment. They come from Redis at each scrape, the same in every gateway.
 struct GatewayMetrics: Sendable {
     private let registry: PrometheusRegistry
-
     init(_ registry: PrometheusRegistry) { self.registry = registry }
 
     func requested(method: String, route: String, status: Int, duration: Duration) {

@@ -33,8 +33,7 @@ extension Handlers {
     }
 
     func dropDead(_ call: Call) async throws -> Answer {
-        let id = try call.id("push_id")
-        guard try await store.deadLetters.drop(call.app.key, id) else { throw APIError.noDeadLetter }
+        guard try await store.deadLetters.drop(call.app.key, call.id("push_id")) else { throw APIError.noDeadLetter }
         return .empty
     }
 }

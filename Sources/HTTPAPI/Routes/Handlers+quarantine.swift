@@ -5,8 +5,7 @@ import StrictJSON
 /// Calls about tokens that the prune guard put into quarantine.
 extension Handlers {
     func listQuarantine(_ call: Call) async throws -> Answer {
-        let limit = try call.limit()
-        let names = try await store.quarantine.list(call.app.key, limit: limit)
+        let names = try await store.quarantine.list(call.app.key, limit: call.limit())
         let total = try await store.quarantine.count(call.app.key)
         return Answer(200, ["ok": true, "total_names": .integer(total), "names": .array(names.map(\.json))])
     }

@@ -92,8 +92,7 @@ extension Handlers {
         let root = try JSONDocument(bytes).root
         let document = try SchemaDocument(root)
         schemas.forget(app)
-        let snapshot = try await schemas.snapshot(app)
-        for (other, known) in snapshot.types where other != ExactText(type) {
+        for (other, known) in try await schemas.snapshot(app).types where other != ExactText(type) {
             guard let name = document.names.first(where: known.names.contains) else { continue }
             throw APIError(409, "names: \(JSON.string("\(name)").text) belongs to the schema of \(other).")
         }
