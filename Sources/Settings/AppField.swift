@@ -55,7 +55,7 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
         func has(_ lengths: ClosedRange<Int>, of isAllowed: (UInt8) -> Bool) -> Bool {
             lengths.contains(value.utf8.count) && value.utf8.allSatisfy(isAllowed)
         }
-        func isTime(within limits: ClosedRange<Double>) -> Bool { TimeText.duration(value).map(limits.contains) == true }
+        func isTime(_ limits: ClosedRange<Double>) -> Bool { TimeText.duration(value).map(limits.contains) == true }
         switch self {
         case .key: return has(1...64, of: \.isURLUnreserved) ? nil : "1 to 64 characters of A-Z a-z 0-9 _ . -"
         case .secret, .masterSecret:
@@ -71,9 +71,9 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
         case .keyFile, .caFile: return nil
         case .catchUp: return ["true", "false"].contains(value) ? nil : "true or false"
         case .expiryStart, .expiryUpdate, .expiryEnd:
-            return isTime(within: 1...86_400) ? nil : "a time from 1s to 24h, such as 15m"
+            return isTime(1...86_400) ? nil : "a time from 1s to 24h, such as 15m"
         case .staleAfter, .endAfter:
-            return isTime(within: 0...28_800) ? nil : "a time from 0 to 8h, such as 15m"
+            return isTime(0...28_800) ? nil : "a time from 0 to 8h, such as 15m"
         }
     }
 }
