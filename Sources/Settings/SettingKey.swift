@@ -49,9 +49,7 @@ public struct SettingKey: Sendable {
 
     typealias Field<Value> = any WritableKeyPath<Settings, Value> & Sendable
 
-    /// - Parameters:
-    ///   - expected: completes "must be …" in an error.
-    ///   - parse: nil if the text is not `expected`.
+    /// `expected` completes "must be …" in an error. `parse` returns nil if the text is not `expected`.
     private init<Value>(
         _ field: Field<Value>, _ path: String, _ form: Form, _ defaultText: String?, expected: String,
         parse: @escaping @Sendable (String) -> Value?

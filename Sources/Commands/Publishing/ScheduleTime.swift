@@ -9,9 +9,7 @@ struct ScheduleTime: Equatable {
     /// The API's form, in UTC.
     var text: String { TimeText.plainText(Int64(seconds) * 1_000) + "Z" }
 
-    /// - Parameters:
-    ///   - now: epoch seconds, for relative times.
-    ///   - zone: used if the text has no zone.
+    /// `now` is in epoch seconds, for relative times. `zone` is used if the text has none.
     /// - Throws: also for a local time that clocks skip or show twice when they change.
     static func parse(_ text: String, now: Int, zone: TimeZone = .current) throws(ScheduleTimeError) -> ScheduleTime {
         if let seconds = TimeText.epochSeconds(text, now: now) { return ScheduleTime(seconds: seconds) }

@@ -19,9 +19,7 @@ enum PublishBody {
         var oversize: JSONError?
     }
 
-    /// - Parameters:
-    ///   - now: epoch milliseconds.
-    ///   - staleAfter: seconds to the `stale_date` of starts and updates that have none.
+    /// `now` is in epoch milliseconds, `staleAfter` in seconds to the `stale_date` of starts and updates without one.
     static func parse(_ bytes: [UInt8], now: Int64, staleAfter: Int? = nil) throws(JSONError) -> [Push] {
         try JSONDocument(bytes).root.oneOrMore(atMost: maximumPushes, ("push", "pushes"))
             .map { value throws(JSONError) in try push(value, now: now / 1_000, staleAfter: staleAfter) }

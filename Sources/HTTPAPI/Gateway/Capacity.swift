@@ -35,9 +35,7 @@ final class Capacity: Sendable {
     private let isShared: Bool
     private let used = Mutex<[CallerKey: [Int]]>([:])
 
-    /// - Parameters:
-    ///   - requests: the most requests of each kind of caller that may run at once.
-    ///   - bytes: the most bytes of bodies in memory for one kind of caller.
+    /// Each kind of caller may run `requests` at once and have `bytes` of bodies in memory.
     init(requests: [Caller: Int], bytes: Int, apps: Int) {
         limits = requests.mapValues { [max(1, $0), max(1, $0) * Self.bodiesPerRequest, bytes] }
         isShared = apps > 1

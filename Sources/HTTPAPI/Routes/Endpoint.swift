@@ -32,8 +32,7 @@ struct Endpoint: Sendable {
 }
 
 extension Endpoint {
-    /// A call of an app.
-    /// - Parameter isAirship: whether responses carry Airship's media type.
+    /// A call of an app. `isAirship` says whether responses carry Airship's media type.
     init(
         _ method: String, _ pattern: String, _ access: Access,
         _ handle: @escaping @Sendable (Handlers) -> (Call) async throws -> Answer,
