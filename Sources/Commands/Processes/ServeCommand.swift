@@ -1,6 +1,5 @@
 import ArgumentParser
 import HTTPAPI
-import LiveActivity
 import Logging
 import Metrics
 import PrometheusText

@@ -1,5 +1,4 @@
 import APNsClient
-import APNsWire
 import ArgumentParser
 import Fanout
 import Foundation

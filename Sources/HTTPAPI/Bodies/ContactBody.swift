@@ -1,4 +1,3 @@
-import LiveActivity
 import Store
 import StrictJSON
 

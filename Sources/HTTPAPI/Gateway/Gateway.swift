@@ -1,4 +1,3 @@
-import LiveActivity
 import Hummingbird
 import HummingbirdCore
 public import Logging

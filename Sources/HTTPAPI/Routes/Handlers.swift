@@ -1,4 +1,3 @@
-import LiveActivity
 import PrometheusText
 import Store
 import StrictJSON
