@@ -136,7 +136,6 @@ struct PublishCommand: AsyncParsableCommand {
         return (try? GatewayClient.decode(answer) as Activity)?.tokens
     }
 
-    /// The gateway's answer to a push or to a schedule.
     private struct Accepted: Decodable {
         var push_ids: [String]?
         var schedule_ids: [String]?

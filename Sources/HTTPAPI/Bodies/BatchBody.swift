@@ -15,7 +15,6 @@ struct BatchBody: Sendable {
     /// The most problems that are kept and shown. The rest are only counted.
     static let maximumProblems = 100
     var tags: TagChange?
-    /// In the order in which the SDK sent them.
     var updates: [Update] = []
     private(set) var problems: [JSONError] = []
     private(set) var problemCount = 0

@@ -2,7 +2,6 @@ import LiveActivity
 import Store
 import StrictJSON
 
-/// The progress of one bulk call.
 struct BulkTrack {
     /// The longest line: 1,024 digits of a token, 128 bytes of a channel, and room for escapes.
     static let maximumLineBytes = 8 << 10

@@ -15,7 +15,6 @@ enum ScheduleBody {
         var due: Int64
         var label: String?
         var push: PublishBody.Push
-        /// The push object as posted.
         var posted: [UInt8]
         /// The error to return if the time is past and the request is not a repetition.
         var past: JSONError?

@@ -22,8 +22,6 @@ final class OneRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// Bytes left of a body whose length was announced. They can be decoded in one part.
     private var bodyLeft = 0
 
-    // MARK: What RequestFormHandler saw
-
     /// - Parameter bodyBytes: the announced length. 0 if there is no body or its length is unknown.
     func requestBegan(bodyBytes: Int) { bodyLeft = max(0, bodyBytes) }
     func bodyArrived(_ bytes: Int) { bodyLeft = max(0, bodyLeft - bytes) }

@@ -46,7 +46,6 @@ struct Answer: Sendable {
         self.type = type
     }
 
-    /// A 204 without a body.
     static let empty = Answer(204, text: "")
 
     init(_ error: APIError, operation: String) {

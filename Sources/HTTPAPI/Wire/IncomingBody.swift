@@ -44,7 +44,6 @@ final class IncomingBody: Sendable {
     /// The whole body. Empty for a call whose body is not read.
     func collect() -> [UInt8] { state.withLock { $0.whole } }
 
-    /// Receives the whole body.
     /// - Parameter share: counts bodies while they are received, and their bytes until the request ends.
     /// - Throws: 413 if the body is too large, 408 if it takes too long, 503 if too many bodies are in transit.
     func read(_ share: Capacity.Share) async throws {
