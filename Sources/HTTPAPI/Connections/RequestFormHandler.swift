@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTP1
 
-/// Brings requests into the one form that the gateway reads, on the channel's event loop. Others read some differently.
+/// On the channel's event loop, brings requests into one form, because software reads some forms differently.
 /// - A connection that is to be closed gets `Connection: close` in this spelling.
 /// - CONNECT, a transfer coding other than chunked, and a request without exactly one Host close their connection. The
 ///   handlers see a request with a wrong Host as one without.
