@@ -102,9 +102,7 @@ struct SchemaCompiler {
 
     private mutating func shape(_ object: JSONObject, into node: inout SchemaNode) throws(JSONError) {
         if let properties = object["properties"] {
-            for (key, schema) in try properties.object().members {
-                node.properties.append((key, try child(schema)))
-            }
+            for (key, schema) in try properties.object().members { node.properties.append((key, try child(schema))) }
         }
         if let required = object["required"] {
             for value in try required.array() { node.required.append(try value.string()) }

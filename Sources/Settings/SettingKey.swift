@@ -55,9 +55,7 @@ public struct SettingKey: Sendable {
         parse: @escaping @Sendable (String) -> Value?
     ) {
         self.init(field, path, form, defaultText) { text, origin, settings in
-            guard let value = parse(text) else {
-                return .invalid(key: path, origin, found: text, expected: expected)
-            }
+            guard let value = parse(text) else { return .invalid(key: path, origin, found: text, expected: expected) }
             settings[keyPath: field] = value
             return nil
         }

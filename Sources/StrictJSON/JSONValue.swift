@@ -12,9 +12,7 @@ public struct JSONValue: Sendable {
     public var raw: ArraySlice<UInt8> { index.bytes[range] }
     public var location: JSONLocation { index.location(at: Int(node.start)) }
     /// The place of the value's key (its opening quote). Without a key, the value's own place.
-    public var keyLocation: JSONLocation {
-        node.keyStart < 0 ? location : index.location(at: Int(node.keyStart) - 1)
-    }
+    public var keyLocation: JSONLocation { node.keyStart < 0 ? location : index.location(at: Int(node.keyStart) - 1) }
     public var path: String { JSONPath.path(of: number, nodes: index.nodes, bytes: index.bytes) }
     /// An error about this value.
     public func error(_ message: String) -> JSONError { JSONError(message: message, path: path, location: location) }

@@ -63,9 +63,7 @@ struct BroadcastCommand: ParsableCommand {
             let body = try await GatewayClient(settings, app).send(.get("/api/activities/\(name)/broadcast"))
             let answer: Answer = try GatewayClient.decode(body)
             var found: (key: String, text: String)?
-            if apns, let channel = answer.broadcast.channel {
-                found = try await Self.atAPNs(channel, app, settings)
-            }
+            if apns, let channel = answer.broadcast.channel { found = try await Self.atAPNs(channel, app, settings) }
             if gateway.json {
                 guard let found, let end = body.lastIndex(of: UInt8(ascii: "}")) else {
                     return Terminal.print(json: body)
@@ -157,8 +155,7 @@ struct BroadcastCommand: ParsableCommand {
     }
 
     struct Wait: ParsableArguments {
-        @Option(
-            name: .customLong("wait"), help: .value("seconds", "Wait this long for a worker and APNs: 0 to 30."))
+        @Option(name: .customLong("wait"), help: .value("seconds", "Wait this long for a worker and APNs: 0 to 30."))
         var seconds = 10
 
         var timeout: Duration { .seconds(seconds + 30) }

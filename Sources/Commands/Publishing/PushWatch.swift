@@ -60,8 +60,6 @@ struct PushWatch: Sendable {
     func report(json: Bool) async throws {
         let (report, body) = try await finish()
         if json { Terminal.print(json: body) } else { report.lines.forEach(Terminal.print) }
-        guard report.isGood else {
-            throw CommandFailure(.failed, json ? "" : "the push ended as '\(report.state)'")
-        }
+        guard report.isGood else { throw CommandFailure(.failed, json ? "" : "the push ended as '\(report.state)'") }
     }
 }

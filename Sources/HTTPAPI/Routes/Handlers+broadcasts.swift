@@ -55,8 +55,7 @@ extension Handlers {
         let body: JSON = [
             "ok": true, "channels": .integer(all.count), "foreign": .integer(foreign),
             "limit": .integer(BroadcastChannelRequest.maximumChannels),
-            "broadcasts": .array(
-                page.map { ["name": .string($0.name.rawValue), "channel": .string($0.id.rawValue)] }),
+            "broadcasts": .array(page.map { ["name": .string($0.name.rawValue), "channel": .string($0.id.rawValue)] }),
         ]
         return Answer(page: body, isFull: page.count == limit, last: page.last?.name.rawValue)
     }

@@ -12,9 +12,7 @@ extension Handlers {
     }
 
     /// Creates a channel that is not known here, because devices keep their ids when an app moves to another server.
-    func updateChannel(_ call: Call) async throws -> Answer {
-        try await register(call.channel(), call, status: 200)
-    }
+    func updateChannel(_ call: Call) async throws -> Answer { try await register(call.channel(), call, status: 200) }
 
     private func register(_ channel: ChannelID, _ call: Call, status: Int) async throws -> Answer {
         let registration = try ChannelBody.registration(call.body.collect())

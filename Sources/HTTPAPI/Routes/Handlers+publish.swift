@@ -95,11 +95,10 @@ extension Handlers {
         _ push: PublishBody.Push, ids: [PushID], isRepeatable: Bool, position: Int, _ call: Call
     ) async throws {
         let app = call.app.key
-        let publish = withLife(push.publish, call)
         do {
             let acceptance = try await store.pushes.accept(
-                app, publish, id: ids[position], payload: push.payload, timestampOffset: Payload.timestampOffset,
-                isRepeatable: isRepeatable, bounds: bounds)
+                app, withLife(push.publish, call), id: ids[position], payload: push.payload,
+                timestampOffset: Payload.timestampOffset, isRepeatable: isRepeatable, bounds: bounds)
             if case .refused(let refusal) = acceptance { throw APIError(refusal) }
             metrics.published(app, outcome: "accepted")
         } catch {

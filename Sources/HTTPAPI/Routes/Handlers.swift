@@ -12,9 +12,7 @@ struct Handlers: Sendable {
     let schemas: SchemaCache
     let nearNames = NearNames()
 
-    func health() async throws -> Answer {
-        Answer(200, ["ok": true, "version": .string(configuration.version)])
-    }
+    func health() async throws -> Answer { Answer(200, ["ok": true, "version": .string(configuration.version)]) }
 
     func readiness() async throws -> Answer {
         try await Readiness(store: store, apps: configuration.apps.map(\.key)).answer()
