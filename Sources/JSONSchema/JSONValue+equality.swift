@@ -1,8 +1,7 @@
 import StrictJSON
 
 extension JSONValue {
-    /// Equality as JSON Schema defines it: numbers by value (whole ones exactly), objects without regard to order. An
-    /// object that repeats a key equals nothing.
+    /// JSON Schema's equality: numbers by value (whole ones exactly), objects in any order. Repeated keys never match.
     /// - Parameter steps: each pair of compared values takes one. When no step is left, nothing is equal.
     func means(_ other: JSONValue, within steps: inout Int) -> Bool {
         // Long values take one more step for each 64 bytes.
@@ -20,8 +19,7 @@ extension JSONValue {
             return one.utf8.elementsEqual(two.utf8)
         case .array:
             guard let one = try? array(), let two = try? other.array(), one.count == two.count else { return false }
-            for (one, two) in zip(one, two) where !one.means(two, within: &steps) { return false }
-            return true
+            return zip(one, two).allSatisfy { $0.means($1, within: &steps) }
         case .object:
             guard let one = try? object(), let two = try? other.object(), one.members.count == two.members.count else {
                 return false
@@ -29,10 +27,7 @@ extension JSONValue {
             // Each key is searched for among the other object's keys.
             steps -= one.members.count * one.members.count / 64
             guard steps > 0 else { return false }
-            for (key, value) in one.members {
-                guard let counterpart = two[key], value.means(counterpart, within: &steps) else { return false }
-            }
-            return true
+            return one.members.allSatisfy { key, value in two[key].map { value.means($0, within: &steps) } ?? false }
         }
     }
 }

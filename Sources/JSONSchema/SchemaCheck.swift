@@ -3,13 +3,10 @@ import StrictJSON
 /// Compares one value with its schema, and throws at the first place where they differ.
 struct SchemaCheck {
     let nodes: [SchemaNode]
-    /// The work that is left. Nested alternatives multiply, and lists of `enum` may be long. So the check gives up on a
-    /// schema that needs more steps than any card's state.
+    /// The work that is left. Nested alternatives multiply, and lists of `enum` may be long, so a check may give up.
     private var steps = 20_000
     private var isExhausted: Bool { steps <= 0 }
-
     private static let tooLong = "takes too long to compare with its schema"
-
     init(nodes: [SchemaNode]) { self.nodes = nodes }
 
     mutating func check(_ value: JSONValue, against index: Int) throws(JSONError) {
@@ -56,14 +53,11 @@ struct SchemaCheck {
         // Each member is searched for among the properties.
         steps -= object.members.count * (node.properties.count + node.required.count) / 64
         for (key, member) in object.members {
-            if let property = node.properties.first(where: { $0.key.utf8.elementsEqual(key.utf8) }) {
-                try check(member, against: property.schema)
-                continue
-            }
-            switch node.additional {
-            case .allowed: break
-            case .schema(let schema): try check(member, against: schema)
-            case .refused:
+            let property = node.properties.first { $0.key.utf8.elementsEqual(key.utf8) }?.schema
+            switch (property, node.additional) {
+            case (let schema?, _), (nil, .schema(let schema)): try check(member, against: schema)
+            case (nil, .allowed): break
+            case (nil, .refused):
                 throw member.keyError("is not known there\(node.properties.map(\.key).suggestion(for: key))")
             }
         }
@@ -93,8 +87,7 @@ struct SchemaCheck {
         if let bound = node.exclusiveMaximum, number >= bound { throw value.error("must be below \(bound.short)") }
     }
 
-    /// Tries alternatives. If none matches, it reports the error of the alternative that got furthest, which is
-    /// mostly the intended one.
+    /// Tries alternatives. If none matches, it reports the error of the one that got furthest: mostly the intended one.
     private mutating func alternatives(_ value: JSONValue, _ schemas: [Int], most: Int) throws(JSONError) {
         var matches = 0
         var deepest: JSONError?
@@ -116,12 +109,6 @@ struct SchemaCheck {
             throw value.error("matches none of its schema's \(named) alternatives; the first: \(deepest.message)")
         }
         if matches > most { throw value.error("matches \(matches) of its schema's alternatives, and must match one") }
-    }
-}
-
-extension SchemaNode {
-    fileprivate var allowsAnyMember: Bool {
-        if case .allowed = additional { true } else { false }
     }
 }
 

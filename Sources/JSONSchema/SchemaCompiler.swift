@@ -1,7 +1,6 @@
 import StrictJSON
 
-/// Reads schema objects into nodes. Node 0 is the root. Definitions get their nodes before anything is read, so that
-/// they can refer to each other and to themselves.
+/// Reads schema objects into nodes; node 0 is the root. Definitions get nodes first, so they may refer to each other.
 struct SchemaCompiler {
     private(set) var nodes: [SchemaNode] = []
     private var definitions: [String: Int] = [:]
@@ -82,17 +81,12 @@ struct SchemaCompiler {
         if let type = object["type"] {
             let values = type.kind == .array ? try type.array() : [type]
             guard !values.isEmpty else { throw type.error("must name at least one type") }
-            var types: [SchemaNode.TypeName] = []
-            for value in values {
+            node.types = try values.map { (value) throws(JSONError) -> SchemaNode.TypeName in
                 let text = try value.string()
-                guard let name = SchemaNode.TypeName(rawValue: text) else {
-                    let known = SchemaNode.TypeName.allCases.map(\.rawValue)
-                    let list = known.joined(separator: ", ")
-                    throw value.error("must be one of \(list)\(known.suggestion(for: text))")
-                }
-                types.append(name)
+                if let name = SchemaNode.TypeName(rawValue: text) { return name }
+                let known = SchemaNode.TypeName.allCases.map(\.rawValue)
+                throw value.error("must be one of \(known.joined(separator: ", "))\(known.suggestion(for: text))")
             }
-            node.types = types
         }
         if let nullable = object["nullable"] {
             guard node.types != nil else { throw nullable.keyError("needs a `type` beside it") }
@@ -108,9 +102,7 @@ struct SchemaCompiler {
 
     private mutating func shape(_ object: JSONObject, into node: inout SchemaNode) throws(JSONError) {
         if let properties = object["properties"] {
-            for (key, schema) in try properties.object().members {
-                node.properties.append((key, try child(schema)))
-            }
+            for (key, schema) in try properties.object().members { node.properties.append((key, try child(schema))) }
         }
         if let required = object["required"] {
             for value in try required.array() { node.required.append(try value.string()) }
@@ -141,16 +133,13 @@ struct SchemaCompiler {
     private func range(_ least: JSONValue?, _ most: JSONValue?) throws(JSONError) -> ClosedRange<Int>? {
         func count(_ value: JSONValue?) throws(JSONError) -> Int? {
             guard let value else { return nil }
-            guard let count = Int(exactly: try value.integer()), count >= 0 else {
-                throw value.error("must be a whole number of at least 0")
-            }
-            return count
+            if let count = Int(exactly: try value.integer()), count >= 0 { return count }
+            throw value.error("must be a whole number of at least 0")
         }
         let (lower, upper) = (try count(least), try count(most))
         if lower == nil, upper == nil { return nil }
-        let range = (lower: lower ?? 0, upper: upper ?? Int.max)
-        if let most, range.lower > range.upper { throw most.error("must not be below the minimum") }
-        return range.lower...range.upper
+        if let lower, let upper, let most, lower > upper { throw most.error("must not be below the minimum") }
+        return (lower ?? 0)...(upper ?? Int.max)
     }
 
     private mutating func alternatives(_ value: JSONValue?) throws(JSONError) -> [Int] {
@@ -172,8 +161,7 @@ struct SchemaCompiler {
         throw value.error("must be # or a definition of this schema, #/$defs/… or #/definitions/…\(nearest)")
     }
 
-    /// Refuses a schema that refers back to itself without going deeper into the value, because the
-    /// check would never end.
+    /// Refuses a schema that leads back to itself without going deeper into the value: its check would never end.
     private func refuseEndlessReferences(_ root: JSONValue) throws(JSONError) {
         enum Mark { case open, done }
         var marks: [Int: Mark] = [:]

@@ -3,9 +3,7 @@ internal import StrictJSON
 /// One schema object. It refers to others by their index.
 struct SchemaNode: Sendable {
     /// The types of JSON Schema. `integer` is a number without a fraction.
-    enum TypeName: String, Sendable, CaseIterable {
-        case object, array, string, number, integer, boolean, null
-    }
+    enum TypeName: String, Sendable, CaseIterable { case object, array, string, number, integer, boolean, null }
 
     enum Additional: Sendable {
         case allowed, refused
@@ -33,6 +31,7 @@ struct SchemaNode: Sendable {
     var allOf: [Int] = []
     var reference: Int?
 
+    var allowsAnyMember: Bool { if case .allowed = additional { true } else { false } }
     /// The schemas that check the same value as this one.
     var inPlace: [Int] { anyOf + oneOf + allOf + (reference.map { [$0] } ?? []) }
 }

@@ -23,12 +23,7 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
 
     /// The path of the field inside an entry of `apps:`.
     public var path: String { rawValue }
-
-    public var environmentName: String {
-        let path = rawValue.hasPrefix("apns.") ? rawValue : "app." + rawValue
-        return SettingKey.environmentName(path)
-    }
-
+    public var environmentName: String { SettingKey.environmentName(path.hasPrefix("apns.") ? path : "app." + path) }
     public var isSecret: Bool { self == .secret || self == .masterSecret }
     var isPath: Bool { self == .keyFile || self == .caFile }
 
@@ -57,35 +52,28 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
 
     /// The rule that the value breaks. Nil if it breaks none.
     func violation(_ value: String) -> String? {
-        let bytes = value.utf8
+        func has(_ lengths: ClosedRange<Int>, of isAllowed: (UInt8) -> Bool) -> Bool {
+            lengths.contains(value.utf8.count) && value.utf8.allSatisfy(isAllowed)
+        }
+        func isTime(_ limits: ClosedRange<Double>) -> Bool { TimeText.duration(value).map(limits.contains) == true }
         switch self {
-        case .key:
-            return (1...64).contains(bytes.count) && bytes.allSatisfy(\.isURLUnreserved)
-                ? nil : "1 to 64 characters of A-Z a-z 0-9 _ . -"
+        case .key: return has(1...64, of: \.isURLUnreserved) ? nil : "1 to 64 characters of A-Z a-z 0-9 _ . -"
         case .secret, .masterSecret:
-            return (8...256).contains(bytes.count) && bytes.allSatisfy { $0 > 0x20 && $0 != 0x7F }
-                ? nil : "8 to 256 characters without spaces"
-        case .bundleID:
-            return (1...155).contains(bytes.count) && bytes.allSatisfy(\.isURLUnreserved)
-                ? nil : "a bundle id such as com.example.shop"
+            return has(8...256, of: { $0 > 0x20 && $0 != 0x7F }) ? nil : "8 to 256 characters without spaces"
+        case .bundleID: return has(1...155, of: \.isURLUnreserved) ? nil : "a bundle id such as com.example.shop"
         case .environment:
             return ["production", "sandbox", "both"].contains(value) ? nil : "production, sandbox or both"
-        case .teamID, .keyID:
-            return (1...32).contains(bytes.count) && bytes.allSatisfy(\.isLetterOrDigit)
-                ? nil : "letters and digits (Apple's have ten)"
+        case .teamID, .keyID: return has(1...32, of: \.isLetterOrDigit) ? nil : "letters and digits (Apple's have ten)"
         case .url, .sandboxURL, .manageURL:
             let rest = value.hasPrefix("https://") ? value.dropFirst(8) : ""
             return rest.isEmpty || rest.contains("/") || rest.contains(" ")
                 ? "https://host or https://host:port, without a path" : nil
-        case .keyFile, .caFile:
-            return nil
+        case .keyFile, .caFile: return nil
         case .catchUp: return ["true", "false"].contains(value) ? nil : "true or false"
         case .expiryStart, .expiryUpdate, .expiryEnd:
-            let limits = 1...86_400.0
-            return TimeText.duration(value).map(limits.contains) == true ? nil : "a time from 1s to 24h, such as 15m"
+            return isTime(1...86_400) ? nil : "a time from 1s to 24h, such as 15m"
         case .staleAfter, .endAfter:
-            let limits = 0...28_800.0
-            return TimeText.duration(value).map(limits.contains) == true ? nil : "a time from 0 to 8h, such as 15m"
+            return isTime(0...28_800) ? nil : "a time from 0 to 8h, such as 15m"
         }
     }
 }

@@ -12,10 +12,9 @@ public struct AppSettings: Sendable, Hashable, CustomStringConvertible, CustomRe
 
     public func required(_ field: AppField) throws(SettingsError) -> String {
         if let value = values[field] { return value }
-        throw .missing(
-            key: path.isEmpty ? field.environmentName : "\(path).\(field.path)",
-            remedy: "it is \(field.summary)"
-                + (path.isEmpty ? "" : " (without 'apps:' in the file it would be \(field.environmentName))"))
+        if path.isEmpty { throw .missing(key: field.environmentName, remedy: "it is \(field.summary)") }
+        let remedy = "it is \(field.summary) (without 'apps:' in the file it would be \(field.environmentName))"
+        throw .missing(key: "\(path).\(field.path)", remedy: remedy)
     }
 
     /// A shorter secret is accepted with a warning, because it can be guessed.
@@ -39,8 +38,7 @@ public struct AppSettings: Sendable, Hashable, CustomStringConvertible, CustomRe
         values[.environment] == "both" ? values[.sandboxURL] ?? Self.sandboxOrigin : nil
     }
 
-    /// The origin that manages broadcast channels: `https://host:port`. Nil if `apns.url` is set without
-    /// `apns.manage_url`, because Apple's host would be the wrong one then.
+    /// The origin that manages broadcast channels. Nil if `apns.url` is set alone: Apple's host would be the wrong one.
     public var manageOrigin: String? {
         if let url = values[.manageURL] { return url }
         guard values[.url] == nil else { return nil }

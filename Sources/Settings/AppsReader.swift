@@ -33,8 +33,7 @@ struct AppsReader {
         return apps
     }
 
-    /// Refuses equal secrets. Everyone who has the app has its secret, and could publish if it were the
-    /// publishers' secret too.
+    /// Refuses equal secrets: everyone who has the app has its secret, and could publish with it.
     private func secretProblem(
         _ values: [AppField: String], _ entries: [String: SettingsFile.Entry], _ name: (AppField) -> String
     ) -> SettingsError? {
@@ -70,22 +69,19 @@ struct AppsReader {
         return AppSettings(key: key, path: path, values: values)
     }
 
-    /// Refuses one's own server for one environment with Apple's for the other, because tokens of one
-    /// would go to the other.
+    /// Refuses an own server for one environment beside Apple's for the other: tokens of one would go to the other.
     private func sandboxProblem(
         _ values: [AppField: String], _ entries: [String: SettingsFile.Entry], _ name: (AppField) -> String
     ) -> SettingsError? {
         let isForBoth = values[.environment] == "both"
         if isForBoth, values[.url] != nil, values[.sandboxURL] == nil, entries[AppField.sandboxURL.path] == nil {
-            return .missing(
-                key: name(.sandboxURL),
-                remedy: "\(name(.url)) and environment both need it: \(AppField.sandboxURL.summary)")
+            let remedy = "\(name(.url)) and environment both need it: \(AppField.sandboxURL.summary)"
+            return .missing(key: name(.sandboxURL), remedy: remedy)
         }
         guard !isForBoth, values[.sandboxURL] != nil, let origin = entries[AppField.sandboxURL.path]?.origin else {
             return nil
         }
-        return .conflict(
-            key: name(.sandboxURL), origin,
-            reason: "it is for \(AppField.environment.path) both; apns.url names the only server")
+        let reason = "it is for \(AppField.environment.path) both; apns.url names the only server"
+        return .conflict(key: name(.sandboxURL), origin, reason: reason)
     }
 }

@@ -7,15 +7,10 @@ import Store
 
 extension SettingKey {
     /// All settings of a deployment, in the order of the file.
-    public static let all: [SettingKey] =
-        redis + gateway + limits + worker + prune + defaults + lifetimes + log
+    public static let all: [SettingKey] = redis + gateway + limits + worker + prune + defaults + lifetimes + log
 
     private static let redis: [SettingKey] = [
-        SettingKey(
-            \Settings.redisURL, "redis.url", .text, "redis://127.0.0.1:6379/0",
-            "Redis: redis://[user:password@]host:port/db, unix:///path, redis+sentinel://host:port,…/name/db or "
-                + "redis+cluster://host:port,…; rediss with TLS"
-        ) { text, origin, settings in
+        SettingKey(\Settings.redisURL, "redis.url", .text, "redis://127.0.0.1:6379/0") { text, origin, settings in
             do throws(RedisURLError) {
                 settings.redisURL = try RedisURL(text)
                 return nil
@@ -23,63 +18,49 @@ extension SettingKey {
                 // The text may hold a password, so only the parser's own message is shown.
                 return .malformed(origin, reason: "redis.url: \(error.description)")
             }
-        },
-        .file(\.redisTLS.roots, "redis.ca_file", "PEM roots for Redis with TLS; default: those of the system"),
-        .file(\.redisTLS.certificate, "redis.cert_file", "PEM certificate of this client, if Redis asks for one"),
-        .file(\.redisTLS.key, "redis.key_file", "PEM private key of redis.cert_file"),
-        .whole(\.redisConnections, "redis.connections", 1...64, "2", "connections to Redis, one thread each"),
-        .text(
-            \.redisPrefix, "redis.prefix", "ll", "first part of every key, so that deployments can share a Redis",
-            expected: "1 to 32 characters of A-Z a-z 0-9 _ . -"
-        ) { $0.utf8.count <= 32 && (try? AppKey($0)) != nil ? $0 : nil },
-        .whole(\.waitReplicas, "redis.wait_replicas", 0...16, "0", "replicas that must have a publish before its 202"),
-        .time(
-            \.waitTimeout, "redis.wait_timeout", 0.01...10, "1s",
-            "the longest wait for these replicas, after which the answer is 503"),
+        }.help(
+            "Redis: redis://[user:password@]host:port/db, unix:///path, redis+sentinel://host:port,…/name/db or "
+                + "redis+cluster://host:port,…; rediss with TLS"),
+        .file(\.redisTLS.roots, "redis.ca_file").help("PEM roots for Redis with TLS; default: those of the system"),
+        .file(\.redisTLS.certificate, "redis.cert_file").help("PEM certificate of this client, if Redis asks for one"),
+        .file(\.redisTLS.key, "redis.key_file").help("PEM private key of redis.cert_file"),
+        .whole(\.redisConnections, "redis.connections", 1...64, "2").help("connections to Redis, one thread each"),
+        .text(\.redisPrefix, "redis.prefix", "ll", expected: "1 to 32 characters of A-Z a-z 0-9 _ . -") {
+            $0.utf8.count <= 32 && (try? AppKey($0)) != nil ? $0 : nil
+        }.help("first part of every key, so that deployments can share a Redis"),
+        .whole(\.waitReplicas, "redis.wait_replicas", 0...16, "0")
+            .help("replicas that must have a publish before its 202"),
+        .time(\.waitTimeout, "redis.wait_timeout", 0.01...10, "1s")
+            .help("the longest wait for these replicas, after which the answer is 503"),
     ]
 
     private static let gateway: [SettingKey] = [
-        .host(\.gateway.host, "gateway.host", "127.0.0.1", "address to listen on; 0.0.0.0 for all"),
-        .whole(
-            \.gateway.port, "gateway.port", 0...65_535, "8080",
-            "port to listen on; 0 picks a free one; the variable PORT is read too"
-        ).orVariable("PORT"),
-        .text(
-            \.gatewayURL, "gateway.url", nil,
-            "address at which commands find the gateway; default: gateway.host and gateway.port",
-            expected: "http://host:port or https://host", parse: address),
-        .text(
-            \.gateway.publicURL, "gateway.public_url", nil,
-            "address at which devices find the gateway; Airship's SDK gets it in its remote config",
-            expected: "https://host"
-        ) { address($0).map(Optional.some) },
-        .size(
-            \.gateway.maximumBodyBytes, "gateway.max_body", 4_096...(64 << 20), "1M",
-            "largest request body, except for bulk imports"),
-        .whole(
-            \.gateway.maximumRequests, "gateway.max_concurrency", 1...100_000, "512",
-            "the most publishers' requests at once; others are answered 503"),
-        .optionalWhole(
-            \.gateway.maximumAppRequests, "gateway.max_concurrency_app", 1...100_000,
-            "the most requests with the app secret at once; default: half of gateway.max_concurrency"),
-        .optionalWhole(
-            \.gateway.maximumDeviceRequests, "gateway.max_concurrency_device", 1...100_000,
-            "the most requests of devices at once; default: half of gateway.max_concurrency"),
-        .size(
-            \.gateway.maximumBodyMemory, "gateway.max_body_memory", (1 << 20)...(64 << 30), "64M",
-            "the most bytes of request bodies in memory, each for publishers, the app secret and devices"),
-        .whole(
-            \.gateway.maximumConnections, "gateway.max_connections", 16...1_000_000, "4096",
-            "the most open connections; others wait until one closes"),
-        .whole(
-            \.gateway.maximumConnectionsPerAddress, "gateway.max_connections_per_address", 0...1_000_000, "1024",
-            "the most connections of one IPv4 address or IPv6 network (/64); others are closed; 0 = no limit"),
-        .whole(
-            \.gateway.maximumQueue, "gateway.max_queue", 1...100_000_000, "100000",
-            "the most queued names and shards of one app; above it publishes are answered 429"),
-        .whole(
-            \.gateway.maximumQueueTotal, "gateway.max_queue_total", 1...100_000_000, "500000",
-            "the most queued names and shards of all apps; above it publishes are answered 429"),
+        .host(\.gateway.host, "gateway.host", "127.0.0.1").help("address to listen on; 0.0.0.0 for all"),
+        .whole(\.gateway.port, "gateway.port", 0...65_535, "8080").orVariable("PORT")
+            .help("port to listen on; 0 picks a free one; the variable PORT is read too"),
+        .text(\.gatewayURL, "gateway.url", nil, expected: "http://host:port or https://host", parse: address)
+            .help("address at which commands find the gateway; default: gateway.host and gateway.port"),
+        .text(\.gateway.publicURL, "gateway.public_url", nil, expected: "https://host") {
+            address($0).map(Optional.some)
+        }.help("address at which devices find the gateway; Airship's SDK gets it in its remote config"),
+        .size(\.gateway.maximumBodyBytes, "gateway.max_body", 4_096...(64 << 20), "1M")
+            .help("largest request body, except for bulk imports"),
+        .whole(\.gateway.maximumRequests, "gateway.max_concurrency", 1...100_000, "512")
+            .help("the most publishers' requests at once; others are answered 503"),
+        .optionalWhole(\.gateway.maximumAppRequests, "gateway.max_concurrency_app", 1...100_000)
+            .help("the most requests with the app secret at once; default: half of gateway.max_concurrency"),
+        .optionalWhole(\.gateway.maximumDeviceRequests, "gateway.max_concurrency_device", 1...100_000)
+            .help("the most requests of devices at once; default: half of gateway.max_concurrency"),
+        .size(\.gateway.maximumBodyMemory, "gateway.max_body_memory", (1 << 20)...(64 << 30), "64M")
+            .help("the most bytes of request bodies in memory, each for publishers, the app secret and devices"),
+        .whole(\.gateway.maximumConnections, "gateway.max_connections", 16...1_000_000, "4096")
+            .help("the most open connections; others wait until one closes"),
+        .whole(\.gateway.maximumConnectionsPerAddress, "gateway.max_connections_per_address", 0...1_000_000, "1024")
+            .help("the most connections of one IPv4 address or IPv6 network (/64); others are closed; 0 = no limit"),
+        .whole(\.gateway.maximumQueue, "gateway.max_queue", 1...100_000_000, "100000")
+            .help("the most queued names and shards of one app; above it publishes are answered 429"),
+        .whole(\.gateway.maximumQueueTotal, "gateway.max_queue_total", 1...100_000_000, "500000")
+            .help("the most queued names and shards of all apps; above it publishes are answered 429"),
     ]
 
     /// Removes slashes at the end. Nil if the text is not an HTTP address.
@@ -92,124 +73,94 @@ extension SettingKey {
 
     private static let quota = 0...1_000_000_000_000
     private static let limits: [SettingKey] = [
-        .whole(\.tagsPerChannel, "limits.tags_per_channel", 1...1_000, "1000", "the most tags of one channel"),
-        .whole(
-            \.quotas[orZero: .names], "limits.names", quota, "1000000",
-            "the most followed names of one app; new ones above it are answered 429; 0 = no limit"),
-        .whole(
-            \.quotas[orZero: .channels], "limits.channels", quota, "10000000", "the most channels of one app, estimated"
-        ),
-        .whole(
-            \.quotas[orZero: .followers], "limits.followers", quota, "50000000",
-            "the most followers of all names of one app together, estimated"),
-        .whole(
-            \.quotas[orZero: .startTokens], "limits.start_tokens", quota, "50000000",
-            "the most push-to-start tokens of all types of one app together, estimated"),
+        .whole(\.tagsPerChannel, "limits.tags_per_channel", 1...1_000, "1000").help("the most tags of one channel"),
+        .whole(\.quotas[orZero: .names], "limits.names", quota, "1000000")
+            .help("the most followed names of one app; new ones above it are answered 429; 0 = no limit"),
+        .whole(\.quotas[orZero: .channels], "limits.channels", quota, "10000000")
+            .help("the most channels of one app, estimated"),
+        .whole(\.quotas[orZero: .followers], "limits.followers", quota, "50000000")
+            .help("the most followers of all names of one app together, estimated"),
+        .whole(\.quotas[orZero: .startTokens], "limits.start_tokens", quota, "50000000")
+            .help("the most push-to-start tokens of all types of one app together, estimated"),
     ]
 
     private static let worker: [SettingKey] = [
-        .choice(
-            \.apns.transport, "worker.transport", TransportKind.allCases.map { ($0.rawValue, $0) }, "libcurl",
-            "library that sends to APNs"),
-        .whole(
-            \.apns.lanes, "worker.lanes", 1...64, "2", "sending threads for each app, one HTTP/2 connection each"),
-        .whole(
-            \.apns.streams, "worker.streams", 1...5_000, "1000",
-            "the most requests in flight on one connection, if APNs allows as many"),
-        .whole(\.worker.pageSize, "worker.page", 1...5_000, "1000", "tokens that are read, sent and settled together"),
-        .whole(\.worker.concurrency, "worker.concurrency", 1...1_024, "48", "the most small pushes at once"),
-        .time(
-            \.worker.claimAfter, "worker.claim_after", 1...3_600, "10s",
-            "time after which other workers claim the tasks of a silent worker"),
-        .whole(
-            \.worker.maxClaims, "worker.max_claims", 1...1_000, "8",
-            "owners of a task that may crash or stall in a row before it is given up (PoisonTask)"),
-        .whole(
-            \.worker.retries.attempts, "worker.max_attempts", 0...10_000, "0",
-            "attempts for one token before it becomes a dead letter; 0 = until the push expires"),
-        .time(
-            \.worker.drainTimeout, "worker.drain_timeout", 1...3_600, "25s",
-            "the longest wait for pages in flight after SIGTERM"),
-        .time(\.apns.requestTimeout, "worker.request_timeout", 0.1...300, "10s", "deadline of one request to APNs"),
-        .text(
-            \.workerName, "worker.name", nil,
-            "name in status and logs, unique in the fleet; default: host name and process id",
-            expected: "1 to 128 bytes without control characters"
-        ) { text in
+        .choice(\.apns.transport, "worker.transport", TransportKind.allCases.map { ($0.rawValue, $0) }, "libcurl")
+            .help("library that sends to APNs"),
+        .whole(\.apns.lanes, "worker.lanes", 1...64, "2")
+            .help("sending threads for each app, one HTTP/2 connection each"),
+        .whole(\.apns.streams, "worker.streams", 1...5_000, "1000")
+            .help("the most requests in flight on one connection, if APNs allows as many"),
+        .whole(\.worker.pageSize, "worker.page", 1...5_000, "1000")
+            .help("tokens that are read, sent and settled together"),
+        .whole(\.worker.concurrency, "worker.concurrency", 1...1_024, "48").help("the most small pushes at once"),
+        .time(\.worker.claimAfter, "worker.claim_after", 1...3_600, "10s")
+            .help("time after which other workers claim the tasks of a silent worker"),
+        .whole(\.worker.maxClaims, "worker.max_claims", 1...1_000, "8")
+            .help("owners of a task that may crash or stall in a row before it is given up (PoisonTask)"),
+        .whole(\.worker.retries.attempts, "worker.max_attempts", 0...10_000, "0")
+            .help("attempts for one token before it becomes a dead letter; 0 = until the push expires"),
+        .time(\.worker.drainTimeout, "worker.drain_timeout", 1...3_600, "25s")
+            .help("the longest wait for pages in flight after SIGTERM"),
+        .time(\.apns.requestTimeout, "worker.request_timeout", 0.1...300, "10s")
+            .help("deadline of one request to APNs"),
+        .text(\.workerName, "worker.name", nil, expected: "1 to 128 bytes without control characters") { text in
             (try? checkText(text, what: "", maximumBytes: 128)) == nil ? nil : .some(text)
-        },
-        .host(\.monitorHost, "worker.host", "127.0.0.1", "address for worker.port; 0.0.0.0 for all"),
-        .optionalWhole(
-            \.monitorPort, "worker.port", 0...65_535,
-            "port for a worker's /healthz, /readyz and /metrics; 0 picks a free one; default: no port is opened"),
+        }.help("name in status and logs, unique in the fleet; default: host name and process id"),
+        .host(\.monitorHost, "worker.host", "127.0.0.1").help("address for worker.port; 0.0.0.0 for all"),
+        .optionalWhole(\.monitorPort, "worker.port", 0...65_535)
+            .help("port for a worker's /healthz, /readyz and /metrics; 0 picks a free one; default: no port is opened"),
     ]
 
     private static let prune: [SettingKey] = [
-        .share(
-            \.worker.pruneGuard.share, "guard.share", 0.01...1, "0.5",
-            "share of tokens called wrong (400) from which they are quarantined instead of pruned"),
-        .whole(
-            \.worker.pruneGuard.answers, "guard.answers", 1...1_000_000, "200",
-            "the fewest answers, of a push or of an app, that make a share count"),
-        .time(
-            \.worker.pruneGuard.window, "guard.window", 60...7_200, "10m",
-            "time over which an app's answers are counted, in whole minutes"),
-        .time(
-            \.worker.pruneGuard.memory, "guard.memory", 60...604_800, "24h",
-            "time over which an app's last answers are counted if guard.window has fewer than guard.answers"),
+        .share(\.worker.pruneGuard.share, "guard.share", 0.01...1, "0.5")
+            .help("share of tokens called wrong (400) from which they are quarantined instead of pruned"),
+        .whole(\.worker.pruneGuard.answers, "guard.answers", 1...1_000_000, "200")
+            .help("the fewest answers, of a push or of an app, that make a share count"),
+        .time(\.worker.pruneGuard.window, "guard.window", 60...7_200, "10m")
+            .help("time over which an app's answers are counted, in whole minutes"),
+        .time(\.worker.pruneGuard.memory, "guard.memory", 60...604_800, "24h")
+            .help("time over which an app's last answers are counted if guard.window has fewer than guard.answers"),
     ]
 
     private static let defaults: [SettingKey] = [
-        .time(
-            \.staleAfter, "defaults.stale_after", 0...28_800, "0",
-            "time to the stale_date of updates that have none; 0 = no stale date; an app may have its own"),
-        .time(
-            \.endAfter, "defaults.end_after", 0...28_800, "0",
-            "time from a card's start to its automatic end; 0 = no automatic end; an app may have its own"),
-        .choice(
-            \.catchUp, "defaults.catch_up", [("false", false), ("true", true)], "false",
-            "whether a new follower gets the last published state at once; an app may have its own"),
-        .time(
-            \.lives[orZero: .start], "defaults.expiry_start", 1...86_400, "1h",
-            "how long a start without options.expiry is tried after its acceptance; an app may have its own"),
-        .time(
-            \.lives[orZero: .update], "defaults.expiry_update", 1...86_400, "8h",
-            "how long an update without options.expiry is tried after its acceptance; an app may have its own"),
-        .time(
-            \.lives[orZero: .end], "defaults.expiry_end", 1...86_400, "8h",
-            "how long an end without options.expiry is tried after its acceptance; an app may have its own"),
+        .time(\.staleAfter, "defaults.stale_after", 0...28_800, "0")
+            .help("time to the stale_date of updates that have none; 0 = no stale date; an app may have its own"),
+        .time(\.endAfter, "defaults.end_after", 0...28_800, "0")
+            .help("time from a card's start to its automatic end; 0 = no automatic end; an app may have its own"),
+        .choice(\.catchUp, "defaults.catch_up", [("false", false), ("true", true)], "false")
+            .help("whether a new follower gets the last published state at once; an app may have its own"),
+        .time(\.lives[orZero: .start], "defaults.expiry_start", 1...86_400, "1h")
+            .help("how long a start without options.expiry is tried after its acceptance; an app may have its own"),
+        .time(\.lives[orZero: .update], "defaults.expiry_update", 1...86_400, "8h")
+            .help("how long an update without options.expiry is tried after its acceptance; an app may have its own"),
+        .time(\.lives[orZero: .end], "defaults.expiry_end", 1...86_400, "8h")
+            .help("how long an end without options.expiry is tried after its acceptance; an app may have its own"),
     ]
 
     private static let lifetimes: [SettingKey] = [
-        .whole(
-            \.worker.budget.perHour, "budget.high_per_hour", 0...100_000, "0",
-            "updates of a name per hour at priority 10; others without an alert go at 5; 0 = no limit"),
-        .whole(
-            \.worker.budget.perHourInfrequent, "budget.high_per_hour_infrequent", 0...100_000, "0",
-            "the same for devices whose user switched frequent updates off"),
-        .time(
-            \.worker.minInterval, "pacing.min_interval", 0...3_600, "1",
-            "the least time between updates of a name without an alert; 0 = no pacing"),
-        .time(
-            \.worker.broadcastChannelLife, "broadcast.delete_after", 0...604_800, "1h",
-            "time from a name's end to the deletion of its broadcast channel"),
-        .time(
-            \.worker.startTokensStaleAfter, "start_tokens.stale_after", 60...31_536_000, "48h",
-            "time without a report after which a start token counts as stale"),
-        .time(
-            \.pushesExpireAfter, "pushes.expire_after", 172_800...315_360_000, "168h",
-            "how long a push, its counts, its dead letter and a finished schedule are kept"),
-        .time(
-            \.channelsExpireAfter, "channels.expire_after", 0...315_360_000, "8760h",
-            "time without a call after which a channel is forgotten, with its tags and named user; 0 = never"),
+        .whole(\.worker.budget.perHour, "budget.high_per_hour", 0...100_000, "0")
+            .help("updates of a name per hour at priority 10; others without an alert go at 5; 0 = no limit"),
+        .whole(\.worker.budget.perHourInfrequent, "budget.high_per_hour_infrequent", 0...100_000, "0")
+            .help("the same for devices whose user switched frequent updates off"),
+        .time(\.worker.minInterval, "pacing.min_interval", 0...3_600, "1")
+            .help("the least time between updates of a name without an alert; 0 = no pacing"),
+        .time(\.worker.broadcastChannelLife, "broadcast.delete_after", 0...604_800, "1h")
+            .help("time from a name's end to the deletion of its broadcast channel"),
+        .time(\.worker.startTokensStaleAfter, "start_tokens.stale_after", 60...31_536_000, "48h")
+            .help("time without a report after which a start token counts as stale"),
+        .time(\.pushesExpireAfter, "pushes.expire_after", 172_800...315_360_000, "168h")
+            .help("how long a push, its counts, its dead letter and a finished schedule are kept"),
+        .time(\.channelsExpireAfter, "channels.expire_after", 0...315_360_000, "8760h")
+            .help("time without a call after which a channel is forgotten, with its tags and named user; 0 = never"),
     ]
 
     private static let log: [SettingKey] = [
         .choice(
             \.log.level, "log.level",
-            ["trace", "debug", "info", "notice", "warning", "error", "critical"].map { ($0, $0) }, "info",
-            "least severe message that is logged"),
-        .choice(\.log.isJSON, "log.format", [("text", false), ("json", true)], "text", "form of log lines"),
+            ["trace", "debug", "info", "notice", "warning", "error", "critical"].map { ($0, $0) }, "info"
+        ).help("least severe message that is logged"),
+        .choice(\.log.isJSON, "log.format", [("text", false), ("json", true)], "text").help("form of log lines"),
     ]
 }
 

@@ -21,7 +21,7 @@ public struct SettingKey: Sendable {
     public let form: Form
     /// The default, as written in the file. Nil means unset.
     public let defaultText: String?
-    public let summary: String
+    public private(set) var summary = ""
     /// A variable that is read after the setting's own one.
     private(set) var otherVariable: String?
     /// The field of `Settings`. It identifies the row, so that code names a setting by its field.
@@ -46,38 +46,37 @@ public struct SettingKey: Sendable {
 
     /// `a.b_c` is `--a-b-c`. The name here has no dashes before it.
     public var flagName: String { path.map { $0 == "." || $0 == "_" ? "-" : String($0) }.joined() }
-}
 
-// The kinds of rows.
-extension SettingKey {
     typealias Field<Value> = any WritableKeyPath<Settings, Value> & Sendable
 
-    /// - Parameters:
-    ///   - expected: completes "must be …" in an error.
-    ///   - parse: nil if the text is not `expected`.
+    /// `expected` completes "must be …" in an error. `parse` returns nil if the text is not `expected`.
     private init<Value>(
-        _ field: Field<Value>, _ path: String, _ form: Form, _ defaultText: String?, _ summary: String,
-        expected: String, parse: @escaping @Sendable (String) -> Value?
+        _ field: Field<Value>, _ path: String, _ form: Form, _ defaultText: String?, expected: String,
+        parse: @escaping @Sendable (String) -> Value?
     ) {
-        self.init(field, path, form, defaultText, summary) { text, origin, settings in
-            guard let value = parse(text) else {
-                return .invalid(key: path, origin, found: text, expected: expected)
-            }
+        self.init(field, path, form, defaultText) { text, origin, settings in
+            guard let value = parse(text) else { return .invalid(key: path, origin, found: text, expected: expected) }
             settings[keyPath: field] = value
             return nil
         }
     }
 
     init(
-        _ field: any AnyKeyPath & Sendable, _ path: String, _ form: Form, _ defaultText: String?, _ summary: String,
+        _ field: any AnyKeyPath & Sendable, _ path: String, _ form: Form, _ defaultText: String?,
         set: @escaping @Sendable (String, SettingOrigin, inout Settings) -> SettingsError?
     ) {
         self.field = field
         self.path = path
         self.form = form
         self.defaultText = defaultText
-        self.summary = summary
         self.set = set
+    }
+
+    /// The same row with the summary that `--help` shows.
+    func help(_ summary: String) -> SettingKey {
+        var key = self
+        key.summary = summary
+        return key
     }
 
     /// The same row, whose value may also come from another variable.
@@ -87,19 +86,15 @@ extension SettingKey {
         return key
     }
 
-    static func whole(
-        _ field: Field<Int>, _ path: String, _ range: ClosedRange<Int>, _ defaultText: String, _ summary: String
-    ) -> SettingKey {
-        SettingKey(field, path, .whole(range), defaultText, summary, expected: wholes(range)) {
+    static func whole(_ field: Field<Int>, _ path: String, _ range: ClosedRange<Int>, _ defaultText: String) -> Self {
+        SettingKey(field, path, .whole(range), defaultText, expected: wholes(range)) {
             Int($0).flatMap { range.contains($0) ? $0 : nil }
         }
     }
 
     /// Unset by default.
-    static func optionalWhole(
-        _ field: Field<Int?>, _ path: String, _ range: ClosedRange<Int>, _ summary: String
-    ) -> SettingKey {
-        SettingKey(field, path, .whole(range), nil, summary, expected: wholes(range)) {
+    static func optionalWhole(_ field: Field<Int?>, _ path: String, _ range: ClosedRange<Int>) -> Self {
+        SettingKey(field, path, .whole(range), nil, expected: wholes(range)) {
             Int($0).flatMap { range.contains($0) ? .some($0) : nil }
         }
     }
@@ -108,11 +103,9 @@ extension SettingKey {
         "a whole number from \(range.lowerBound) to \(range.upperBound)"
     }
 
-    static func size(
-        _ field: Field<Int>, _ path: String, _ range: ClosedRange<Int>, _ defaultText: String, _ summary: String
-    ) -> SettingKey {
+    static func size(_ field: Field<Int>, _ path: String, _ range: ClosedRange<Int>, _ defaultText: String) -> Self {
         let expected = "a size from \(range.lowerBound) to \(range.upperBound) bytes, such as 1M"
-        return SettingKey(field, path, .size(range), defaultText, summary, expected: expected) {
+        return SettingKey(field, path, .size(range), defaultText, expected: expected) {
             bytes($0).flatMap { range.contains($0) ? $0 : nil }
         }
     }
@@ -127,52 +120,52 @@ extension SettingKey {
     }
 
     static func time(
-        _ field: Field<Duration>, _ path: String, _ range: ClosedRange<Double>, _ defaultText: String, _ summary: String
-    ) -> SettingKey {
+        _ field: Field<Duration>, _ path: String, _ range: ClosedRange<Double>, _ defaultText: String
+    ) -> Self {
         func text(_ seconds: Double) -> String {
             seconds < 1 && seconds > 0 ? "\(Int(seconds * 1_000))ms" : "\(Int(seconds))s"
         }
         let expected = "a time from \(text(range.lowerBound)) to \(text(range.upperBound)), such as 10s or 500ms"
-        return SettingKey(field, path, .seconds(range), defaultText, summary, expected: expected) {
+        return SettingKey(field, path, .seconds(range), defaultText, expected: expected) {
             TimeText.duration($0).flatMap { range.contains($0) ? .milliseconds(Int64($0 * 1_000)) : nil }
         }
     }
 
     static func share(
-        _ field: Field<Double>, _ path: String, _ range: ClosedRange<Double>, _ defaultText: String, _ summary: String
-    ) -> SettingKey {
+        _ field: Field<Double>, _ path: String, _ range: ClosedRange<Double>, _ defaultText: String
+    ) -> Self {
         let expected = "a share from \(range.lowerBound) to \(range.upperBound)"
-        return SettingKey(field, path, .share(range), defaultText, summary, expected: expected) {
+        return SettingKey(field, path, .share(range), defaultText, expected: expected) {
             TimeText.number($0).flatMap { range.contains($0) ? $0 : nil }
         }
     }
 
     /// One of several words, each with its value.
     static func choice<Value: Sendable>(
-        _ field: Field<Value>, _ path: String, _ values: [(String, Value)], _ defaultText: String, _ summary: String
-    ) -> SettingKey {
+        _ field: Field<Value>, _ path: String, _ values: [(String, Value)], _ defaultText: String
+    ) -> Self {
         let words = values.map(\.0)
         let known = Dictionary(uniqueKeysWithValues: values)
         let expected = "one of \(words.joined(separator: ", "))"
-        return SettingKey(field, path, .choice(words), defaultText, summary, expected: expected) { known[$0] }
+        return SettingKey(field, path, .choice(words), defaultText, expected: expected) { known[$0] }
     }
 
-    static func host(_ field: Field<String>, _ path: String, _ defaultText: String, _ summary: String) -> SettingKey {
-        text(field, path, defaultText, summary, expected: "a host name or an address") { text in
+    static func host(_ field: Field<String>, _ path: String, _ defaultText: String) -> Self {
+        text(field, path, defaultText, expected: "a host name or an address") { text in
             text.isEmpty || text.contains(where: { " /".contains($0) }) ? nil : text
         }
     }
 
     static func text<Value>(
-        _ field: Field<Value>, _ path: String, _ defaultText: String?, _ summary: String, expected: String,
+        _ field: Field<Value>, _ path: String, _ defaultText: String?, expected: String,
         parse: @escaping @Sendable (String) -> Value?
-    ) -> SettingKey {
-        SettingKey(field, path, .text, defaultText, summary, expected: expected, parse: parse)
+    ) -> Self {
+        SettingKey(field, path, .text, defaultText, expected: expected, parse: parse)
     }
 
     /// A file. A relative path in the configuration file begins at that file's folder.
-    static func file(_ field: Field<String?>, _ path: String, _ summary: String) -> SettingKey {
-        SettingKey(field, path, .text, nil, summary) { text, origin, settings in
+    static func file(_ field: Field<String?>, _ path: String) -> Self {
+        SettingKey(field, path, .text, nil) { text, origin, settings in
             settings[keyPath: field] = origin.resolved(text)
             return nil
         }

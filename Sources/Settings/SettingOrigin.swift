@@ -15,8 +15,7 @@ public enum SettingOrigin: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Resolves a relative path in the file against the file's folder, so that it means the same in
-    /// every working directory.
+    /// Resolves a relative path of the file against its folder: it means the same in every working directory.
     func resolved(_ path: String) -> String {
         guard case .file(let file, _) = self, !path.hasPrefix("/"), let slash = file.lastIndex(of: "/") else {
             return path

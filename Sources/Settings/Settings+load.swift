@@ -15,11 +15,8 @@ extension Settings {
         var origins: [String: SettingOrigin] = [:]
         for key in SettingKey.all {
             guard let (text, origin) = value(of: key, input, file) else { continue }
-            if let problem = key.set(text, origin, &settings) {
-                problems.append(problem)
-            } else {
-                origins[key.path] = origin
-            }
+            let problem = key.set(text, origin, &settings)
+            if let problem { problems.append(problem) } else { origins[key.path] = origin }
         }
         problems += settings.tlsProblems(origins)
         var apps = AppsReader(input: input, file: file)
@@ -59,9 +56,8 @@ extension Settings {
         let isPlain = origins["redis.url"] != nil && !redisURL.usesTLS
         for path in ["redis.ca_file", "redis.cert_file", "redis.key_file"] where isPlain {
             guard let origin = origins[path] else { continue }
-            problems.append(
-                .conflict(
-                    key: path, origin, reason: "redis.url has no TLS: it must begin with rediss, or this be removed"))
+            let reason = "redis.url has no TLS: it must begin with rediss, or this be removed"
+            problems.append(.conflict(key: path, origin, reason: reason))
         }
         if redisTLS.certificate != nil, redisTLS.key == nil {
             problems.append(.missing(key: "redis.key_file", remedy: SettingKey[\.redisTLS.key].summary))
@@ -80,17 +76,13 @@ extension Settings {
     /// Warns of a password in a flag, because the list of processes shows flags.
     private func shownPassword(_ origin: SettingOrigin?) -> [String] {
         guard case .flag(let name) = origin, redisURL.holdsPassword else { return [] }
-        return [
-            "--\(name) holds a password, which every user of this machine can see: "
-                + "use \(SettingKey[\.redisURL].environmentName) or the file"
-        ]
+        let remedy = "use \(SettingKey[\.redisURL].environmentName) or the file"
+        return ["--\(name) holds a password, which every user of this machine can see: \(remedy)"]
     }
 
     private static func unknownVariables(_ environment: [String: String]) -> [String] {
-        let known =
-            SettingKey.all.map(\.environmentName) + AppField.allCases.map(\.environmentName) + [
-                SettingsInput.fileVariable
-            ]
+        let names = SettingKey.all.map(\.environmentName) + AppField.allCases.map(\.environmentName)
+        let known = names + [SettingsInput.fileVariable]
         return environment.keys.filter { $0.hasPrefix("LAMPLIGHTER_") && !known.contains($0) }.sorted().map { name in
             "the environment variable \(name) is unknown and ignored"
                 + (known.nearest(to: name).map { "; did you mean \($0)?" } ?? "")

@@ -71,10 +71,7 @@ public struct Settings: Sendable {
     }
 
     /// How long an app's updates without a `stale_date` are fresh. Nil means for ever.
-    public func staleAfter(_ app: AppSettings) -> Duration? {
-        time(app[.staleAfter], or: staleAfter)
-    }
-
+    public func staleAfter(_ app: AppSettings) -> Duration? { time(app[.staleAfter], or: staleAfter) }
     /// The age at which an app's cards are ended automatically. Nil means never.
     public func endAfter(_ app: AppSettings) -> Duration? { time(app[.endAfter], or: endAfter) }
 
@@ -96,13 +93,12 @@ public struct Settings: Sendable {
     /// The app for a command: the named one, or the only one.
     public func app(named key: String?) throws(SettingsError) -> AppSettings {
         let apps = try requiredApps()
+        let known = apps.map(\.key.rawValue).joined(separator: ", ")
         guard let key else {
             if apps.count == 1 { return apps[0] }
-            throw .missing(key: "--app", remedy: "name one of \(apps.map(\.key.rawValue).joined(separator: ", "))")
+            throw .missing(key: "--app", remedy: "name one of \(known)")
         }
         if let app = apps.first(where: { $0.key.rawValue == key }) { return app }
-        throw .invalid(
-            key: "app", .flag("app"), found: key,
-            expected: "one of \(apps.map(\.key.rawValue).joined(separator: ", "))")
+        throw .invalid(key: "app", .flag("app"), found: key, expected: "one of \(known)")
     }
 }

@@ -13,20 +13,15 @@ public enum SettingsError: Error, Sendable, Hashable, CustomStringConvertible {
 
     public var description: String {
         switch self {
-        case .unreadable(let path, let reason):
-            "cannot read the configuration file \(path): \(reason)"
-        case .malformed(let origin, let reason):
-            "\(origin): \(reason)"
+        case .unreadable(let path, let reason): "cannot read the configuration file \(path): \(reason)"
+        case .malformed(let origin, let reason): "\(origin): \(reason)"
         case .unknownKey(let key, let origin, let nearest):
             "\(origin): unknown key '\(key)'" + (nearest.map { "; did you mean '\($0)'?" } ?? "")
         case .invalid(let key, let origin, let found, let expected):
             "\(key) (\(origin)) must be \(expected)" + (found.map { ", not '\($0)'" } ?? "")
-        case .missing(let key, let remedy):
-            "\(key) is not set: \(remedy)"
-        case .conflict(let key, let origin, let reason):
-            "\(key) (\(origin)): \(reason)"
-        case .several(let errors):
-            errors.map(\.description).joined(separator: "\n")
+        case .missing(let key, let remedy): "\(key) is not set: \(remedy)"
+        case .conflict(let key, let origin, let reason): "\(key) (\(origin)): \(reason)"
+        case .several(let errors): errors.map(\.description).joined(separator: "\n")
         }
     }
 

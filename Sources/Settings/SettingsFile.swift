@@ -1,8 +1,7 @@
 import StrictJSON
 import Yams
 
-/// The YAML file as a flat map from `section.key` to the text as written, with its line. A misspelt key is an error
-/// that names the nearest known one, never a silent default.
+/// The YAML file as a flat map from `section.key` to the text as written, with its line. A misspelt key is an error.
 struct SettingsFile {
     struct Entry {
         var text: String
@@ -37,14 +36,12 @@ struct SettingsFile {
     private mutating func readApps(_ node: Node) {
         guard !Self.isNull(node) else { return }
         guard case .sequence(let items) = node else {
-            problems.append(.malformed(origin(node), reason: "apps must be a list: each app begins with '- key: …'"))
-            return
+            return refuse(node, "apps must be a list: each app begins with '- key: …'")
         }
         var found: [[String: Entry]] = []
         for item in items {
             guard case .mapping(let fields) = item else {
-                problems.append(
-                    .malformed(origin(item), reason: "each app must be a mapping that begins with 'key: …'"))
+                refuse(item, "each app must be a mapping that begins with 'key: …'")
                 continue
             }
             var app: [String: Entry] = [:]
@@ -57,24 +54,18 @@ struct SettingsFile {
         apps = found
     }
 
-    /// Reads one key with its value: a scalar for a known key, a mapping for a known section.
-    /// Everything else is a problem.
+    /// Reads one key with its value: a scalar for a known key, a mapping for a section. All else is a problem.
     private mutating func read(
         _ key: String, _ keyNode: Node, _ node: Node, known: [String], also: [String], into found: inout [String: Entry]
     ) {
         if known.contains(key) {
             guard case .scalar(let scalar) = node else {
-                problems.append(
-                    .malformed(origin(node), reason: "\(key) must be a single value, not a list or a section"))
-                return
+                return refuse(node, "\(key) must be a single value, not a list or a section")
             }
             if !Self.isNull(node) { found[key] = Entry(text: scalar.string, origin: origin(node)) }
         } else if known.contains(where: { $0.hasPrefix(key + ".") }) {
             guard !Self.isNull(node) else { return }
-            guard case .mapping(let fields) = node else {
-                problems.append(.malformed(origin(node), reason: "\(key) must be a section of keys"))
-                return
-            }
+            guard case .mapping(let fields) = node else { return refuse(node, "\(key) must be a section of keys") }
             for (innerKey, inner) in fields {
                 read("\(key).\(innerKey.scalar?.string ?? "")", innerKey, inner, known: known, also: [], into: &found)
             }
@@ -83,6 +74,10 @@ struct SettingsFile {
             let candidates = key.contains(".") ? known : known + sections.sorted() + also
             problems.append(.unknownKey(key, origin(keyNode), nearest: candidates.nearest(to: key)))
         }
+    }
+
+    private mutating func refuse(_ node: Node, _ reason: String) {
+        problems.append(.malformed(origin(node), reason: reason))
     }
 
     private func origin(_ node: Node) -> SettingOrigin { .file(path, line: node.mark?.line) }

@@ -6,7 +6,6 @@ public struct SettingsInput: Sendable {
     public var flags: [String: String]
     public var environment: [String: String]
     public var file: (path: String, text: String)?
-
     public static let defaultFile = "config/lamplighter.yaml"
     /// The variable that names the file, like `--config`.
     public static let fileVariable = "LAMPLIGHTER_CONFIG"

@@ -21,7 +21,7 @@ public indirect enum JSON: Sendable, Hashable {
 
     public static func integer(_ value: Int) -> JSON { .integer(Int64(value)) }
 
-    /// An object of the fields that are not nil. A null is written, and has to be asked for: `.null`.
+    /// An object of the fields that are not nil. A null is written only for `.null`.
     public static func fields(_ fields: KeyValuePairs<String, JSON?>) -> JSON {
         .object(fields.compactMap { name, value in value.map { Member(name, $0) } })
     }

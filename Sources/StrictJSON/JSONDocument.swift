@@ -1,13 +1,9 @@
-/// One JSON text (RFC 8259), fully checked, and kept as its bytes with a flat index. So a value can be passed on
-/// exactly as written, and an error names the exact place.
-///
-/// It is stricter than the RFC where parsers disagree: no byte order mark, no lone surrogates, limited depth. Object
-/// keys may repeat in a document, but `JSONValue.object()` refuses such an object. So a value that is passed on without
-/// reading (a `content_state`) keeps its repeated keys.
+/// One JSON text (RFC 8259), fully checked, and kept as its bytes with a flat index, so errors name the exact place.
+/// It is stricter than the RFC where parsers disagree: no byte order mark, no lone surrogates, limited depth. Keys may
+/// repeat, but `JSONValue.object()` refuses such an object. A value that is passed on unread keeps its repeated keys.
 public struct JSONDocument: Sendable {
     /// The most levels of nested containers. The parser uses no recursion, so this limit is for callers.
     public static let defaultMaximumDepth = 64
-
     let index: JSONIndex
 
     public init(_ bytes: [UInt8], maximumDepth: Int = defaultMaximumDepth) throws(JSONError) {

@@ -5,8 +5,7 @@ final class JSONIndex: Sendable {
     /// The bytes between two cached places.
     private static let stride = 256
 
-    /// The places of the offsets 0, `stride`, 2 × `stride` …, computed on demand. So a body with thousands of errors is
-    /// scanned once, and not once for each error.
+    /// The places of the offsets 0, `stride`, 2 × `stride` …, computed on demand: many errors need only one scan.
     private struct Places {
         var known = [JSONLocation(line: 1, column: 1)]
         var scanned = 0

@@ -1,5 +1,4 @@
-/// A parser for RFC 8259 without recursion. Open containers are in an array, so no depth of nesting
-/// overflows the stack.
+/// A parser for RFC 8259. It has no recursion: open containers are in an array, so no nesting overflows the stack.
 struct JSONParser {
     let bytes: [UInt8]
     let maximumDepth: Int
@@ -14,9 +13,7 @@ struct JSONParser {
     }
 
     /// The token that the grammar allows at `position`.
-    private enum Expected {
-        case value, firstElementOrEnd, firstKeyOrEnd, key, commaOrEnd
-    }
+    private enum Expected { case value, firstElementOrEnd, firstKeyOrEnd, key, commaOrEnd }
 
     mutating func parse() throws(JSONError) -> JSONIndex {
         // Offsets have 32 bits.
@@ -45,8 +42,7 @@ struct JSONParser {
             case .value, .firstElementOrEnd:
                 expected = try value(key: key)
                 key = 0..<0
-            case .commaOrEnd:
-                expected = try commaOrEnd(byte)
+            case .commaOrEnd: expected = try commaOrEnd(byte)
             }
         } while !open.isEmpty
         skipSpace()
@@ -168,9 +164,8 @@ struct JSONParser {
         }
         if position < bytes.count, bytes[position] | 0x20 == UInt8(ascii: "e") {
             position += 1
-            if position < bytes.count, [UInt8(ascii: "+"), UInt8(ascii: "-")].contains(bytes[position]) {
-                position += 1
-            }
+            let isSigned = position < bytes.count && [UInt8(ascii: "+"), UInt8(ascii: "-")].contains(bytes[position])
+            if isSigned { position += 1 }
             guard digits() > 0 else { throw failure("has a number without digits in its exponent", at: start) }
         }
     }
@@ -196,23 +191,17 @@ struct JSONParser {
         return JSONError(
             message: "the JSON text \(message)", path: path, location: JSONLocation(offset: offset, in: bytes))
     }
-}
 
-// Strings.
-extension JSONParser {
-    /// Reads a string, from its opening quote to its closing one.
     private mutating func string() throws(JSONError) {
         let start = position
         position += 1
         while position < bytes.count {
-            let byte = bytes[position]
-            switch byte {
+            switch bytes[position] {
             case UInt8(ascii: "\""):
                 position += 1
                 return
             case UInt8(ascii: "\\"): try escape()
-            case 0..<0x20:
-                throw failure("has a control character in a string: write it as an escape", at: position)
+            case 0..<0x20: throw failure("has a control character in a string: write it as an escape", at: position)
             default: position += 1
             }
         }

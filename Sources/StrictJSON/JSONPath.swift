@@ -13,11 +13,8 @@ enum JSONPath {
         var path = ""
         for number in chain.reversed() {
             let node = nodes[number]
-            if node.keyStart >= 0 {
-                path = join(path, JSONText.decode(bytes[Int(node.keyStart)..<Int(node.keyEnd)]))
-            } else {
-                path += "[\(node.position)]"
-            }
+            let key = Int(node.keyStart)..<Int(node.keyEnd)
+            path = node.keyStart < 0 ? "\(path)[\(node.position)]" : join(path, JSONText.decode(bytes[key]))
         }
         return path
     }
@@ -40,10 +37,8 @@ enum JSONPath {
 }
 
 extension Collection<String> {
-    /// The element with the fewest edits from `word`. Nil if there are too many for a typing error. A word that is cut
-    /// off counts as one edit.
+    /// The element with the fewest edits from `word`, nil if there are too many. A word that is cut off is one edit.
     public func nearest(to word: String) -> String? { nearest(to: word, atMost: 1).first }
-
     /// The end of an error that suggests the nearest element. Empty if none is near.
     public func suggestion(for word: String) -> String { nearest(to: word).map { "; did you mean `\($0)`?" } ?? "" }
 

@@ -1,14 +1,10 @@
 /// One value of a document. It is cheap to copy and keeps the document alive.
 public struct JSONValue: Sendable {
-    public enum Kind: UInt8, Sendable {
-        case object, array, string, number, bool, null
-    }
+    public enum Kind: UInt8, Sendable { case object, array, string, number, bool, null }
 
     let index: JSONIndex
     let number: Int
-
     private var node: JSONIndex.Node { index.nodes[number] }
-
     public var kind: Kind { node.kind }
     /// The byte range of the value's text in the document.
     public var range: Range<Int> { Int(node.start)..<Int(node.end) }
@@ -16,15 +12,10 @@ public struct JSONValue: Sendable {
     public var raw: ArraySlice<UInt8> { index.bytes[range] }
     public var location: JSONLocation { index.location(at: Int(node.start)) }
     /// The place of the value's key (its opening quote). Without a key, the value's own place.
-    public var keyLocation: JSONLocation {
-        node.keyStart < 0 ? location : index.location(at: Int(node.keyStart) - 1)
-    }
+    public var keyLocation: JSONLocation { node.keyStart < 0 ? location : index.location(at: Int(node.keyStart) - 1) }
     public var path: String { JSONPath.path(of: number, nodes: index.nodes, bytes: index.bytes) }
-
     /// An error about this value.
-    public func error(_ message: String) -> JSONError {
-        JSONError(message: message, path: path, location: location)
-    }
+    public func error(_ message: String) -> JSONError { JSONError(message: message, path: path, location: location) }
 
     /// An error about this value's key.
     public func keyError(_ message: String) -> JSONError {
@@ -67,8 +58,7 @@ extension JSONValue {
     /// A number that fits 64 bits, exactly. It must have no fraction and no exponent.
     public func integer() throws(JSONError) -> Int64 {
         guard kind == .number else { throw mismatch("a whole number") }
-        let text = String(decoding: raw, as: UTF8.self)
-        if let value = Int64(text) { return value }
+        if let value = Int64(String(decoding: raw, as: UTF8.self)) { return value }
         let isWhole = raw.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: "-") }
         throw error(isWhole ? "must be a whole number of at most 64 bits" : "must be a whole number, without fraction")
     }
@@ -76,10 +66,8 @@ extension JSONValue {
     /// Any number that is finite as a double.
     public func double() throws(JSONError) -> Double {
         guard kind == .number else { throw mismatch("a number") }
-        guard let value = Double(String(decoding: raw, as: UTF8.self)), value.isFinite else {
-            throw error("must be a number that fits a double")
-        }
-        return value
+        if let value = Double(String(decoding: raw, as: UTF8.self)), value.isFinite { return value }
+        throw error("must be a number that fits a double")
     }
 
     public func bool() throws(JSONError) -> Bool {

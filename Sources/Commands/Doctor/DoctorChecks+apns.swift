@@ -6,7 +6,7 @@ import Logging
 import Settings
 
 extension DoctorChecks {
-    /// Sends one push to a token of one byte, in the same way as a worker. No device has this token. APNs checks the
+    /// Sends one push to a token of one byte, as a worker would. No device has this token, and APNs checks the
     /// credentials first, so a 400 BadDeviceToken proves that they are right.
     func apns(_ app: AppSettings) async -> [Finding] {
         let first = await apns(app, "APNs \(app.key)", app.apnsOrigin)
@@ -58,21 +58,17 @@ extension DoctorChecks {
 
     private func verdict(_ subject: String, _ origin: String, status: Int, reason: String) -> Finding {
         switch (status, reason) {
-        case (200, _), (400, "BadDeviceToken"), (410, _):
-            return .good(subject, "\(origin) takes the provider token")
+        case (200, _), (400, "BadDeviceToken"), (410, _): return .good(subject, "\(origin) takes the provider token")
         case (400, "DeviceTokenNotForTopic"), (400, "BadTopic"), (400, "TopicDisallowed"):
-            return .bad(
-                subject, "\(origin) does not accept the topic: \(reason)",
-                "check bundle_id, and that the key may send for it", .configuration)
+            let remedy = "check bundle_id, and that the key may send for it"
+            return .bad(subject, "\(origin) does not accept the topic: \(reason)", remedy, .configuration)
         case (403, _):
-            return .bad(
-                subject, "\(origin) does not accept the provider token: \(reason)",
-                "check apns.team_id, apns.key_id, apns.key_file and apns.environment: they must belong together",
-                .configuration)
+            let fields = "apns.team_id, apns.key_id, apns.key_file and apns.environment"
+            let remedy = "check \(fields): they must belong together"
+            return .bad(subject, "\(origin) does not accept the provider token: \(reason)", remedy, .configuration)
         case (429, _), (500..., _):
-            return .warning(
-                subject, "\(origin) answers \(status) \(reason)",
-                "try again later; see developer.apple.com/system-status")
+            let remedy = "try again later; see developer.apple.com/system-status"
+            return .warning(subject, "\(origin) answers \(status) \(reason)", remedy)
         default:
             return .bad(
                 subject, "\(origin) answers \(status) \(reason)", "check apns.url: is that an APNs server?", .failed)
@@ -88,10 +84,8 @@ extension DoctorChecks {
             let roots =
                 app[.caFile].map { "it is not signed by \($0)" } ?? "for a server other than Apple's set apns.ca_file"
             return .bad(subject, text, "the certificate is not trusted: \(roots)", .configuration)
-        case .transfer(.unresolvable):
-            return .bad(subject, text, "check apns.url and the name service", .unreachable)
-        case .http2Unavailable:
-            return .bad(subject, text, "a proxy in between must let HTTP/2 pass", .unreachable)
+        case .transfer(.unresolvable): return .bad(subject, text, "check apns.url and the name service", .unreachable)
+        case .http2Unavailable: return .bad(subject, text, "a proxy in between must let HTTP/2 pass", .unreachable)
         case .transfer, .cancelled, .other:
             return .bad(subject, text, "check apns.url, and that the firewall lets this port out", .unreachable)
         }

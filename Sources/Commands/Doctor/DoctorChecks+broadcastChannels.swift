@@ -3,8 +3,7 @@ import APNsWire
 import Settings
 
 extension DoctorChecks {
-    /// Lists the app's broadcast channels, to see whether their host answers and whether there is room for more. A
-    /// problem is only a warning, because only broadcast channels need that host.
+    /// Checks the host of broadcast channels and the room for more. Nothing else needs it, so problems are warnings.
     func channels(_ app: AppSettings) async -> [Finding] {
         let subject = "APNs channels \(app.key)"
         guard let origin = app.manageOrigin, let bundleID = app[.bundleID],

@@ -34,9 +34,8 @@ struct DoctorChecks {
         return settings.apps.flatMap { app in
             let subject = "app \(app.key)"
             var findings: [Finding] = []
-            let missing = [AppField.secret, .masterSecret, .bundleID, .teamID, .keyID].compactMap { field in
-                app[field] == nil ? field.path : nil
-            }
+            let needed: [AppField] = [.secret, .masterSecret, .bundleID, .teamID, .keyID]
+            let missing = needed.filter { app[$0] == nil }.map(\.path)
             if missing.isEmpty {
                 findings.append(.good(subject, app[.bundleID] ?? ""))
             } else {
@@ -55,8 +54,7 @@ struct DoctorChecks {
     private func key(_ app: AppSettings) -> [Finding] {
         let subject = "APNs key \(app.key)"
         do {
-            let file = try ProviderKeyFile(app)
-            _ = try file.key.es256(Array("lamplighter".utf8))
+            _ = try ProviderKeyFile(app).key.es256(Array("lamplighter".utf8))
             let path = app[.keyFile] ?? ""
             if let exposure = ProviderKeyFile.exposure(path) {
                 return [.warning(subject, "signs; \(exposure)", "chmod 600 \(path)")]
@@ -96,21 +94,17 @@ struct DoctorChecks {
     private func clock(_ client: RedisClient) async throws -> Finding {
         let before = Date()
         let answers = try await client.onEachPrimary([RedisCommand("TIME")])
-        let after = Date()
-        let middle = (before.timeIntervalSince1970 + after.timeIntervalSince1970) / 2
+        let middle = (before.timeIntervalSince1970 + Date().timeIntervalSince1970) / 2
         var worst = (difference: 0, node: "")
         for (node, replies) in answers {
             guard let reply = try? replies[0].array(), reply.count == 2, let seconds = Double(try reply[0].string()),
                 let micros = Double(try reply[1].string())
-            else {
-                return .warning("clock", "Redis did not tell its time", "check Redis")
-            }
+            else { return .warning("clock", "Redis did not tell its time", "check Redis") }
             let difference = abs(Int(((seconds + micros / 1e6 - middle) * 1_000).rounded()))
             if difference >= worst.difference { worst = (difference, node.map { " at \($0)" } ?? "") }
         }
         if worst.difference < 2_000 { return .good("clock", "\(worst.difference) ms from Redis's") }
-        return .warning(
-            "clock", "\(worst.difference) ms from Redis's\(worst.node)",
-            "run a time service (chrony, systemd-timesyncd) on all machines")
+        let remedy = "run a time service (chrony, systemd-timesyncd) on all machines"
+        return .warning("clock", "\(worst.difference) ms from Redis's\(worst.node)", remedy)
     }
 }

@@ -1,7 +1,4 @@
 import ArgumentParser
-import Foundation
-import Logging
-import Redis
 import Settings
 import StrictJSON
 
@@ -26,13 +23,10 @@ struct DoctorCommand: AsyncParsableCommand {
             for warning in settings.warnings {
                 findings.append(.warning("configuration", warning, "correct or remove it"))
             }
-            let checks = DoctorChecks(settings: settings, logger: global.quietLogger("doctor", settings))
-            findings += await checks.all()
+            findings += await DoctorChecks(settings: settings, logger: global.quietLogger("doctor", settings)).all()
         } catch let error as SettingsError {
-            findings.append(
-                .bad(
-                    "configuration", error.description, "correct it; config/lamplighter.yaml lists every key",
-                    .configuration))
+            let remedy = "correct it; config/lamplighter.yaml lists every key"
+            findings.append(.bad("configuration", error.description, remedy, .configuration))
         }
         print(findings)
         // A wrong configuration takes precedence over an unreachable server.

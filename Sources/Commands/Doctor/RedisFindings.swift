@@ -13,7 +13,6 @@ struct RedisFindings {
     ]
 
     var all: [Finding] { [version, durability] + [memory, encoding, cluster].compactMap { $0 } + persistence }
-
     /// Findings about ways to lose accepted work. Every process warns about them at start.
     var losses: [Finding] { ([durability] + [memory].compactMap { $0 } + persistence).filter { $0.mark != .good } }
 
@@ -31,9 +30,8 @@ struct RedisFindings {
             return .warning("Redis durability", text, "redis-cli CONFIG SET \(setting), and use config/redis.conf")
         }
         if configuration.isEmpty {
-            return .warning(
-                "Redis durability", "the server does not show its configuration",
-                "make sure that its append-only file is on, with appendfsync always")
+            let remedy = "make sure that its append-only file is on, with appendfsync always"
+            return .warning("Redis durability", "the server does not show its configuration", remedy)
         }
         if configuration["appendonly"] != "yes" {
             return unsafe("appendonly is off: a restart of Redis loses accepted pushes and tokens")
@@ -49,9 +47,8 @@ struct RedisFindings {
         guard let policy = configuration["maxmemory-policy"] else { return nil }
         if policy == "noeviction" {
             let limit = configuration["maxmemory"].flatMap(Int.init) ?? 0
-            return .good(
-                "Redis memory",
-                limit == 0 ? "no limit, nothing is evicted" : "limit \(limit >> 20) MB, nothing is evicted")
+            let text = limit == 0 ? "no limit, nothing is evicted" : "limit \(limit >> 20) MB, nothing is evicted"
+            return .good("Redis memory", text)
         }
         return .warning(
             "Redis memory", "maxmemory-policy \(policy): Redis may throw tokens and pushes away when memory is short",
@@ -75,38 +72,32 @@ struct RedisFindings {
     var cluster: Finding? {
         guard info["cluster_enabled"] == "1" else { return nil }
         if node == nil {
-            return .warning(
-                "Redis cluster", "this server is a node of a cluster, and spoken to as if it were alone",
-                "redis.url: redis+cluster:// instead of redis://")
+            let text = "this server is a node of a cluster, and spoken to as if it were alone"
+            return .warning("Redis cluster", text, "redis.url: redis+cluster:// instead of redis://")
         }
         guard info["connected_slaves"] == "0" else { return nil }
-        return .warning(
-            "Redis replicas", "a primary without a replica: its names stand still while it is away",
-            "add a replica to each primary (redis-cli --cluster add-node … --cluster-slave)")
+        let remedy = "add a replica to each primary (redis-cli --cluster add-node … --cluster-slave)"
+        return .warning("Redis replicas", "a primary without a replica: its names stand still while it is away", remedy)
     }
 
     var persistence: [Finding] {
-        let possible: [(isTrue: Bool, finding: Finding)] = [
-            (
-                info["aof_last_write_status"] == "err",
-                .bad(
-                    "Redis disk", "the last write of the append-only file failed",
-                    "free disk space or replace the disk, then check Redis's log", .failed)
-            ),
-            (
-                info["aof_last_bgrewrite_status"] == "err",
-                .warning(
-                    "Redis disk", "the last rewrite of the append-only file failed", "check Redis's log and disk space")
-            ),
-            (
-                info["role"] == "slave",
-                .bad(
-                    "Redis role", "this server is a replica and takes no writes", "point redis.url at the primary",
-                    .configuration)
-            ),
-            (info["loading"] == "1", .warning("Redis", "the server still loads its data", "wait until it is done")),
-        ]
-        return possible.filter(\.isTrue).map(\.finding)
+        var found: [Finding] = []
+        if info["aof_last_write_status"] == "err" {
+            let remedy = "free disk space or replace the disk, then check Redis's log"
+            found.append(.bad("Redis disk", "the last write of the append-only file failed", remedy, .failed))
+        }
+        if info["aof_last_bgrewrite_status"] == "err" {
+            let text = "the last rewrite of the append-only file failed"
+            found.append(.warning("Redis disk", text, "check Redis's log and disk space"))
+        }
+        if info["role"] == "slave" {
+            let text = "this server is a replica and takes no writes"
+            found.append(.bad("Redis role", text, "point redis.url at the primary", .configuration))
+        }
+        if info["loading"] == "1" {
+            found.append(.warning("Redis", "the server still loads its data", "wait until it is done"))
+        }
+        return found
     }
 }
 

@@ -30,10 +30,9 @@ struct RedisInspection {
                 let isLoading = if case .server(let code, _) = error { code == "LOADING" } else { false }
                 let failure = CommandFailure(error)
                 guard isLoading || failure.status == .unreachable && clock.now < deadline else {
-                    throw CommandFailure(
-                        failure.status,
-                        "\(failure.message)\nredis.url is \(settings.redisURL); "
-                            + "\(SettingKey[\.redisURL].environmentName) or --redis-url names another")
+                    let remedy = "\(SettingKey[\.redisURL].environmentName) or --redis-url names another"
+                    let text = "\(failure.message)\nredis.url is \(settings.redisURL); \(remedy)"
+                    throw CommandFailure(failure.status, text)
                 }
                 if attempt == 1 || attempt % 10 == 0 { logger.warning("waiting for Redis: \(failure.message)") }
                 try await Task.sleep(for: .milliseconds(min(1_000, 100 * attempt)))
@@ -57,16 +56,14 @@ struct RedisInspection {
         }
     }
 
-    /// Whether a failover may lose accepted work. Nil without sentinels or a cluster, because only these
-    /// fail over by themselves.
+    /// Whether a failover may lose accepted work. Nil without sentinels or a cluster: only these fail over themselves.
     static func failover(_ settings: Settings) -> Finding? {
         guard settings.redisURL.usesSentinels || settings.redisURL.usesCluster else { return nil }
         if settings.waitReplicas > 0 {
             return .good("Redis failover", "a publish is accepted when \(settings.waitReplicas) replicas have it")
         }
-        return .warning(
-            "Redis failover", "a failover may lose what was accepted in the moment before it",
-            "redis.wait_replicas: 1, with two replicas, so that one may be away")
+        let remedy = "redis.wait_replicas: 1, with two replicas, so that one may be away"
+        return .warning("Redis failover", "a failover may lose what was accepted in the moment before it", remedy)
     }
 
     /// Logs a warning for every way in which this server may lose accepted work.

@@ -4,8 +4,7 @@ import StrictJSON
 struct ActivityCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         name: "activity", "Show what follows a name, list the names, or set a name's attributes type.",
-        examples: "activity order-1234",
-        "activity --prefix match- --limit 50",
+        examples: "activity order-1234", "activity --prefix match- --limit 50",
         "activity order-1234 --attributes-type DeliveryAttributes")
 
     @OptionGroup var gateway: GatewayOptions
@@ -28,18 +27,16 @@ struct ActivityCommand: AsyncParsableCommand {
             }
         }
         if let attributesType {
-            let body: JSON = ["attributes_type": .string(attributesType)]
-            return try await gateway.call(.put("/api/activities/\(name)", body))
+            return try await gateway.call(.put("/api/activities/\(name)", ["attributes_type": .string(attributesType)]))
         }
         try await gateway.call(.get("/api/activities/\(name)")) { (activity: Activity) in
             let broadcast = activity.broadcast.map { $0.channel ?? "none yet (\($0.state))" }
-            let table = Table(fields: [
+            return Table(fields: [
                 "name": activity.name, "tokens": Terminal.grouped(activity.tokens),
                 "shards": Terminal.grouped(activity.shards), "last push": activity.last_push_id ?? "none",
                 "ended": activity.ended ? "yes" : "no", "automatic end": activity.automatic_end_at,
                 "type": activity.attributes_type, "broadcast channel": broadcast,
-            ])
-            return table.lines
+            ]).lines
         }
     }
 

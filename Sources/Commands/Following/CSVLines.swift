@@ -11,7 +11,6 @@ struct CSVLines {
     private static let catchUp = "options.catch_up"
     /// Columns that stay text, even if a field looks like a number.
     private static let texts = ["channel", "token", "activity_id"]
-
     private var header: [String]?
     private var rest: [UInt8] = []
     /// Lines of the file that were read so far.
@@ -75,8 +74,7 @@ struct CSVLines {
     private static func header(_ fields: [String]) throws -> [String] {
         let names = fields.map { $0.lowercased() }
         for name in names where !columns.contains(name) {
-            throw CommandFailure(
-                .failed, "line 1: unknown column '\(name)'; use \(columns.joined(separator: ", "))")
+            throw CommandFailure(.failed, "line 1: unknown column '\(name)'; use \(columns.joined(separator: ", "))")
         }
         for name in ["channel", "token"] where !names.contains(name) {
             throw CommandFailure(.failed, "line 1: the header needs a column '\(name)'")

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Curl
-import Foundation
 import StrictJSON
 
 struct ImportCommand: AsyncParsableCommand {
@@ -70,9 +69,8 @@ struct ImportCommand: AsyncParsableCommand {
             Terminal.print(report.text)
         } else {
             for entry in rejected { Terminal.print("line \(entry.line): \(entry.error)") }
-            Terminal.print(
-                "\(Terminal.grouped(result.accepted)) \(target.outcome)"
-                    + (rejected.isEmpty ? "" : ", \(Terminal.grouped(rejected.count)) lines rejected"))
+            let rest = rejected.isEmpty ? "" : ", \(Terminal.grouped(rejected.count)) lines rejected"
+            Terminal.print("\(Terminal.grouped(result.accepted)) \(target.outcome)\(rest)")
         }
         if !rejected.isEmpty { throw CommandFailure(.failed, "") }
     }
@@ -87,6 +85,4 @@ struct ImportCommand: AsyncParsableCommand {
     }
 }
 
-enum ImportFormat: String, ExpressibleByArgument {
-    case ndjson, csv
-}
+enum ImportFormat: String, ExpressibleByArgument { case ndjson, csv }

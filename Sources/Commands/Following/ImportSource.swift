@@ -53,13 +53,10 @@ final class ImportSource: Sendable {
     private func read() throws -> [UInt8] {
         try state.withLock { state in
             while true {
-                let piece: [UInt8]
-                if state.pending.isEmpty {
-                    piece = [UInt8](try state.reader.read(upToCount: Self.pieceBytes) ?? Data())
-                } else {
-                    piece = state.pending
-                    state.pending = []
-                }
+                let piece =
+                    try state.pending.isEmpty
+                    ? [UInt8](state.reader.read(upToCount: Self.pieceBytes) ?? Data()) : state.pending
+                state.pending = []
                 state.bytesRead += piece.count
                 let share = size.map { $0 == 0 ? 1 : Double(state.bytesRead) / Double($0) }
                 state.bar.draw(share, "\(Terminal.grouped(state.bytesRead / 1_000)) kB sent")
@@ -73,9 +70,7 @@ final class ImportSource: Sendable {
 
     /// The line of the file for an uploaded line. Both count from 1.
     func line(of uploaded: Int) -> Int { state.withLock { $0.csv?.line(of: uploaded) ?? uploaded } }
-
     var rejected: [ImportCommand.Result.Rejected] { state.withLock { $0.csv?.rejected ?? [] } }
-
     func abandon() { state.withLock { $0.bar.abandon() } }
 
     func finish() {

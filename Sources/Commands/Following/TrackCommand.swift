@@ -5,8 +5,7 @@ struct TrackCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         name: "track", "Let a channel follow a name with a push token.",
         examples: "track order-1234 3f0c8a51-8a3e-4b9b-9a66-0c8a3f0c8a51 80f3…hex…",
-        "track match-42 my-device 0a1b2c --registered-at 1795276800000",
-        "track match-42 my-device 0a1b2c --catch-up")
+        "track match-42 my-device 0a1b2c --registered-at 1795276800000", "track match-42 my-device 0a1b2c --catch-up")
 
     @OptionGroup var gateway: GatewayOptions
     @Argument(help: "Name of the activity.") var name: String

@@ -13,8 +13,7 @@ struct BroadcastCommand: ParsableCommand {
             channel. It also goes to each token that follows the name. An app may have 10,000 channels. A worker must \
             run, because only workers speak to APNs.
             """,
-        examples: "broadcast create match-42 --storage newest",
-        "broadcast show match-42 --json",
+        examples: "broadcast create match-42 --storage newest", "broadcast show match-42 --json",
         "broadcast delete match-42",
         subcommands: [Create.self, List.self, Show.self, Delete.self])
 
@@ -43,10 +42,8 @@ struct BroadcastCommand: ParsableCommand {
             let path: GatewayPath = "/api/activities/\(name)/broadcast?wait=\(wait.seconds)"
             let request = GatewayRequest.put(path, ["storage": .string(storage)]).within(wait.timeout)
             try await gateway.call(request) { (answer: Answer) in
-                [
-                    answer.broadcast.channel.map { "\(name) has channel \($0)" }
-                        ?? "\(name) gets a channel as soon as a worker has made it: lamplighter broadcast show \(name)"
-                ]
+                if let channel = answer.broadcast.channel { return ["\(name) has channel \(channel)"] }
+                return ["\(name) gets a channel as soon as a worker has made it: lamplighter broadcast show \(name)"]
             }
         }
     }
@@ -66,9 +63,7 @@ struct BroadcastCommand: ParsableCommand {
             let body = try await GatewayClient(settings, app).send(.get("/api/activities/\(name)/broadcast"))
             let answer: Answer = try GatewayClient.decode(body)
             var found: (key: String, text: String)?
-            if apns, let channel = answer.broadcast.channel {
-                found = try await Self.atAPNs(channel, app, settings)
-            }
+            if apns, let channel = answer.broadcast.channel { found = try await Self.atAPNs(channel, app, settings) }
             if gateway.json {
                 guard let found, let end = body.lastIndex(of: UInt8(ascii: "}")) else {
                     return Terminal.print(json: body)
@@ -84,8 +79,7 @@ struct BroadcastCommand: ParsableCommand {
             ]).print()
         }
 
-        /// The channel's `storage` as APNs itself reports it, or the `error`. Others who have the key may have deleted
-        /// it.
+        /// The channel's `storage` as APNs itself reports it, or the `error`: others with the key may have deleted it.
         private static func atAPNs(
             _ channel: String, _ app: AppSettings, _ settings: Settings
         ) async throws -> (key: String, text: String) {
@@ -155,15 +149,13 @@ struct BroadcastCommand: ParsableCommand {
             let isLater = (try? GatewayClient.decode(answer) as Answer) != nil
             let deleted: JSON = ["ok": true, "name": .string(name), "deleted": true]
             if gateway.json { return Terminal.print(json: isLater ? answer : deleted.bytes) }
-            Terminal.print(
-                isLater
-                    ? "\(name)'s channel is deleted as soon as a worker gets to it" : "\(name) has no channel any more")
+            let later = "\(name)'s channel is deleted as soon as a worker gets to it"
+            Terminal.print(isLater ? later : "\(name) has no channel any more")
         }
     }
 
     struct Wait: ParsableArguments {
-        @Option(
-            name: .customLong("wait"), help: .value("seconds", "Wait this long for a worker and APNs: 0 to 30."))
+        @Option(name: .customLong("wait"), help: .value("seconds", "Wait this long for a worker and APNs: 0 to 30."))
         var seconds = 10
 
         var timeout: Duration { .seconds(seconds + 30) }

@@ -8,16 +8,13 @@ struct DeadCommand: ParsableCommand {
             stopped early, and tokens for which the push expired unsent. Expired tokens are only counted and cannot be \
             retried. Dead letters are kept for pushes.expire_after. A newer push under the name makes them useless.
             """,
-        examples: "dead list",
-        "dead show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",
-        "dead retry 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",
-        "dead drop 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",
+        examples: "dead list", "dead show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",
+        "dead retry 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10", "dead drop 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",
         subcommands: [List.self, Show.self, Retry.self, Drop.self], defaultSubcommand: List.self)
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            "List dead letters, the latest first.",
-            examples: "dead list", "dead list --limit 20 --json")
+            "List dead letters, the latest first.", examples: "dead list", "dead list --limit 20 --json")
 
         @OptionGroup var gateway: GatewayOptions
         @Option(help: .value("number", "List at most this many.")) var limit = 100
@@ -43,8 +40,7 @@ struct DeadCommand: ParsableCommand {
 
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            "Show what one push gave up, and why.",
-            examples: "dead show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10")
+            "Show what one push gave up, and why.", examples: "dead show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10")
 
         @OptionGroup var gateway: GatewayOptions
         @Argument(help: "Id of the push.") var id: String

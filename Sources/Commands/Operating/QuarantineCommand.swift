@@ -15,8 +15,7 @@ struct QuarantineCommand: ParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            "List the names that have quarantined tokens.",
-            examples: "quarantine list", "quarantine list --json")
+            "List the names that have quarantined tokens.", examples: "quarantine list", "quarantine list --json")
 
         @OptionGroup var gateway: GatewayOptions
         @Option(help: .value("number", "List at most this many names.")) var limit = 100
@@ -51,10 +50,8 @@ struct QuarantineCommand: ParsableCommand {
 
     struct Release: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            "Send to quarantined tokens again, from the next push on.",
-            examples: "quarantine release match-42",
-            "quarantine release --attributes-type MatchAttributes",
-            "quarantine release --all")
+            "Send to quarantined tokens again, from the next push on.", examples: "quarantine release match-42",
+            "quarantine release --attributes-type MatchAttributes", "quarantine release --all")
 
         @OptionGroup var gateway: GatewayOptions
         @OptionGroup var choice: Choice
@@ -97,8 +94,7 @@ struct QuarantineCommand: ParsableCommand {
         }
     }
 
-    /// One name, the start tokens of a type, or all. The user must say which one, because a discarded
-    /// token cannot be restored.
+    /// One name, the start tokens of a type, or all. The user must say which: a discarded token cannot be restored.
     struct Choice: ParsableArguments {
         @Argument(help: "Name of the activity.") var name: String?
         @Option(help: .value("type", "The start tokens of this attributes type.")) var attributesType: String?

@@ -24,10 +24,9 @@ struct StatusCommand: AsyncParsableCommand {
         let keys = settings.apps.map(\.key)
         var apps: [App] = []
         for depth in try await store.queue.depth(keys) {
-            apps.append(
-                App(
-                    depth: depth, deadLetters: try await store.deadLetters.count(depth.app),
-                    quarantinedNames: try await store.quarantine.count(depth.app)))
+            let deadLetters = try await store.deadLetters.count(depth.app)
+            let names = try await store.quarantine.count(depth.app)
+            apps.append(App(depth: depth, deadLetters: deadLetters, quarantinedNames: names))
         }
         let report = Report(
             settings: settings, findings: findings, apps: apps, alarms: try await store.alarms.list(keys),

@@ -60,11 +60,7 @@ struct LogLine {
     private static func printable(_ json: String) -> String {
         guard json.unicodeScalars.contains(where: isControl) else { return json }
         return json.unicodeScalars.reduce(into: "") { out, scalar in
-            if isControl(scalar) {
-                out += "\\u00" + String(scalar.value, radix: 16)
-            } else {
-                out.unicodeScalars.append(scalar)
-            }
+            out += isControl(scalar) ? "\\u00" + String(scalar.value, radix: 16) : String(scalar)
         }
     }
 

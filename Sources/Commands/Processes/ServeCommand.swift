@@ -1,6 +1,5 @@
 import ArgumentParser
 import HTTPAPI
-import LiveActivity
 import Logging
 import Metrics
 import PrometheusText
@@ -26,8 +25,7 @@ struct ServeCommand: AsyncParsableCommand {
         let settings = try global.settings(redis.given + gateway.given)
         let logger = global.logger("gateway", settings)
         let apps = try settings.requiredApps().map { app in
-            // A gateway does not sign. If a key is configured, it is checked here so that an error shows up
-            // before a worker needs it.
+            // A gateway does not sign, but an error in a configured key must show up before a worker needs it.
             if app[.keyFile] != nil { _ = try ProviderKeyFile(app) }
             for field in app.shortSecrets {
                 logger.warning(
@@ -50,9 +48,8 @@ struct ServeCommand: AsyncParsableCommand {
         var configuration = settings.gateway
         configuration.apps = apps
         configuration.version = Lamplighter.version
-        let replicas =
-            settings.waitReplicas == 0
-            ? nil : ReplicaPolicy(replicas: settings.waitReplicas, timeout: settings.waitTimeout)
+        let wanted = settings.waitReplicas
+        let replicas = wanted == 0 ? nil : ReplicaPolicy(replicas: wanted, timeout: settings.waitTimeout)
         let store = Store(
             redis: client, prefix: settings.redisPrefix, replicas: replicas,
             channelLife: settings.channelsExpireAfter, retention: settings.pushesExpireAfter,

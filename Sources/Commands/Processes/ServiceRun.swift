@@ -40,8 +40,7 @@ enum ServiceRun {
         }
     }
 
-    /// The same for services of which one listens. Logs the address, or names it in the error if the
-    /// port cannot be bound.
+    /// The same for services of which one listens. Logs its address, or names it in the error if it cannot be bound.
     static func run(
         _ services: [any Service], listener: any ListeningService, at host: String, _ port: Int, saying words: String,
         within limit: Duration, logger: Logger
@@ -64,9 +63,8 @@ enum ServiceRun {
 
 extension CommandFailure {
     static func cannotListen(at host: String, _ port: Int, _ why: String) -> CommandFailure {
-        CommandFailure(
-            .failed,
-            "cannot listen on \(Settings.authority(host, port)): \(why); choose another port, or an address of this machine"
-        )
+        let place = Settings.authority(host, port)
+        return CommandFailure(
+            .failed, "cannot listen on \(place): \(why); choose another port, or an address of this machine")
     }
 }

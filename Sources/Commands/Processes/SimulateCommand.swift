@@ -19,7 +19,6 @@ struct SimulateCommand: AsyncParsableCommand {
         "simulate --goaway-after 1000 --scenario faults.json --json")
 
     @OptionGroup var global: GlobalOptions
-
     @OptionGroup(title: "Server") var server: SimulatorServerOptions
     @OptionGroup(title: "Faults") var faults: SimulatorFaultOptions
 

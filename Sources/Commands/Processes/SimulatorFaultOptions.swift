@@ -1,6 +1,5 @@
 import APNsSimulator
 import ArgumentParser
-import Foundation
 
 struct SimulatorFaultOptions: ParsableArguments {
     @Option(help: .value("share", "Share of tokens that are dead: 0 to 1.")) var deadShare: Double?

@@ -47,9 +47,8 @@ struct SimulatorServerOptions: ParsableArguments {
         configuration.controlPort = controlPort
         configuration.bundleIDs = bundleID
         if let keyFile, let keyID, let teamID {
-            configuration.keys = [
-                ProviderKey(keyID: keyID, teamID: teamID, material: .file(keyFile), bundleIDs: bundleID)
-            ]
+            let key = ProviderKey(keyID: keyID, teamID: teamID, material: .file(keyFile), bundleIDs: bundleID)
+            configuration.keys = [key]
         }
         configuration.initialStreams = initialStreams
         configuration.streams = streams

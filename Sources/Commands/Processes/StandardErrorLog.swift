@@ -20,8 +20,7 @@ struct StandardErrorLog: LogHandler {
         if let own = event.metadata { all.merge(own) { _, new in new } }
         if let error = event.error { all["error"] = "\(error)" }
         let line = LogLine(
-            time: wallClock(), level: event.level, label: label,
-            message: event.message.description,
+            time: wallClock(), level: event.level, label: label, message: event.message.description,
             metadata: all.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
         Terminal.put(line.rendered(format) + "\n", to: STDERR_FILENO)
     }

@@ -1,5 +1,4 @@
 import APNsClient
-import APNsWire
 import ArgumentParser
 import Fanout
 import Foundation
@@ -21,8 +20,7 @@ struct WorkCommand: AsyncParsableCommand {
             begins no new work, settles the pages in flight, and exits 0 within worker.drain_timeout. On SIGUSR1 it \
             logs what it has settled. If it is killed, other workers claim its work after worker.claim_after.
             """,
-        examples: "work",
-        "work --lanes 4 --name worker-eu-1 --config /etc/lamplighter.yaml",
+        examples: "work", "work --lanes 4 --name worker-eu-1 --config /etc/lamplighter.yaml",
         "work --host 0.0.0.0 --port 9090")
 
     @OptionGroup var global: GlobalOptions

@@ -29,7 +29,6 @@ struct LedgerReport: Decodable, Sendable {
     var errors: [String: Int]?
 
     var isFinal: Bool { !["scheduled", "queued", "sending"].contains(state) }
-
     /// Whether the push ended well: every target has an outcome, or a newer push superseded it.
     var isGood: Bool { state == "done" || state == "superseded" }
 
@@ -74,9 +73,7 @@ struct LedgerReport: Decodable, Sendable {
         ] where count > 0 || ["pruned", "failed", "pending"].contains(title) {
             counts.add(title, Terminal.grouped(count))
         }
-        for (reason, count) in Terminal.ranked(errors ?? [:]) {
-            counts.add("  \(reason)", Terminal.grouped(count))
-        }
+        for (reason, count) in Terminal.ranked(errors ?? [:]) { counts.add("  \(reason)", Terminal.grouped(count)) }
         return head.lines + counts.lines
     }
 }

@@ -123,8 +123,7 @@ struct PublishCommand: AsyncParsableCommand {
         do { return try ScheduleTime.parse(text, now: now) } catch { throw ValidationError("--at \(error)") }
     }
 
-    /// Prints warnings to stderr. With `--json` the printed response holds them already, except when
-    /// a ledger is printed.
+    /// Prints warnings to stderr. With `--json` the printed response holds them already, unless a ledger is printed.
     private func warn(_ warnings: [String]?) {
         guard wait || !gateway.json else { return }
         for warning in warnings ?? [] { Terminal.error("warning: \(warning)") }
@@ -137,7 +136,6 @@ struct PublishCommand: AsyncParsableCommand {
         return (try? GatewayClient.decode(answer) as Activity)?.tokens
     }
 
-    /// The gateway's answer to a push or to a schedule.
     private struct Accepted: Decodable {
         var push_ids: [String]?
         var schedule_ids: [String]?

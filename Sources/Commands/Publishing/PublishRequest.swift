@@ -66,10 +66,8 @@ struct PublishRequest {
     }
 
     private static func number(_ text: String, _ option: String) throws -> JSON {
-        guard let number = try? checked(text, option), number.kind == .number else {
-            throw ValidationError("\(option) must be a number, not '\(text)'")
-        }
-        return number.json
+        if let number = try? checked(text, option), number.kind == .number { return number.json }
+        throw ValidationError("\(option) must be a number, not '\(text)'")
     }
 
     /// An object: as written, from `@file`, or from stdin (`-`). Its bytes are passed on unchanged.

@@ -1,12 +1,9 @@
-import Foundation
-
 /// Waits until a push is final, with a progress bar on a terminal.
 struct PushWatch: Sendable {
     let client: GatewayClient
     let pushID: String
     /// How many tokens the push will have, while the ledger still counts them. Nil if unknown.
     var expected: Int?
-
     /// The most failed requests in a row: ten seconds.
     private static let patience = 20
     /// After this time a worker should have begun the push.
@@ -63,8 +60,6 @@ struct PushWatch: Sendable {
     func report(json: Bool) async throws {
         let (report, body) = try await finish()
         if json { Terminal.print(json: body) } else { report.lines.forEach(Terminal.print) }
-        guard report.isGood else {
-            throw CommandFailure(.failed, json ? "" : "the push ended as '\(report.state)'")
-        }
+        guard report.isGood else { throw CommandFailure(.failed, json ? "" : "the push ended as '\(report.state)'") }
     }
 }

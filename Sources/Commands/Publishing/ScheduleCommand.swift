@@ -3,17 +3,14 @@ import ArgumentParser
 struct ScheduleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         name: "schedule", "List, show or delete publishes that wait for their time.",
-        details:
-            "'lamplighter publish … --at TIME' creates a schedule. With --replace ID it replaces another one.",
-        examples: "schedule list",
-        "schedule show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10 --json",
+        details: "'lamplighter publish … --at TIME' creates a schedule. With --replace ID it replaces another one.",
+        examples: "schedule list", "schedule show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10 --json",
         "schedule delete 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",
         subcommands: [List.self, Show.self, Delete.self])
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            "List the schedules that wait, the earliest first.",
-            examples: "schedule list --limit 20")
+            "List the schedules that wait, the earliest first.", examples: "schedule list --limit 20")
 
         @OptionGroup var gateway: GatewayOptions
         @Option(help: .value("id", "List from this schedule on.")) var start: String?
@@ -39,20 +36,18 @@ struct ScheduleCommand: ParsableCommand {
 
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            "Show one schedule and its state.",
-            examples: "schedule show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10")
+            "Show one schedule and its state.", examples: "schedule show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10")
 
         @OptionGroup var gateway: GatewayOptions
         @Argument(help: "Id of the schedule, as 'publish --at' printed it.") var id: String
 
         func run() async throws {
             try await gateway.call(.get("/api/schedules/\(id)")) { (schedule: Schedule) in
-                let table = Table(fields: [
+                Table(fields: [
                     "schedule": schedule.id, "called": schedule.name, "name": schedule.activity.name,
                     "event": schedule.activity.event, "at": schedule.schedule.scheduled_time + "Z",
                     "state": schedule.state + (schedule.reason.map { ": \($0)" } ?? ""),
-                ])
-                return table.lines
+                ]).lines
             }
         }
     }

@@ -9,9 +9,7 @@ struct ScheduleTime: Equatable {
     /// The API's form, in UTC.
     var text: String { TimeText.plainText(Int64(seconds) * 1_000) + "Z" }
 
-    /// - Parameters:
-    ///   - now: epoch seconds, for relative times.
-    ///   - zone: used if the text has no zone.
+    /// `now` is in epoch seconds, for relative times. `zone` is used if the text has none.
     /// - Throws: also for a local time that clocks skip or show twice when they change.
     static func parse(_ text: String, now: Int, zone: TimeZone = .current) throws(ScheduleTimeError) -> ScheduleTime {
         if let seconds = TimeText.epochSeconds(text, now: now) { return ScheduleTime(seconds: seconds) }
@@ -47,12 +45,10 @@ enum ScheduleTimeError: Error, Equatable, CustomStringConvertible {
 
     var description: String {
         switch self {
-        case .unreadable:
-            "must be a time such as 2026-11-21T18:00, 2026-11-21T18:00+01:00, epoch seconds, or +10m"
+        case .unreadable: "must be a time such as 2026-11-21T18:00, 2026-11-21T18:00+01:00, epoch seconds, or +10m"
         case .skipped(let zone):
             "does not exist in \(zone): the clocks are put forward over it. Give an offset such as +01:00, or another time"
-        case .twice(let zone):
-            "happens twice in \(zone): the clocks are put back. Give an offset such as +01:00"
+        case .twice(let zone): "happens twice in \(zone): the clocks are put back. Give an offset such as +01:00"
         }
     }
 }

@@ -14,8 +14,7 @@ struct SchemaCommand: ParsableCommand {
 
     struct Set: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            "Register the schema of an attributes type.",
-            examples: "schema set MatchAttributes match.schema.json")
+            "Register the schema of an attributes type.", examples: "schema set MatchAttributes match.schema.json")
 
         @OptionGroup var gateway: GatewayOptions
         @Argument(help: "The attributes type: the name of the app's ActivityAttributes.") var type: String
@@ -29,8 +28,7 @@ struct SchemaCommand: ParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            "List the attributes types that have a schema.",
-            examples: "schema list")
+            "List the attributes types that have a schema.", examples: "schema list")
 
         @OptionGroup var gateway: GatewayOptions
 
@@ -60,8 +58,7 @@ struct SchemaCommand: ParsableCommand {
 
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            "Show the schema of an attributes type as it was registered.",
-            examples: "schema show MatchAttributes")
+            "Show the schema of an attributes type as it was registered.", examples: "schema show MatchAttributes")
 
         @OptionGroup var gateway: GatewayOptions
         @Argument(help: "The attributes type.") var type: String

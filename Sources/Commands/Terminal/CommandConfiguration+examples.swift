@@ -1,9 +1,7 @@
 import ArgumentParser
 
 extension CommandConfiguration {
-    /// - Parameters:
-    ///   - name: for a command of `lamplighter`; the name of a subcommand follows from its type.
-    ///   - examples: without `lamplighter`, which stands before each of them.
+    /// A subcommand needs no `name`, because it follows from its type. `lamplighter` is put before each example.
     init(
         name: String? = nil, _ abstract: String, details: String = "", examples: String...,
         subcommands: [any ParsableCommand.Type] = [], defaultSubcommand: (any ParsableCommand.Type)? = nil

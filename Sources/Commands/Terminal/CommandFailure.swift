@@ -5,8 +5,7 @@ import Redis
 import Settings
 import Store
 
-/// Ends a command with an exit code other than 0. The message is for the person at the terminal, and empty if the
-/// reason was already printed.
+/// Ends a command with an exit code other than 0. The message is empty if the reason was already printed.
 struct CommandFailure: Error {
     var status: ExitStatus
     var message: String
@@ -27,8 +26,7 @@ struct CommandFailure: Error {
         case let error as RedisError: self.init(error)
         case let error as HTTPFailure: self.init(.unreachable, error.description)
         case let error as APNsClientError: self.init(error.isRetriable ? .failed : .configuration, error.description)
-        case SimulatorError.cannotListen(let host, let port, let why):
-            self = .cannotListen(at: host, port, why)
+        case SimulatorError.cannotListen(let host, let port, let why): self = .cannotListen(at: host, port, why)
         case let error as SimulatorError: self.init(.configuration, error.description)
         case is CancellationError: self.init(.failed, "interrupted")
         default: return nil

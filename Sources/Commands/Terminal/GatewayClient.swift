@@ -67,10 +67,7 @@ struct GatewayClient: Sendable {
 
     /// Decodes a response. Throws a failure if its form is not the expected one.
     static func decode<Value: Decodable>(_ body: [UInt8]) throws -> Value {
-        do {
-            return try JSONDecoder().decode(Value.self, from: Data(body))
-        } catch {
-            throw CommandFailure(.failed, "the gateway's answer is not in the expected form")
-        }
+        if let value = try? JSONDecoder().decode(Value.self, from: Data(body)) { return value }
+        throw CommandFailure(.failed, "the gateway's answer is not in the expected form")
     }
 }

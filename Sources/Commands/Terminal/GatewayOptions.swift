@@ -1,20 +1,14 @@
 import ArgumentParser
 import Settings
 
-/// The options of every command that calls the gateway. A command is a request and a few lines about its answer:
-///
-///     func run() async throws {
-///         try await gateway.call(.post("/api/dead/\(id)/retry")) { (answer: Retried) in ["\(answer.retried) tokens"] }
-///     }
+/// The options of every command that calls the gateway. A command is a request and a few lines about its answer.
 struct GatewayOptions: ParsableArguments {
     @OptionGroup var global: GlobalOptions
-
     @Option(\.gatewayURL, "url") var url: SettingFlag?
     @Option(help: .value("key", "Key of the app to speak for. It is needed if several apps are configured."))
     var app: String?
 
     var json: Bool { global.json }
-
     func settings() throws -> Settings { try global.settings([url]) }
 
     func client() throws -> GatewayClient {

@@ -3,10 +3,8 @@ import LiveActivity
 /// A path such as `/api/dead/\(id)`. Values in it are percent-encoded, slashes too, so a value stays one segment.
 struct GatewayPath: ExpressibleByStringInterpolation {
     let text: String
-
     init(stringLiteral value: String) { text = value }
     init(stringInterpolation: StringInterpolation) { text = stringInterpolation.text }
-
     static func encoded(_ text: String) -> String { text.percentEncoded { !$0.isURLUnreserved && $0 != 0x7E } }
 
     struct StringInterpolation: StringInterpolationProtocol {

@@ -24,7 +24,6 @@ struct GatewayRequest {
     }
     static func delete(_ path: GatewayPath) -> GatewayRequest { GatewayRequest(method: "DELETE", path: path.text) }
 
-    /// The same request with another limit of time.
     func within(_ timeout: Duration) -> GatewayRequest {
         var request = self
         request.timeout = timeout

@@ -11,13 +11,11 @@ struct GlobalOptions: ParsableArguments {
     @Flag(help: "Print results as JSON.") var json = false
     @Option(\.log.level) var logLevel: SettingFlag?
 
-    /// Loads the settings and prints their warnings to stderr. Flags override the environment, then the
-    /// file, then the defaults.
+    /// Loads the settings and prints their warnings to stderr. The strongest first: flags, environment, file, defaults.
     func settings(_ flags: [SettingFlag?] = []) throws -> Settings {
         var values: [String: String] = [:]
         for case let flag? in flags + [logLevel] { values[flag.key.path] = flag.text }
-        let input = try SettingsInput(
-            flags: values, environment: ProcessInfo.processInfo.environment, config: config)
+        let input = try SettingsInput(flags: values, environment: ProcessInfo.processInfo.environment, config: config)
         let settings = try Settings.load(input)
         for warning in settings.warnings { Terminal.error("warning: \(warning)") }
         return settings

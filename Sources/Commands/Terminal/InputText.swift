@@ -13,9 +13,7 @@ enum InputText {
             return text
         }
         guard let data else { throw ValidationError("\(option): cannot read \(text.dropFirst())") }
-        guard let content = String(validating: data, as: UTF8.self) else {
-            throw ValidationError("\(option): not UTF-8 text")
-        }
-        return content
+        if let content = String(validating: data, as: UTF8.self) { return content }
+        throw ValidationError("\(option): not UTF-8 text")
     }
 }

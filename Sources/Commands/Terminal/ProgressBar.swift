@@ -1,7 +1,6 @@
 import Glibc
 
-/// One line on stderr that is drawn again in place. It draws nothing if stderr is no terminal. Only one thread
-/// may use it at a time.
+/// One line on stderr that is drawn again in place. Draws nothing if stderr is no terminal. For one thread at a time.
 struct ProgressBar: Sendable {
     private static let width = 28
     private let isShown = Terminal.standardErrorIsTerminal
@@ -22,7 +21,5 @@ struct ProgressBar: Sendable {
     }
 
     /// Ends an unfinished line, so that a message can follow.
-    mutating func abandon() {
-        if isShown, lastDrawn != nil { Terminal.put("\n", to: STDERR_FILENO) }
-    }
+    mutating func abandon() { if isShown, lastDrawn != nil { Terminal.put("\n", to: STDERR_FILENO) } }
 }

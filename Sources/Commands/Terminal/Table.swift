@@ -4,7 +4,6 @@ struct Table {
 
     var alignments: [Alignment]
     var rows: [[String]] = []
-
     init(_ alignments: Alignment...) { self.alignments = alignments }
 
     /// A table of a value's fields, one a row. Fields without a value have no row.
@@ -20,14 +19,12 @@ struct Table {
             rows.map { column < $0.count ? $0[column].count : 0 }.max() ?? 0
         }
         return rows.map { row in
-            var line = ""
-            for (column, cell) in row.enumerated() {
+            let cells = row.enumerated().map { column, cell -> String in
                 let padding = String(repeating: " ", count: max(0, widths[column] - cell.count))
-                let isLast = column == row.count - 1
-                line += alignments[column] == .right ? padding + cell : cell + (isLast ? "" : padding)
-                if !isLast { line += "  " }
+                if alignments[column] == .right { return padding + cell }
+                return column == row.count - 1 ? cell : cell + padding
             }
-            return line
+            return cells.joined(separator: "  ")
         }
     }
 

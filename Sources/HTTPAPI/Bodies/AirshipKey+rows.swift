@@ -52,7 +52,6 @@ extension AirshipKey {
 
     /// The values that `device_types` may hold.
     static let platforms = ["ios", "android", "amazon", "web", "email", "sms", "mms", "wns"]
-
     private static let templateKeys = ["global_attributes", "feed_references", "feeds", "snippet_references"]
 
     /// Whether Airship would fill in templates for this push, even if `options.personalization` is absent.

@@ -1,8 +1,7 @@
 import LiveActivity
 import StrictJSON
 
-/// One key of Airship's published specification that Lamplighter does not act on. docs/api.md shows the same rows, and
-/// a test compares them.
+/// One key of Airship's specification that Lamplighter does not act on. A test compares the rows with docs/api.md.
 struct AirshipKey: Sendable, Hashable {
     enum Treatment: String, Sendable, Hashable {
         /// Accepted without a warning, because every push here already does what the key asks for.
@@ -28,15 +27,14 @@ struct AirshipKey: Sendable, Hashable {
 
     static let notSentReason = "is not sent: Lamplighter sends Live Activities only"
 
-    /// Checks the keys of an object: those that Lamplighter acts on, and the rows of the others that Airship knows.
-    /// Warns of each key that is accepted without effect.
-    /// - Throws: for a key that neither Lamplighter nor Airship knows, and for a key that must not be ignored.
+    /// Checks the keys of an object beside `own`, and warns of each key that is accepted without effect.
     static func check(
         _ object: JSONObject, own: [String], _ rows: [AirshipKey], warnings: inout [String]
     ) throws(JSONError) {
         for (key, value) in object.members where !own.contains(key) {
-            guard let row = rows.first(where: { $0.name == key || ($0.isPrefix && key.rest(behind: $0.name) != nil) })
-            else {
+            // A platform's name follows `open::`.
+            let row = rows.first { $0.name == key || $0.name.hasSuffix("::") && key.rest(behind: $0.name) != nil }
+            guard let row else {
                 try object.refuseUnknownKeys(known: own + rows.map(\.name))
                 continue
             }
@@ -49,19 +47,9 @@ struct AirshipKey: Sendable, Hashable {
             }
         }
     }
-
-    /// True for `open::`, because a platform's name follows it.
-    private var isPrefix: Bool { name.hasSuffix("::") }
 }
 
 extension JSONValue {
-    /// False for `false` and `null`. Clients that write every field of their
-    /// model send these for fields they do not use.
-    var asksForSomething: Bool {
-        switch kind {
-        case .null: false
-        case .bool: raw.first == UInt8(ascii: "t")
-        case .object, .array, .string, .number: true
-        }
-    }
+    /// False for `false` and `null`, which clients that write every field of their model send for unused fields.
+    var asksForSomething: Bool { kind == .bool ? raw.first == UInt8(ascii: "t") : kind != .null }
 }

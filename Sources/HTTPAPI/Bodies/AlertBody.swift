@@ -6,9 +6,7 @@ enum AlertBody {
     /// Returns the object as written, after checking that it is well-formed.
     static func parse(_ value: JSONValue, warnings: inout [String]) throws(JSONError) -> RawJSON {
         let alert = try value.object(known: ["title", "body", "sound"])
-        for key in ["title", "body"] {
-            if let text = alert[key] { try check(text) }
-        }
+        for text in ["title", "body"].compactMap({ alert[$0] }) { try check(text) }
         if let sound = alert["sound"] { _ = try sound.string() }
         // An empty text is two bytes long: its quotes.
         if (alert["title"]?.raw.count ?? 0) <= 2 {

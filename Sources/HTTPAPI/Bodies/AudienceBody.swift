@@ -18,7 +18,6 @@ enum AudienceBody {
         return audience
     }
 
-    /// State that is collected while one audience is read.
     private struct Walk {
         var leaves = 0
         /// Selectors of other platforms: each key once, in order of first appearance.
@@ -27,7 +26,7 @@ enum AudienceBody {
     }
 
     private static let known = ["or", "and", "not", "tag", "ios_channel", "channel", "named_user"]
-    /// Selectors of other platforms. Inside an operator they match no device, and the other parts still count.
+    /// Selectors of other platforms match no device inside an operator, and the other parts still count.
     private static let foreign = [
         "android_channel", "amazon_channel", "open_channel", "sms_id", "sms_sender", "msisdn", "email", "email_address",
         "apid", "wns",
@@ -38,8 +37,7 @@ enum AudienceBody {
         "triggered", "alias", "device_token",
     ]
 
-    /// Reads one selector recursively. `Audience.maximumDepth` bounds the
-    /// depth, and the document's own depth does so first.
+    /// `Audience.maximumDepth` bounds the recursion, and the document's own depth does so first.
     private static func selector(_ value: JSONValue, depth: Int, _ walk: inout Walk) throws(JSONError) -> Audience {
         guard depth <= Audience.maximumDepth else {
             throw value.error("nests selectors deeper than \(Audience.maximumDepth) levels")
@@ -81,14 +79,10 @@ enum AudienceBody {
         }
     }
 
-    private static func parts(
-        _ value: JSONValue, depth: Int, _ walk: inout Walk
-    ) throws(JSONError) -> [Audience] {
+    private static func parts(_ value: JSONValue, depth: Int, _ walk: inout Walk) throws(JSONError) -> [Audience] {
         let values = try value.array()
         guard !values.isEmpty else { throw value.error("must hold at least one selector") }
-        var parts: [Audience] = []
-        for value in values { parts.append(try selector(value, depth: depth + 1, &walk)) }
-        return parts
+        return try values.map { (value) throws(JSONError) in try selector(value, depth: depth + 1, &walk) }
     }
 
     /// Reads the string of a selector, or a list of strings of which any may match.
@@ -106,12 +100,11 @@ enum AudienceBody {
         guard values.count == 1 || depth < Audience.maximumDepth else {
             throw value.error("nests selectors deeper than \(Audience.maximumDepth) levels")
         }
-        var found: [Audience] = []
-        for value in values {
+        let found = try values.map { (value) throws(JSONError) -> Audience in
             switch key {
-            case "tag": found.append(.tag(try value.text("tag"), group: group))
-            case "named_user": found.append(.namedUser(try value.text("named_user")))
-            default: found.append(.channel(try value.channelID()))
+            case "tag": return .tag(try value.text("tag"), group: group)
+            case "named_user": return .namedUser(try value.text("named_user"))
+            default: return .channel(try value.channelID())
             }
         }
         return found.count == 1 ? found[0] : .or(found)

@@ -2,9 +2,8 @@ import LiveActivity
 import Store
 import StrictJSON
 
-/// The SDK's batch update of one channel. A malformed entry does not block the others: the SDK keeps a batch that got a
-/// 4xx and sends it again with the next one. So the gateway applies every entry that it can, and the response names the
-/// rest.
+/// The SDK's batch update of one channel. The gateway applies every entry that it can, and the response names the rest:
+/// after a 4xx the SDK would keep the whole batch and send it again with the next one.
 struct BatchBody: Sendable {
     enum Update: Sendable, Hashable {
         case set(TokenPlace, Registration)
@@ -15,16 +14,13 @@ struct BatchBody: Sendable {
     static let maximumUpdates = 1_000
     /// The most problems that are kept and shown. The rest are only counted.
     static let maximumProblems = 100
-
     var tags: TagChange?
-    /// In the order in which the SDK sent them.
     var updates: [Update] = []
     private(set) var problems: [JSONError] = []
     private(set) var problemCount = 0
     private var tagsValue: JSONValue?
 
-    /// Reads a batch. `attributes` and `subscription_lists` are accepted and ignored.
-    ///
+    /// `attributes` and `subscription_lists` are accepted and ignored.
     /// - Parameter catchesUp: the app's default, because the SDK has no field for it.
     /// - Throws: if the body as a whole cannot be read.
     init(_ bytes: [UInt8], channel: ChannelID, catchesUp: Bool = false) throws(JSONError) {
@@ -82,10 +78,9 @@ struct BatchBody: Sendable {
         let isStart = place.isForStartTokens
         let started = try isStart ? nil : entry["start_ts_ms"]?.startMilliseconds(after: at, "action_ts_ms")
         let token = try entry.required("token").pushToken()
-        return .set(
-            place,
-            Registration(
-                channel: channel, token: token, registeredAt: at, startedAt: started, activityID: id,
-                wantsState: catchesUp && !isStart))
+        let registration = Registration(
+            channel: channel, token: token, registeredAt: at, startedAt: started, activityID: id,
+            wantsState: catchesUp && !isStart)
+        return .set(place, registration)
     }
 }

@@ -2,15 +2,12 @@ import LiveActivity
 import Store
 import StrictJSON
 
-/// The progress of one bulk call.
 struct BulkTrack {
-    /// The longest line: a token of 512 bytes is 1,024 digits, a channel has up
-    /// to 128 bytes. The rest is room for escapes.
+    /// The longest line: 1,024 digits of a token, 128 bytes of a channel, and room for escapes.
     static let maximumLineBytes = 8 << 10
     static let batchSize = 1_000
     /// The most rejections that the response lists. All of them are counted.
     static let maximumListed = 1_000
-
     let place: TokenPlace
     let catchesUp: Bool
     let now: Int64
@@ -60,8 +57,7 @@ struct BulkTrack {
         if rejected.count < Self.maximumListed { rejected.append(["line": .integer(line), "error": .string(problem)]) }
     }
 
-    /// `accepted` counts the lines that were applied. `stale` of them changed
-    /// nothing, because the stored registration is newer.
+    /// `accepted` counts the applied lines. `stale` of them changed nothing: the stored registration is newer.
     var counts: [JSON.Member] {
         [
             JSON.Member("accepted", .integer(accepted)), JSON.Member("stale", .integer(stale)),

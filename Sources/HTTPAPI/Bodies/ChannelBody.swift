@@ -16,8 +16,7 @@ enum ChannelBody {
     static let maximumTags = 100
     static let maximumGroups = 100
     static let maximumDeviceTags = 1_000
-    /// The most tags of one call, in all groups of `add`, `remove` and `set` together. Redis changes
-    /// them in two scripts.
+    /// The most tags of one call, in all groups of `add`, `remove` and `set`. Redis changes them in two scripts.
     static let maximumTagsOfCall = 1_000
 
     /// `{"channel":{"device_type":"ios","tags":[…],"set_tags":true,"named_user_id":…,"device_os":"18.1"}}`
@@ -43,8 +42,7 @@ enum ChannelBody {
     }
 
     /// `{"add":{"group":["tag"]},"remove":{…},"set":{…}}`, each key optional. Applied in the order set, add, remove.
-    /// - Parameter isFromDevice: one group may then stand in several keys, because the SDK merges changes that it has
-    ///   not sent yet.
+    /// - Parameter isFromDevice: lets several keys name one group, because the SDK merges changes that it has not sent.
     static func tags(_ object: JSONObject, isFromDevice: Bool = false) throws(JSONError) -> TagChange {
         var change = TagChange()
         if let add = object["add"] { change.add = try groups(add) }
@@ -68,8 +66,7 @@ enum ChannelBody {
     private static let iosAudience = ["ios_channel", "channel"]
     private static let foreignAudience = ["android_channel", "amazon_channel"]
 
-    /// `{"audience":{"ios_channel": id or up to 1,000},"add":…,"remove":…,"set":…}`. Channels of other platforms in the
-    /// audience are ignored with a warning.
+    /// `{"audience":{"ios_channel": id or up to 1,000},"add":…,"remove":…,"set":…}`. Others' channels get a warning.
     static func tagRequest(
         _ bytes: [UInt8]
     ) throws(JSONError) -> (channels: [ChannelID], change: TagChange, warnings: [String]) {
@@ -84,8 +81,7 @@ enum ChannelBody {
         }
         let warnings = foreignAudience.compactMap { audience[$0] }
             .map { "\($0.path) is not tagged: Lamplighter serves iOS only" }
-        var channels: [ChannelID] = []
-        for value in values { channels.append(try value.channelID()) }
+        let channels = try values.map { (value) throws(JSONError) in try value.channelID() }
         guard body["add"] != nil || body["remove"] != nil || body["set"] != nil else {
             throw body.value.error("must have add, remove or set")
         }
@@ -125,8 +121,6 @@ enum ChannelBody {
     }
 
     private static func strings(_ value: JSONValue, atMost limit: Int) throws(JSONError) -> Set<ExactText> {
-        var strings: Set<ExactText> = []
-        for value in try value.array(atMost: limit, "tags") { strings.insert(ExactText(try value.text("tag"))) }
-        return strings
+        try Set(value.array(atMost: limit, "tags").map { (tag) throws(JSONError) in try ExactText(tag.text("tag")) })
     }
 }

@@ -8,14 +8,12 @@ extension JSONValue {
     func activityName() throws(JSONError) -> ActivityName { try identifier(ActivityName.init(_:)) }
     func channelID() throws(JSONError) -> ChannelID { try identifier(ChannelID.init(_:)) }
     func pushToken() throws(JSONError) -> PushToken { try identifier(PushToken.init(hex:)) }
+    func attributesType() throws(JSONError) -> String { try identifier(checkedAttributesType) }
 
-    /// An object, as written.
     func rawObject() throws(JSONError) -> RawJSON {
         guard kind == .object else { throw mismatch("an object") }
         return RawJSON(checked: Array(raw))
     }
-
-    func attributesType() throws(JSONError) -> String { try identifier(checkedAttributesType) }
 
     /// A tag, a tag group, a named user or another short text.
     func text(_ what: String) throws(JSONError) -> String {
@@ -27,11 +25,7 @@ extension JSONValue {
 
     func identifier<Value>(_ make: (String) throws(IdentifierError) -> Value) throws(JSONError) -> Value {
         let text = try string()
-        do throws(IdentifierError) {
-            return try make(text)
-        } catch {
-            throw self.error("must be \(error.rule)")
-        }
+        do throws(IdentifierError) { return try make(text) } catch { throw self.error("must be \(error.rule)") }
     }
 
     /// Accepts 13 digits: the years 2001 to 2286. For a value in seconds the error says so.
@@ -39,10 +33,8 @@ extension JSONValue {
         let milliseconds = try integer()
         guard (1_000_000_000_000...9_999_999_999_999).contains(milliseconds) else {
             let isSeconds = (1_000_000_000...9_999_999_999).contains(milliseconds)
-            throw error(
-                isSeconds
-                    ? "must be epoch milliseconds; this looks like seconds: \(milliseconds)000?"
-                    : "must be epoch milliseconds, a number of 13 digits")
+            let guess = "; this looks like seconds: \(milliseconds)000?"
+            throw error("must be epoch milliseconds\(isSeconds ? guess : ", a number of 13 digits")")
         }
         return milliseconds
     }
@@ -52,16 +44,13 @@ extension JSONValue {
         let seconds = try integer()
         guard let exact = Int(exactly: seconds), Payload.timestampRange.contains(exact) else {
             let isMilliseconds = Payload.timestampRange.contains(Int(seconds / 1_000))
-            throw error(
-                isMilliseconds
-                    ? "must be epoch seconds; this looks like milliseconds: \(seconds / 1_000)?"
-                    : "must be epoch seconds, a number of ten digits")
+            let guess = "; this looks like milliseconds: \(seconds / 1_000)?"
+            throw error("must be epoch seconds\(isMilliseconds ? guess : ", a number of ten digits")")
         }
         return exact
     }
 
-    /// Reads the time at which an activity started or will start, in epoch milliseconds. A scheduled activity may start
-    /// up to 30 days after `time`, which the error calls `what`.
+    /// When an activity starts, in epoch milliseconds: at most 30 days after `time`, which errors call `what`.
     func startMilliseconds(after time: Int64, _ what: String) throws(JSONError) -> Int64 {
         let milliseconds = try epochMilliseconds()
         guard milliseconds <= time + Registration.mostAhead else {

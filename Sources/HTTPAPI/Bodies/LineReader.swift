@@ -8,10 +8,7 @@ struct LineReader {
     let maximumBytes: Int
     private var partial: [UInt8] = []
     private var isSkipping = false
-
-    init(maximumBytes: Int) {
-        self.maximumBytes = maximumBytes
-    }
+    init(maximumBytes: Int) { self.maximumBytes = maximumBytes }
 
     /// The lines that `bytes` completes, without their LF.
     mutating func read(_ bytes: some Collection<UInt8>) -> [Line] {

@@ -4,10 +4,8 @@ import StrictJSON
 
 /// The object `notification.ios.live_activity`.
 enum LiveActivityBody {
-    /// The most seconds that a publisher's clock may be ahead of ours. After a timestamp from the future, devices would
-    /// drop every later push until that time has come.
+    /// The most seconds that a publisher's clock may be ahead: devices would drop every later push until that time.
     static let maximumLead: Int64 = 300
-
     /// The most seconds for which Apple keeps an ended activity on the lock screen.
     static let maximumLinger = 4 * 3_600
 
@@ -42,8 +40,7 @@ enum LiveActivityBody {
             throw body.missing("alert", "is required for event start")
         }
         try attributes(body, event: event, into: &publish)
-        // Clamp to the valid range: a clock that was never set must not crash
-        // the process. Redis's time is used in the end.
+        // Clamp: a clock that was never set must not crash the process. Redis's time is used in the end.
         let time = max(publish.timestamp ?? Int(now), Payload.timestampRange.lowerBound)
         let payload = Payload(publish, timestamp: time).bytes
         let oversize = payload.count > Payload.maximumBytes ? tooLarge(payload.count, body) : nil
@@ -56,16 +53,13 @@ enum LiveActivityBody {
     private static func event(_ value: JSONValue) throws(JSONError) -> ActivityEvent {
         let text = try value.string()
         if let event = ActivityEvent(rawValue: text) { return event }
-        let known = ActivityEvent.allCases.map(\.rawValue)
-        throw value.error("must be start, update or end\(known.suggestion(for: text))")
+        throw value.error("must be start, update or end\(ActivityEvent.allCases.map(\.rawValue).suggestion(for: text))")
     }
 
     private static func priority(_ value: JSONValue) throws(JSONError) -> PushPriority {
         let number = try value.integer()
-        guard let priority = Int(exactly: number).flatMap(PushPriority.init(rawValue:)) else {
-            throw value.error("must be 5 or 10, not \(number)")
-        }
-        return priority
+        if let priority = Int(exactly: number).flatMap(PushPriority.init(rawValue:)) { return priority }
+        throw value.error("must be 5 or 10, not \(number)")
     }
 
     private static func times(
@@ -115,8 +109,7 @@ enum LiveActivityBody {
         // Report the largest part, because that is the one to shorten.
         let parts = ["content_state", "attributes", "alert"].compactMap { body[$0] }
         let largest = parts.max { $0.raw.count < $1.raw.count } ?? body.value
-        return largest.error(
-            "makes the APNs payload \(size) bytes; Apple's limit is \(Payload.maximumBytes)"
-                + " (this value: \(largest.raw.count) bytes)")
+        let limit = "Apple's limit is \(Payload.maximumBytes)"
+        return largest.error("makes the APNs payload \(size) bytes; \(limit) (this value: \(largest.raw.count) bytes)")
     }
 }

@@ -19,9 +19,7 @@ enum PublishBody {
         var oversize: JSONError?
     }
 
-    /// - Parameters:
-    ///   - now: epoch milliseconds.
-    ///   - staleAfter: seconds to the `stale_date` of starts and updates that have none.
+    /// `now` is in epoch milliseconds, `staleAfter` in seconds to the `stale_date` of starts and updates without one.
     static func parse(_ bytes: [UInt8], now: Int64, staleAfter: Int? = nil) throws(JSONError) -> [Push] {
         try JSONDocument(bytes).root.oneOrMore(atMost: maximumPushes, ("push", "pushes"))
             .map { value throws(JSONError) in try push(value, now: now / 1_000, staleAfter: staleAfter) }
@@ -94,14 +92,11 @@ enum PublishBody {
         return options
     }
 
-    /// Reads seconds from now (below 1,000,000,000), epoch seconds, or
-    /// Airship's `2026-11-21T18:00:00`. 0 means try once.
+    /// Reads seconds from now (below 1,000,000,000), epoch seconds, or `2026-11-21T18:00:00`. 0 means try once.
     private static func expiry(_ value: JSONValue, now: Int64) throws(JSONError) -> Int64 {
         if value.kind == .string {
-            guard let milliseconds = TimeText.parse(try value.string()) else {
-                throw value.error("must be seconds from now, epoch seconds, or a UTC time such as 2026-11-21T18:00:00")
-            }
-            return milliseconds / 1_000
+            if let milliseconds = TimeText.parse(try value.string()) { return milliseconds / 1_000 }
+            throw value.error("must be seconds from now, epoch seconds, or a UTC time such as 2026-11-21T18:00:00")
         }
         let seconds = try value.integer()
         switch seconds {

@@ -1,8 +1,7 @@
 import LiveActivity
 import StrictJSON
 
-/// The body of `POST /api/schedules`: one schedule object or an array of them, checked as a whole. The push inside is
-/// checked as if it were published at its scheduled time.
+/// The body of `POST /api/schedules`: one schedule or an array. Each push is checked as if published at its time.
 enum ScheduleBody {
     /// The most milliseconds that a scheduled time may lie in the past, because clocks differ and requests are slow.
     static let grace: Int64 = 60_000
@@ -16,7 +15,6 @@ enum ScheduleBody {
         var due: Int64
         var label: String?
         var push: PublishBody.Push
-        /// The push object as posted.
         var posted: [UInt8]
         /// The error to return if the time is past and the request is not a repetition.
         var past: JSONError?
@@ -28,12 +26,8 @@ enum ScheduleBody {
             .map { value throws(JSONError) in try scheduled(value, now: now, staleAfter: staleAfter) }
     }
 
-    /// The body of `PUT /api/schedules/{schedule_id}`: one schedule object.
-    static func parseOne(_ bytes: [UInt8], now: Int64, staleAfter: Int? = nil) throws(JSONError) -> Scheduled {
-        try scheduled(JSONDocument(bytes).root, now: now, staleAfter: staleAfter)
-    }
-
-    private static func scheduled(_ value: JSONValue, now: Int64, staleAfter: Int?) throws(JSONError) -> Scheduled {
+    /// Reads one schedule object: the body of `PUT /api/schedules/{schedule_id}`, or an entry of the array.
+    static func scheduled(_ value: JSONValue, now: Int64, staleAfter: Int?) throws(JSONError) -> Scheduled {
         guard value.kind == .object else { throw value.mismatch("a schedule object") }
         let body = try value.object(known: ["schedule", "push", "name"])
         let (due, past) = try time(try body.required("schedule"), now: now)
@@ -42,10 +36,8 @@ enum ScheduleBody {
         guard push.raw.count <= maximumPushBytes else {
             throw push.error("must be at most \(maximumPushBytes) bytes, not \(push.raw.count)")
         }
-        return Scheduled(
-            due: due, label: label,
-            push: try PublishBody.push(push, now: max(due, now) / 1_000, staleAfter: staleAfter),
-            posted: Array(push.raw), past: past)
+        let checked = try PublishBody.push(push, now: max(due, now) / 1_000, staleAfter: staleAfter)
+        return Scheduled(due: due, label: label, push: checked, posted: Array(push.raw), past: past)
     }
 
     private static func time(_ value: JSONValue, now: Int64) throws(JSONError) -> (due: Int64, past: JSONError?) {
@@ -61,7 +53,6 @@ enum ScheduleBody {
             throw time.error("must be a time such as 2026-11-21T18:00:00 (UTC) or 2026-11-21T19:00:00+01:00")
         }
         guard due <= now + horizon else { throw time.error("must not be more than 366 days ahead") }
-        let late = (now - due) / 1_000
-        return (due, due >= now - grace ? nil : time.error("is in the past, by \(late) s"))
+        return (due, due >= now - grace ? nil : time.error("is in the past, by \((now - due) / 1_000) s"))
     }
 }

@@ -1,10 +1,8 @@
 import StrictJSON
 
-/// Finds Airship's templates (`{{first_name}}`) in the text that a device shows.
-/// Lamplighter does not fill them in, so the device would show the braces.
+/// Finds Airship's templates (`{{first_name}}`). Lamplighter fills in none, so a device would show the braces.
 enum TemplateCheck {
-    /// Refuses two opening braces in a row if the request asks for templates to be filled in. Otherwise only warns,
-    /// because an app may really mean braces.
+    /// Refuses `{{` if the request asks for templates to be filled in. Otherwise only warns: an app may mean braces.
     static func check(_ activity: JSONObject, areTemplates: Bool, warnings: inout [String]) throws(JSONError) {
         for key in ["alert", "content_state", "attributes"] {
             guard let value = activity[key], contains(value.raw) else { continue }
@@ -15,8 +13,7 @@ enum TemplateCheck {
         }
     }
 
-    /// Whether the text holds two opening braces in a row, each as itself or as
-    /// `\u007b`. JSON has none outside of strings.
+    /// Whether the text holds two opening braces in a row, as themselves or as `\u007b`. JSON has none outside strings.
     static func contains(_ text: ArraySlice<UInt8>) -> Bool {
         var isOpen = false
         var rest = text

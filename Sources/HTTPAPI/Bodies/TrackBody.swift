@@ -7,11 +7,8 @@ enum TrackBody {
     private static let keys = [
         "token", "registered_at_ms", "started_at_ms", "activity_id", "frequent_pushes_enabled", "options",
     ]
-    /// The keys for a push-to-start token, which belongs to no activity.
-    private static let startKeys = ["token", "registered_at_ms"]
 
     /// `{"token":hex,"registered_at_ms"?,"started_at_ms"?,"activity_id"?,"frequent_pushes_enabled"?,"options"?}`
-    ///
     /// - Parameters:
     ///   - channel: the channel that the path names. Nil for a line, which has the key `channel`.
     ///   - isStart: whether the token is a push-to-start token.
@@ -20,7 +17,8 @@ enum TrackBody {
     static func read(
         _ bytes: [UInt8], channel: ChannelID?, isStart: Bool = false, now: Int64, catchesUp: Bool = false
     ) throws(JSONError) -> Registration {
-        let known = (channel == nil ? ["channel"] : []) + (isStart ? startKeys : keys)
+        // A push-to-start token belongs to no activity.
+        let known = (channel == nil ? ["channel"] : []) + (isStart ? ["token", "registered_at_ms"] : keys)
         let body = try JSONDocument(bytes).root.object(known: known)
         let channel = if let channel { channel } else { try body.required("channel").channelID() }
         let token = try body.required("token").pushToken()

@@ -2,16 +2,14 @@ import Glibc
 import Logging
 import Synchronization
 
-/// Counts the open connections of each client address, so that one client cannot use all of them. `network(of:)` gives
-/// the address.
+/// Counts the open connections of each client address, so that one client cannot use all of them.
 final class AddressLimit: Sendable {
     /// 0 means no limit.
     private let limit: Int
     private let open = Mutex<[String: Int]>([:])
     private let lines = LogThrottle(burst: 1, perSecond: 1.0 / 60)
 
-    /// The address by which a client is counted. It is the IPv4 address, or the first 64 bits of the IPv6 address,
-    /// because one client has all addresses with those bits.
+    /// The address by which a client is counted: IPv4, or the first 64 bits of IPv6, because a client has all of those.
     static func network(of address: String) -> String {
         var bytes = [UInt8](repeating: 0, count: 16)
         guard inet_pton(AF_INET6, address, &bytes) == 1 else { return address }
@@ -23,9 +21,7 @@ final class AddressLimit: Sendable {
         return groups.joined(separator: ":") + "::/64"
     }
 
-    init(_ limit: Int) {
-        self.limit = limit
-    }
+    init(_ limit: Int) { self.limit = limit }
 
     func take(_ address: String) -> Bool {
         guard limit > 0 else { return true }

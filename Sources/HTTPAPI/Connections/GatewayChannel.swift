@@ -11,7 +11,6 @@ struct GatewayChannel: ServerChildChannel {
 
     /// The most bytes of one read from the socket.
     private static let receiveBuffer = 16 << 10
-
     let http: HTTP1Channel
     let addresses: AddressLimit
 
@@ -48,8 +47,7 @@ struct GatewayChannel: ServerChildChannel {
 }
 
 extension HTTPServerBuilder {
-    /// HTTP/1.1 that answers `Expect: 100-continue`. curl sends it before a large body and otherwise waits for a
-    /// second.
+    /// HTTP/1.1 that answers `Expect: 100-continue`: before a large body curl would wait a second for it.
     static func http1(
         maximumBodyBytes: Int, addresses: AddressLimit, configuration: HTTP1Channel.Configuration
     ) -> HTTPServerBuilder {

@@ -1,11 +1,8 @@
 import NIOCore
 
 /// Gives the HTTP decoder a connection's bytes in small parts, and none while a complete request waits for its answer.
-///
-/// The decoder reads everything that it gets. A full receive buffer of small requests would become some 1,600 heads in
-/// memory, on every connection of a stranger. While bytes wait in this handler, it stops reading the socket. So
-/// requests that a client sends ahead stay in the kernel's buffers.
-///
+/// The decoder would turn a full receive buffer of small requests into some 1,600 heads in memory, on every connection
+/// of a stranger. While bytes wait here, the socket is not read, so requests sent ahead stay in the kernel's buffers.
 /// Runs on the channel's event loop, like `RequestFormHandler`, which reports the progress of requests to it.
 final class OneRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
@@ -15,7 +12,6 @@ final class OneRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// The most bytes that are decoded at once outside of bodies: some 60 heads.
     static let partBytes = 1_024
-
     private var context: ChannelHandlerContext?
     private var held = ByteBuffer()
     private var isFeeding = false
@@ -25,8 +21,6 @@ final class OneRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var unanswered = 0
     /// Bytes left of a body whose length was announced. They can be decoded in one part.
     private var bodyLeft = 0
-
-    // MARK: What RequestFormHandler saw
 
     /// - Parameter bodyBytes: the announced length. 0 if there is no body or its length is unknown.
     func requestBegan(bodyBytes: Int) { bodyLeft = max(0, bodyBytes) }
@@ -43,8 +37,6 @@ final class OneRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         // Wait until the current write of the response has returned.
         context.eventLoop.assumeIsolated().execute { self.resume() }
     }
-
-    // MARK: Bytes
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 

@@ -1,14 +1,12 @@
 import NIOCore
 import NIOHTTP1
 
-/// Brings requests into the one form that the rest of the gateway reads, because software reads some forms differently.
+/// On the channel's event loop, brings requests into one form, because software reads some forms differently.
 /// - A connection that is to be closed gets `Connection: close` in this spelling.
-/// - CONNECT, a transfer coding other than chunked, and a request without exactly one
-///   Host close their connection. The handlers see such a request without any Host.
+/// - CONNECT, a transfer coding other than chunked, and a request without exactly one Host close their connection. The
+///   handlers see a request with a wrong Host as one without.
 /// - An offer to upgrade is ignored and the connection goes on. Java's HttpClient and `curl --http2` send one with
 ///   their first request. NIO's decoder stops for ever after such a request, so a new decoder replaces it.
-///
-/// Runs on the channel's event loop.
 final class RequestFormHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -27,8 +25,7 @@ final class RequestFormHandler: ChannelDuplexHandler, RemovableChannelHandler {
         self.decoder = decoder
     }
 
-    /// Puts both handlers into the pipeline of a channel on which nothing was read yet. Also replaces the channel's
-    /// decoder by one that passes on its unread bytes when it is removed.
+    /// Puts both handlers into the pipeline of an unread channel, and a decoder that passes on its unread bytes.
     static func install(in channel: any Channel, limits: NIOHTTPDecoderLimitConfiguration) throws {
         let pipeline = channel.pipeline.syncOperations
         let first = try pipeline.handler(type: Decoder.self)
@@ -68,20 +65,16 @@ final class RequestFormHandler: ChannelDuplexHandler, RemovableChannelHandler {
         if isEnd { pace.requestAnswered() }
     }
 
-    /// Replaces the decoder. The new one gets the bytes that the old one has
-    /// not read when the old one leaves the pipeline, a moment later.
+    /// Replaces the decoder. When the old one leaves the pipeline, a moment later, the new one gets its unread bytes.
     private func replaceDecoder(_ context: ChannelHandlerContext) {
         offersUpgrade = false
         let old = decoder
         decoder = Self.makeDecoder(limits)
-        do {
-            try context.pipeline.syncOperations.addHandler(decoder, position: .after(old))
-        } catch {
-            context.close(promise: nil)
-            return
+        let pipeline = context.pipeline.syncOperations
+        guard (try? pipeline.addHandler(decoder, position: .after(old))) != nil else {
+            return context.close(promise: nil)
         }
-        context.pipeline.syncOperations.removeHandler(old).assumeIsolated()
-            .whenComplete { _ in context.fireChannelReadComplete() }
+        pipeline.removeHandler(old).assumeIsolated().whenComplete { _ in context.fireChannelReadComplete() }
     }
 }
 

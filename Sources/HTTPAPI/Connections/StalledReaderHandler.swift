@@ -1,8 +1,6 @@
 import NIOCore
 
-/// Closes a connection whose peer does not read its responses. Hummingbird's idle time does not run while a response is
-/// being written, so such a peer would keep its connection for ever.
-///
+/// Closes a connection whose peer does not read its responses: Hummingbird's idle time does not run while it writes.
 /// The time runs while more than NIO's high-water mark (64 KiB) is unsent. It starts again after half of that was sent.
 final class StalledReaderHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
@@ -10,7 +8,6 @@ final class StalledReaderHandler: ChannelInboundHandler, RemovableChannelHandler
     private let timeout: TimeAmount
     /// Used only on the channel's event loop.
     private var closing: Scheduled<Void>?
-
     init(timeout: Duration) { self.timeout = TimeAmount(timeout) }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {

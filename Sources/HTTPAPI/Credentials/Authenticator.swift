@@ -2,8 +2,7 @@ import HTTPTypes
 import LiveActivity
 import OpenSSL
 
-/// Checks credentials. Secrets are compared as SHA-256 digests in constant time. An unknown app costs the same work as
-/// a known one.
+/// Checks credentials by SHA-256 digests in constant time. An unknown app costs the same work as a known one.
 struct Authenticator: Sendable {
     struct App: Sendable {
         let app: GatewayApp
@@ -23,7 +22,6 @@ struct Authenticator: Sendable {
 
     /// The most milliseconds that a device's clock may differ from ours in a signed request.
     static let signatureSkew: Int64 = 3_600_000
-
     private let apps: [String: App]
     /// Takes the place of an app that does not exist. Its secrets are random.
     private let nobody: App
@@ -53,7 +51,7 @@ struct Authenticator: Sendable {
         let known = apps[String(decoding: bytes[..<colon], as: UTF8.self)]
         let app = known ?? nobody
         let digest = SHA256Digest(of: bytes[(colon + 1)...])
-        // Digests are compared in constant time. Both comparisons are always made.
+        // Both comparisons are always made.
         let isMaster = digest == app.masterDigest
         let isApp = digest == app.secretDigest
         guard known != nil, isMaster || isApp else { return nil }
@@ -64,16 +62,13 @@ struct Authenticator: Sendable {
         let key = headers[.airshipAppKey] ?? ""
         let known = apps[key]
         let app = known ?? nobody
-        var channel: ChannelID?
-        if let text = headers[.airshipChannel] {
-            guard let id = try? ChannelID(text) else { return nil }
-            channel = id
-        }
+        let channelText = headers[.airshipChannel]
+        let channel = channelText.flatMap { try? ChannelID($0) }
+        guard channelText == nil || channel != nil else { return nil }
         if let nonce = headers[.airshipNonce], let timestamp = headers[.airshipTimestamp] {
-            // Refuse a colon, because colons join the signed parts. A signature
-            // for a channel could otherwise pass as one without a channel.
+            // Refuse a colon, which joins the signed parts: a signature for a channel could pass as one without.
             guard !nonce.isEmpty, !nonce.utf8.contains(UInt8(ascii: ":")) else { return nil }
-            let parts = [key] + (headers[.airshipChannel].map { [$0] } ?? []) + [nonce, timestamp]
+            let parts = [key] + (channelText.map { [$0] } ?? []) + [nonce, timestamp]
             guard let code = Base64.decode(value),
                 app.secretKey.isValid(code, for: parts.joined(separator: ":").utf8),
                 let signedAt = TimeText.parse(timestamp), abs(signedAt - now) <= Self.signatureSkew, known != nil

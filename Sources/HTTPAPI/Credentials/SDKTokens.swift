@@ -2,15 +2,12 @@ import LiveActivity
 import OpenSSL
 import StrictJSON
 
-/// Tokens that the SDK fetches for its channel and sends with later calls. They are JWTs signed with HMAC-SHA256. The
-/// key is derived from the master secret, which no device has. No token is stored, and every gateway of the deployment
-/// makes and reads the same ones.
+/// Tokens that the SDK fetches for its channel and sends with later calls: JWTs signed with HMAC-SHA256. No device has
+/// the master secret, from which the key is derived. None is stored, and every gateway makes and reads the same ones.
 struct SDKTokens: Sendable {
     /// One hour. The SDK reads `expires_in` as milliseconds. It fetches a new token in the last 30 s and after any 401.
     static let lifetimeMilliseconds: Int64 = 3_600_000
-
     private static let header = Base64.encodeURL(#"{"alg":"HS256","typ":"JWT"}"#.utf8)
-
     private let key: HMACKey
     private let audience: String
 

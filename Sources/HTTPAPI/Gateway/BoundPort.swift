@@ -11,7 +11,6 @@ final class BoundPort: Sendable {
 
     /// Waits for the port. Nil if the server ended without one.
     func port() async -> Int? { await first.value }
-
     /// Sets the port. Only the first call has an effect.
     func settle(_ port: Int?) { settled.yield(port) }
 }

@@ -1,12 +1,9 @@
 import LiveActivity
 import Synchronization
 
-/// Limits what callers use at the same time: running requests, bodies that are being received, and the bytes of bodies.
-///
-/// Each kind of caller has its own limits, so that devices cannot block publishers. Where several apps are served, each
-/// app has at most half of each limit, so that one app cannot block the others.
+/// Limits what callers use at the same time: running requests, bodies in transit, and the bytes of bodies. Each kind of
+/// caller has its own limits, so that devices cannot block publishers. One app of several has at most half of a limit.
 final class Capacity: Sendable {
-    /// The kind of caller, by credential.
     enum Caller: Sendable, Hashable, CaseIterable {
         case master, app, device
         /// Callers of `/readyz` and `/metrics`. These ask Redis and need no secret.
@@ -22,9 +19,7 @@ final class Capacity: Sendable {
         }
     }
 
-    enum Resource: Int, Sendable, CaseIterable {
-        case requests, bodies, bytes
-    }
+    enum Resource: Int, Sendable, CaseIterable { case requests, bodies, bytes }
 
     /// The most bodies in transit for each request that may run. A slow body waits here, where it costs little.
     static let bodiesPerRequest = 4
@@ -40,9 +35,7 @@ final class Capacity: Sendable {
     private let isShared: Bool
     private let used = Mutex<[CallerKey: [Int]]>([:])
 
-    /// - Parameters:
-    ///   - requests: the most requests of each kind of caller that may run at once.
-    ///   - bytes: the most bytes of bodies in memory for one kind of caller.
+    /// Each kind of caller may run `requests` at once and have `bytes` of bodies in memory.
     init(requests: [Caller: Int], bytes: Int, apps: Int) {
         limits = requests.mapValues { [max(1, $0), max(1, $0) * Self.bodiesPerRequest, bytes] }
         isShared = apps > 1
@@ -50,7 +43,6 @@ final class Capacity: Sendable {
 
     func share(of caller: Caller, _ app: AppKey?) -> Share { Share(capacity: self, caller: caller, app: app) }
 
-    /// Changes what a caller uses.
     /// - Returns: false, and changes nothing, if the caller or the app would be above its limit.
     fileprivate func change(_ resource: Resource, by amount: Int, _ caller: Caller, _ app: AppKey?) -> Bool {
         let limit = limits[caller]?[resource.rawValue] ?? 0

@@ -1,4 +1,3 @@
-import LiveActivity
 import Hummingbird
 import HummingbirdCore
 public import Logging
@@ -7,8 +6,7 @@ public import PrometheusText
 import ServiceLifecycle
 public import Store
 
-/// The HTTP server. It binds when it is run and answers until graceful shutdown. Then it lets running requests finish.
-/// All state is in Redis, so a restart loses nothing.
+/// The HTTP server. It binds when it is run and answers until graceful shutdown. All state is in Redis.
 public final class Gateway: ListeningService {
     private let configuration: GatewayConfiguration
     private let store: Store

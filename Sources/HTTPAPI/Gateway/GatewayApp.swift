@@ -8,8 +8,7 @@ public struct GatewayApp: Sendable {
     public var masterSecret: String
     /// Seconds to the `stale_date` of starts and updates that have none. Nil leaves them without one.
     public var staleAfter: Int?
-    /// The time for which pushes without `options.expiry` are tried. An event
-    /// that is absent here has the default of its kind.
+    /// The time for which pushes without `options.expiry` are tried. An absent event has the default of its kind.
     public var lives: [ActivityEvent: Duration] = [:]
     /// The age at which the app's cards are ended automatically. Nil: only a published end ends them.
     public var endAfter: Duration?

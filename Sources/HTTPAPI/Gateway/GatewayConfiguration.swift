@@ -5,16 +5,13 @@ public struct GatewayConfiguration: Sendable {
     /// 0 picks any free port. `Gateway.boundPort()` tells which.
     public var port: Int
     public var apps: [GatewayApp]
-    /// The address at which devices reach the gateway, without a slash at its
-    /// end. If nil, the SDK's remote config is not served.
+    /// The address at which devices reach the gateway, without a slash at its end. Nil: the SDK gets no remote config.
     public var publicURL: String?
-    /// The most bytes of a request body. A larger one gets a 413 before it is
-    /// read. The bulk call is exempt because it is streamed.
+    /// The most bytes of a request body. A larger one gets a 413 unread. The bulk call is exempt, as it is streamed.
     public var maximumBodyBytes = 1 << 20
     /// The most requests of publishers that run at once. The next one gets a 503 with `Retry-After`.
     public var maximumRequests = 512
-    /// The same for requests with the app secret, and for those of devices. Nil
-    /// means half of `maximumRequests` for each.
+    /// The same for requests with the app secret, and for those of devices. Nil means half of `maximumRequests` each.
     public var maximumAppRequests: Int?
     public var maximumDeviceRequests: Int?
     /// The most bytes of request bodies in memory, for each of the three kinds of callers.
@@ -27,21 +24,18 @@ public struct GatewayConfiguration: Sendable {
     public var budget = HighBudget()
     /// A start token is shown as stale if its last report is older than this.
     public var startTokensStaleAfter: Duration = .seconds(48 * 3_600)
-    /// The most open connections. Others wait in the kernel's backlog. The
-    /// gateway lowers this at start to what the open-files limit allows.
+    /// The most open connections. Others wait in the kernel's backlog. The open-files limit may lower this at start.
     public var maximumConnections = 4_096
     /// The most connections of one client address. Further ones are closed at once. 0 means no limit.
     public var maximumConnectionsPerAddress = 1_024
     /// A connection is closed if nothing arrives for this long, between or inside requests.
     public var idleTimeout: Duration = .seconds(60)
-    /// The time from the end of the head to the end of the body. After it the
-    /// connection is closed. The bulk call is exempt.
+    /// The time from the end of the head to the end of the body, before a close. The bulk call is exempt.
     public var readTimeout: Duration = .seconds(30)
     /// A connection is closed if its peer reads nothing of a response for this long.
     public var writeTimeout: Duration = .seconds(30)
     /// Shown in the `Server` header, in `/healthz` and in the log.
     public var version = "dev"
-
     /// The limit for `/readyz` and `/metrics`, because they ask Redis and need no secret.
     static let openRequests = 16
 

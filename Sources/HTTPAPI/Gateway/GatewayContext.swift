@@ -1,7 +1,7 @@
 import Hummingbird
 import NIOCore
 
-/// Hummingbird's context of a request. It gives us the connection's channel, for deadlines on the body.
+/// Hummingbird's context of a request, with the connection's channel for deadlines on the body.
 struct GatewayContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let channel: any Channel

@@ -3,17 +3,11 @@ import Metrics
 import PrometheusText
 import Store
 
-/// All metrics that this target defines. Labels are route patterns, app keys and fixed words, so a caller cannot make
-/// new series.
-///
-/// A name that begins with `lamplighter_fleet_` is about the whole deployment and comes from Redis at each scrape, so
-/// every gateway exports the same value. All other names are about this process. Workers export theirs under others.
+/// All metrics of this target. Labels are route patterns, app keys and fixed words, so a caller cannot make new series.
+/// `lamplighter_fleet_` names are about the deployment. They come from Redis at each scrape, the same in every gateway.
 struct GatewayMetrics: Sendable {
     private let registry: PrometheusRegistry
-
-    init(_ registry: PrometheusRegistry) {
-        self.registry = registry
-    }
+    init(_ registry: PrometheusRegistry) { self.registry = registry }
 
     func requested(method: String, route: String, status: Int, duration: Duration) {
         let dimensions = [("method", method), ("route", route)]
@@ -39,8 +33,6 @@ struct GatewayMetrics: Sendable {
         counter("lamplighter_registrations_total", [("app", app.rawValue), ("outcome", outcome)]).increment(by: count)
     }
 
-    // MARK: The deployment, from Redis
-
     func record(_ depth: QueueDepth) {
         let parts = [
             ("pushes_high", depth.pushesHigh), ("pushes_low", depth.pushesLow), ("shard_tasks", depth.shardTasks),
@@ -56,9 +48,8 @@ struct GatewayMetrics: Sendable {
         let raised = Set(alarms.map { [$0.app.rawValue, $0.kind.rawValue] })
         for app in apps {
             for kind in Alarm.Kind.allCases {
-                let isRaised = raised.contains([app.rawValue, kind.rawValue])
-                gauge("lamplighter_fleet_alarms", [("app", app.rawValue), ("kind", kind.rawValue)]).set(
-                    isRaised ? 1 : 0)
+                let labels = [("app", app.rawValue), ("kind", kind.rawValue)]
+                gauge("lamplighter_fleet_alarms", labels).set(raised.contains([app.rawValue, kind.rawValue]) ? 1 : 0)
             }
         }
     }
@@ -73,10 +64,8 @@ struct GatewayMetrics: Sendable {
 
     func broadcasts(_ app: AppKey, _ counts: [BroadcastEvent: Int]) {
         for (event, count) in counts {
-            registry.set(
-                counter: "lamplighter_fleet_broadcasts_total",
-                dimensions: [("app", app.rawValue), ("outcome", event.rawValue)],
-                to: count)
+            let labels = [("app", app.rawValue), ("outcome", event.rawValue)]
+            registry.set(counter: "lamplighter_fleet_broadcasts_total", dimensions: labels, to: count)
         }
     }
 

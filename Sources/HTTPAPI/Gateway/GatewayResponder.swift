@@ -5,8 +5,7 @@ import Logging
 import NIOCore
 import StrictJSON
 
-/// Answers every request: finds the route, checks the secret, reads the body, reserves capacity, runs the handler,
-/// counts and logs. It never throws, because each error is a response in the API's own form.
+/// Answers every request: route, secret, body, capacity, handler, counts, log. It never throws: an error is a response.
 struct GatewayResponder: HTTPResponder {
     typealias Context = GatewayContext
 

@@ -18,7 +18,6 @@ public final class Monitor: ListeningService {
     private let logger: Logger
     private let idleTimeout: Duration
     private let binding = BoundPort()
-
     /// Silent connections are closed after this, so that they cannot block an orchestrator's probes.
     public static let idleTimeout: Duration = .seconds(5)
     /// Enough for scrapers and probes. Another connection waits until one of them ends.
@@ -62,9 +61,7 @@ public final class Monitor: ListeningService {
         let router = Router(options: .autoGenerateHeadEndpoints)
         let (registry, version, readiness) = (registry, version, readiness)
         router.get("healthz") { _, _ in Answer(200, ["ok": true, "version": .string(version)]).response() }
-        router.get("metrics") { _, _ in
-            Answer(200, text: registry.text(), type: Answer.prometheusType).response()
-        }
+        router.get("metrics") { _, _ in Answer(200, text: registry.text(), type: Answer.prometheusType).response() }
         router.get("readyz") { _, _ in
             do {
                 return try await readiness.answer().response()

@@ -20,11 +20,8 @@ struct Call: Sendable {
     let now: Int64
 
     func parameter(_ name: String) -> String { parameters[name] ?? "" }
-
     func name() throws(APIError) -> ActivityName { try identified("name", ActivityName.init(_:)) }
-
     func channel() throws(APIError) -> ChannelID { try identified("channel", ChannelID.init(_:)) }
-
     func attributesType() throws(APIError) -> String { try identified("attributes_type", checkedAttributesType) }
 
     /// Where the path's tokens are registered.
@@ -34,10 +31,8 @@ struct Call: Sendable {
 
     /// The id of a push or a schedule, from the path or from `values`.
     func id(_ name: String, in values: [String: String]? = nil) throws(APIError) -> PushID {
-        guard let id = (values ?? parameters)[name].flatMap({ PushID($0) }) else {
-            throw .parameter(name, "must be a UUID")
-        }
-        return id
+        if let id = (values ?? parameters)[name].flatMap({ PushID($0) }) { return id }
+        throw .parameter(name, "must be a UUID")
     }
 
     /// The object of the body, with no other keys than `keys`. Nil if there is no body.
@@ -54,10 +49,8 @@ struct Call: Sendable {
         _ name: String, _ what: String, in range: ClosedRange<Int>, default standard: Int
     ) throws(APIError) -> Int {
         guard let text = query[name] else { return standard }
-        guard let number = Int(text), range.contains(number) else {
-            throw .parameter(name, "must be \(what) from \(range.lowerBound) to \(range.upperBound)")
-        }
-        return number
+        if let number = Int(text), range.contains(number) { return number }
+        throw .parameter(name, "must be \(what) from \(range.lowerBound) to \(range.upperBound)")
     }
 
     /// The channel that the caller acts for: the SDK's own, or the one that a server names in a header.
@@ -65,10 +58,8 @@ struct Call: Sendable {
         switch credential {
         case .device(let channel), .signed(.some(let channel)), .contact(_, let channel): return channel
         case .master, .app, .signed(.none):
-            guard let channel = headers[.airshipChannel].flatMap({ try? ChannelID($0) }) else {
-                throw .parameter("X-UA-Channel-ID", "is required: the channel that the call is for")
-            }
-            return channel
+            if let channel = headers[.airshipChannel].flatMap({ try? ChannelID($0) }) { return channel }
+            throw .parameter("X-UA-Channel-ID", "is required: the channel that the call is for")
         }
     }
 

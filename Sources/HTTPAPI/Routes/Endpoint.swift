@@ -1,6 +1,5 @@
 /// One method at one path, with the handler of its requests. A new endpoint is a new row of `all`.
 struct Endpoint: Sendable {
-    /// The method of `Handlers` that answers a request.
     enum Handler: Sendable {
         /// A call that needs no secret, so it belongs to no app.
         case open(@Sendable (Handlers) -> () async throws -> Answer)
@@ -27,15 +26,13 @@ struct Endpoint: Sendable {
     /// False for the probe of liveness, which is always answered.
     let isLimited: Bool
     let body: Body
-    /// The media type of responses.
     let answerType: String
     let handler: Handler
     let segments: [Segment]
 }
 
 extension Endpoint {
-    /// A call of an app.
-    /// - Parameter isAirship: whether responses carry Airship's media type.
+    /// A call of an app. `isAirship` says whether responses carry Airship's media type.
     init(
         _ method: String, _ pattern: String, _ access: Access,
         _ handle: @escaping @Sendable (Handlers) -> (Call) async throws -> Answer,
@@ -115,9 +112,7 @@ extension Endpoint {
         Endpoint(open: "/readyz", Handlers.readiness),
         Endpoint(open: "/metrics", Handlers.renderMetrics),
     ]
-}
 
-extension Endpoint {
     func matches(_ components: [String]) -> Bool {
         components.count == segments.count
             && zip(segments, components).allSatisfy { segment, component in
@@ -126,10 +121,8 @@ extension Endpoint {
     }
 
     func parameters(of components: [String]) -> [String: String] {
-        var parameters: [String: String] = [:]
-        for (segment, component) in zip(segments, components) {
-            if case .parameter(let name) = segment { parameters[name] = component }
+        zip(segments, components).reduce(into: [:]) { parameters, part in
+            if case .parameter(let name) = part.0 { parameters[name] = part.1 }
         }
-        return parameters
     }
 }

@@ -41,8 +41,6 @@ extension Handlers {
         return Answer(200, body)
     }
 
-    // MARK: Registrations under an activity's name, or of start tokens
-
     func track(_ call: Call) async throws -> Answer {
         let place = try call.place()
         let registration = try TrackBody.read(

@@ -17,10 +17,8 @@ extension Handlers {
                 409, "The name's broadcast channel is being deleted. Try again in 1 s.", code: 40901, retryAfter: 1)
         }
         guard asked.storage == storage else {
-            throw APIError(
-                409,
-                "The name's broadcast channel has storage \(asked.storage.rawValue), and APNs cannot change it."
-                    + " Delete the channel first.", code: 40902)
+            let why = "The name's broadcast channel has storage \(asked.storage.rawValue), and APNs cannot change it."
+            throw APIError(409, "\(why) Delete the channel first.", code: 40902)
         }
         let channel = try await poll(call, name, for: wait) { $0?.state != .wanted || $0?.error != nil }
         guard let channel else {
@@ -34,10 +32,8 @@ extension Handlers {
     }
 
     func broadcast(_ call: Call) async throws -> Answer {
-        let name = try call.name()
-        guard let channel = try await store.broadcasts.channel(call.app.key, name) else {
-            throw APIError.noSuchBroadcast
-        }
+        let (app, name) = (call.app.key, try call.name())
+        guard let channel = try await store.broadcasts.channel(app, name) else { throw APIError.noSuchBroadcast }
         return Answer(200, channel.answer(name))
     }
 
@@ -59,8 +55,7 @@ extension Handlers {
         let body: JSON = [
             "ok": true, "channels": .integer(all.count), "foreign": .integer(foreign),
             "limit": .integer(BroadcastChannelRequest.maximumChannels),
-            "broadcasts": .array(
-                page.map { ["name": .string($0.name.rawValue), "channel": .string($0.id.rawValue)] }),
+            "broadcasts": .array(page.map { ["name": .string($0.name.rawValue), "channel": .string($0.id.rawValue)] }),
         ]
         return Answer(page: body, isFull: page.count == limit, last: page.last?.name.rawValue)
     }
@@ -81,10 +76,8 @@ extension Handlers {
 
     private static func storage(_ call: Call) throws(JSONError) -> BroadcastStorage {
         guard let value = try call.object(known: ["storage"])?["storage"] else { return .none }
-        guard let storage = BroadcastStorage(rawValue: try value.string()) else {
-            throw value.error("must be \"none\" or \"newest\"")
-        }
-        return storage
+        if let storage = BroadcastStorage(rawValue: try value.string()) { return storage }
+        throw value.error("must be \"none\" or \"newest\"")
     }
 }
 

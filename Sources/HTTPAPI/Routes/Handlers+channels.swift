@@ -12,9 +12,7 @@ extension Handlers {
     }
 
     /// Creates a channel that is not known here, because devices keep their ids when an app moves to another server.
-    func updateChannel(_ call: Call) async throws -> Answer {
-        try await register(call.channel(), call, status: 200)
-    }
+    func updateChannel(_ call: Call) async throws -> Answer { try await register(call.channel(), call, status: 200) }
 
     private func register(_ channel: ChannelID, _ call: Call, status: Int) async throws -> Answer {
         let registration = try ChannelBody.registration(call.body.collect())
@@ -49,8 +47,7 @@ extension Handlers {
             JSON.Member("problems", .array(batch.problems.map { .string($0.description) })),
             JSON.Member("problem_count", .integer(batch.problemCount)),
         ]
-        // Return a 2xx: the SDK removes a batch from its queue only then, and
-        // would repeat the bad entry in every later batch.
+        // Return a 2xx: only then does the SDK drop the batch. It would repeat the bad entry in every later batch.
         if call.credential.isDevice {
             return Answer(
                 200, .object([JSON.Member("ok", true)] + details),
@@ -79,8 +76,7 @@ extension Handlers {
         return Answer(200, ["ok": true])
     }
 
-    /// A token for the channel that the request was signed for. `expires_in` is
-    /// in milliseconds, because the SDK reads it so.
+    /// A token for the channel that the request was signed for. The SDK reads `expires_in` as milliseconds.
     func deviceToken(_ call: Call) async throws -> Answer {
         let channel = try call.actingChannel()
         let body: JSON = [

@@ -1,16 +1,12 @@
-import HTTPTypes
 import LiveActivity
 import Store
 import StrictJSON
 
-/// Contacts and remote config, which Airship's SDK asks for before it updates its channel.
-///
-/// Sources in urbanairship/ios-library: ContactAPIClient, ContactManager,
-/// DefaultAirshipContact, RemoteDataAPIClient, RemoteConfig.
+/// Contacts and remote config, which Airship's SDK asks for before it updates its channel. urbanairship/ios-library has
+/// them in ContactAPIClient, ContactManager, DefaultAirshipContact, RemoteDataAPIClient and RemoteConfig.
 extension Handlers {
-    /// A date before every operation that waits in the SDK. When a `resolve` brings a new contact id, the SDK drops the
-    /// operations from before this date. An `identify` from the first launch is older than the channel, and the SDK
-    /// must not drop it.
+    /// Older than every operation that waits in the SDK. When a `resolve` brings a new contact id, the SDK drops those
+    /// older than this date. It must keep an `identify` from the first launch, which is older than the channel.
     private static let longAssociated = "1970-01-01T00:00:00"
 
     func identifyContact(_ call: Call) async throws -> Answer {
@@ -43,8 +39,7 @@ extension Handlers {
     func updateContact(_ call: Call) async throws -> Answer {
         let channel = try call.actingChannel()
         guard ContactID(call.parameter("contact")) != nil else { throw APIError.parameter("contact", "must be a UUID") }
-        let change = try ContactBody.update(call.body.collect())
-        try await store.channels.tag(call.app.key, [channel], change)
+        try await store.channels.tag(call.app.key, [channel], ContactBody.update(call.body.collect()))
         return Answer(200, ["ok": true])
     }
 
@@ -52,10 +47,8 @@ extension Handlers {
     func remoteData(_ call: Call) async throws -> Answer {
         guard call.parameter("app_key") == call.app.key.rawValue else { throw APIError.notFound }
         guard let url = configuration.publicURL else {
-            throw APIError(
-                404,
-                "There is no remote config: set `gateway.public_url` to the address at which devices reach this gateway."
-            )
+            let remedy = "set `gateway.public_url` to the address at which devices reach this gateway"
+            throw APIError(404, "There is no remote config: \(remedy).")
         }
         return RemoteConfig.answer(url: url)
     }

@@ -19,26 +19,21 @@ extension Handlers {
     }
 
     func retryDead(_ call: Call) async throws -> Answer {
-        let id = try call.id("push_id")
-        switch try await store.deadLetters.retry(call.app.key, id) {
+        switch try await store.deadLetters.retry(call.app.key, call.id("push_id")) {
         case .taken(let tokens, let isResumed):
             return Answer(200, ["ok": true, "retried": .integer(tokens), "resumed": .bool(isResumed)])
         case .none: throw APIError.noDeadLetter
         case .newer(let newer):
-            throw APIError(
-                409,
-                "A newer push\(newer.map { " (\($0))" } ?? "") went out under this name, so this one cannot be sent again. "
-                    + "Publish the current state.")
-        case .expired:
-            throw APIError(409, "The push has expired. Publish the current state.")
+            let sent = "A newer push\(newer.map { " (\($0))" } ?? "") went out under this name"
+            throw APIError(409, "\(sent), so this one cannot be sent again. Publish the current state.")
+        case .expired: throw APIError(409, "The push has expired. Publish the current state.")
         case .notFinished:
             throw APIError(409, "The push was cancelled or is still being sent. Its ledger tells which.")
         }
     }
 
     func dropDead(_ call: Call) async throws -> Answer {
-        let id = try call.id("push_id")
-        guard try await store.deadLetters.drop(call.app.key, id) else { throw APIError.noDeadLetter }
+        guard try await store.deadLetters.drop(call.app.key, call.id("push_id")) else { throw APIError.noDeadLetter }
         return .empty
     }
 }

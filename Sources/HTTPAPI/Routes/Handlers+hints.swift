@@ -10,8 +10,7 @@ extension Handlers {
     private static let mostNames = 3
     private static let mostNear = 12
 
-    /// Pushes to names that have no followers, with their positions in the body. A name that has a start in the same
-    /// body is left out, because the start creates its cards. If Redis does not answer, there are no hints.
+    /// Pushes to names without followers or a start in the same body, by position. Empty if Redis does not answer.
     func unfollowed(_ pushes: [PublishBody.Push], _ call: Call) async -> [(position: Int?, name: ActivityName)] {
         let starting = pushes.filter { $0.publish.event == .start }.map(\.publish.name)
         var names: [ActivityName] = []
@@ -30,10 +29,9 @@ extension Handlers {
             var hint = position.map { "[\($0)]: " } ?? ""
             hint += "\(JSON.string(name.rawValue).text) has no followers"
             let near = await nearNames.near(name, call.app.key, now: call.now) { await namesLike(name, call.app.key) }
-            if let near, near.isEmpty { hint += "; no similar name has any" }
-            if let near, !near.isEmpty {
+            if let near {
                 let quoted = near.map { JSON.string($0).text }.joined(separator: ", ")
-                hint += "; similar names with followers: \(quoted)"
+                hint += near.isEmpty ? "; no similar name has any" : "; similar names with followers: \(quoted)"
             }
             hints.append(hint)
         }

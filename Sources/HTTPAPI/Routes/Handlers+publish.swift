@@ -6,10 +6,8 @@ import Store
 import StrictJSON
 
 extension Handlers {
-    /// `POST /api/push`: answers 202 only when Redis has every push of the body.
-    ///
-    /// After kill -9 between two pushes of an array the caller has no response. With an Idempotency-Key the caller can
-    /// repeat the request, which completes the array under the same ids.
+    /// `POST /api/push`: answers 202 only when Redis has every push of the body. After kill -9 between two pushes of an
+    /// array, a repetition with the same Idempotency-Key completes the array under the same ids.
     func publish(_ call: Call) async throws -> Answer {
         let key = try idempotencyKey(call)
         let bytes = call.body.collect()
@@ -30,8 +28,7 @@ extension Handlers {
         return Answer(202, body, warnings: warnings, hints: hints)
     }
 
-    /// Warns of updates that will go out at priority 5. This is an estimate,
-    /// because a worker counts the budget when it begins the push.
+    /// Warns of updates that will go out at priority 5: an estimate, as a worker counts when it begins the push.
     private func budgetWarnings(_ pushes: [PublishBody.Push], _ call: Call) async throws -> [String] {
         guard configuration.budget.perHour > 0 else { return [] }
         var warnings: [String] = []
@@ -39,18 +36,16 @@ extension Handlers {
             let isSpent = try await store.pushes.isHighSpent(
                 call.app.key, push.publish.name, configuration.budget, now: call.now)
             guard isSpent else { continue }
-            warnings.append(
-                (pushes.count > 1 ? "[\(position)]: " : "")
-                    + "goes out at priority 5: the name has used its \(configuration.budget.perHour) updates at priority 10 "
-                    + "for this hour (budget.high_per_hour)")
+            let place = pushes.count > 1 ? "[\(position)]: " : ""
+            let spent = "the name has used its \(configuration.budget.perHour) updates at priority 10 for this hour"
+            warnings.append("\(place)goes out at priority 5: \(spent) (budget.high_per_hour)")
         }
         return warnings
     }
 
     /// A dry run: the same checks, but nothing is written.
     func validate(_ call: Call) async throws -> Answer {
-        let bytes = call.body.collect()
-        let pushes = try PublishBody.parse(bytes, now: call.now, staleAfter: call.app.staleAfter)
+        let pushes = try PublishBody.parse(call.body.collect(), now: call.now, staleAfter: call.app.staleAfter)
         async let unfollowed = self.unfollowed(pushes, call)
         let warnings =
             try await pushes.flatMap(\.warnings) + checkSchemasIfPossible(pushes, call) + checkSizes(pushes, call)
@@ -58,8 +53,7 @@ extension Handlers {
         return Answer(200, ["ok": true], warnings: warnings, hints: hints)
     }
 
-    /// Accepts a payload of 4,097 to 5,120 bytes only for a name with a
-    /// broadcast channel, and warns that it goes only there.
+    /// Accepts 4,097 to 5,120 bytes only for a name with a broadcast channel, and warns that they go only there.
     func checkSizes(_ pushes: [PublishBody.Push], _ call: Call) async throws -> [String] {
         var warnings: [String] = []
         for push in pushes {
@@ -91,23 +85,20 @@ extension Handlers {
 
     func idempotencyKey(_ call: Call) throws(APIError) -> String? {
         guard let key = call.headers[.idempotencyKey] else { return nil }
-        guard (1...255).contains(key.utf8.count), key.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
-            throw .parameter("Idempotency-Key", "must be 1 to 255 printable ASCII characters")
-        }
-        return key
+        let isPrintable = key.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+        if isPrintable, (1...255).contains(key.utf8.count) { return key }
+        throw .parameter("Idempotency-Key", "must be 1 to 255 printable ASCII characters")
     }
 
-    /// Commits one push of the body. If the body is an array, the error names the push that failed and those that were
-    /// accepted.
+    /// Commits one push. In an array, the error names the push that failed and those that were accepted.
     private func accept(
         _ push: PublishBody.Push, ids: [PushID], isRepeatable: Bool, position: Int, _ call: Call
     ) async throws {
         let app = call.app.key
-        let publish = withLife(push.publish, call)
         do {
             let acceptance = try await store.pushes.accept(
-                app, publish, id: ids[position], payload: push.payload, timestampOffset: Payload.timestampOffset,
-                isRepeatable: isRepeatable, bounds: bounds)
+                app, withLife(push.publish, call), id: ids[position], payload: push.payload,
+                timestampOffset: Payload.timestampOffset, isRepeatable: isRepeatable, bounds: bounds)
             if case .refused(let refusal) = acceptance { throw APIError(refusal) }
             metrics.published(app, outcome: "accepted")
         } catch {
@@ -132,10 +123,8 @@ extension APIError {
     init(_ refusal: AcceptanceRefusal) {
         switch refusal {
         case .timestampBehind(let last):
-            self.init(
-                409, "timestamp",
-                "is older than the name's last, \(last): devices would drop it. Leave it out to use the time of acceptance"
-            )
+            let remedy = "Leave it out to use the time of acceptance"
+            self.init(409, "timestamp", "is older than the name's last, \(last): devices would drop it. \(remedy)")
         case .nameClosed:
             self.init(409, "name", "has ended: an end for everyone closed it; a start or a new card opens it")
         case .queueFull(let scope, let seconds):

@@ -5,19 +5,15 @@ import StrictJSON
 /// Calls about tokens that the prune guard put into quarantine.
 extension Handlers {
     func listQuarantine(_ call: Call) async throws -> Answer {
-        let limit = try call.limit()
-        let names = try await store.quarantine.list(call.app.key, limit: limit)
+        let names = try await store.quarantine.list(call.app.key, limit: call.limit())
         let total = try await store.quarantine.count(call.app.key)
-        return Answer(
-            200, ["ok": true, "total_names": .integer(total), "names": .array(names.map(\.json))])
+        return Answer(200, ["ok": true, "total_names": .integer(total), "names": .array(names.map(\.json))])
     }
 
-    /// Releases tokens. Body: `{"name"?}`, or `{"attributes_type"}` for start
-    /// tokens. Without these, every name of the app.
+    /// Body: `{"name"?}`, or `{"attributes_type"}` for start tokens. Without these, every name of the app is released.
     func releaseQuarantine(_ call: Call) async throws -> Answer {
         let result = try await store.quarantine.release(call.app.key, Self.quarantinedPlace(call))
-        return Answer(
-            200, ["ok": true, "names": .integer(result.names), "released": .integer(result.released)])
+        return Answer(200, ["ok": true, "names": .integer(result.names), "released": .integer(result.released)])
     }
 
     func discardQuarantine(_ call: Call) async throws -> Answer {
@@ -32,8 +28,7 @@ extension Handlers {
     private static func quarantinedPlace(_ call: Call) throws(JSONError) -> TokenPlace? {
         guard let body = try call.object(known: ["name", "attributes_type"]) else { return nil }
         guard let type = body["attributes_type"] else {
-            let name = try body["name"]?.activityName()
-            return name.map(TokenPlace.activity)
+            return try (body["name"]?.activityName()).map(TokenPlace.activity)
         }
         guard body["name"] == nil else { throw type.keyError("must not stand beside `name`") }
         return .startTokens(of: try type.attributesType())

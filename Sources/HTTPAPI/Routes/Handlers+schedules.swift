@@ -1,7 +1,5 @@
 import APNsWire
-import HTTPTypes
 import LiveActivity
-import OpenSSL
 import Store
 import StrictJSON
 
@@ -9,8 +7,7 @@ extension Handlers {
     /// The most schedules of one page of `GET /api/schedules`.
     static let maximumSchedules = 100
 
-    /// Answers 201 only when Redis has every schedule of the body. A repetition
-    /// with the same Idempotency-Key gets the same ids.
+    /// Answers 201 only when Redis has every schedule. A repetition with the same Idempotency-Key gets the same ids.
     func createSchedules(_ call: Call) async throws -> Answer {
         let key = try idempotencyKey(call)
         let bytes = call.body.collect()
@@ -24,8 +21,7 @@ extension Handlers {
         }
         try await rememberTypes(bodies.map(\.push), call)
         let schedules = zip(ids, bodies).map { scheduled($0, $1, call) }
-        let hasRoom = try await store.schedules.create(call.app.key, schedules)
-        guard hasRoom else {
+        guard try await store.schedules.create(call.app.key, schedules) else {
             metrics.scheduled(call.app.key, outcome: "full", count: schedules.count)
             throw APIError(
                 429, "The app has too many waiting schedules: none was accepted. Try again in 60 s.", retryAfter: 60)
@@ -37,7 +33,8 @@ extension Handlers {
     /// Replaces a whole waiting schedule and keeps its id. As in Airship's API, a part of it cannot be replaced.
     func replaceSchedule(_ call: Call) async throws -> Answer {
         let id = try call.id("schedule_id")
-        let body = try ScheduleBody.parseOne(call.body.collect(), now: call.now, staleAfter: call.app.staleAfter)
+        let root = try JSONDocument(call.body.collect()).root
+        let body = try ScheduleBody.scheduled(root, now: call.now, staleAfter: call.app.staleAfter)
         if let past = body.past { throw past }
         let warnings = try await check([body.push], call)
         try await rememberTypes([body.push], call)

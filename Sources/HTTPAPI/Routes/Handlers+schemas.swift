@@ -30,8 +30,7 @@ extension Handlers {
             let started = push.publish.attributesType.map { ExactText($0) }
             guard let type = started ?? types[name] ?? snapshot.type(for: name) else { continue }
             if snapshot.unreadable.contains(type) {
-                warnings.append(
-                    "the schema of \(type) was not checked: a newer version of Lamplighter wrote it")
+                warnings.append("the schema of \(type) was not checked: a newer version of Lamplighter wrote it")
             }
             guard let document = snapshot.types[type] else { continue }
             try Self.check(push.contentState, document.contentState, type)
@@ -79,10 +78,8 @@ extension Handlers {
 
     /// Returns the document exactly as it was put.
     func schema(_ call: Call) async throws -> Answer {
-        let type = call.parameter("attributes_type")
-        guard let document = try await store.schemas.document(call.app.key, type: type) else {
-            throw APIError.noSuchSchema
-        }
+        let document = try await store.schemas.document(call.app.key, type: call.parameter("attributes_type"))
+        guard let document else { throw APIError.noSuchSchema }
         return Answer(200, .raw(document))
     }
 
@@ -95,8 +92,7 @@ extension Handlers {
         let root = try JSONDocument(bytes).root
         let document = try SchemaDocument(root)
         schemas.forget(app)
-        let snapshot = try await schemas.snapshot(app)
-        for (other, known) in snapshot.types where other != ExactText(type) {
+        for (other, known) in try await schemas.snapshot(app).types where other != ExactText(type) {
             guard let name = document.names.first(where: known.names.contains) else { continue }
             throw APIError(409, "names: \(JSON.string("\(name)").text) belongs to the schema of \(other).")
         }

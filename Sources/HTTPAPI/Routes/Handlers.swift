@@ -1,5 +1,3 @@
-import LiveActivity
-import Logging
 import PrometheusText
 import Store
 import StrictJSON
@@ -14,21 +12,16 @@ struct Handlers: Sendable {
     let schemas: SchemaCache
     let nearNames = NearNames()
 
-    func health() async throws -> Answer {
-        Answer(200, ["ok": true, "version": .string(configuration.version)])
-    }
+    func health() async throws -> Answer { Answer(200, ["ok": true, "version": .string(configuration.version)]) }
 
     func readiness() async throws -> Answer {
         try await Readiness(store: store, apps: configuration.apps.map(\.key)).answer()
     }
 
-    /// Reads queue depths and alarms from Redis at each scrape. Without Redis
-    /// the process still reports its own metrics.
+    /// Reads queue depths and alarms from Redis at each scrape. Without Redis it still reports the process's metrics.
     func renderMetrics() async throws -> Answer {
         let apps = configuration.apps.map(\.key)
-        if let depths = try? await store.queue.depth(apps) {
-            for depth in depths { metrics.record(depth) }
-        }
+        for depth in (try? await store.queue.depth(apps)) ?? [] { metrics.record(depth) }
         if let alarms = try? await store.alarms.list(apps) { metrics.record(alarms, of: apps) }
         for app in apps {
             if let names = try? await store.quarantine.count(app) { metrics.quarantined(app, names: names) }

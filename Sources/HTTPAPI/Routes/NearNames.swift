@@ -19,9 +19,7 @@ final class NearNames: Sendable {
 
     /// Names like `name`: the result of an earlier search of the window, or of `search`. `now` is in epoch ms.
     /// - Returns: nil if the app has no search left in this window, or if the search failed.
-    func near(
-        _ name: ActivityName, _ app: AppKey, now: Int64, search: () async -> [String]?
-    ) async -> [String]? {
+    func near(_ name: ActivityName, _ app: AppKey, now: Int64, search: () async -> [String]?) async -> [String]? {
         let (known, maySearch) = reserve(name, app, now)
         guard maySearch, let names = await search() else { return known }
         windows.withLock { $0[app]?.found[name] = names }

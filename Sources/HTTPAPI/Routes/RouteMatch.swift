@@ -10,8 +10,7 @@ enum RouteMatch: Sendable {
     /// A path component is not percent-encoded UTF-8.
     case malformed
 
-    /// Finds the route of a request. The path is still percent-encoded, so that a name may hold `%2F`. One slash at its
-    /// end is allowed, except where no secret is needed.
+    /// The path is still percent-encoded, so that a name may hold `%2F`. It may end in a slash if it needs a secret.
     init(method: String, path: Substring) { self = Self.find(method, path) }
 
     private static func find(_ method: String, _ path: Substring) -> RouteMatch {
@@ -41,11 +40,8 @@ enum RouteMatch: Sendable {
         return .found(endpoint, parameters: endpoint.parameters(of: components))
     }
 
-    var endpoint: Endpoint? {
-        if case .found(let endpoint, _) = self { endpoint } else { nil }
-    }
+    var endpoint: Endpoint? { if case .found(let endpoint, _) = self { endpoint } else { nil } }
 
-    /// The endpoint and the parameters of the path.
     func get() throws(APIError) -> (Endpoint, parameters: [String: String]) {
         switch self {
         case .found(let endpoint, let parameters): return (endpoint, parameters)

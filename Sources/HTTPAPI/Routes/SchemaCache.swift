@@ -3,8 +3,7 @@ import Store
 import StrictJSON
 import Synchronization
 
-/// The schemas of each app, as this gateway last read them. It asks Redis for their version at most once a second. So a
-/// change is in use everywhere a second later, and an app without schemas costs only that request.
+/// The schemas of each app. The cache asks for their version at most once a second, so a change shows a second later.
 final class SchemaCache: Sendable {
     struct Snapshot: Sendable {
         var version: Int
@@ -25,7 +24,6 @@ final class SchemaCache: Sendable {
     }
 
     static let freshness: Duration = .seconds(1)
-
     private let schemas: Schemas
     private let now: @Sendable () -> ContinuousClock.Instant
     private let entries = Mutex<[AppKey: Entry]>([:])
@@ -40,13 +38,9 @@ final class SchemaCache: Sendable {
         let known = entries.withLock { $0[app] }
         if let known, known.asked + Self.freshness > asked { return known.snapshot }
         let version = try await schemas.version(app)
-        var snapshot = Snapshot(version: version)
-        if version > 0 {
-            if let known, known.snapshot.version == version {
-                snapshot = known.snapshot
-            } else {
-                snapshot = Self.compiled(try await schemas.all(app))
-            }
+        var snapshot = known?.snapshot ?? Snapshot(version: 0)
+        if snapshot.version != version {
+            snapshot = try await version > 0 ? Self.compiled(schemas.all(app)) : Snapshot(version: 0)
         }
         entries.withLock { $0[app] = Entry(snapshot: snapshot, asked: asked) }
         return snapshot
@@ -58,11 +52,8 @@ final class SchemaCache: Sendable {
     private static func compiled(_ set: SchemaSet) -> Snapshot {
         var snapshot = Snapshot(version: set.version)
         for (type, bytes) in set.documents {
-            if let document = try? SchemaDocument(JSONDocument(bytes).root) {
-                snapshot.types[type] = document
-            } else {
-                snapshot.unreadable.insert(type)
-            }
+            let document = try? SchemaDocument(JSONDocument(bytes).root)
+            if let document { snapshot.types[type] = document } else { snapshot.unreadable.insert(type) }
         }
         return snapshot
     }

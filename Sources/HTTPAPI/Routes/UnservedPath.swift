@@ -1,5 +1,3 @@
-import LiveActivity
-
 /// A call of Airship's API that Lamplighter does not serve, with advice on what to use instead. The response is a 404:
 /// after a 5xx Airship's clients and SDK would repeat the request, and a 405 would be about another call.
 struct UnservedPath: Sendable, Hashable {
@@ -43,9 +41,7 @@ struct UnservedPath: Sendable, Hashable {
         guard isOpen ? components.count >= fixed.count : components.count == fixed.count else { return false }
         return zip(fixed, components).allSatisfy { $0.first == "{" || $0 == $1 }
     }
-}
 
-extension UnservedPath {
     // A row stands before a wider one that would match too. A path without a method stands for all methods.
     static let all: [UnservedPath] = [
         rows("Lamplighter keeps no list of channels. GET /api/activities lists the names.", "GET /api/channels"),

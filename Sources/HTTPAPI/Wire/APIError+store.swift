@@ -7,21 +7,18 @@ extension APIError {
         switch error {
         case .redis(let error): self.init(error)
         case .unreplicated(let replicas, let wanted):
-            self.init(
-                503,
-                "Redis has the push, but only \(replicas) of \(wanted) replicas confirmed it in time. It may still go out."
-                    + " Repeating it with the same Idempotency-Key is safe.", retryAfter: 2)
+            let doubt = "only \(replicas) of \(wanted) replicas confirmed it in time. It may still go out."
+            let remedy = "Repeating it with the same Idempotency-Key is safe."
+            self.init(503, "Redis has the push, but \(doubt) \(remedy)", retryAfter: 2)
             cause = "\(replicas) of \(wanted) replicas confirmed"
         case .tooManyTags(let channel, let limit):
-            self.init(
-                400,
-                "The channel \(channel) would have more than \(limit) tags: remove some of them first. It was not changed.",
-                code: 40001)
+            let remedy = "remove some of them first. It was not changed."
+            self.init(400, "The channel \(channel) would have more than \(limit) tags: \(remedy)", code: 40001)
         case .quotaReached(let quota, let limit):
-            self.init(
-                429,
-                "The app has about \(limit) \(quota.words), as many as \(quota.setting) allows: nothing was added. "
-                    + "Those that are there can be changed. Try again later, or raise the setting.", retryAfter: 60)
+            let words = quota == .startTokens ? "start tokens" : quota.rawValue
+            let full = "The app has about \(limit) \(words), as many as \(quota.setting) allows"
+            let remedy = "Those that are there can be changed. Try again later, or raise the setting."
+            self.init(429, "\(full): nothing was added. \(remedy)", retryAfter: 60)
             cause = "\(quota.setting) reached"
         case .corrupt(let what): self = .internalError("corrupt \(what)")
         }
@@ -32,10 +29,8 @@ extension APIError {
         case .unreachable, .insecure:
             self.init(503, "Redis is not reachable: nothing was changed. Try again.", retryAfter: 2)
         case .lost:
-            self.init(
-                503,
-                "The connection to Redis broke: the change may or may not have been made. Repeating is safe"
-                    + " (a publish: with an Idempotency-Key).", retryAfter: 2)
+            let doubt = "The connection to Redis broke: the change may or may not have been made."
+            self.init(503, "\(doubt) Repeating is safe (a publish: with an Idempotency-Key).", retryAfter: 2)
         case .closed: self.init(503, "The gateway is shutting down. Try again.", retryAfter: 1)
         case .server(let code, _): self = Self.refused(code: code)
         case .unexpectedReply, .unroutable: self = .internalError("")
@@ -57,8 +52,4 @@ extension APIError {
         default: .internalError("")
         }
     }
-}
-
-extension Quota {
-    fileprivate var words: String { self == .startTokens ? "start tokens" : rawValue }
 }

@@ -36,9 +36,8 @@ struct APIError: Error, Sendable, Hashable {
     /// A 400 for a value of the body.
     init(_ error: JSONError) {
         let subject = error.path.isEmpty ? "" : "\(error.path): "
-        self.init(
-            400, "\(subject)\(error.message)",
-            details: Details(error: error.message, path: error.path, location: error.location))
+        let details = Details(error: error.message, path: error.path, location: error.location)
+        self.init(400, "\(subject)\(error.message)", details: details)
     }
 
     /// Any error of a handler, as the caller sees it: a refusal of ours, a wrong body, or a failure of the store.
@@ -69,12 +68,11 @@ struct APIError: Error, Sendable, Hashable {
         ]
         if let details {
             let place = details.location.map { ["line": .integer($0.line), "column": .integer($0.column)] as JSON }
-            body.append(
-                "details",
-                .fields([
-                    "error": .string(details.error), "path": details.path.isEmpty ? nil : .string(details.path),
-                    "location": place,
-                ]))
+            let fields = JSON.fields([
+                "error": .string(details.error), "path": details.path.isEmpty ? nil : .string(details.path),
+                "location": place,
+            ])
+            body.append("details", fields)
         }
         for member in extra { body.append(member.key, member.value) }
         return body
@@ -84,8 +82,7 @@ struct APIError: Error, Sendable, Hashable {
     static let unauthorized = APIError(
         401, "Authentication failed: send the app key with the secret that this call needs.", code: 40101)
 
-    /// Depends on the header alone, so it tells no more than `unauthorized`.
-    /// Airship's clients send a server's token this way.
+    /// Depends on the header alone, so it tells no more than `unauthorized`. Airship's clients send server tokens so.
     private static let unservedBearer = APIError(
         401,
         "Authentication failed: send Basic with the app key and the secret that this call needs. "

@@ -8,10 +8,8 @@ struct Answer: Sendable {
     static let airshipType = "application/vnd.urbanairship+json; version=3"
     static let jsonType = "application/json"
     static let prometheusType = "text/plain; version=0.0.4; charset=utf-8"
-
     /// The most warnings that are shown. The rest are only counted.
     static let maximumWarnings = 100
-
     let status: Int
     let body: [UInt8]
     /// The media type. Nil stands for the one of the endpoint.
@@ -48,7 +46,6 @@ struct Answer: Sendable {
         self.type = type
     }
 
-    /// A 204 without a body.
     static let empty = Answer(204, text: "")
 
     init(_ error: APIError, operation: String) {

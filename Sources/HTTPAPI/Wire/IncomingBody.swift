@@ -11,7 +11,6 @@ final class IncomingBody: Sendable {
     static let drainedBytes = 64 << 10
     /// The time between an early response and closing its connection, so that the response arrives before the reset.
     static let linger: TimeAmount = .seconds(5)
-
     private let body: RequestBody
     private let channel: any Channel
     private let limit: Int
@@ -42,11 +41,9 @@ final class IncomingBody: Sendable {
     }
 
     var bytesRead: Int { state.withLock { $0.bytes } }
-
     /// The whole body. Empty for a call whose body is not read.
     func collect() -> [UInt8] { state.withLock { $0.whole } }
 
-    /// Receives the whole body.
     /// - Parameter share: counts bodies while they are received, and their bytes until the request ends.
     /// - Throws: 413 if the body is too large, 408 if it takes too long, 503 if too many bodies are in transit.
     func read(_ share: Capacity.Share) async throws {

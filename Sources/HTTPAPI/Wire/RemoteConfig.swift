@@ -19,9 +19,8 @@ enum RemoteConfig {
             "contact_config": ["max_cra_resolve_age_ms": .integer(resolveAge)],
             "fetch_contact_remote_data": false,
         ]
-        var answer = Answer(
-            200,
-            ["ok": true, "payloads": [["type": "app_config", "timestamp": .string(timestamp), "data": data]]])
+        let payload: JSON = ["type": "app_config", "timestamp": .string(timestamp), "data": data]
+        var answer = Answer(200, ["ok": true, "payloads": [payload]])
         answer.fields.append((.lastModified, lastModified))
         return answer
     }
