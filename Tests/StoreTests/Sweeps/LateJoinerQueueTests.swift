@@ -89,6 +89,20 @@ import Testing
         #expect(try await order(fixture, lease) == [Place(old, true), Place(end, true)])
     }
 
+    /// The newer end reaches the card by its own sweep. Until then other pushes may, and the missed end goes before them.
+    @Test func `a started card gets the end that it missed although a newer one waits`() async throws {
+        let fixture = try await PushFixture.start()
+        try await follow(fixture, 1, card: "first")
+        try await fixture.store.lateJoiners.expect(
+            fixture.app, ActivityName(Self.name), [channel.stored], startedBy: 0, now: 1_795_000_000_000)
+        let missed = try await fixture.accepted(Self.name, event: .end)
+        _ = try await fixture.deliver(try await fixture.claimed(Self.name, missed), targets: 0)
+        _ = try await fixture.accepted(Self.name, event: .end)
+        try await follow(fixture, 2, card: "second", at: 1_795_000_000_000)
+        let lease = try await fixture.claimRetries(Self.name)
+        #expect(try await order(fixture, lease) == [Place(missed, true)])
+    }
+
     /// A newer push that takes the last place of the line has an alert of its own.
     @Test func `a newer push that supersedes a late joiner's state keeps its alert`() async throws {
         let fixture = try await PushFixture.start()

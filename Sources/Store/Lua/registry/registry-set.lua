@@ -28,8 +28,8 @@ if verdict.isStale then
 end
 local isNew, isNewCard, isUnknown = verdict.isNew, verdict.isNewCard, verdict.isUnknown
 
-local ended, catch, ending, begun, late, over, overID =
-    unpack(redis.call('HMGET', n, 'ended', 'catch', 'ending', 'begun', 'late', 'over', 'over_id'))
+local ended, catch, ending, begun, late, over, overID, ends =
+    unpack(redis.call('HMGET', n, 'ended', 'catch', 'ending', 'begun', 'late', 'over', 'over_id', 'ends'))
 -- A start created the card, and this is its first token. Pushes since that start are for it, an `end` too.
 local startSeq, startedAt
 local startedNote = isNewCard and redis.call('HGET', a, channel)
@@ -37,14 +37,15 @@ if startedNote then
     startSeq, startedAt = string.match(startedNote, '^(%d+) (%d+)$')
     if startSeq and tonumber(startedAt) + LATE_LIFE < tonumber(registeredAt) then startSeq = nil end
 end
--- An `end` for everyone was accepted after the card's start. If its sweep does not reach the channel any more, the end
--- joins the channel's retry queue in this step. So no other push of the name reaches the card before it.
+-- The card missed an `end` for everyone if that was accepted after the card's start and its sweep does not reach the
+-- channel any more. The end joins the channel's retry queue in this step, so no other push of the name goes before it.
 local isEnded = false
 local endID, rawEnd, ps, ws, dls, retention = unpack(ARGV, rest)
 if startSeq and overID and tonumber(over) > tonumber(startSeq) then
-    if overID ~= endID then return {count, overID} end
-    local state = redis.call('HGET', ps .. overID, 'state')
-    isEnded = (state == 'sending' or state == 'done') and catch ~= rawEnd
+    if not endID then return {count, overID} end
+    local id = newest_begun_end(ends, tonumber(startSeq), ps)
+    if id and id ~= endID then return {count, id} end
+    isEnded = id and catch ~= rawEnd
 end
 
 local added = redis.call('HSET', bucket, channel, verdict.record)
@@ -80,7 +81,7 @@ if isEnded then
     end
     -- No push of the queue shows its alert. Those before the end are older, or joined while the token was not known.
     queue = without_alerts(queue .. rawEnd)
-    queue_late_joiner(ps .. overID, ws .. overID, h, r, channel, queue, isNewQueue, now, retention)
+    queue_late_joiner(ps .. endID, ws .. endID, h, r, channel, queue, isNewQueue, now, retention)
 end
 local isOverfull = added == 1 and redis.call('HLEN', bucket) > tonumber(threshold)
 return (isOverfull and 2 or 1) + (wakes and 4 or 0)

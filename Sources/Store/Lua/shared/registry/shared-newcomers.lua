@@ -37,6 +37,18 @@ local function note_late_joiner(v, f, channel, begun, isSwept, start)
     return true
 end
 
+-- The newest `end` for everyone, accepted after the card's start, whose sweep has begun. Newer ones that wait will reach
+-- the channel by their own sweeps, but until then older pushes may. Nil: there is none.
+-- ends: of the name's meta, see shared-ended. start: sequence number
+local function newest_begun_end(ends, start, ps)
+    local found
+    for seq, id in string.gmatch(ends, '(%d+):%d+:(%S+)') do
+        local state = tonumber(seq) > start and redis.call('HGET', ps .. id, 'state')
+        if state == 'sending' or state == 'done' then found = id end
+    end
+    return found
+end
+
 -- Counts a registration in the channel's retry queue, to tell an attempt in flight of the new token. Notes the channel
 -- for the catch-up of the active push, unless it waits for that push. catch: that push, 16 bytes; false = no catch-up
 local function note_token(h, k, n, channel, catch, life)
