@@ -87,13 +87,14 @@ struct Judge: Sendable {
         }
     }
 
-    /// Whether a cancelled end arrived on a connection of a process that was killed or suspended about then. No worker
-    /// learned of it, so the token stays, and its device shows the end.
+    /// Whether a cancelled end arrived without an answer, or on a connection of a process that was killed or suspended
+    /// about then. No worker learned of it, so the token stays, and its device shows the end.
     private func isUnnoticedEnd(_ request: Request, of name: Int) -> Bool {
-        guard request.isEnd, request.reached else { return false }
-        let isCancelled = pushes.contains { $0.name == name && $0.number == request.order && $0.fate == .cancelled }
-        return isCancelled
-            && interruptions.contains {
+        guard request.isEnd, request.reached,
+            pushes.contains(where: { $0.name == name && $0.number == request.order && $0.fate == .cancelled })
+        else { return false }
+        return request.status == nil
+            || interruptions.contains {
                 $0.losesWork && $0.ports.contains(request.port)
                     && abs($0.at - request.at) <= 2 * Int64(Plan.requestTimeout)
             }

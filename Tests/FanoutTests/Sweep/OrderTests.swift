@@ -38,7 +38,9 @@ import Testing
             quiet.begin()
             for id in crowd.published {
                 let ledger = try await fixture.finished(id)
-                #expect(ledger.pending == 0 && ledger.expanded && ledger.failed == 0, "\(ledger)")
+                #expect(ledger.pending == 0 && ledger.expanded, "\(ledger)")
+                // A dead token counts as failed if its channel has another token by now. No other token fails.
+                #expect(ledger.failed + ledger.pruned <= ledger.errors["BadDeviceToken", default: 0], "\(ledger)")
             }
             for group in groups { await group.triggerGracefulShutdown() }
             try await tasks.waitForAll()
