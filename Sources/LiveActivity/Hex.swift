@@ -15,9 +15,21 @@ public enum Hex {
 
     /// Nil when the text has an odd length or another character than a hex digit.
     public static func decode(_ text: some StringProtocol) -> [UInt8]? {
-        let nibbles = text.utf8.compactMap(value)
-        guard nibbles.count == text.utf8.count, nibbles.count.isMultiple(of: 2) else { return nil }
-        return stride(from: 0, to: nibbles.count, by: 2).map { nibbles[$0] << 4 | nibbles[$0 + 1] }
+        let digits = text.utf8
+        guard digits.count.isMultiple(of: 2) else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(digits.count / 2)
+        var high: UInt8?
+        for digit in digits {
+            guard let nibble = value(digit) else { return nil }
+            if let first = high {
+                bytes.append(first << 4 | nibble)
+                high = nil
+            } else {
+                high = nibble
+            }
+        }
+        return bytes
     }
 
     public static func encode(_ bytes: some Collection<UInt8>) -> String {

@@ -29,7 +29,15 @@ extension StringProtocol {
     /// The text with some ASCII bytes written as `%XX`.
     public func percentEncoded(_ isEncoded: (UInt8) -> Bool) -> String {
         guard utf8.contains(where: isEncoded) else { return String(self) }
-        let bytes = utf8.flatMap { isEncoded($0) ? Array("%\(Hex.encode([$0]).uppercased())".utf8) : [$0] }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(utf8.count + 8)
+        for byte in utf8 {
+            if isEncoded(byte) {
+                bytes += Array("%\(Hex.encode([byte]).uppercased())".utf8)
+            } else {
+                bytes.append(byte)
+            }
+        }
         return String(decoding: bytes, as: UTF8.self)
     }
 }

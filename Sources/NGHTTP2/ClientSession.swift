@@ -124,7 +124,8 @@ public final class ClientSession {
         guard state.pointee.endedCount > 0 else { return nil }
         let ended = state.pointee.ended[state.pointee.endedFirst]
         state.pointee.endedCount -= 1
-        state.pointee.endedFirst = (state.pointee.endedFirst + 1) % state.pointee.capacity
+        state.pointee.endedFirst += 1
+        if state.pointee.endedFirst == state.pointee.capacity { state.pointee.endedFirst = 0 }
         return ended
     }
 

@@ -49,7 +49,8 @@ struct SessionState {
     mutating func end(_ stream: UnsafeMutablePointer<StreamState>, _ end: StreamEnd) {
         if reading == stream { reading = nil }
         readingID = 0
-        let place = (endedFirst + endedCount) % capacity
+        var place = endedFirst + endedCount
+        if place >= capacity { place -= capacity }
         (ended + place).initialize(
             to: EndedStream(
                 slot: stream - streams, status: Int(stream.pointee.status), end: end,

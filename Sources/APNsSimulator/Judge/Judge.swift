@@ -175,11 +175,14 @@ struct Judge: Sendable {
     /// May replace the verdict by a reset or a stall. Returns whether the device gets the push anyway.
     private func disturb(_ verdict: inout Judgement, _ hash: UInt64, attempt: Int, stallsHere: Bool) -> Bool {
         let reaches = verdict == .accepted
-        if Draw.reset(seed: configuration.seed, hash, attempt: attempt) < faults.resetShare {
+        if faults.resetShare > 0, Draw.reset(seed: configuration.seed, hash, attempt: attempt) < faults.resetShare {
             verdict = .reset(faults.resetCode)
             return reaches && faults.resetDelivers
         }
-        if stallsHere || Draw.stall(seed: configuration.seed, hash, attempt: attempt) < faults.stallShare {
+        if stallsHere
+            || faults.stallShare > 0
+                && Draw.stall(seed: configuration.seed, hash, attempt: attempt) < faults.stallShare
+        {
             verdict = .stalled
             return reaches && faults.stallDelivers
         }

@@ -82,7 +82,10 @@ enum RegistryRecord {
         appendTime(registeredAt, to: &value)
         value.append(UInt8(truncatingIfNeeded: units))
         value.append(contentsOf: activityHash(registration.activityID))
-        if ahead > 0 { value += bigEndian(UInt16(ahead)) }
+        if ahead > 0 {
+            value.append(UInt8(truncatingIfNeeded: ahead >> 8))
+            value.append(UInt8(truncatingIfNeeded: ahead))
+        }
         value.append(contentsOf: registration.token.bytes)
         return (value, registeredAt, startedAt, span.retention + max(0, startedAt - now))
     }
@@ -94,7 +97,10 @@ enum RegistryRecord {
     }
 
     static func appendTime(_ milliseconds: Int64, to value: inout [UInt8]) {
-        value += bigEndian(UInt64(stamp(milliseconds))).suffix(5)
+        let stamp = stamp(milliseconds)
+        for shift in stride(from: 32, through: 0, by: -8) {
+            value.append(UInt8(truncatingIfNeeded: stamp >> Int64(shift)))
+        }
     }
 
     /// Three bytes, zeros for no id. Two ids of one channel and name have the same hash once in sixteen million.
