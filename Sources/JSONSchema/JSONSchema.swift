@@ -4,8 +4,8 @@ public import StrictJSON
 /// that an app decodes. The supported keywords have the meaning of draft 2020-12: `type`, `properties`, `required`,
 /// `additionalProperties`, `items`, `minItems`, `maxItems`, `enum`, `const`, `minimum`, `maximum`, `exclusiveMinimum`,
 /// `exclusiveMaximum`, `minLength`, `maxLength`, `anyOf`, `oneOf`, `allOf`, `$ref` to `#`, `#/$defs/…` or
-/// `#/definitions/…`, and OpenAPI's `nullable`. Annotations and `format` are read but have no effect. Any other keyword
-/// is refused, because a check that is written but never made would be worse than none.
+/// `#/definitions/…`, and OpenAPI's `nullable`. Annotations and `format` are read but have no effect. Others are
+/// refused, because a check that is written but never made would be worse than none.
 public struct JSONSchema: Sendable {
     let nodes: [SchemaNode]
 

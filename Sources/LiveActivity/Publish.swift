@@ -34,7 +34,7 @@ public struct Publish: Sendable, Hashable {
     /// The most bytes of a payload that APNs accepts for a token. It accepts more for a broadcast channel.
     public static let maximumTokenPayload = 4_096
 
-    /// Whether the push also goes to the name's broadcast channel, if any: it knows no audience and starts no activities.
+    /// Whether the push also goes to the name's broadcast channel. That knows no audience and starts no activities.
     public var isForBroadcast: Bool { audience == .all && event != .start }
 
     /// Whether a newer push of this name that covers this audience may supersede the unsent rest of this one.

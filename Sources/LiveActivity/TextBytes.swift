@@ -1,6 +1,6 @@
 // Names, tags, groups and users are UTF-8 bytes to Lamplighter. Swift's `split`, `hasPrefix`, `replacing` and `==` work
 // on Characters: a combining mark joins the separator before it, and texts that Unicode calls equivalent are equal. So
-// code that splits, escapes or compares parts of keys uses these functions. Separators are ASCII, so every cut is valid.
+// code that splits, escapes or compares parts of keys uses these functions. Separators are ASCII, so a cut is valid.
 
 extension StringProtocol {
     /// The text before and after the first `separator` byte (ASCII).

@@ -5,7 +5,7 @@ import Store
 import Synchronization
 import Threads
 
-/// A lease as its holder sees it. It is valid until a time on the worker's clock, and each successful renewal moves that
+/// A lease as its holder sees it. It is valid until a time on the worker's clock. Each successful renewal moves that
 /// time. The clock is read before the request to Redis leaves, so the time is never later than Redis's own deadline.
 final class HeldLease: SendPermission {
     private static let lost = Int64.min

@@ -89,7 +89,7 @@ import Testing
         #expect(try await order(fixture, lease) == [Place(old, true), Place(end, true)])
     }
 
-    /// The newer end reaches the card by its own sweep. Until then other pushes may, and the missed end goes before them.
+    /// The newer end reaches the card by its own sweep. Other pushes may reach it before, so the missed end goes first.
     @Test func `a started card gets the end that it missed although a newer one waits`() async throws {
         let fixture = try await PushFixture.start()
         try await follow(fixture, 1, card: "first")

@@ -37,8 +37,8 @@ local function note_late_joiner(v, f, channel, begun, isSwept, start)
     return true
 end
 
--- The newest `end` for everyone, accepted after the card's start, whose sweep has begun. Newer ones that wait will reach
--- the channel by their own sweeps, but until then older pushes may. Nil: there is none.
+-- The newest `end` for everyone, accepted after the card's start, whose sweep has begun. Nil: there is none. A newer
+-- end that waits reaches the channel by its own sweep, but the pushes between the two reach it before.
 -- ends: of the name's meta, see shared-ended. start: sequence number
 local function newest_begun_end(ends, start, ps)
     local found
