@@ -4,17 +4,19 @@ The machine has two cores. A worker has one of them. Redis, gateway and the simu
 """
 from engine import Server, Simulation
 from fleet import Fleet, MICRO, Name, share
+from tables import table
 
 WHY = """
-A ratio above 1 means that the simulation is faster than the machine. Where it is off:
-- Tokens a second without latency: the machine's bound is the simulator of APNs. Its cost was taken from `bin/bench send`, where it
-  has its core alone. The kernel's work for a shared core is not in the model.
-- Tokens a second with latency: the model fills the streams of a connection evenly. The lane's ramp after a pause and late answers
-  are not in it.
-- Publishes and registrations a second: the model keeps the gateway busy at all times. The load generator and the disk take their part.
-- Bulk registrations: the client that imports is the bound, and it is not in the model.
-- Milliseconds of small pushes: the model has no scheduler, no fsync and no wake-up of threads. It says what queues add, not the floor.
-- CPU, memory and Redis's µs are not checked, because they are what the simulation is given."""
+Where it is off:
+
+- **Tokens a second, next to the simulator of APNs.** That simulator is the bound. Its cost is from `bin/bench send`, where it has its core
+  alone. Here it shares the core, and the model has no cost for that.
+- **Tokens a second, APNs far away.** The model fills a connection's streams at every moment. A real lane fills them in three round trips.
+- **Publishes and PUTs a second.** The model keeps the gateway busy at every moment. The load generator and the disk take their part.
+- **Bulk registrations.** The client that imports is the bound, and the model does not have it.
+- **Milliseconds of small pushes.** The model has no scheduler, no disk and no wake-ups of threads, and four processes on one core wait for
+  all of these. So its milliseconds are what the queues add. Add about 5 ms, and more if a machine is full.
+- **Not checked:** CPU, Redis's µs and bytes. These are what the simulation is given. No row has more than two workers or a cluster."""
 
 
 def closed_loop(connections, count, *costs):
@@ -124,12 +126,13 @@ def number(value):
 
 def check(p):
     """Prints the table. Returns how many parameters do not stand in their documents any more."""
-    print(f"{'what':<38} {'measured':>10} {'simulated':>10} {'ratio':>6}  heading of docs/performance.md")
+    rows = []
     for name, value in simulated(p).items():
         name = f"measured.{name}"
         ratio = value / p[name] if "/s" in p.unit[name] else p[name] / value
-        row = p.source[name].split(";")[0]
-        print(f"{p.unit[name]:<38} {number(p[name]):>10} {number(value):>10} {ratio:>6.2f}  {row}")
+        rows.append([p.unit[name], number(p[name]), number(value), f"{ratio:.2f}", p.source[name].split(";")[0]])
+    table("Ratio: how much better the simulation is than the machine",
+          ["what", "measured", "simulated", "ratio", "heading of performance.md"], rows)
     print(WHY)
     stale = p.stale()
     for name, source in stale:

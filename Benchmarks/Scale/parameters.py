@@ -1,4 +1,5 @@
 """Reads parameters.txt, and checks its values against the documents that they come from."""
+import copy
 import os
 import re
 
@@ -28,10 +29,9 @@ class Parameters(dict):
 
     def replaced_by(self, **changes):
         """A copy with other values; `a__b` is the name a.b."""
-        copy = Parameters()
-        copy.update(self)
-        copy.update({name.replace("__", "."): value for name, value in changes.items()})
-        return copy
+        other = copy.copy(self)
+        other.update({name.replace("__", "."): value for name, value in changes.items()})
+        return other
 
     def by_size(self, name):
         """The measured sizes of a push with their costs a token, such as redis.token_us.1e4."""

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# What fleets of 1 to 200 workers and 1 to 30 nodes of Redis do, and what four large cases need: a simulation, in twenty seconds.
+#   bin/bench scale [--table worker|final|alert|orders|crowd|plan]… [--set NAME=VALUE]…
+#   bin/bench scale --check      beside the measured rows of docs/performance.md
+#   bin/bench scale --list       the parameters, with the source of each
+#   bin/bench scale --measure    what the simulation needs and no other benchmark prints
+# Benchmarks/Scale/parameters.txt has the numbers that go in, Benchmarks/Scale/scale.py says what is modelled and what is left out.
+# docs/scaling.md explains the tables. Only --measure starts processes; it builds lamplighter.
+set -euo pipefail
+if [ "${1:-}" != --measure ]; then
+    exec python3 -B "$(dirname "$0")/Scale/scale.py" "$@"
+fi
+
+source "$(dirname "$0")/lib/bench.sh"
+names=2000
+nice -n 5 python3 -B Benchmarks/Scale/queue_cost.py
+build lamplighter
+start_redis
+start_simulator --fast
+start_gateway
+start_worker worker
+printf '{"token":"{token}"}' >"$work/track"
+publish_body 'order-{m}' | sed 's/"conflate":false/"conflate":true/' >"$work/body"
+# Without what passes through.
+used() {
+    redis INFO memory | tr -d '\r' | awk -F: '
+        $1 == "used_memory" { sum += $2 } $1 == "mem_clients_normal" || $1 == "mem_aof_buffer" { sum -= $2 } END { print sum }'
+}
+# each OPTIONS…: one request to each name; waits until no stream has an entry.
+each() {
+    load --header "$(basic master)" --header 'Content-Type: application/json' --modulus "$names" --count "$names" \
+        --connections 16 "$@" >"$work/line" || fail "not all were accepted"
+    until [ "$(redis XLEN 'll:{q}:bench:10')" = 0 ]; do sleep 0.1; done
+}
+each_push() { each --path /api/push --body "$work/body"; }
+empty=$(used)
+each --method PUT --path '/api/activities/order-{m}/channels/{channel}' --body "$work/track"
+followed=$(used)
+each_push
+first=$(used)
+for round in 1 2 3 4; do each_push; done
+pushed=$(((($(used) - first)) / 4 / names))
+echo "bytes of Redis: a followed name $(((followed - empty) / names)), once it has had a push" \
+    "$(((first - empty) / names - pushed)), each push $pushed"
+busy
