@@ -40,6 +40,6 @@ each_push
 first=$(used)
 for round in 1 2 3 4; do each_push; done
 pushed=$(((($(used) - first)) / 4 / names))
-echo "bytes of Redis: a followed name $(((followed - empty) / names)), once it has had a push" \
-    "$(((first - empty) / names - pushed)), each push $pushed"
+echo "bytes of Redis: a followed name $(((followed - empty) / names)), on top once it has had a push" \
+    "$(((first - followed) / names - pushed)), each push $pushed"
 busy

@@ -38,6 +38,11 @@ class Outcome:
         return self.superseded == 0 and self.p99 <= goal and self.first[1] <= fill
 
 
+def at_priority_5(p):
+    """A worker has fewer permits for such pushes."""
+    return p.replaced_by(worker__small_permits=p["worker.small_low"], worker__shard_permits=p["worker.shard_low"])
+
+
 def final_shapes(p):
     """Three shapes of the same number of updates a minute."""
     second = p["final.tokens"] / 60
