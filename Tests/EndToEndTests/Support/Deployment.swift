@@ -102,7 +102,7 @@ final class Deployment: Sendable {
     func run(_ arguments: [String], environment extra: [String: String] = [:]) async throws -> Program.Output {
         let program = try Program(
             [Program.path] + arguments, directory: directory, environment: environment.merging(extra) { _, own in own })
-        guard let output = await program.end(within: .seconds(240)) else {
+        guard let output = await program.end(within: .seconds(600)) else {
             throw NeverHappened(description: "the end of \(arguments)")
         }
         return output
@@ -114,7 +114,7 @@ final class Deployment: Sendable {
         let path = "\(tools):\(ProcessInfo.processInfo.environment["PATH"] ?? "")"
         let program = try Program(
             ["/bin/sh", "-c", command], directory: directory, environment: environment.merging(["PATH": path]) { $1 })
-        guard let output = await program.end(within: .seconds(240)) else {
+        guard let output = await program.end(within: .seconds(600)) else {
             throw NeverHappened(description: "the end of \(command)")
         }
         return output
