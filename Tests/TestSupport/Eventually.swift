@@ -12,7 +12,7 @@ public struct NeverHappened: Error, CustomStringConvertible {
 ///   - interval: the pause between two looks.
 ///   - errorsPass: an error counts as false, because the server is away for a moment. It is thrown after the limit.
 public func eventually(
-    _ what: @autoclosure () -> String, within limit: Duration = .seconds(120),
+    _ what: @autoclosure () -> String, within limit: Duration = .seconds(300),
     every interval: Duration = .milliseconds(20), errorsPass: Bool = false, _ condition: () async throws -> Bool
 ) async throws {
     let deadline = ContinuousClock.now + limit

@@ -130,7 +130,8 @@ import Testing
         let epoch = RedisCommand("HGET", fixture.tasks(id), "0/1:e")
         let other = try ActivityName("match-2")
         for times in 1...3 {
-            try await fixture.withWorker(ScriptedTransport()) {
+            // What it leaves becomes free below, and not before.
+            try await fixture.withWorker(ScriptedTransport(), claimAfter: .seconds(600)) {
                 try await eventually("it is begun again") {
                     let begun = try await fixture.store.redis.send(epoch)
                     return try !begun.isNil && begun.integer() >= times
