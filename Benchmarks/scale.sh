@@ -3,6 +3,7 @@
 #   bin/bench scale [--table worker|final|alert|orders|crowd|plan]… [--set NAME=VALUE]…
 #   bin/bench scale --check      beside the measured rows of docs/performance.md
 #   bin/bench scale --list       the parameters, with the source of each
+#   bin/bench scale --write      puts the tables into docs/scaling.md
 #   bin/bench scale --measure    what the simulation needs and no other benchmark prints
 # Benchmarks/Scale/parameters.txt has the numbers that go in, Benchmarks/Scale/scale.py says what is modelled and what is left out.
 # docs/scaling.md explains the tables. Only --measure starts processes; it builds lamplighter.

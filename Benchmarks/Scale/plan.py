@@ -134,7 +134,7 @@ def plan(p):
     both(p, f"APNs {p['apns.latency_ms']:.0f} ms away, {p['apns.streams']:,.0f} streams, ledgers for "
             f"{p['keep.push_hours']:.0f} h", plans(p))
     orders_a_day = p["orders.a_minute"] * 60 * p["orders.hours"] / 30
-    print(f"\nOf the orders {orders_a_day:,.0f} names are followed at once (`limits.names` is 1,000,000 by default).")
+    print(f"\nOrders keep {orders_a_day:,.0f} names followed at once (`limits.names` is 1,000,000 by default).")
     short = p.replaced_by(keep__push_hours=48)
     both(short, "The same with ledgers for 48 h, the least", [
         final(short, final_shapes(p)[2], "final, many names"),

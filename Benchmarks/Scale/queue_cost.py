@@ -8,18 +8,23 @@ A push asks the slot of the streams for these commands, in this order:
 The rest of the push is on the name's slot and is not measured here. It needs redis-server, and a quiet machine.
 """
 import os
+import re
 import socket
 import subprocess
 import tempfile
 import time
 
-LOOK = """local names = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, ARGV[3])
-for _, name in ipairs(names) do redis.call('ZADD', KEYS[1], ARGV[2], name) end
-return names"""
-FORGET = """if redis.call('ZSCORE', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
-return redis.call('ZREM', KEYS[1], ARGV[1])"""
 STREAM, OPEN, DUE = "ll:{q}:shop:10", "ll:{q}:shop:open", "ll:{q}:shop:due"
-OTHER_STREAMS = [STREAM, STREAM + ":s", "ll:{q}:shop:5", "ll:{q}:shop:5:s"]
+STREAMS = [STREAM, STREAM + ":s", "ll:{q}:shop:5", "ll:{q}:shop:5:s"]
+ROOT = os.path.join(os.path.dirname(__file__), "../..")
+
+
+def script(name):
+    """A script of lamplighter, with the locals that its head declares."""
+    with open(os.path.join(ROOT, f"Sources/Store/Lua/queue/{name}.lua"), encoding="utf-8") as file:
+        text = file.read()
+    names = {kind: re.findall(rf"^-- {kind} (\w+):", text, re.MULTILINE) for kind in ("key", "argument")}
+    return f"local {', '.join(names['key'])} = unpack(KEYS)\nlocal {', '.join(names['argument'])} = unpack(ARGV)\n{text}"
 
 
 def encoded(*words):
@@ -64,7 +69,7 @@ def cpu_seconds(pid):
 
 def accept(gateways, first):
     """The gateways' commands for one push on each of the connections."""
-    depth = [("XLEN", stream) for stream in OTHER_STREAMS] + [("ZCARD", DUE)]
+    depth = [("XLEN", stream) for stream in STREAMS] + [("ZCARD", DUE)]
     for number, gateway in enumerate(gateways, first):
         entry = ("XADD", STREAM, "*", "n", f"shop order-{number}", "p", f"{number:032x}", "k", "name")
         gateway.write(("ZADD", OPEN, 1, f"order-{number}"), entry, *depth)
@@ -89,7 +94,7 @@ def reconcile(worker, count, look, forget):
 def measure(path, pid, at_once, pushes):
     """CPU of Redis for one push, µs, while `at_once` gateways publish at a time."""
     gateways, worker = [Connection(path) for _ in range(at_once)], Connection(path)
-    look, forget = worker.ask("SCRIPT", "LOAD", LOOK), worker.ask("SCRIPT", "LOAD", FORGET)
+    look, forget = [worker.ask("SCRIPT", "LOAD", script(name)) for name in ("queue-look", "queue-forget")]
     before = cpu_seconds(pid)
     for first in range(0, pushes, at_once):
         accept(gateways, first)
@@ -101,7 +106,7 @@ def measure(path, pid, at_once, pushes):
 
 
 def run():
-    config = os.path.join(os.path.dirname(__file__), "../../config/redis.conf")
+    config = os.path.join(ROOT, "config/redis.conf")
     with tempfile.TemporaryDirectory(prefix="lamplighter-bench.") as folder:
         path = os.path.join(folder, "redis.sock")
         options = ["--dir", folder, "--port", "0", "--unixsocket", path, "--logfile", os.devnull]

@@ -66,7 +66,8 @@ enum ChannelBody {
     private static let iosAudience = ["ios_channel", "channel"]
     private static let foreignAudience = ["android_channel", "amazon_channel"]
 
-    /// `{"audience":{"ios_channel": id or up to 1,000},"add":…,"remove":…,"set":…}`. Other platforms get a warning.
+    /// `{"audience":{"ios_channel": id or up to 1,000},"add":…,"remove":…,"set":…}`.
+    /// Other platforms get a warning.
     static func tagRequest(
         _ bytes: [UInt8]
     ) throws(JSONError) -> (channels: [ChannelID], change: TagChange, warnings: [String]) {
