@@ -83,6 +83,13 @@ final class FrameServer: Sendable {
             + [UInt8(truncatingIfNeeded: count), type, flags] + bytes(stream) + payload
     }
 
+    static func settings(_ settings: [(id: UInt16, value: UInt32)]) -> [UInt8] {
+        let payload = settings.flatMap {
+            [UInt8(truncatingIfNeeded: $0.id >> 8), UInt8(truncatingIfNeeded: $0.id)] + bytes($0.value)
+        }
+        return frame(4, stream: 0, payload)
+    }
+
     /// HEADERS and DATA. No field's name or value is longer than 126 bytes, so each length is one byte.
     static func answer(
         _ stream: UInt32, status: Int, fields: [(String, String)] = [], body: String = ""
@@ -138,10 +145,7 @@ private final class FrameScriptHandler: ChannelInboundHandler {
 
     private func settings() -> [UInt8] {
         hasSaidSettings = true
-        let payload = script.settings().flatMap {
-            [UInt8(truncatingIfNeeded: $0.id >> 8), UInt8(truncatingIfNeeded: $0.id)] + FrameServer.bytes($0.value)
-        }
-        return FrameServer.frame(4, stream: 0, payload)
+        return FrameServer.settings(script.settings())
     }
 
     private func reply(_ type: UInt8, flags: UInt8, _ stream: UInt32, _ payload: [UInt8]) -> [UInt8] {

@@ -115,9 +115,7 @@ extension TransportTests {
         @Test(arguments: TransportKind.allCases)
         func `a window that stays closed ends with the deadline`(_ kind: TransportKind) async throws {
             var script = FrameServer.Script()
-            script.answer = {
-                FrameServer.frame(4, stream: 0, [0, 4, 0, 0, 0, 0]) + FrameServer.answer($0, status: 200)
-            }
+            script.answer = { FrameServer.settings([(4, 0)]) + FrameServer.answer($0, status: 200) }
             let log = LogLines()
             let server = try await FrameServer.start(script)
             let transport = try LaneTransport(
@@ -126,8 +124,8 @@ extension TransportTests {
             let outcome = await transport.send(Simulation.page(1..<11), Simulation.push())
             await transport.close()
             await server.stop()
-            // Another connection would begin with an open window.
-            #expect(outcome.count == 10 && (outcome.accepted == 0 || server.connections > 1))
+            // A connection that replaces the stalled one may carry a request before the window closes again.
+            #expect(outcome.count == 10 && outcome.accepted <= 1)
             #expect(server.requests == 1 + outcome.accepted)
             #expect(log.all.contains { $0.contains("its flow-control window stays closed") }, "\(log.all)")
         }

@@ -50,8 +50,8 @@ struct FleetTests {
         victim.signal(SIGKILL)
         #expect(await victim.end()?.code == 128 + SIGKILL)
         try await deployment.expectComplete(push, of: count)
-        // Only the open pages of the killed worker may be sent twice: of four parts with four pages each. A page is whole
-        // buckets, so it may hold a bucket of 128 tokens more.
+        // Only the killed worker's open pages may be sent twice. It has four parts with four pages each, and a page of
+        // whole buckets may hold one bucket of 128 tokens more.
         let record = try await deployment.record()
         let twice = (record["accepted"] as? Int ?? 0) - (record["accepted_tokens"] as? Int ?? 0)
         #expect((0...4 * 4 * (300 + 128)).contains(twice))

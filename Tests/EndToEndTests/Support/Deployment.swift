@@ -102,8 +102,13 @@ final class Deployment: Sendable {
     func run(_ arguments: [String], environment extra: [String: String] = [:]) async throws -> Program.Output {
         let program = try Program(
             [Program.path] + arguments, directory: directory, environment: environment.merging(extra) { _, own in own })
+        return try await output(of: program, "\(arguments)")
+    }
+
+    /// The limit only ends a wait that would never succeed.
+    private func output(of program: Program, _ what: String) async throws -> Program.Output {
         guard let output = await program.end(within: .seconds(600)) else {
-            throw NeverHappened(description: "the end of \(arguments)")
+            throw NeverHappened(description: "the end of \(what)")
         }
         return output
     }
@@ -114,10 +119,7 @@ final class Deployment: Sendable {
         let path = "\(tools):\(ProcessInfo.processInfo.environment["PATH"] ?? "")"
         let program = try Program(
             ["/bin/sh", "-c", command], directory: directory, environment: environment.merging(["PATH": path]) { $1 })
-        guard let output = await program.end(within: .seconds(600)) else {
-            throw NeverHappened(description: "the end of \(command)")
-        }
-        return output
+        return try await output(of: program, command)
     }
 
     /// Registers the channels `0..<count` under a name in bulk. The token of each is made from its number.

@@ -130,7 +130,7 @@ import Testing
         let epoch = RedisCommand("HGET", fixture.tasks(id), "0/1:e")
         let other = try ActivityName("match-2")
         for times in 1...3 {
-            // What it leaves becomes free below, and not before.
+            // Only `endLease` ends the lease that the worker leaves.
             try await fixture.withWorker(ScriptedTransport(), claimAfter: .seconds(600)) {
                 try await eventually("it is begun again") {
                     let begun = try await fixture.store.redis.send(epoch)
