@@ -16,6 +16,8 @@ public struct APNsConfiguration: Sendable {
     public var requestTimeout: Duration
     /// Lets processes agree on one provider token. Nil: this process signs its own.
     public var share: (any ProviderTokenShare)?
+    /// How long a lane waits for the share's answer before it makes a token of its own.
+    public var sharePatience = ProviderTokenSource.patience
 
     public init(
         origin: String, teamID: String, keyID: String, keyPEM: [UInt8], caFile: String? = nil, lanes: Int = 1,

@@ -18,6 +18,8 @@ final class ProviderTokenSource: Sendable {
         var postponed: (token: ProviderToken, until: Int)?
     }
 
+    static let patience: Duration = .seconds(5)
+
     private let keyID: String
     private let teamID: String
     private let key: P256SigningKey
@@ -32,7 +34,7 @@ final class ProviderTokenSource: Sendable {
 
     init(
         keyID: String, teamID: String, key: P256SigningKey, share: (any ProviderTokenShare)? = nil,
-        patience: Duration = .seconds(5), now: @escaping @Sendable () -> Int = { time(nil) }
+        patience: Duration = ProviderTokenSource.patience, now: @escaping @Sendable () -> Int = { time(nil) }
     ) {
         self.keyID = keyID
         self.teamID = teamID

@@ -31,13 +31,13 @@ import Testing
         let key = try #require(simulator.keys.first)
         guard case .file(let path) = key.material else { throw CocoaError(.fileNoSuchFile) }
         let store = Store(redis: RedisClient(url: server.url, scripts: Store.scripts, logger: .quiet))
-        return try LaneTransport(
-            .libcurl,
-            configuration: APNsConfiguration(
-                origin: simulator.url, teamID: key.teamID, keyID: key.keyID,
-                keyPEM: Array(try Data(contentsOf: URL(fileURLWithPath: path))), caFile: simulator.caFile,
-                requestTimeout: .seconds(60), share: FleetProviderTokens(store, app: app)),
-            logger: .quiet)
+        var configuration = APNsConfiguration(
+            origin: simulator.url, teamID: key.teamID, keyID: key.keyID,
+            keyPEM: Array(try Data(contentsOf: URL(fileURLWithPath: path))), caFile: simulator.caFile,
+            requestTimeout: .seconds(60), share: FleetProviderTokens(store, app: app))
+        // On a busy machine Redis's answer may take long. Without it a worker makes a token of its own.
+        configuration.sharePatience = .seconds(120)
+        return try LaneTransport(.libcurl, configuration: configuration, logger: .quiet)
     }
 
     private func withSimulator(
