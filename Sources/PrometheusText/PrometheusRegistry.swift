@@ -15,25 +15,48 @@ public final class PrometheusRegistry: MetricsFactory {
     /// Upper bounds for recorders, which hold counts and sizes.
     public static let countBuckets: [Double] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000]
 
-    private let families = Mutex<[String: PrometheusFamily]>([:])
+    private struct State {
+        var families: [String: PrometheusFamily] = [:]
+        /// The series by their makers' labels: each request asks for some again, and to write their names takes long.
+        var scalars: [SeriesKey: PrometheusScalar] = [:]
+        var histograms: [SeriesKey: PrometheusHistogram] = [:]
+    }
+
+    private struct SeriesKey: Hashable {
+        var label: String
+        var suffix: String
+        var dimensions: [String]
+
+        init(_ label: String, _ suffix: String, _ dimensions: [(String, String)]) {
+            (self.label, self.suffix) = (label, suffix)
+            self.dimensions = []
+            self.dimensions.reserveCapacity(2 * dimensions.count)
+            for (name, value) in dimensions {
+                self.dimensions.append(name)
+                self.dimensions.append(value)
+            }
+        }
+    }
+
+    private let state = Mutex(State())
 
     public init() {}
 
     public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
-        scalar(PrometheusName.name(label, suffix: "_total"), .counter, dimensions)
+        scalar(label, suffix: "_total", .counter, dimensions)
     }
 
     public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
-        scalar(PrometheusName.name(label), .gauge, dimensions)
+        scalar(label, .gauge, dimensions)
     }
 
     public func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
-        guard aggregate else { return scalar(PrometheusName.name(label), .gauge, dimensions) }
-        return histogram(PrometheusName.name(label), Self.countBuckets, dimensions)
+        guard aggregate else { return scalar(label, .gauge, dimensions) }
+        return histogram(label, Self.countBuckets, dimensions)
     }
 
     public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
-        histogram(PrometheusName.name(label, suffix: "_seconds"), Self.secondsBuckets, dimensions)
+        histogram(label, suffix: "_seconds", Self.secondsBuckets, dimensions)
     }
 
     // Series live as long as the process, because a counter that disappears would look like a restart.
@@ -44,18 +67,18 @@ public final class PrometheusRegistry: MetricsFactory {
 
     /// Sets a counter that is counted elsewhere, such as in Redis.
     public func set(counter label: String, dimensions: [(String, String)], to value: Int) {
-        scalar(PrometheusName.name(label, suffix: "_total"), .counter, dimensions).set(Double(value))
+        scalar(label, suffix: "_total", .counter, dimensions).set(Double(value))
     }
 
     /// The values of a counter or gauge now, one for each set of labels. Empty for a name without series.
     public func snapshot(of name: String) -> [PrometheusSample] {
-        families.withLock { $0[name] }?.scalars.values
+        state.withLock { $0.families[name] }?.scalars.values
             .map { PrometheusSample(labels: $0.labels, value: $0.value) } ?? []
     }
 
     /// Renders all series, ordered by name and labels.
     public func text() -> String {
-        let families = families.withLock { $0 }
+        let families = state.withLock { $0.families }
         var out = ""
         for (name, family) in families.sorted(by: { $0.key < $1.key }) {
             out += "# TYPE \(name) \(family.kind.rawValue)\n"
@@ -70,23 +93,29 @@ public final class PrometheusRegistry: MetricsFactory {
     }
 
     private func scalar(
-        _ name: String, _ kind: PrometheusFamily.Kind, _ dimensions: [(String, String)]
+        _ label: String, suffix: String = "", _ kind: PrometheusFamily.Kind, _ dimensions: [(String, String)]
     ) -> PrometheusScalar {
-        let labels = PrometheusName.labels(dimensions)
-        return families.withLock { families in
-            let scalar = families[name]?.scalars[labels] ?? PrometheusScalar(dimensions)
-            families[name, default: PrometheusFamily(kind: kind)].scalars[labels] = scalar
+        let key = SeriesKey(label, suffix, dimensions)
+        return state.withLock { state in
+            if let known = state.scalars[key] { return known }
+            let (name, labels) = (PrometheusName.name(label, suffix: suffix), PrometheusName.labels(dimensions))
+            let scalar = state.families[name]?.scalars[labels] ?? PrometheusScalar(dimensions)
+            state.families[name, default: PrometheusFamily(kind: kind)].scalars[labels] = scalar
+            state.scalars[key] = scalar
             return scalar
         }
     }
 
     private func histogram(
-        _ name: String, _ bounds: [Double], _ dimensions: [(String, String)]
+        _ label: String, suffix: String = "", _ bounds: [Double], _ dimensions: [(String, String)]
     ) -> PrometheusHistogram {
-        let labels = PrometheusName.labels(dimensions)
-        return families.withLock { families in
-            let histogram = families[name]?.histograms[labels] ?? PrometheusHistogram(bounds: bounds)
-            families[name, default: PrometheusFamily(kind: .histogram)].histograms[labels] = histogram
+        let key = SeriesKey(label, suffix, dimensions)
+        return state.withLock { state in
+            if let known = state.histograms[key] { return known }
+            let (name, labels) = (PrometheusName.name(label, suffix: suffix), PrometheusName.labels(dimensions))
+            let histogram = state.families[name]?.histograms[labels] ?? PrometheusHistogram(bounds: bounds)
+            state.families[name, default: PrometheusFamily(kind: .histogram)].histograms[labels] = histogram
+            state.histograms[key] = histogram
             return histogram
         }
     }

@@ -5,6 +5,8 @@ import LiveActivity
 enum PercentEncoding {
     /// Nil for a broken escape or for bytes that are not UTF-8.
     static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
+        let isPlain = !text.utf8.contains { $0 == UInt8(ascii: "%") || plusIsSpace && $0 == UInt8(ascii: "+") }
+        if isPlain { return String(text) }
         guard plusIsSpace else { return text.removingPercentEncoding }
         let bytes = text.utf8.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
         return String(decoding: bytes, as: UTF8.self).removingPercentEncoding

@@ -29,9 +29,27 @@ public struct UUIDBytes: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads the 36-character text form in either case; nil for anything else.
     public init?(_ text: some StringProtocol) {
-        let parts = text.parts(between: UInt8(ascii: "-"))
-        guard parts.map(\.utf8.count) == [8, 4, 4, 4, 12], let bytes = Hex.decode(parts.joined()) else { return nil }
-        self.init(bytes: bytes)
+        // Without an array: every call of the gateway reads and writes some.
+        var words: (high: UInt64, low: UInt64) = (0, 0)
+        var position = 0
+        for byte in text.utf8 {
+            defer { position += 1 }
+            if Self.isDash(position) {
+                guard byte == UInt8(ascii: "-") else { return nil }
+                continue
+            }
+            guard position < Self.textLength, let digit = Hex.value(byte) else { return nil }
+            words.high = words.high << 4 | words.low >> 60
+            words.low = words.low << 4 | UInt64(digit)
+        }
+        guard position == Self.textLength else { return nil }
+        self.init(high: words.high, low: words.low)
+    }
+
+    private static let textLength = 36
+    /// Whether the text form has a dash at this position.
+    private static func isDash(_ position: Int) -> Bool {
+        position == 8 || position == 13 || position == 18 || position == 23
     }
 
     /// The 16 bytes, most significant first.
@@ -47,8 +65,18 @@ public struct UUIDBytes: Hashable, Sendable, CustomStringConvertible {
     }
 
     public var description: String {
-        let hex = Hex.encode(bytes)
-        let middle = [8, 12, 16].map { hex.dropFirst($0).prefix(4) }
-        return ([hex.prefix(8)] + middle + [hex.suffix(12)]).joined(separator: "-")
+        String(unsafeUninitializedCapacity: Self.textLength) { text in
+            var shift = 60
+            for position in 0..<Self.textLength {
+                if Self.isDash(position) {
+                    text[position] = UInt8(ascii: "-")
+                    continue
+                }
+                // The shift goes down from 60 twice, once for each half.
+                text[position] = Hex.digit(UInt8((position < 18 ? high : low) >> UInt64(shift) & 0xF))
+                shift = shift == 0 ? 60 : shift - 4
+            }
+            return Self.textLength
+        }
     }
 }
