@@ -5,7 +5,8 @@ enum Lua {
     private typealias Source = PackageResources
 
     static let registrySet = script(
-        "registry-set", [.buckets, .queueLate, .supersedeQueued, .registration, .newcomers], Source.registry_set_lua)
+        "registry-set", [.buckets], rules: [.queueLate, .supersedeQueued, .registration, .newcomers],
+        Source.registry_set_lua)
     static let registryRemove = script("registry-remove", [.record, .buckets], Source.registry_remove_lua)
     static let registryPrune = script("registry-prune", [.record], Source.registry_prune_lua)
     static let registrySplit = script("registry-split", [.record, .tally], Source.registry_split_lua)
@@ -13,15 +14,17 @@ enum Lua {
     static let registryFollowed = script("registry-followed", [.record], Source.registry_followed_lua)
     static let channelMark = script("channel-mark", [.tags], Source.channel_mark_lua)
     static let channelConfirm = script("channel-confirm", Source.channel_confirm_lua)
-    static let pushAccept = script("push-accept", [.time, .record, .supersedeUnswept, .waking], Source.push_accept_lua)
+    static let pushAccept = script(
+        "push-accept", [.constants, .time], rules: [.record, .supersedeUnswept, .waking], Source.push_accept_lua)
     static let pushBegin = script(
-        "push-begin", [.time, .lease, .broadcast, .sweep, .pacing, .states, .budget], Source.push_begin_lua)
+        "push-begin", [.constants, .time], rules: [.lease, .broadcast, .sweep, .pacing, .states, .budget],
+        Source.push_begin_lua)
     static let pushCancel = script("push-cancel", [.time, .endings], Source.push_cancel_lua)
     static let taskClaim = script("task-claim", [.time, .queue, .lease], Source.task_claim_lua)
     static let taskPlanned = script("task-planned", Source.task_planned_lua)
     static let taskRenew = script("task-renew", [.time, .lease], Source.task_renew_lua)
     static let taskSettle = script(
-        "task-settle", [.time, .lease, .waiting, .checkpoint, .sweep], Source.task_settle_lua)
+        "task-settle", [.time], rules: [.lease, .waiting, .checkpoint, .sweep], Source.task_settle_lua)
     static let retryClaim = script("retry-claim", [.time, .lease], Source.retry_claim_lua)
     static let retrySettle = script("retry-settle", [.time, .lease, .attempts], Source.retry_settle_lua)
     static let latePut = script("late-put", [.time, .queueLate, .supersedeQueued], Source.late_put_lua)
@@ -68,8 +71,19 @@ enum Lua {
 
     private static func script(_ name: String, _ source: [UInt8]) -> RedisScript { script(name, [], source) }
 
-    private static func script(_ name: String, _ fragments: [LuaFragment], _ source: [UInt8]) -> RedisScript {
-        let body = String(decoding: source, as: UTF8.self)
+    /// - Parameters:
+    ///   - fragments: stand before the body.
+    ///   - rules: stand at its line `-- (rules)`. A call that returns before that line does not pay for them. Each
+    ///     function of a fragment costs a call as much as a cheap Redis command does.
+    private static func script(
+        _ name: String, _ fragments: [LuaFragment], rules: [LuaFragment] = [], _ source: [UInt8]
+    ) -> RedisScript {
+        var body = String(decoding: source, as: UTF8.self)
+        let before = LuaFragment.all(fragments)
+        if let line = body.firstRange(of: "-- (rules)\n") {
+            let later = LuaFragment.all(rules).filter { !before.contains($0) }
+            body.insert(contentsOf: later.map(\.source).joined(), at: line.upperBound)
+        }
         var (keys, arguments, takesRest) = ([String](), [String](), false)
         // Lines such as `-- keys n, q: …`.
         for line in body.split(separator: "\n").prefix(while: { $0.hasPrefix("--") }) {
@@ -84,6 +98,6 @@ enum Lua {
         }
         return RedisScript(
             name: name, keys: keys, arguments: arguments, takesRest: takesRest,
-            library: LuaFragment.all(fragments).map(\.source).joined(), body: body)
+            library: before.map(\.source).joined(), body: body)
     }
 }

@@ -4,8 +4,9 @@ import LiveActivity
 enum LuaFragment: CaseIterable {
     private typealias Source = PackageResources
 
-    case constants, time, tally, record, buckets, queue, lease, queueLate, ended, endings, dead, supersede, broadcast,
-        supersedeQueued, waiting, checkpoint, sweep, attempts, supersedeUnswept, waking, pacing, states, budget,
+    case constants, time, tally, record, buckets, queue, lease, queueLate, ended, endings, dead, supersede, newest,
+        broadcast, supersedeQueued, waiting, checkpoint, sweep, attempts, supersedeUnswept, waking, pacing, states,
+        budget,
         registration, newcomers, resuming, supersedeBroadcasts, broadcastWalk, tags
 
     /// The text of this fragment, and the fragments that it uses itself.
@@ -23,6 +24,7 @@ enum LuaFragment: CaseIterable {
         case .endings: (Source.shared_endings_lua, [.ended, .tally])
         case .dead: (Source.shared_dead_lua, [.constants, .endings])
         case .supersede: (Source.shared_supersede_lua, [.constants])
+        case .newest: (Source.shared_newest_lua, [.constants])
         case .broadcast: (Source.shared_broadcast_lua, [.dead])
         case .supersedeQueued: (Source.shared_supersede_queued_lua, [.queue, .dead, .supersede])
         case .waiting: (Source.shared_waiting_lua, [.supersedeQueued])
@@ -32,11 +34,11 @@ enum LuaFragment: CaseIterable {
         case .supersedeUnswept: (Source.shared_supersede_unswept_lua, [.endings, .supersede])
         case .waking: (Source.shared_waking_lua, [.constants])
         case .pacing: (Source.shared_pacing_lua, [])
-        case .states: (Source.shared_states_lua, [.constants])
+        case .states: (Source.shared_states_lua, [.newest])
         case .budget: (Source.shared_budget_lua, [.constants])
         case .registration: (Source.shared_registration_lua, [.record])
-        case .newcomers: (Source.shared_newcomers_lua, [.constants, .time, .queue])
-        case .resuming: (Source.shared_resuming_lua, [.queue])
+        case .newcomers: (Source.shared_newcomers_lua, [.newest, .time, .queue])
+        case .resuming: (Source.shared_resuming_lua, [.constants, .queue])
         case .supersedeBroadcasts: (Source.shared_supersede_broadcasts_lua, [.supersede])
         case .broadcastWalk: (Source.shared_broadcast_walk_lua, [.supersede])
         case .tags: (Source.shared_tags_lua, [.tally])
@@ -62,6 +64,8 @@ enum LuaFragment: CaseIterable {
         local ACTIVITY_LIFE = \(RegistryRecord.Span.activity.life)
         -- Unit of an activity's age in a record.
         local AGE_UNIT = \(RegistryRecord.ageUnit)
+        -- How much longer than its pushes a name is kept.
+        local NAME_SLACK = \(Keyspace.nameSlack.milliseconds)
         local DEAD_LETTER_CHANNELS = \(DeadLetters.mostChannels)
         -- Most pushes in a channel's retry queue.
         local QUEUE_MOST = \(WaitingChannel.mostPushes)

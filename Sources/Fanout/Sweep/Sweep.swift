@@ -118,6 +118,11 @@ struct Sweep: Sendable {
                 return try await startPage(
                     starts, from: position, to: limit, splits: outgoing.broadcastChannelPush != nil)
             }
+            if position == .start, let (tokens, hints) = try dispatcher.store.registry.page(of: claim),
+                let page = try await makePage(tokens, hints, leavingOut: .catchingUp)
+            {
+                return (page, limit)
+            }
             while true {
                 let (tokens, next, hints) = try await dispatcher.store.registry.markedPage(
                     lease.app, .activity(lease.name), from: position, to: limit, limit: dispatcher.options.pageSize)

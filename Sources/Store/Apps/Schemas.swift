@@ -58,7 +58,7 @@ public struct Schemas: Sendable {
         return try reply.isOne()
     }
 
-    /// Stores a name's attributes type for the retention after the name's last publish; nil removes it.
+    /// Stores a name's attributes type as long as the name is kept after its last publish; nil removes it.
     public func describe(_ app: AppKey, _ name: ActivityName, type: String?) async throws(StoreError) {
         let key = keys.name(keys.tag(app, name))
         guard let type else {
@@ -66,7 +66,7 @@ public struct Schemas: Sendable {
             return
         }
         try await redis.run([
-            RedisCommand("HSET", key, "type", .string(type)), RedisCommand("PEXPIRE", key, .int(keys.retention)),
+            RedisCommand("HSET", key, "type", .string(type)), RedisCommand("PEXPIRE", key, .int(keys.nameRetention)),
         ])
     }
 

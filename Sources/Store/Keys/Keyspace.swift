@@ -6,6 +6,7 @@ import Redis
 public struct Keyspace: Sendable {
     public static let defaultPrefix = "ll"
     public static let defaultRetention: Duration = .seconds(7 * 86_400)
+    static let nameSlack: Duration = .seconds(3_600)
     let prefix: String
     /// How long a push, its ledger and dead letter, its name's sequence number and a finished schedule are kept, ms.
     let retention: Int64
@@ -14,6 +15,9 @@ public struct Keyspace: Sendable {
         self.prefix = prefix
         self.retention = retention.milliseconds
     }
+
+    /// How long a name is kept, ms: longer than its pushes, so that not every publish prolongs its life.
+    var nameRetention: Int64 { retention + Self.nameSlack.milliseconds }
 
     func key(_ rest: String) -> RedisKey { RedisKey("\(prefix):\(rest)") }
     /// The hash tag of a name. Braces and percent signs become `%XX`, so that no name can look like another one.

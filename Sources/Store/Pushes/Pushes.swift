@@ -108,6 +108,11 @@ public struct Pushes: Sendable {
     ) -> RedisCommand {
         let tag = keys.tag(app, publish.name)
         func optional(_ number: (some BinaryInteger)?) -> RedisArgument { number.map { .int($0) } ?? "" }
+        // Each argument costs Redis as much as a cheap command, so the flags are one.
+        let flags = [
+            publish.isSupersedable, publish.event == .end && publish.contentState == nil,
+            payload.count > Publish.maximumTokenPayload, publish.isDemotable, publish.options.restart, isFull,
+        ].map { $0 ? "1" : "0" }.joined()
         return RedisCommand(
             Lua.pushAccept,
             keys: ["n": keys.name(tag), "q": keys.unswept(tag), "p": keys.push(tag, id), "b": keys.root(tag)],
@@ -115,13 +120,10 @@ public struct Pushes: Sendable {
                 "id": .string(id.description), "event": .string(publish.event.rawValue),
                 "priority": .int(publish.priority.rawValue), "audience": .bytes(publish.audience.encoded),
                 "at": optional(now), "timestamp": optional(publish.timestamp), "payload": .bytes(payload),
-                "offset": .int(timestampOffset), "supersedable": publish.isSupersedable ? "1" : "0",
-                "stateless": publish.event == .end && publish.contentState == nil ? "1" : "0",
-                "broadcastOnly": payload.count > Publish.maximumTokenPayload ? "1" : "0",
-                "soft": publish.isDemotable ? "1" : "0", "expiry": optional(publish.options.expiry),
+                "offset": .int(timestampOffset), "flags": .string(flags), "expiry": optional(publish.options.expiry),
                 "life": .int((publish.life ?? publish.event.life).milliseconds),
-                "attributesType": .string(publish.attributesType ?? ""), "restart": publish.options.restart ? "1" : "0",
-                "cutoff": optional(cutoff), "mostUnswept": .int(Self.mostUnswept), "queuesFull": isFull ? "1" : "0",
+                "attributesType": .string(publish.attributesType ?? ""), "cutoff": optional(cutoff),
+                "mostUnswept": .int(Self.mostUnswept),
                 "retention": .int(keys.retention), "ps": .string(keys.pushPrefix(tag)),
                 "ws": .string(keys.tasksPrefix(tag)),
             ])

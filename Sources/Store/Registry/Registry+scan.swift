@@ -68,6 +68,14 @@ extension Registry {
         return (page, ScanPosition(position), hints)
     }
 
+    /// All live tokens of the name as they were when its push began. Nil: the claim has not read them.
+    public func page(of claim: Claim) throws(StoreError) -> (page: TokenPage, hints: BlockHints)? {
+        guard let tokens = claim.tokens, !tokens.isNil else { return nil }
+        var page = TokenPage(reservingEntries: tokens.count / 2, bytes: tokens.count * 50)
+        try collect(tokens, filter: nil, now: clock(), span: .activity, into: &page)
+        return (page, BlockHints())
+    }
+
     private func read(
         _ place: PlaceKeys, from position: UInt64, end: UInt64, tokens: Int, density: Double, now: Int64,
         into page: inout TokenPage, hints: inout BlockHints, isFirst: Bool

@@ -14,19 +14,33 @@ public struct LateJoiners: Sendable {
     public func states(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> CurrentStates {
         let tag = keys.tag(app, name)
         let replies = try await redis.atOnce([
-            RedisCommand("HMGET", keys.name(tag), "begun", "active"), RedisCommand("HVALS", keys.contentStates(tag)),
+            RedisCommand("HMGET", keys.name(tag), "begun", "active", "newest"),
+            RedisCommand("HVALS", keys.contentStates(tag)),
             RedisCommand("ZREVRANGE", keys.unswept(tag), "0", .int(Self.mostUnswept - 1)),
+            RedisCommand("TIME", near: keys.name(tag)),
         ])
         let begun = try replies[0][0].optionalString() ?? ""
         let active = try replies[0][1].optionalString().flatMap { PushID($0) }
+        let (seconds, micros) = (Int64(try replies[3][0].string()), Int64(try replies[3][1].string()))
+        let now = (seconds ?? 0) * 1_000 + (micros ?? 0) / 1_000
+        let newest = try replies[0][2].optionalString().flatMap { Self.newest($0, now: now) }
         // `<sequence> <event> <push>`
-        let kept = try replies[1].strings().compactMap { $0.split(separator: " ").last.flatMap { PushID(String($0)) } }
+        let kept =
+            try replies[1].strings().map { $0.split(separator: " ") }
+            .compactMap { $0.last.flatMap { PushID(String($0)) } } + (newest.map { [$0] } ?? [])
         let notBegun = try replies[2].strings().compactMap { PushID($0) }.filter { $0 != active }
         let records = try await SweepStore(redis: redis, keys: keys).records(app, name, Set(kept + notBegun))
         func newestFirst(_ ids: [PushID]) -> [PushRecord] {
             ids.compactMap { records[$0] }.sorted { $0.sequence > $1.sequence }
         }
         return CurrentStates(begun: begun, notBegun: newestFirst(notBegun), kept: newestFirst(kept))
+    }
+
+    /// The push of a name's `newest` field, see `shared-newest.lua`. Nil: the state is too old.
+    private static func newest(_ text: String, now: Int64) -> PushID? {
+        let words = text.split(separator: " ")
+        guard words.count == 4, let began = Int64(words[3]), began + life.milliseconds > now else { return nil }
+        return PushID(String(words[2]))
     }
 
     /// Gives the name's late joiners to `body`, a part at a time. `body` decides about them.

@@ -23,12 +23,14 @@ public struct SweepStore: Sendable {
         var buckets: RedisArgument = ""
         // Each call is about the push that the call before named, which changes when another worker finishes a push.
         for _ in 0..<16 {
-            let reply = try await redis.run(
+            let begin = RedisCommand(
                 Lua.pushBegin,
                 keys: [
                     "n": keys.name(tag), "q": keys.unswept(tag), "p": keys.push(tag, push), "w": keys.tasks(tag, push),
                     "b": keys.root(tag), "k": keys.catchUp(tag), "o": keys.pendingRemovals(tag),
                     "bc": keys.broadcast(tag), "bt": keys.broadcastQueue(tag), "v": keys.contentStates(tag),
+                    "h": keys.retryQueues(tag), "x": keys.quarantine(tag), "e": keys.otherEnvironment(tag),
+                    "y": keys.newFollowers(tag),
                 ],
                 [
                     "id": .string(push.description), "raw": .bytes(push.uuid.bytes), "owner": .string(owner),
@@ -38,6 +40,10 @@ public struct SweepStore: Sendable {
                     "mostHigh": .int(budget.perHour), "mostHighSlow": .int(budget.perHourInfrequent),
                     "retention": .int(keys.retention), "ps": .string(keys.pushPrefix(tag)),
                 ])
+            // In steps, because the script also sets fields of the record.
+            let replies = try await redis.run([begin, RedisCommand("HGETALL", keys.push(tag, push))], inStepsAt: [1])
+            let reply = replies[0]
+            func record() throws(StoreError) -> PushRecord { try PushRecord(id: push, StoredHash(replies[1])) }
             switch try reply[0].string() {
             case "idle": return (.idle, push)
             case "held": return (.held, push)
@@ -50,11 +56,13 @@ public struct SweepStore: Sendable {
                 (push, buckets) = (other, "")
             case "starts": buckets = try await startBuckets(app, try reply[1].string())
             case "plan":
-                let shards = try reply[1].integer()
-                return (.plan(try PushRecord(id: push, StoredHash(reply[2])), shards: shards), push)
+                return (.plan(try record(), shards: try reply[1].integer()), push)
             case "claimed":
                 let part = WorkItem.Part.shard(index: 0, count: 1)
-                return (.claimed(try claim(app, name, push, part, owner, reply)), push)
+                let held = Lease(
+                    app: app, name: name, push: push, part: part, owner: owner, epoch: try reply[1].integer())
+                let tokens = try reply.array().dropFirst(6).first
+                return (.claimed(try claim(held, try record(), reply, tokens: tokens)), push)
             case let word: throw .unexpectedReply("push-begin answered \(word)")
             }
         }
@@ -78,16 +86,19 @@ public struct SweepStore: Sendable {
         _ item: WorkItem, owner: String, lease: Duration, mostLapses: Int = SweepStore.mostLapses
     ) async throws(StoreError) -> ClaimResult {
         let tag = keys.tag(item.app, item.name)
-        let reply = try await redis.run(
+        let record = keys.push(tag, item.push)
+        let claim = RedisCommand(
             Lua.taskClaim,
             keys: [
-                "p": keys.push(tag, item.push), "w": keys.tasks(tag, item.push), "o": keys.pendingRemovals(tag),
+                "p": record, "w": keys.tasks(tag, item.push), "o": keys.pendingRemovals(tag),
                 "r": keys.waitingChannels(tag), "q": keys.unswept(tag),
             ],
             [
                 "shard": .string(item.part.text), "owner": .string(owner), "length": .int(lease.milliseconds),
                 "mostLapses": .int(mostLapses),
             ])
+        let replies = try await redis.run([claim, RedisCommand("HGETALL", record)], inStepsAt: [1])
+        let reply = replies[0]
         switch try reply[0].string() {
         case "gone": return .gone
         case "held": return .held(.milliseconds(try reply[1].integer()))
@@ -97,7 +108,10 @@ public struct SweepStore: Sendable {
                     nameWaits: try reply[1].integer() > 0, firstRetry: try reply[2].optionalTime(),
                     hasPendingRemovals: try reply[3].integer() > 0, catchUpWaits: try reply[4].isOne()))
         case "claimed":
-            return .claimed(try claim(item.app, item.name, item.push, item.part, owner, reply))
+            let lease = Lease(
+                app: item.app, name: item.name, push: item.push, part: item.part, owner: owner,
+                epoch: try reply[1].integer())
+            return .claimed(try self.claim(lease, try PushRecord(id: item.push, StoredHash(replies[1])), reply))
         case let word: throw .unexpectedReply("task-claim answered \(word)")
         }
     }
@@ -203,22 +217,20 @@ public struct SweepStore: Sendable {
         }
     }
 
-    /// Reads `{'claimed', epoch, position, ahead, record, pending removals of other pushes, poison}`.
+    /// Reads `{'claimed', epoch, position, ahead, pending removals of other pushes, poison}`.
     private func claim(
-        _ app: AppKey, _ name: ActivityName, _ push: PushID, _ part: WorkItem.Part, _ owner: String, _ reply: Reply
+        _ lease: Lease, _ record: PushRecord, _ reply: Reply, tokens: Reply? = nil
     ) throws(StoreError) -> Claim {
-        let (epoch, position) = (try reply[1].integer(), UInt64(try reply[2].string()) ?? 0)
-        let (othersHaveRemovals, isPoison) = (try reply[5].integer() > 0, try reply[6].isOne())
-        let lease = Lease(app: app, name: name, push: push, part: part, owner: owner, epoch: epoch)
+        let position = UInt64(try reply[2].string()) ?? 0
         let ahead = try reply[3].string().split(separator: ",").compactMap { text -> Range<ScanPosition>? in
             let ends = text.split(separator: "-").compactMap { UInt64($0) }
             guard ends.count == 2, ends[0] < ends[1] else { return nil }
             return ScanPosition(ends[0])..<ScanPosition(ends[1])
         }
         return Claim(
-            lease: lease, record: try PushRecord(id: push, StoredHash(reply[4])),
-            position: max(ScanPosition(position), lease.bounds.lowerBound), ahead: ahead,
-            hasPendingRemovals: othersHaveRemovals || epoch > 1, isPoison: isPoison)
+            lease: lease, record: record, position: max(ScanPosition(position), lease.bounds.lowerBound), ahead: ahead,
+            hasPendingRemovals: try reply[4].integer() > 0 || lease.epoch > 1, isPoison: try reply[5].isOne(),
+            tokens: tokens)
     }
 
     /// Arrivals after `order` for the catch-up of the active push. They stay until their page is settled.

@@ -289,11 +289,8 @@ private struct EndFixture {
         return reply.isNil ? nil : try reply.string()
     }
 
-    func states() async throws -> [String] {
-        try await redis.send(RedisCommand("HGETALL", store.keys.contentStates(tag))).array().map {
-            (reply) throws(RedisError) in try reply.string()
-        }
-    }
+    /// What late joiners would get.
+    func states() async throws -> [PushID] { try await store.lateJoiners.states(app, name).kept.map(\.id) }
 
     func update(
         _ audience: Audience = .all, event: ActivityEvent = .update, timestamp: Int? = nil

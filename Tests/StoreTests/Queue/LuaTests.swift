@@ -26,7 +26,9 @@ import Testing
 
     /// A script's own code, behind the locals that its head makes.
     private static func body(of script: RedisScript) -> String {
-        let lines = script.source.split(separator: "\n").drop { !$0.hasSuffix(" = unpack(KEYS)") }.dropFirst()
+        // Without the fragments that stand at `-- (rules)`.
+        let source = LuaFragment.allCases.reduce(script.source) { $0.replacing($1.source, with: "") }
+        let lines = source.split(separator: "\n").drop { !$0.hasSuffix(" = unpack(KEYS)") }.dropFirst()
         let body = lines.drop { $0.contains("unpack(ARGV, 1,") || $0.hasPrefix("local rest =") }
         return withoutComments(body.joined(separator: "\n"))
     }
@@ -46,6 +48,19 @@ import Testing
                 let missing = words.intersection(names).subtracting(known)
                 #expect(missing.isEmpty, "\(script.name): \(missing)")
             }
+        }
+    }
+
+    /// Behind its line `-- (rules)` such a local would be the function of the fragment.
+    @Test func `no local above a script's rules has the name of a fragment's function`() {
+        let fragments = Set(LuaFragment.allCases.flatMap { Self.names(in: $0.source) })
+        let scripts = Lua.all.filter { $0.source.contains("-- (rules)\n") }
+        #expect(scripts.count == 4)
+        for script in scripts {
+            let source = LuaFragment.allCases.reduce(script.source) { $0.replacing($1.source, with: "") }
+            let above = source.split(separator: "-- (rules)\n")[0]
+            let own = Set(Self.names(in: String(above)))
+            #expect(own.intersection(fragments).isEmpty, "\(script.name)")
         }
     }
 

@@ -29,8 +29,29 @@ import Testing
         ]
         for key in kept {
             let left = try await redis.send(RedisCommand("PTTL", key)).integer()
-            let most = Int(keys.retention)
+            let most = Int(keys.retention + (key == keys.name(tag) ? Keyspace.nameSlack.milliseconds : 0))
             #expect((most - 3_600_000...most).contains(left), "\(key)")
+        }
+    }
+
+    /// Its sequence number and timestamp decide about older pushes, which must not outlive them.
+    @Test func `a name outlives its newest push`() async throws {
+        let fixture = try await PushFixture.start(retention: Self.retention)
+        let (keys, name) = (fixture.store.keys, try ActivityName("match-1"))
+        let tag = keys.tag(fixture.app, name)
+        let time = try await fixture.redisTime()
+        for minutes: Int64 in [0, 30, 59, 61] {
+            let acceptance = try await fixture.publish("match-1", now: time + minutes * 60_000)
+            guard case .accepted(let id, _, _) = acceptance else { throw Unexpected(what: "\(acceptance)") }
+            // A start tells the name's type. This must not shorten the name's life.
+            try await fixture.store.schemas.describe(fixture.app, name, type: "Match")
+            let lives = try await fixture.store.redis.pipeline([
+                RedisCommand("PEXPIRETIME", keys.name(tag)), RedisCommand("HGET", keys.name(tag), "kept"),
+                RedisCommand("PEXPIRETIME", keys.push(tag, id)),
+            ])
+            let (life, kept) = (Int64(try lives[0].integer()), try #require(Int64(try lives[1].string())))
+            #expect(life >= Int64(try lives[2].integer()))
+            #expect(kept >= time + minutes * 60_000 + keys.retention)
         }
     }
 

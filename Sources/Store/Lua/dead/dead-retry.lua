@@ -64,7 +64,8 @@ if step == 'resume' then
     redis.call('HDEL', dl, 'stop')
     -- A dead letter with positions alone is kept until 'take' finds it empty.
     redis.call('HSET', dl, 'at', string.format('%.0f', now))
-    for _, key in ipairs({n, q, w}) do redis.call('PEXPIRE', key, retention) end
+    for _, key in ipairs({q, w}) do redis.call('PEXPIRE', key, retention) end
+    keep_name(n, retention)
     return {'resumed'}
 end
 
@@ -76,7 +77,8 @@ if taken > 0 then
     close_again()
     if state ~= 'queued' then redis.call('HSET', p, 'state', 'sending') end
     redis.call('HDEL', p, 'finished')
-    for _, key in ipairs({n, r, h, w}) do redis.call('PEXPIRE', key, retention) end
+    for _, key in ipairs({r, h, w}) do redis.call('PEXPIRE', key, retention) end
+    keep_name(n, retention)
 end
 local left = redis.call('HLEN', dlc)
 if left == 0 then

@@ -6,6 +6,7 @@
 -- keys k, o: catch-up, zset; pending removals, hash
 -- keys bc, bt: the name's broadcast channel, hash; its broadcast queue, zset by sequence number
 -- key v: newest states by audience, hash
+-- keys h, x, e, y: channels of the name that wait, are quarantined, are of the other environment, are new followers
 -- arguments id, raw: push id as text and as 16 bytes
 -- arguments owner, length: the caller, and how long its lease is to be, ms
 -- argument mostLapses: most lapses in a row without progress
@@ -14,46 +15,66 @@
 -- argument interval: least ms between updates; 0 = no pacing
 -- arguments mostHigh, mostHighSlow: most updates an hour at priority 10, to all and to 'slow' devices; 0 = any number
 -- arguments retention, ps: how long the data is kept, ms; common prefix of the p keys
--- Returns one of these:
+-- Returns one of these. The caller reads the record afterwards.
 --   {'idle'}: no push waits.
 --   {'other', id}: that push goes first. Call again with its keys.
---   {'gone', unswept pushes}: the record has expired. It was removed from the queue.
+--   {'gone'}: the record has expired. It was removed from the queue.
 --   {'starts', attributes type}: nothing was done. Call again with `startBuckets`.
 --   {'paced', ms left}: the push may be superseded until then. Put an entry for the name into the timer.
---   {'planned', unswept pushes}: the push has begun, and its shards are in the stream.
---   {'plan', shards, record}: put the shards into the stream, then set w's `planned` (task-planned).
---   {'catchUp', unswept pushes}: the shards are finished. Claim the catch-up.
+--   {'planned'}: the push has begun, and its shards are in the stream.
+--   {'plan', shards}: put the shards into the stream, then set w's `planned` (task-planned).
+--   {'catchUp'}: the shards are finished. Claim the catch-up.
 --   {'held', ms left}: another worker has the lease of the only shard, or of the catch-up.
---   {'claimed', epoch, position, ahead, record, pending removals of other pushes, poison 0|1}: it is shard 0/1.
+--   {'claimed', epoch, position, ahead, pending removals of other pushes, poison 0|1, tokens}: it is shard 0/1.
+--     tokens: the name's buckets, if that is a short bucket 0 and no channel has a mark; else nil
 -- Keys found in data: docs/keyspace.md.
-local active = redis.call('HGET', n, 'active')
+local MOST_TOKENS = 16
+local active, newest = unpack(redis.call('HMGET', n, 'active', 'newest'))
 if active and active ~= id then return {'other', active} end
 if not active then
     local head = redis.call('ZRANGE', q, 0, 0)[1]
     if not head then return {'idle'} end
     if head ~= id then return {'other', head} end
 end
-local record, push = redis.call('HGETALL', p), {}
-if #record == 0 then
+local fields = {'seq', 'event', 'prio', 'aud', 'sup', 'state', 'until', 'soft', 'cutoff', 'type', 'bc', 'resumed'}
+local push = {}
+for at, value in ipairs(redis.call('HMGET', p, unpack(fields))) do push[fields[at]] = value or nil end
+if not push.event then
     redis.call('ZREM', q, id)
     redis.call('HDEL', n, 'active', 'catch')
     redis.call('UNLINK', k)
-    return {'gone', redis.call('ZCARD', q)}
+    return {'gone'}
 end
-for i = 1, #record, 2 do push[record[i]] = record[i + 1] end
+local now = redis_now()
+local isPaced = tonumber(interval) > 0 and push.sup == '1'
+local hasBudget = mostHigh + mostHighSlow > 0 and push.prio == '10'
+
+-- The usual case: an update for everyone begins, and the name has one shard, no marks, no removals and no broadcast.
+local isUsual = not active and push.event == 'update' and push.aud == '*' and push.state == 'queued'
+    and not push.resumed and not isPaced and not hasBudget
+if isUsual and redis.call('EXISTS', w, k, o, bc, v, h, x, e, y) == 0 then
+    local tokens = redis.call('HLEN', b) <= MOST_TOKENS and redis.call('HGETALL', b)
+    local count = not tokens and redis.call('HGET', b, 'n')
+    for at = 1, tokens and #tokens or 0, 2 do if tokens[at] == 'n' then count = tokens[at + 1] end end
+    if not count or (tonumber(string.match(count, '^%d+')) or 1) < 2 * leastBuckets then
+        local stamp = string.format('%.0f', now)
+        redis.call('HSET', n, 'active', id, 'begun', push.seq, 'begun_id', id, 'catch', raw,
+            'newest', string.format('%s update %s %s', push.seq, id, stamp))
+        redis.call('HSET', p, 'state', 'sending')
+        redis.call('HSET', w, 'shards', 1, 'left', 1, '0/1:e', 1, '0/1:o', owner,
+            '0/1:d', string.format('%.0f', now + length), '0/1:l', length, '0/1:c', 0)
+        redis.call('PEXPIRE', w, retention)
+        return {'claimed', 1, '0', '', 0, 0, not count and tokens}
+    end
+end
+-- (rules)
 local isStart = push.event == 'start'
 local isPlannable = not isStart or startBuckets ~= '' or redis.call('HEXISTS', w, 'shards') == 1
 if not isPlannable then return {'starts', push.type or ''} end
-local now = redis_now()
-
--- Sets fields of the record, also in the answer.
-local function set(...)
-    redis.call('HSET', p, ...)
-    for _, text in ipairs({...}) do record[#record + 1] = text end
-end
+local function set(...) redis.call('HSET', p, ...) end
 
 if not active then
-    if tonumber(interval) > 0 and push.sup == '1' then
+    if isPaced then
         local left = pace(n, q, ps, push, tonumber(interval), now)
         if left > 0 then return {'paced', left} end
     end
@@ -62,8 +83,8 @@ if not active then
     redis.call('HSET', n, 'active', id, 'begun', push.seq, 'begun_id', id)
     if isStart then redis.call('HDEL', n, 'catch') else redis.call('HSET', n, 'catch', raw) end
     redis.call('UNLINK', k)
-    redis.call('HSET', p, 'state', 'sending')
-    begin_state(v, n, ps, push, id, set)
+    set('state', 'sending')
+    begin_state(v, n, newest, ps, push, id, set, now)
     local demote = spend(n, push, tonumber(mostHigh), tonumber(mostHighSlow), now)
     if demote then set('demote', demote) end
     begin_broadcast(bc, bt, w, id, push, set, retention)
@@ -80,14 +101,13 @@ end
 if left == '0' then
     local held = lease_left(w, 'c:', lease_of(w, 'c:'), now)
     if held then return {'held', held} end
-    return {'catchUp', redis.call('ZCARD', q)}
+    return {'catchUp'}
 end
 if tonumber(shards) > 1 then
-    if isPlanned then return {'planned', redis.call('ZCARD', q)} end
-    return {'plan', tonumber(shards), record}
+    if isPlanned then return {'planned'} end
+    return {'plan', tonumber(shards)}
 end
 local held = lease_left(w, '0/1:', lease, now)
 if held then return {'held', held} end
 local epoch, poison = claim_task(w, '0/1:', lease, owner, now, length, mostLapses)
-return {'claimed', epoch, position or '0', ahead or '', record,
-    redis.call('HLEN', o) - tonumber(ownRemovals or 0), poison}
+return {'claimed', epoch, position or '0', ahead or '', redis.call('HLEN', o) - tonumber(ownRemovals or 0), poison}

@@ -17,19 +17,29 @@
 -- Returns 0: stale. 1: stored. 2: stored, and the bucket is too full. 4 more: wake a worker for late joiners.
 --   {right count}: the caller's count is outdated. Nothing was done.
 --   {right count, push}: the card missed this `end`. Nothing was done. Set a wake-up, then call again with its id.
-local count = redis.call('HGET', b, 'n') or '1'
-if count ~= knownCount then return {count} end
-
+local buckets = redis.call('HGET', b, 'n') or '1'
+if buckets ~= knownCount then return {buckets} end
 local wantsState, isOld = flags == '1' or flags == '3', flags >= '2'
-local verdict = compare_with_stored(redis.call('HGET', bucket, channel), record, isOld)
+local stored = redis.call('HGET', bucket, channel)
+local ended, catch, ending, begun, late, over, overID, ends, newest =
+    unpack(redis.call('HMGET', n, 'ended', 'catch', 'ending', 'begun', 'late', 'over', 'over_id', 'ends', 'newest'))
+local function is_overfull(added) return added == 1 and redis.call('HLEN', bucket) > tonumber(threshold) end
+
+-- The usual case: the channel is new to the name, which neither has ended nor is being swept, and nobody waits.
+local isUsual = not (stored or ended or ending or catch or wantsState and newest)
+if isUsual and redis.call('EXISTS', a, h, f, v) == 0 then
+    local added = redis.call('HSET', bucket, channel, record)
+    renew(b, bucket, life)
+    return is_overfull(added) and 2 or 1
+end
+-- (rules)
+local verdict = compare_with_stored(stored, record, isOld)
 if verdict.isStale then
     if verdict.record then redis.call('HSET', bucket, channel, verdict.record) end
     return 0
 end
 local isNew, isNewCard, isUnknown = verdict.isNew, verdict.isNewCard, verdict.isUnknown
 
-local ended, catch, ending, begun, late, over, overID, ends =
-    unpack(redis.call('HMGET', n, 'ended', 'catch', 'ending', 'begun', 'late', 'over', 'over_id', 'ends'))
 -- A start created the card, and this is its first token. Pushes since that start are for it, an `end` too.
 local startSeq, startedAt
 local startedNote = isNewCard and redis.call('HGET', a, channel)
@@ -42,9 +52,9 @@ end
 local isEnded = false
 local endID, rawEnd, ps, ws, dls, retention = unpack(ARGV, rest)
 if startSeq and overID and tonumber(over) > tonumber(startSeq) then
-    if not endID then return {count, overID} end
+    if not endID then return {buckets, overID} end
     local id = newest_begun_end(ends, tonumber(startSeq), ps)
-    if id and id ~= endID then return {count, id} end
+    if id and id ~= endID then return {buckets, id} end
     isEnded = id and catch ~= rawEnd
 end
 
@@ -63,7 +73,7 @@ if began_after(ending) and not startSeq then note_new_follower(y, channel, life)
 
 local wakes = isEnded
 if not isEnded and isNewCard and (startSeq or wantsState) then
-    wakes = note_late_joiner(v, f, channel, begun, catch, startSeq) and needs_wake(f, n, late)
+    wakes = note_late_joiner(v, f, channel, newest, begun, catch, startSeq) and needs_wake(f, n, late)
 elseif not isEnded and (wantsState or not isNew) and redis.call('HEXISTS', f, channel) == 1 then
     -- The call is repeated because its answer was lost.
     wakes = needs_wake(f, n, late)
@@ -83,5 +93,4 @@ if isEnded then
     queue = without_alerts(queue .. rawEnd)
     queue_late_joiner(ps .. endID, ws .. endID, h, r, channel, queue, isNewQueue, now, retention)
 end
-local isOverfull = added == 1 and redis.call('HLEN', bucket) > tonumber(threshold)
-return (isOverfull and 2 or 1) + (wakes and 4 or 0)
+return (is_overfull(added) and 2 or 1) + (wakes and 4 or 0)

@@ -11,14 +11,15 @@
 --   {'done', unswept pushes of the name, due ms of its first waiting channel or '', pending removals, catch-up waits
 --     0|1}: the part is finished. For the catch-up also if the shards are not finished.
 --   {'held', ms left}: another owner has a live lease.
---   {'claimed', epoch, position, ahead, record, pending removals of other pushes, poison 0|1}: 1 = over mostLapses
-local record = redis.call('HGETALL', p)
-if #record == 0 then return {'gone'} end
+--   {'claimed', epoch, position, ahead, pending removals of other pushes, poison 0|1}: 1 = over mostLapses. The caller
+--     reads the record afterwards.
+local state, expanded = unpack(redis.call('HMGET', p, 'state', 'expanded'))
+if not state then return {'gone'} end
 local part = shard .. ':'
 local lease, position, ahead, isFinished, left, ownRemovals =
     lease_of(w, part, part .. 'p', part .. 'a', part .. 'f', 'left', 'owed')
 local removals = redis.call('HLEN', o)
-local isExpanded = redis.call('HGET', p, 'expanded') == '1'
+local isExpanded = expanded == '1'
 local catchUpWaits = not isExpanded and left == '0'
 if part == 'c:' then isFinished = not catchUpWaits end
 if isExpanded or isFinished then
@@ -34,4 +35,4 @@ if part == 'c:' then
     redis.call('HDEL', w, 'c:p', 'c:a')
 end
 if redis.call('PTTL', w) < 0 then redis.call('PEXPIRE', w, math.max(redis.call('PTTL', p), 1)) end
-return {'claimed', epoch, position or '0', ahead or '', record, removals - tonumber(ownRemovals or 0), poison}
+return {'claimed', epoch, position or '0', ahead or '', removals - tonumber(ownRemovals or 0), poison}

@@ -7,7 +7,8 @@ local mostStates = 16
 
 local function is_end_for_some(field) return string.sub(field, 1, 1) == '!' end
 
-local function keep_state(v, push, id)
+-- Keeps the state of a push that begins. n: name meta. newest: its field, which v's states replace
+local function keep_state(v, n, newest, push, id, now)
     local isForAll, isEnd = push.aud == '*', push.event == 'end'
     local field = isForAll and '*' or (isEnd and '!' or '') .. redis.sha1hex(push.aud)
     local states = redis.call('HGETALL', v)
@@ -21,16 +22,24 @@ local function keep_state(v, push, id)
             if seq < least then oldest, least = states[i], seq end
         end
     end
+    local state = string.format('%s %s %s', push.seq, push.event, id)
+    if isForAll and not isEnd and count == 0 then
+        redis.call('HSET', n, 'newest', string.format('%s %.0f', state, now))
+        return
+    end
+    if newest then redis.call('HDEL', n, 'newest') end
+    local forAll = not isForAll and #states == 0 and newest_state(newest, now)
+    if forAll then redis.call('HSET', v, '*', forAll) end
     if not isForAll and count >= mostStates then redis.call('HDEL', v, oldest) end
-    redis.call('HSET', v, field, string.format('%s %s %s', push.seq, push.event, id))
+    redis.call('HSET', v, field, state)
     redis.call('PEXPIRE', v, LATE_LIFE)
 end
 
 -- Returns push id and payload of the state that an automatic end shows: that of the last update for everyone. Nil if a
 -- start or an update for another audience began since: some cards differ then. n: name meta. prefix: of the p keys
-local function shown_state(v, n, prefix)
+local function shown_state(v, n, newest, prefix, now)
     local states = redis.call('HGETALL', v)
-    local forAll = ''
+    local forAll = #states == 0 and newest_state(newest, now) or ''
     for i = 1, #states, 2 do
         if states[i] == '*' then
             forAll = states[i + 1]
@@ -47,13 +56,13 @@ local function shown_state(v, n, prefix)
 end
 
 -- Notes the state of a push that begins, or fixes that of an automatic end. set: sets fields of the push's record
-local function begin_state(v, n, prefix, push, id, set)
+local function begin_state(v, n, newest, prefix, push, id, set, now)
     if push.cutoff then
-        local shown, payload = shown_state(v, n, prefix)
+        local shown, payload = shown_state(v, n, newest, prefix, now)
         if shown then set('shows', shown, 'shown', payload) end
     elseif push.event == 'start' then
         redis.call('HSET', n, 'started', push.seq)
     else
-        keep_state(v, push, id)
+        keep_state(v, n, newest, push, id, now)
     end
 end

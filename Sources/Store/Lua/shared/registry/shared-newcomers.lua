@@ -24,10 +24,10 @@ end
 
 -- Notes a late joiner with the last sequence number that it missed. Returns false if the channel is none: the name has
 -- no states for it, or a running sweep for everyone catches up with it.
--- v: newest states. begun: sequence number of the last begun push, or false. isSwept: the name's active push has a
--- catch-up. start: sequence number of the start that created the card, or nil
-local function note_late_joiner(v, f, channel, begun, isSwept, start)
-    local forAll = redis.call('HGET', v, '*')
+-- v, newest: the newest states. begun: sequence number of the last begun push, or false. isSwept: the name's active
+-- push has a catch-up. start: sequence number of the start that created the card, or nil
+local function note_late_joiner(v, f, channel, newest, begun, isSwept, start)
+    local forAll = redis.call('HGET', v, '*') or newest_state(newest, redis_now())
     local isRunning = forAll and isSwept and string.match(forAll, '^%d+') == begun
     if isRunning or not (forAll or redis.call('EXISTS', v) == 1) then return false end
     -- The catch-up of the active push covers the channel if it is in the audience.

@@ -1,5 +1,7 @@
 -- Fragment for dead-retry: the shards of a stopped push go on, and channels of a dead letter wait again.
 
+local function keep_name(n, retention) redis.call('PEXPIRE', n, string.format('%.0f', retention + NAME_SLACK)) end
+
 -- Puts the shards back to where they stopped. Returns how many go on.
 -- dl: the push's dead letter, with positions in `p:<shard>`. w: its tasks
 local function resume_shards(dl, w)

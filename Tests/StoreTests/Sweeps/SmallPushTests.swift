@@ -1,0 +1,150 @@
+import LiveActivity
+import Redis
+import TestSupport
+import Testing
+
+@testable import Store
+
+/// The usual case of the scripts, an update to a few tokens, does without most of their work. Here it is set beside what
+/// they do otherwise.
+@Suite struct SmallPushTests {
+    private static let name = "order-1"
+    private let name = try! ActivityName(SmallPushTests.name)
+
+    @Test func `an update to a name with few tokens is claimed with them`() async throws {
+        let fixture = try await PushFixture.start()
+        try await fixture.track(Self.name, count: 3)
+        let claim = try await fixture.claimed(Self.name, try await fixture.accepted(Self.name))
+        let (page, _, _) = try await fixture.store.registry.markedPage(
+            fixture.app, .activity(name), from: .start, to: .end, limit: 100)
+        let tokens = try #require(try fixture.store.registry.page(of: claim)).page
+        #expect(page.count == 3 && tokens.hexTokens == page.hexTokens)
+    }
+
+    @Test func `a name with more tokens or with several buckets is claimed without them`() async throws {
+        for count in [40, 400] {
+            let fixture = try await PushFixture.start()
+            try await fixture.track(Self.name, count: count)
+            let claim = try await fixture.claimed(Self.name, try await fixture.accepted(Self.name))
+            #expect(try fixture.store.registry.page(of: claim) == nil)
+        }
+    }
+
+    /// Each of them changes who gets the push, which only the page's reader looks at.
+    @Test func `marks of channels and pending removals keep the tokens out of the claim`() async throws {
+        let keyspace: [(Keyspace) -> (String) -> RedisKey] = [
+            Keyspace.retryQueues, Keyspace.quarantine, Keyspace.otherEnvironment, Keyspace.pendingRemovals,
+            Keyspace.broadcast,
+        ]
+        for key in keyspace {
+            let fixture = try await PushFixture.start()
+            try await fixture.track(Self.name, count: 1)
+            try await fixture.store.redis.send(RedisCommand("HSET", try fixture.key(key, Self.name), "field", "value"))
+            let claim = try await fixture.claimed(Self.name, try await fixture.accepted(Self.name))
+            #expect(try fixture.store.registry.page(of: claim) == nil)
+        }
+    }
+
+    @Test func `a channel that registers after the claim is left for the catch-up`() async throws {
+        let fixture = try await PushFixture.start()
+        try await fixture.track(Self.name, count: 1)
+        let id = try await fixture.accepted(Self.name)
+        let claim = try await fixture.claimed(Self.name, id)
+        try await fixture.track(Self.name, count: 1)
+        guard case .ok(.sending, true, let leftovers) = try await fixture.deliver(claim, targets: 1) else {
+            throw Unexpected(what: "the catch-up was forgotten")
+        }
+        #expect(leftovers.catchUpWaits)
+        #expect(try await fixture.store.sweeps.arrivals(fixture.app, name, after: -1, limit: 10).count == 1)
+    }
+
+    @Test func `what a late joiner's turn counted before the page stays counted`() async throws {
+        let fixture = try await PushFixture.start()
+        let id = try await fixture.accepted(Self.name)
+        let claim = try await fixture.claimed(Self.name, id)
+        let record = fixture.store.keys.push(fixture.store.keys.tag(fixture.app, name), id)
+        try await fixture.store.redis.send(RedisCommand("HSET", record, "targets", "2", "delivered", "2"))
+        _ = try await fixture.deliver(claim, targets: 1)
+        let ledger = try await fixture.ledger(id)
+        #expect(ledger.state == .done && ledger.targets == 3 && ledger.delivered == 3)
+    }
+
+    @Test func `a push that was cancelled during its only page does not become done`() async throws {
+        let fixture = try await PushFixture.start()
+        let id = try await fixture.accepted(Self.name)
+        let claim = try await fixture.claimed(Self.name, id)
+        _ = try await fixture.store.pushes.cancel(fixture.app, id)
+        guard case .ok(.cancelled, true, _) = try await fixture.deliver(claim, targets: 1) else {
+            throw Unexpected(what: "not cancelled")
+        }
+        #expect(try await fixture.ledger(id).delivered == 1)
+    }
+
+    @Test func `the state of an update is kept for late joiners beside those for other audiences`() async throws {
+        let fixture = try await PushFixture.start()
+        let update = try await swept(fixture, .all)
+        #expect(try await kept(fixture) == [update])
+        let newer = try await swept(fixture, .all)
+        #expect(try await kept(fixture) == [newer])
+        let some = try await swept(fixture, .tag("gold", group: "device"))
+        #expect(try await kept(fixture) == [some, newer])
+        let newest = try await swept(fixture, .all)
+        #expect(try await kept(fixture) == [newest], "an update for everyone replaces all")
+    }
+
+    @Test func `a state from longer ago than an activity lives is kept for nobody`() async throws {
+        let fixture = try await PushFixture.start()
+        _ = try await swept(fixture, .all)
+        let meta = try fixture.key(Keyspace.name, Self.name)
+        let newest = try await fixture.store.redis.send(RedisCommand("HGET", meta, "newest")).string()
+        let began = try #require(newest.split(separator: " ").last.flatMap { Int64($0) })
+        let past = newest.dropLast(13) + "\(began - LateJoiners.life.milliseconds)"
+        try await fixture.store.redis.send(RedisCommand("HSET", meta, "newest", .string(String(past))))
+        #expect(try await kept(fixture).isEmpty)
+        // Nor is it when a push for some begins, nor for a channel that asks for what it missed.
+        let some = try await swept(fixture, .tag("gold", group: "device"))
+        #expect(try await kept(fixture) == [some])
+    }
+
+    @Test func `a channel that asks for the state that it missed gets the newest`() async throws {
+        let fixture = try await PushFixture.start()
+        let asks = Registration(
+            channel: .random(), token: try #require(PushToken(bytes: [7])), registeredAt: 1_795_000_000_000,
+            wantsState: true)
+        _ = try await swept(fixture, .all)
+        #expect(try await fixture.store.registry.track(fixture.app, .activity(name), [asks]) == [.stored])
+        let late = try await fixture.store.redis.send(
+            RedisCommand("HLEN", fixture.key(Keyspace.lateJoiners, Self.name)))
+        #expect(try late.integer() == 1)
+    }
+
+    /// A push whose name has one token: what docs/performance.md says of its commands.
+    @Test func `a push to one token takes few commands`() async throws {
+        let fixture = try await PushFixture.start()
+        try await fixture.track(Self.name, count: 1)
+        for _ in 0..<2 { _ = try await swept(fixture, .all) }
+        let redis = fixture.store.redis
+        _ = try await redis.everywhere("CONFIG", "RESETSTAT")
+        _ = try await swept(fixture, .all)
+        var calls = try await redis.calls()
+        for command in calls.keys where command.hasPrefix("config") || command == "info" { calls[command] = nil }
+        // Besides, Redis's clock is asked when it is accepted, and a worker reads, acknowledges and deletes its entry.
+        let sum = calls.values.reduce(4, +)
+        #expect(sum <= 40, "\(calls)")
+    }
+
+    private func swept(_ fixture: PushFixture, _ audience: Audience) async throws -> PushID {
+        let id = try await fixture.accepted(Self.name, audience: audience)
+        _ = try await fixture.deliver(try await fixture.claimed(Self.name, id), targets: 1)
+        return id
+    }
+
+    private func kept(_ fixture: PushFixture) async throws -> [PushID] {
+        try await fixture.store.lateJoiners.states(fixture.app, name).kept.map(\.id)
+    }
+}
+
+extension TokenPage {
+    /// In order, whatever the order of the page.
+    fileprivate var hexTokens: [String] { (0..<count).map { Hex.encode(token($0)) }.sorted() }
+}
