@@ -115,7 +115,10 @@ let package = Package(
         // What bin/bench runs.
         .executableTarget(
             name: "SendBenchmark",
-            dependencies: ["APNsClient", "APNsSimulator", "APNsWire", "LiveActivity", "OpenSSL", arguments, logging],
+            dependencies: [
+                "APNsClient", "APNsSimulator", "APNsWire", "LiveActivity", "OpenSSL", "Redis", arguments, logging,
+                .product(name: "Hummingbird", package: "hummingbird"),
+            ],
             path: "Benchmarks/Send"),
         .executableTarget(
             name: "ExpandBenchmark",

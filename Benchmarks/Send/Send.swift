@@ -8,11 +8,11 @@ import Logging
 import OpenSSL
 
 /// What `bin/bench send` and `bin/bench dead` run: the lanes as a worker uses them, and the server they send to. Each call measures one run
-/// and prints one line of JSON.
+/// and prints one line of JSON. `gateway` and `worker` are the bare pipeline of `bin/bench small`.
 @main
 struct Send: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "send", subcommands: [Simulate.self, Token.self, Run.self])
+        commandName: "send", subcommands: [Simulate.self, Token.self, Run.self, BareGateway.self, BareWorker.self])
 }
 
 /// The simulator's fast mode, in a process of its own, until stdin ends.

@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# What a push to a name with one token costs, beside the least that such a pipeline can be and beside a job queue.
+#   bin/bench small [--count N] [--runs K] [--names N] [--connections C] [--transport nghttp2|libcurl] [--jobs yes|no]
+# Everything shares all cores, and Redis forces each turn to the disk. `bare` is a Hummingbird handler with one XADD, and a loop of
+# XREADGROUP, one request on a lane, XACK and XDEL. `BullMQ` adds and processes jobs with its Python client, which is fetched
+# from PyPI (--jobs no: not). Calls of Redis count those inside scripts; calls and reads are those of pushes that come one after
+# another, less those of idle processes. A read is a turn in which Redis reads from a connection: about a round trip.
+source "$(dirname "$0")/lib/bench.sh"
+
+count=20000 runs=3 names=10000 connections=32 transport=nghttp2 jobs=yes
+options "count runs names connections transport jobs" "$@"
+core0=() core1=() gateway_core=()
+calm=500 rate=100
+
+build lamplighter SendBenchmark
+start_redis
+start_simulator --fast
+export LAMPLIGHTER_WORKER_TRANSPORT=$transport
+start_gateway
+start_worker worker
+auth=$(basic master)
+printf '{"token":"{token}"}' >"$work/track"
+load --method PUT --path '/api/activities/order-{m}/channels/{channel}' --modulus "$names" --count "$names" --header "$auth" \
+    --body "$work/track" --connections 8 >"$work/line" || fail "no registrations"
+publish_body 'order-{m}' >"$work/body"
+payload "$work/payload"
+key=(--key-file "$LAMPLIGHTER_APNS_KEY_FILE" --key-id "$LAMPLIGHTER_APNS_KEY_ID" --team-id "$LAMPLIGHTER_APNS_TEAM_ID")
+start bare_gateway "$bin/SendBenchmark" gateway --redis "$LAMPLIGHTER_REDIS_URL"
+await "the bare gateway" grep -q . "$work/bare_gateway.out"
+start bare_worker "$bin/SendBenchmark" worker "${key[@]}" --redis "$LAMPLIGHTER_REDIS_URL" --transport "$transport" \
+    --port "${LAMPLIGHTER_APNS_URL##*:}" --ca-file "$LAMPLIGHTER_APNS_CA_FILE" --body-file "$work/payload"
+if [ "$jobs" = yes ]; then
+    python3 -m venv "$work/venv" >"$work/venv.log" && "$work/venv/bin/pip" install -q bullmq >"$work/pip.log" 2>&1 ||
+        fail "BullMQ cannot be installed; --jobs no leaves it out"
+fi
+
+# Each row: PUBLISH COUNT RATE sends pushes and waits until all are done.
+push_ours() { publishes "$port" /api/push "$@" && wait_empty 'll:{q}:bench:10' 'll:{q}:bench:5'; }
+push_bare() { publishes "$(cat "$work/bare_gateway.out")" /push "$@" && wait_empty bare; }
+push_jobs() {
+    "$work/venv/bin/python" Benchmarks/Bare/jobs.py "$LAMPLIGHTER_REDIS_URL" "$1" "$2" "$work/body" >"$work/line"
+}
+publishes() {
+    local port=$1 path=$2 count=$3 connections=$4 rate=${5:-0}
+    load --path "$path" --header "$auth" --header 'Content-Type: application/json' --body "$work/body" --modulus "$names" \
+        --connections "$connections" --count "$count" --rate "$rate" >"$work/line" || fail "not all were accepted"
+}
+wait_empty() {
+    local key
+    for key in "$@"; do until [ "$(redis XLEN "$key")" = 0 ]; do sleep 0.01; done; done
+}
+# What Redis did so far: calls of commands, reads from connections.
+did() {
+    redis INFO commandstats | tr -d '\r' | sed -n 's/^cmdstat_.*:calls=\([0-9]*\),.*/\1/p' | awk '{ sum += $1 } END { print sum }'
+    redis INFO stats | tr -d '\r' | sed -n 's/^total_reads_processed:\([0-9]*\)$/\1/p'
+}
+# counted ROW: calls and reads of one push, of which one is under way at a time.
+counted() {
+    local before after idle
+    mapfile -t before < <(did)
+    sleep "$((calm / rate))"
+    mapfile -t idle < <(did)
+    "push_$1" "$calm" 1 "$rate"
+    mapfile -t after < <(did)
+    for part in 0 1; do ratio $((after[part] - 2 * idle[part] + before[part])) "$calm"; echo; done | paste -sd ' ' >"$work/calls.$1"
+}
+clocks() { echo "$(cpu "$pid_redis") $(cpu "$1") $(cpu "$2") $(date +%s%N)"; }
+# measured ROW GATEWAY WORKER: microseconds of CPU a push, and pushes a second.
+measured() {
+    local before after part
+    read -ra before < <(clocks "$2" "$3")
+    "push_$1" "$count" "$connections"
+    read -ra after < <(clocks "$2" "$3")
+    for part in 0 1 2; do printf '%s ' "$(((after[part] - before[part]) / count))"; done >>"$work/figures.$1"
+    ratio "${count}000000000" $((after[3] - before[3])) %.0f >>"$work/figures.$1"
+    echo >>"$work/figures.$1"
+}
+
+rows="ours bare"
+[ "$jobs" = no ] || rows+=" jobs"
+for row in ours bare; do
+    "push_$row" "$names" "$connections" # connections, names, first allocations
+    counted "$row"
+done
+[ "$jobs" = no ] || counted jobs
+for ((run = 1; run <= runs; run++)); do
+    measured ours "$pid_gateway" "$pid_worker"
+    measured bare "$pid_bare_gateway" "$pid_bare_worker"
+    # Its processes are Python's, which says nothing about ours: the columns of gateway and worker stay empty.
+    [ "$jobs" = no ] || measured jobs "$pid_redis" "$pid_redis"
+    echo "run $run of $runs" >&2
+done
+
+figure='%-8s %12s %12s %12s %12s %12s %12s\n'
+printf "$figure" row 'Redis calls' 'Redis reads' 'Redis µs' 'gateway µs' 'worker µs' pushes/s
+for row in $rows; do
+    read -r calls reads <"$work/calls.$row"
+    gateway=$(column 2 "$work/figures.$row") worker=$(column 3 "$work/figures.$row") label=$row
+    [ "$row" != jobs ] || { gateway=- worker=- label=BullMQ; }
+    printf "$figure" "$label" "$calls" "$reads" "$(column 1 "$work/figures.$row")" "$gateway" "$worker" \
+        "$(column 4 "$work/figures.$row")"
+done
+busy
