@@ -69,6 +69,18 @@ import Testing
         #expect(ledger.state == .done && ledger.targets == 3 && ledger.delivered == 3)
     }
 
+    @Test func `an older lease of the same worker settles nothing`() async throws {
+        let fixture = try await PushFixture.start()
+        let id = try await fixture.accepted(Self.name)
+        let old = try await fixture.claimed(Self.name, id)
+        #expect(try await fixture.store.sweeps.giveBack(old.lease))
+        let new = try await fixture.claimed(Self.name, id)
+        #expect(new.lease.owner == old.lease.owner)
+        guard case .stale = try await fixture.deliver(old, targets: 5) else { throw Unexpected(what: "settled") }
+        _ = try await fixture.deliver(new, targets: 5)
+        #expect(try await fixture.ledger(id).targets == 5)
+    }
+
     @Test func `a push that was cancelled during its only page does not become done`() async throws {
         let fixture = try await PushFixture.start()
         let id = try await fixture.accepted(Self.name)
