@@ -10,11 +10,14 @@ public final class BroadcastSender: Sendable {
         lane = try LaneTransport(1, kind, settings, name: "apns-broadcast")
     }
 
-    /// Sends one broadcast within two request deadlines. It never throws, because a missing answer is an outcome too.
-    public func send(_ broadcast: PreparedBroadcast) async -> PushOutcome {
+    /// Sends one broadcast within two request deadlines. It never throws, because a missing answer is an outcome too. No
+    /// request begins once the permission has ended, for example because the process was suspended meanwhile.
+    public func send(
+        _ broadcast: PreparedBroadcast, while permission: any SendPermission = StandingPermission()
+    ) async -> PushOutcome {
         var page = TokenPage()
         page.append(channel: CollectionOfOne(0), token: CollectionOfOne(0), registeredAt: 0)
-        let outcome = await lane.send(page, .broadcast(broadcast), while: StandingPermission())
+        let outcome = await lane.send(page, .broadcast(broadcast), while: permission)
         return outcome.exceptions.first?.outcome ?? .accepted
     }
 

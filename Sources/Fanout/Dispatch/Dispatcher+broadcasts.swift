@@ -49,7 +49,7 @@ extension Dispatcher {
     /// - Returns: false if its outcome could not be written down
     private func sendBroadcast(_ task: BroadcastTask, _ held: HeldLease, _ log: Logger) async -> Bool {
         let (app, name) = (task.lease.app, task.lease.name)
-        let (settlement, isChannelGone) = await attempt(task, log)
+        let (settlement, isChannelGone) = await attempt(task, held, log)
         let settled = await held.repeatWhileLive(log) { () async throws(StoreError) in
             let now = store.time.now()
             if isChannelGone { _ = try await store.broadcasts.gone(app, name, task.channel, now: now) }
@@ -67,7 +67,7 @@ extension Dispatcher {
     }
 
     private func attempt(
-        _ task: BroadcastTask, _ log: Logger
+        _ task: BroadcastTask, _ held: HeldLease, _ log: Logger
     ) async -> (settlement: BroadcastSettlement, isChannelGone: Bool) {
         let record = task.record
         guard store.time.now() < record.deadline else { return (BroadcastSettlement(.expired), false) }
@@ -80,7 +80,7 @@ extension Dispatcher {
                 bundleID: app.bundleID, channel: task.channel, storage: task.storage,
                 priority: record.demotion == .all ? .low : record.priority,
                 expiration: record.expiry ?? Int((record.createdAt + Self.longestStorage.milliseconds) / 1_000),
-                requestID: record.id, payload: record.payload))
+                requestID: record.id, payload: record.payload), held)
         let report = BroadcastReport(
             outcome,
             Attempt(

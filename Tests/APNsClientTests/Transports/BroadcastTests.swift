@@ -156,6 +156,18 @@ extension TransportTests {
             }
         }
 
+        /// A worker that was suspended with a broadcast in hand must not send it behind newer ones.
+        @Test func `a broadcast whose sender has lost its lease is not begun`() async throws {
+            try await run { it in
+                let channel = try await it.channels.create(.none)
+                let outcome = await it.sender.send(it.broadcast(channel), while: LostLease())
+                #expect(outcome == .unanswered(.init(.cancelled, mayHaveBeenDelivered: false)))
+                #expect(await it.send(channel) == .accepted)
+            }
+        }
+
+        private struct LostLease: SendPermission { var holds: Bool { false } }
+
         /// The channel was created but the response was lost. Only the list of channels shows it.
         @Test func `an orphan`() async throws {
             try await run { it in
