@@ -10,8 +10,8 @@ public final class BroadcastSender: Sendable {
         lane = try LaneTransport(1, kind, settings, name: "apns-broadcast")
     }
 
-    /// Sends one broadcast within two request deadlines. It never throws, because a missing answer is an outcome too. No
-    /// request begins once the permission has ended, for example because the process was suspended meanwhile.
+    /// Sends one broadcast within two request deadlines. It never throws, because a missing answer is an outcome too.
+    /// - Parameter permission: no request begins once it has ended, for example while the process was suspended.
     public func send(
         _ broadcast: PreparedBroadcast, while permission: any SendPermission = StandingPermission()
     ) async -> PushOutcome {

@@ -289,7 +289,7 @@ private struct EndFixture {
         return reply.isNil ? nil : try reply.string()
     }
 
-    /// What late joiners would get.
+    /// The pushes whose states late joiners would get, the newest first.
     func states() async throws -> [PushID] { try await store.lateJoiners.states(app, name).kept.map(\.id) }
 
     func update(
