@@ -6,8 +6,7 @@ enum LuaFragment: CaseIterable {
 
     case constants, time, tally, record, buckets, queue, lease, queueLate, ended, endings, dead, supersede, newest,
         broadcast, supersedeQueued, waiting, checkpoint, sweep, attempts, supersedeUnswept, waking, pacing, states,
-        budget,
-        registration, newcomers, resuming, supersedeBroadcasts, broadcastWalk, tags
+        budget, registration, newcomers, resuming, supersedeBroadcasts, broadcastWalk, tags
 
     /// The text of this fragment, and the fragments that it uses itself.
     private var content: (text: [UInt8], needs: [LuaFragment]) {

@@ -33,10 +33,7 @@ public final class ServerTime: Sendable {
             let asked = bootClock()
             let reply = try await redis.run(RedisCommand("TIME", near: Keyspace.queue))
             let answered = bootClock()
-            guard let seconds = Int64(try reply[0].string()), let micros = Int64(try reply[1].string()) else {
-                throw .unexpectedReply("TIME is not two numbers")
-            }
-            let time = seconds * 1_000 + micros / 1_000
+            let time = try reply.redisTime()
             let trip = answered - asked
             if trip < best?.trip ?? .max { best = (trip, time - asked - trip / 2) }
         }

@@ -47,6 +47,14 @@ struct Reply: Sendable {
         Double(try string()).map { Int64(exactly: $0.rounded()) ?? .max }
     }
 
+    /// Reads the answer to TIME, epoch ms.
+    func redisTime() throws(StoreError) -> Int64 {
+        guard let seconds = Int64(try self[0].string()), let micros = Int64(try self[1].string()) else {
+            throw .unexpectedReply("TIME is not two numbers")
+        }
+        return seconds * 1_000 + micros / 1_000
+    }
+
     /// Reads an array of names. Items that are no names come back separately.
     func names() throws(StoreError) -> (names: [ActivityName], unreadable: [RedisArgument]) {
         var (names, unreadable): ([ActivityName], [RedisArgument]) = ([], [])

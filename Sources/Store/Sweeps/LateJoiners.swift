@@ -21,13 +21,11 @@ public struct LateJoiners: Sendable {
         ])
         let begun = try replies[0][0].optionalString() ?? ""
         let active = try replies[0][1].optionalString().flatMap { PushID($0) }
-        let (seconds, micros) = (Int64(try replies[3][0].string()), Int64(try replies[3][1].string()))
-        let now = (seconds ?? 0) * 1_000 + (micros ?? 0) / 1_000
+        let now = try replies[3].redisTime()
         let newest = try replies[0][2].optionalString().flatMap { Self.newest($0, now: now) }
         // `<sequence> <event> <push>`
-        let kept =
-            try replies[1].strings().map { $0.split(separator: " ") }
-            .compactMap { $0.last.flatMap { PushID(String($0)) } } + (newest.map { [$0] } ?? [])
+        let states = try replies[1].strings().compactMap { $0.split(separator: " ").last }
+        let kept = states.compactMap { PushID(String($0)) } + [newest].compactMap(\.self)
         let notBegun = try replies[2].strings().compactMap { PushID($0) }.filter { $0 != active }
         let records = try await SweepStore(redis: redis, keys: keys).records(app, name, Set(kept + notBegun))
         func newestFirst(_ ids: [PushID]) -> [PushRecord] {

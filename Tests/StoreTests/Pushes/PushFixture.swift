@@ -162,6 +162,13 @@ struct PushFixture {
 
 struct Unexpected: Error { var what: String }
 
+extension RedisClient {
+    /// How often each command ran, without those that count.
+    func callsOfTheStore() async throws -> [String: Int] {
+        try await calls().filter { !$0.key.hasPrefix("config") && $0.key != "info" }
+    }
+}
+
 extension ScanPosition {
     /// A share of the whole range, in 1,024ths.
     static func share(_ part: UInt64) -> ScanPosition { ScanPosition(part << 22) }

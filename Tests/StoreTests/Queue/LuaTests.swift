@@ -26,9 +26,8 @@ import Testing
 
     /// A script's own code, behind the locals that its head makes.
     private static func body(of script: RedisScript) -> String {
-        // Without the fragments that stand at `-- (rules)`.
-        let source = LuaFragment.allCases.reduce(script.source) { $0.replacing($1.source, with: "") }
-        let lines = source.split(separator: "\n").drop { !$0.hasSuffix(" = unpack(KEYS)") }.dropFirst()
+        let lines = withoutFragments(script.source).split(separator: "\n").drop { !$0.hasSuffix(" = unpack(KEYS)") }
+            .dropFirst()
         let body = lines.drop { $0.contains("unpack(ARGV, 1,") || $0.hasPrefix("local rest =") }
         return withoutComments(body.joined(separator: "\n"))
     }
@@ -57,8 +56,7 @@ import Testing
         let scripts = Lua.all.filter { $0.source.contains("-- (rules)\n") }
         #expect(scripts.count == 4)
         for script in scripts {
-            let source = LuaFragment.allCases.reduce(script.source) { $0.replacing($1.source, with: "") }
-            let above = source.split(separator: "-- (rules)\n")[0]
+            let above = Self.withoutFragments(script.source).split(separator: "-- (rules)\n")[0]
             let own = Set(Self.names(in: String(above)))
             #expect(own.intersection(fragments).isEmpty, "\(script.name)")
         }
@@ -72,6 +70,10 @@ import Testing
                 #expect(!own.contains(number), "\(script.name) has \(number)")
             }
         }
+    }
+
+    private static func withoutFragments(_ source: String) -> String {
+        LuaFragment.allCases.reduce(source) { $0.replacing($1.source, with: "") }
     }
 
     private static func withoutComments(_ source: String) -> String {

@@ -25,6 +25,7 @@
 --   {'nameFull'}: the name has too many unswept pushes.
 --   {'queuesFull'}: the queues are full, and the push supersedes none.
 -- Keys found in data: docs/keyspace.md.
+
 -- This id is committed already. The earlier caller may have died before it added the entry, so this one must add it.
 local knownSeq, knownTimestamp, state = unpack(redis.call('HMGET', p, 'seq', 'ts', 'state'))
 if knownSeq then return {'ok', tonumber(knownSeq), tonumber(knownTimestamp), state == 'queued' and 2 or 0} end

@@ -27,26 +27,27 @@
 --     removals of other pushes, catch-up waits 0|1}
 -- Keys found in data: docs/keyspace.md.
 -- If the worker dies before this call, the next owner reads and sends the page again. Repeating counts nothing twice.
+
 -- The usual case: one page is the whole sweep, all that happened is to be added up, and nothing waits.
-local fields = {'state', 'expanded', 'expired', 'closes', 'resumed'}
+local counted = {}
 local isUsual = stop == '' and abandons == '0' and settles == '1' and shard == '0/1'
 for at = rest, #ARGV, 3 do
     isUsual = isUsual and ARGV[at] == 'add' and ARGV[at + 1] ~= 'expired'
     if not isUsual then break end
-    fields[#fields + 1] = ARGV[at + 1]
+    counted[#counted + 1] = ARGV[at + 1]
 end
 if isUsual then
-    local known = redis.call('HMGET', p, unpack(fields))
+    local record = redis.call('HMGET', p, 'state', 'expanded', 'expired', 'closes', 'resumed', unpack(counted))
+    local itsState, expanded, expired, closes, resumed = unpack(record, 1, 5)
     local ownEpoch, itsOwner, left, settled, wait, owed, broadcast =
         unpack(redis.call('HMGET', w, '0/1:e', '0/1:o', 'left', '0/1:p', 'wait', 'owed', 'bc'))
-    isUsual = known[1] == 'sending' and not (known[2] or known[3] or known[4] or known[5]) and ownEpoch == epoch
+    if itsState == 'sending' and not (expanded or expired or closes or resumed) and ownEpoch == epoch
         and itsOwner == owner and left == '1' and not (settled or wait or owed or broadcast)
-        and from == first and to == last and redis.call('EXISTS', k, r, o) == 0
-    if isUsual then
+        and from == first and to == last and redis.call('EXISTS', k, r, o) == 0 then
         local changes = {'state', 'done', 'expanded', 1, 'finished', string.format('%.0f', redis_now())}
-        for at = 6, #fields do
-            changes[#changes + 1] = fields[at]
-            changes[#changes + 1] = (tonumber(known[at]) or 0) + ARGV[rest + (at - 6) * 3 + 2]
+        for i, field in ipairs(counted) do
+            changes[#changes + 1] = field
+            changes[#changes + 1] = (tonumber(record[5 + i]) or 0) + ARGV[rest + 3 * i - 1]
         end
         redis.call('HSET', p, unpack(changes))
         redis.call('UNLINK', w)
