@@ -4,6 +4,13 @@ enum Role: Sendable, Hashable, CustomStringConvertible {
     case node(Int)
     case gateway(Int), worker(Int)
 
+    var isRedis: Bool {
+        switch self {
+        case .redis, .node: true
+        case .simulator, .gateway, .worker: false
+        }
+    }
+
     var description: String {
         switch self {
         case .redis: "redis"

@@ -87,17 +87,23 @@ struct Judge: Sendable {
         }
     }
 
-    /// Whether a cancelled end arrived without an answer, or on a connection of a process that was killed or suspended
-    /// about then. No worker learned of it, so the token stays, and its device shows the end.
+    /// Whether a cancelled end arrived and no worker learned of it, so the token stays, and its device shows the end.
+    ///
+    /// It had no answer, or its process was killed or suspended about then. Or Redis was away until the page's lease had
+    /// lapsed: then nobody may write the page's answers down, and the end's ledger has fewer tokens than the end reached.
     private func isUnnoticedEnd(_ request: Request, of name: Int) -> Bool {
         guard request.isEnd, request.reached,
-            pushes.contains(where: { $0.name == name && $0.number == request.order && $0.fate == .cancelled })
+            let end = pushes.first(where: {
+                $0.name == name && $0.number == request.order && $0.fate == .cancelled
+            })
         else { return false }
-        return request.status == nil
-            || interruptions.contains {
-                $0.losesWork && $0.ports.contains(request.port)
-                    && abs($0.at - request.at) <= 2 * Int64(Plan.requestTimeout)
-            }
+        if request.status == nil { return true }
+        let near = interruptions.filter {
+            $0.losesWork && abs($0.at - request.at) <= 2 * Int64(Plan.requestTimeout)
+        }
+        if near.contains(where: { $0.ports.contains(request.port) }) { return true }
+        guard near.contains(where: \.role.isRedis), let ledger = end.ledger else { return false }
+        return ledger["delivered"] < record.tokens.count { Int($0.key.name) == name && $0.value.end == end.number }
     }
 
     /// Whether such an end is what the device of this token shows.
