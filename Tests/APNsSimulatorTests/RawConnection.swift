@@ -62,7 +62,8 @@ final class RawConnection: Sendable {
         let server = TLSServer(
             host: "localhost", caFile: simulator.caFile, applicationProtocol: applicationProtocol)
         let (frames, input) = AsyncStream<Frame>.makeStream()
-        let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+        // A busy machine must not look like a server that does not answer.
+        let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup).connectTimeout(.hours(1))
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandlers([
