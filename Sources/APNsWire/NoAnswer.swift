@@ -5,6 +5,8 @@ public struct NoAnswer: Sendable, Hashable {
         case connectionFailed = "ConnectionFailed"
         case connectionLost = "ConnectionLost"
         case tls = "TLSFailure"
+        /// APNs took no more bytes of the body, because its flow-control window stayed closed until the deadline.
+        case windowClosed = "WindowClosed"
         case cancelled = "Cancelled"
     }
     public var cause: Cause

@@ -95,3 +95,7 @@ static inline CURLcode ccurl_message_result(const CURLMsg *message) {
 static inline curl_socket_t ccurl_socket_bad(void) {
     return CURL_SOCKET_BAD;
 }
+
+/* CURLVERSION_NOW is a macro for an enumerator. */
+static inline const curl_version_info_data *ccurl_version_info(void) { return curl_version_info(CURLVERSION_NOW); }
+

@@ -61,10 +61,6 @@ private func receiveField(
         state.pointee.readingID = id
     }
     guard let stream = state.pointee.reading else { return 0 }
-    stream.pointee.fieldBytes += nameCount + valueCount + 32
-    guard stream.pointee.fieldBytes <= ClientSession.answerFieldsLimit else {
-        return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
-    }
     if name[0] == UInt8(ascii: ":") {
         // This is `:status`, the only pseudo-field of an answer. nghttp2 has checked its three digits.
         guard valueCount == 3 else { return 0 }

@@ -9,8 +9,9 @@ internal import Glibc
 public final class ClientSession {
     /// No request begins while the output has more bytes than this, until the server has taken some.
     public static let outputLimit = 64 << 10
-    /// The most bytes of fields in one answer (RFC 9113). More end the stream. APNs's answers have about 100.
-    static let answerFieldsLimit = 16 << 10
+    /// How many bytes of answers the server may send before we have read them: an error page to each request in flight.
+    /// One stream has HTTP/2's usual 65,535.
+    private static let receiveWindow: Int32 = 16 << 20
 
     private let session: OpaquePointer
     private let state: UnsafeMutablePointer<SessionState>
@@ -55,15 +56,18 @@ public final class ClientSession {
         var session: OpaquePointer?
         code = nghttp2_session_client_new2(&session, callbacks, state, option)
         guard code == 0, let session else { throw NGHTTP2Error("session_client_new", code) }
-        let settings = [
-            nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0),
-            nghttp2_settings_entry(
-                settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue), value: UInt32(answerFieldsLimit)),
-        ]
-        code = nghttp2_submit_settings(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), settings, settings.count)
-        guard code == 0 else {
+        do throws(NGHTTP2Error) {
+            let settings = [
+                nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0)
+            ]
+            let flags = UInt8(NGHTTP2_FLAG_NONE.rawValue)
+            code = nghttp2_submit_settings(session, flags, settings, settings.count)
+            guard code == 0 else { throw NGHTTP2Error("submit_settings", code) }
+            code = nghttp2_session_set_local_window_size(session, flags, 0, receiveWindow)
+            guard code == 0 else { throw NGHTTP2Error("session_set_local_window_size", code) }
+        } catch {
             nghttp2_session_del(session)
-            throw NGHTTP2Error("submit_settings", code)
+            throw error
         }
         return session
     }

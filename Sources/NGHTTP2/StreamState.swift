@@ -19,8 +19,6 @@ struct StreamState {
     var startedAt: Int64 = 0
     /// We have reset the stream.
     var isLate = false
-    /// Bytes of the answer's fields, counted as in RFC 9113.
-    var fieldBytes = 0
     /// How many bytes of `retry-after` are kept, after the place of the id.
     var retryAfterCount = 0
     /// Allocated for the first answer that has something to keep, then kept with the slot.

@@ -85,7 +85,7 @@ extension SettingKey {
     ]
 
     private static let worker: [SettingKey] = [
-        .choice(\.apns.transport, "worker.transport", TransportKind.allCases.map { ($0.rawValue, $0) }, "libcurl")
+        .choice(\.apns.transport, "worker.transport", TransportKind.allCases.map { ($0.rawValue, $0) }, "nghttp2")
             .help("library that sends to APNs"),
         .whole(\.apns.lanes, "worker.lanes", 1...64, "2")
             .help("sending threads for each app, one HTTP/2 connection each"),

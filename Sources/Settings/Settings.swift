@@ -9,7 +9,7 @@ public import Store
 public struct Settings: Sendable {
     /// The connections to APNs, for each app.
     public struct APNs: Sendable, Hashable {
-        public var transport = TransportKind.libcurl
+        public var transport = TransportKind.nghttp2
         public var lanes = 0
         public var streams = 0
         public var requestTimeout = Duration.zero

@@ -71,9 +71,9 @@ struct LayerTests {
         #expect(settings.worker.concurrency == 48)
     }
 
-    @Test func `libcurl sends until nghttp2 is chosen`() throws {
-        #expect(try load().apns.transport == .libcurl)
-        #expect(try load(file: "worker:\n  transport: nghttp2\n").apns.transport == .nghttp2)
+    @Test func `nghttp2 sends until libcurl is chosen`() throws {
+        #expect(try load().apns.transport == .nghttp2)
+        #expect(try load(file: "worker:\n  transport: libcurl\n").apns.transport == .libcurl)
         #expect(refusal(flags: ["worker.transport": "http2"]).contains("must be one of libcurl, nghttp2"))
         #expect(SettingKey[\.apns.transport].form == .choice(["libcurl", "nghttp2"]))
     }

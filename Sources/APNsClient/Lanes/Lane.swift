@@ -68,7 +68,9 @@ extension Lane {
         // Retire the connection only if it is silent: one late answer among others is not its fault.
         if isLate, connection.use.isSilent(now: now, timeout: settings.requestTimeout) { retireSilent(connection) }
         // Report this last: the sender may post a page at once, and `retireSilent` must not fail that page too.
-        inbox.unanswered(request, cause, mayHaveBeenDelivered: true)
+        // Nothing delivers a request without its end.
+        let isUnsent = isLate && hasUnsentBody
+        inbox.unanswered(request, isUnsent ? .windowClosed : cause, mayHaveBeenDelivered: !isUnsent)
     }
 
     /// Handles a connection that could not be made.

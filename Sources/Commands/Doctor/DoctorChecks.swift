@@ -1,3 +1,4 @@
+import APNsClient
 import Foundation
 import Logging
 import OpenSSL
@@ -12,6 +13,9 @@ struct DoctorChecks {
     func all() async -> [Finding] {
         var findings = configuration() + apps()
         findings += await redis()
+        if let fault = settings.apns.transport.fault {
+            findings.append(.warning("transport", fault.problem, fault.remedy))
+        }
         for app in settings.apps {
             findings += await apns(app)
             findings += await channels(app)

@@ -32,6 +32,9 @@ struct WorkCommand: AsyncParsableCommand {
         let logger = global.logger("worker", settings)
         let apps = try settings.requiredApps()
         let configurations = try apps.map { try Self.configuration($0, settings) }
+        if let fault = settings.apns.transport.fault {
+            logger.warning("\(fault.problem)", metadata: ["remedy": "\(fault.remedy)"])
+        }
         let client = RedisInspection.client(settings, logger: logger)
         let store = Store(redis: client, prefix: settings.redisPrefix, retention: settings.pushesExpireAfter)
         // Make the transports before waiting for Redis: a configuration that cannot send must end the process at once.

@@ -45,10 +45,10 @@ struct CircuitTransport: PushTransport {
 }
 
 extension NoAnswer {
-    /// True if no connection was made, or if the server sent nothing on it. Nothing was delivered then.
+    /// True if no connection was made, or if the server sent nothing or took no body on it. Nothing was delivered then.
     var isUnreachable: Bool {
         switch cause {
-        case .connectionFailed, .tls: true
+        case .connectionFailed, .tls, .windowClosed: true
         case .timeout: !mayHaveBeenDelivered
         case .connectionLost, .cancelled: false
         }

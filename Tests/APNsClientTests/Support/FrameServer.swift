@@ -18,6 +18,8 @@ final class FrameServer: Sendable {
         var settingsWithFirstRequest = false
         /// The frames that answer a complete request.
         var answer: @Sendable (_ stream: UInt32) -> [UInt8] = { FrameServer.answer($0, status: 200) }
+        /// The body after these frames, as the client's flow-control windows allow. Nil: the frames are all.
+        var longBody: [UInt8]?
     }
 
     let port: Int
@@ -77,6 +79,9 @@ final class FrameServer: Sendable {
 
     // MARK: Frames
 
+    /// The most bytes of a frame's payload, unless the client allows more.
+    static let frameLimit = 16_384
+
     static func frame(_ type: UInt8, flags: UInt8 = 0, stream: UInt32, _ payload: [UInt8] = []) -> [UInt8] {
         let count = UInt32(payload.count)
         return [UInt8(truncatingIfNeeded: count >> 16), UInt8(truncatingIfNeeded: count >> 8)]
@@ -91,14 +96,22 @@ final class FrameServer: Sendable {
     }
 
     /// HEADERS and DATA. No field's name or value is longer than 126 bytes, so each length is one byte.
+    /// - Parameter ends: without a body, whether the stream ends with the HEADERS
     static func answer(
-        _ stream: UInt32, status: Int, fields: [(String, String)] = [], body: String = ""
+        _ stream: UInt32, status: Int, fields: [(String, String)] = [], body: String = "", ends: Bool = true
     ) -> [UInt8] {
         var block: [UInt8] = [0x08, 3] + Array("\(status)".utf8)
         for (name, value) in fields {
             block += [0x00, UInt8(name.utf8.count)] + Array(name.utf8) + [UInt8(value.utf8.count)] + Array(value.utf8)
         }
-        let head = frame(1, flags: body.isEmpty ? 0x05 : 0x04, stream: stream, block)
+        // HEADERS, then CONTINUATIONs. END_HEADERS is in the last.
+        let starts = Array(stride(from: 0, to: block.count, by: frameLimit))
+        let head = starts.flatMap { start in
+            let part = Array(block[start..<min(start + frameLimit, block.count)])
+            let endsStream: UInt8 = start == 0 && body.isEmpty && ends ? 0x01 : 0
+            return frame(
+                start == 0 ? 1 : 9, flags: endsStream | (start == starts.last ? 0x04 : 0), stream: stream, part)
+        }
         return body.isEmpty ? head : head + frame(0, flags: 0x01, stream: stream, Array(body.utf8))
     }
 
@@ -114,6 +127,7 @@ private final class FrameScriptHandler: ChannelInboundHandler {
     private var input = ByteBuffer()
     private var hasPreface = false
     private var hasSaidSettings = false
+    private var bodies = LongBodies()
 
     init(_ script: FrameServer.Script, _ counts: FrameServer.Atomics) {
         self.script = script
@@ -152,6 +166,7 @@ private final class FrameScriptHandler: ChannelInboundHandler {
         let isAcknowledgement = flags & 1 != 0
         switch type {
         case 4 where !isAcknowledgement: return hasSaidSettings ? FrameServer.frame(4, flags: 1, stream: 0) : []
+        case 8: return bodies.update(stream, by: payload.reduce(0) { $0 << 8 | Int($1) })
         case 6 where !isAcknowledgement: return FrameServer.frame(6, flags: 1, stream: 0, payload)
         case 0, 1:
             var output: [UInt8] = []
@@ -163,7 +178,7 @@ private final class FrameScriptHandler: ChannelInboundHandler {
             guard flags & 1 != 0 else { return output }
             counts.requests.add(1, ordering: .relaxed)
             if !hasSaidSettings { output = settings() + FrameServer.frame(4, flags: 1, stream: 0) + output }
-            return output + script.answer(stream)
+            return output + script.answer(stream) + (script.longBody.map { bodies.begin(stream, $0) } ?? [])
         default: return []
         }
     }
