@@ -7,12 +7,13 @@ import LiveActivity
 import Logging
 import OpenSSL
 
-/// What `bin/bench send` and `bin/bench dead` run: the lanes as a worker uses them, and the server they send to. Each call measures one run
-/// and prints one line of JSON. `gateway` and `worker` are the bare pipeline of `bin/bench small`.
+/// What `bin/bench send`, `dead` and `interop` run: the lanes as a worker uses them, and the server they send to. Each call measures one
+/// run and prints one line of JSON. `gateway` and `worker` are the bare pipeline of `bin/bench small`.
 @main
 struct Send: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "send", subcommands: [Simulate.self, Token.self, Run.self, BareGateway.self, BareWorker.self])
+        commandName: "send",
+        subcommands: [Simulate.self, Token.self, Run.self, Deliver.self, BareGateway.self, BareWorker.self])
 }
 
 /// The simulator's fast mode, in a process of its own, until stdin ends.
@@ -79,7 +80,7 @@ struct Run: AsyncParsableCommand {
     @Option(help: "Requests before the clock runs.") var warmUp = 2_000
     @Flag(help: "Rejected tokens are no failure.") var dead = false
 
-    private static let pageSize = 1_000
+    static let pageSize = 1_000
     /// Pages in the lane at once, so that it never waits for the next.
     private static let pagesAtOnce = 4
 
@@ -109,18 +110,20 @@ struct Run: AsyncParsableCommand {
     }
 
     private static func pages(_ first: Int, _ count: Int) -> [TokenPage] {
+        stride(from: first, to: first + count, by: pageSize).map { page($0..<min($0 + pageSize, first + count)) }
+    }
+
+    /// Tokens that begin with these numbers, lowest byte first.
+    static func page(_ numbers: some Collection<Int>) -> TokenPage {
         let rest = [UInt8](repeating: 0xAB, count: 72)
         let channel = [UInt8](repeating: 1, count: 16)
-        return stride(from: first, to: first + count, by: pageSize).map { start in
-            let end = min(start + pageSize, first + count)
-            var page = TokenPage(reservingEntries: end - start, bytes: 96 * (end - start))
-            for number in start..<end {
-                page.append(
-                    channel: channel, token: (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) } + rest,
-                    registeredAt: 0)
-            }
-            return page
+        var page = TokenPage(reservingEntries: numbers.count, bytes: 96 * numbers.count)
+        for number in numbers {
+            page.append(
+                channel: channel, token: (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) } + rest,
+                registeredAt: 0)
         }
+        return page
     }
 
     /// How many were not accepted.
