@@ -43,7 +43,7 @@ public struct Worker: Service {
         let drain = dispatcher.drain
         let pools = WorkStream.allCases.map { stream in
             Pool(
-                stream: stream, apps: keys, reader: store.reader(), dispatcher: dispatcher,
+                stream: stream, apps: keys, readers: store.readers(), dispatcher: dispatcher,
                 permits: FairSemaphore(Self.permits(stream, options.concurrency), keys))
         }
         await withTaskCancellationOrGracefulShutdownHandler {

@@ -5,13 +5,14 @@ enum Lua {
     private typealias Source = PackageResources
 
     static let registrySet = script(
-        "registry-set", [.buckets], rules: [.queueLate, .supersedeQueued, .registration, .newcomers],
+        "registry-set", [.constants, .buckets], rules: [.queueLate, .supersedeQueued, .registration, .newcomers],
         Source.registry_set_lua)
     static let registryRemove = script("registry-remove", [.record, .buckets], Source.registry_remove_lua)
     static let registryPrune = script("registry-prune", [.record], Source.registry_prune_lua)
     static let registrySplit = script("registry-split", [.record, .tally], Source.registry_split_lua)
     static let registryAlive = script("registry-alive", [.record], Source.registry_alive_lua)
     static let registryFollowed = script("registry-followed", [.record], Source.registry_followed_lua)
+    static let followingTidy = script("following-tidy", [.tally], Source.following_tidy_lua)
     static let channelMark = script("channel-mark", [.tags], Source.channel_mark_lua)
     static let channelConfirm = script("channel-confirm", Source.channel_confirm_lua)
     static let pushAccept = script(
@@ -60,7 +61,8 @@ enum Lua {
     static let schemaSet = script("schema-set", Source.schema_set_lua)
 
     static let all: [RedisScript] = [
-        registrySet, registryRemove, registryPrune, registrySplit, registryAlive, registryFollowed, channelMark,
+        registrySet, registryRemove, registryPrune, registrySplit, registryAlive, registryFollowed, followingTidy,
+        channelMark,
         channelConfirm, pushAccept, pushBegin, pushCancel, taskClaim, taskPlanned, taskRenew, taskSettle, retryClaim,
         retrySettle, latePut, removalConfirm, queueDue, queueForget, queueLook, deadRetry, deadCollect, guardCount,
         quarantineForget, alarmRaise, scheduleCreate, scheduleQueue, scheduleDue, scheduleClaim, scheduleReplace,

@@ -43,14 +43,15 @@ public struct Store: Sendable {
         let time = ServerTime(redis: redis, machine: machine ?? wallClock)
         self.time = time
         let clock = clock ?? time.now
-        keys = Keyspace(prefix: prefix, retention: retention)
+        keys = Keyspace(
+            prefix: prefix, partitions: redis.isCluster ? Partition.ofCluster : 1, retention: retention)
         registry = Registry(redis: redis, keys: keys, clock: clock)
         registry.quotas.limits = quotas
         channels = Channels(redis: redis, keys: keys, life: channelLife, clock: clock)
         channels.quotas.limits = quotas
         channels.maximumTags = tagsPerChannel
         let replicaWait = replicas.map { ReplicaWait(beside: redis, $0) }
-        pushes = Pushes(redis: redis, keys: keys, time: time, replicas: replicaWait)
+        pushes = Pushes(redis: redis, keys: keys, time: time, replicas: replicaWait, memory: registry.memory)
         schemas = Schemas(redis: redis, keys: keys)
         schedules = Schedules(redis: redis, keys: keys, pushes: pushes, replicas: replicaWait)
         queue = WorkQueue(redis: redis, keys: keys)

@@ -4,13 +4,13 @@ import ServiceLifecycle
 import Store
 import Threads
 
-/// The reader and the permits of one kind of stream. The worker reads entries only while it has permits for them. The
+/// The readers, one for each partition, and the permits of one kind of stream. The worker reads entries only while it has permits for them. The
 /// others stay in the stream for other workers. An app that floods the stream, or whose APNs is slow, uses up its own
 /// permits. Then the worker reads entries of the other apps only, until a permit of that app is free.
 struct Pool: Sendable {
     let stream: WorkStream
     let apps: [AppKey]
-    let reader: WorkReader
+    let readers: [WorkReader]
     let dispatcher: Dispatcher
     let permits: FairSemaphore
 
@@ -21,6 +21,12 @@ struct Pool: Sendable {
     /// Reads until the drain begins. Returns when all entries that it read are processed.
     func run() async {
         await withDiscardingTaskGroup { group in
+            for reader in readers { group.addTask { await run(reader) } }
+        }
+    }
+
+    private func run(_ reader: WorkReader) async {
+        await withDiscardingTaskGroup { group in
             var failures = 0
             while !dispatcher.drain.isOn {
                 // Wait for a permit before the read, but do not take it yet. If there is only one, claimed entries
@@ -28,11 +34,13 @@ struct Pool: Sendable {
                 await permits.untilFree()
                 if dispatcher.drain.isOn { break }
                 let open = apps.map { (app: $0, permits: permits.free(for: $0)) }.filter { $0.permits > 0 }
-                // COUNT applies to each app's stream. With a fraction of the fewest permits, all entries fit together.
+                // COUNT applies to each app's stream of each partition. With a fraction of the fewest permits, all entries
+                // fit together.
                 guard let count = open.map(\.permits).min() else { continue }
                 do throws(StoreError) {
                     let found = try await reader.read(
-                        stream, open.map(\.app), consumer: dispatcher.owner, count: max(1, min(64, count) / open.count),
+                        stream, open.map(\.app), consumer: dispatcher.owner,
+                        count: max(1, min(64, count) / (open.count * readers.count)),
                         block: open.count == apps.count ? .seconds(5) : Self.shortRead)
                     if failures > 0 { logger.notice("Redis answers again", metadata: ["stream": "\(stream)"]) }
                     failures = 0
@@ -67,11 +75,11 @@ struct Pool: Sendable {
     }
 
     private func dispatch(
-        _ found: (entries: [WorkEntry], unreadable: [(AppKey, String)]), in group: inout DiscardingTaskGroup
+        _ found: WorkQueue.Batch, in group: inout DiscardingTaskGroup
     ) async {
         if !found.unreadable.isEmpty {
-            logger.error("dropped stream entries in an unknown format: \(found.unreadable.map(\.1))")
-            try? await dispatcher.store.queue.acknowledge(stream, found.unreadable)
+            logger.error("dropped stream entries in an unknown format: \(found.unreadable.map(\.id))")
+            try? await dispatcher.store.queue.acknowledge(found.unreadable)
         }
         let read = dispatcher.now
         for entry in found.entries {
@@ -96,14 +104,14 @@ struct Pool: Sendable {
         guard dispatcher.leases.take(entry) else { return }
         if await dispatcher.handle(entry) == .acknowledge {
             do throws(StoreError) {
-                try await dispatcher.store.queue.acknowledge(stream, [(entry.item.app, entry.id)])
+                try await dispatcher.store.queue.acknowledge([entry.place])
             } catch { logger.debug("cannot acknowledge an entry, so it is processed again: \(error)") }
         }
         dispatcher.leases.release(entry)
     }
 
-    func interrupt() async { await reader.interrupt() }
-    func close() { reader.close() }
+    func interrupt() async { for reader in readers { await reader.interrupt() } }
+    func close() { for reader in readers { reader.close() } }
 }
 
 extension Backoff {

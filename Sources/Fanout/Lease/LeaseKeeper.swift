@@ -26,7 +26,7 @@ final class LeaseKeeper: Sendable {
     /// - Returns: false if the worker processes it already: it claimed its own entry, which waited long for its turn
     func take(_ entry: WorkEntry) -> Bool {
         state.withLock { state in
-            if state.entries.contains(where: { $0.id == entry.id && $0.item == entry.item }) { return false }
+            if state.entries.contains(where: { $0.place == entry.place }) { return false }
             return state.entries.insert(entry).inserted
         }
     }

@@ -6,6 +6,8 @@ import Store
 struct Tidying: Sendable {
     /// How many entries one step looks at, and how many steps one turn has while most of the entries are gone.
     private static let (step, steps) = (500, 20)
+    /// Parts of the index of channels that one turn looks at. One worker sees all 65,536 about every six hours.
+    private static let followingBuckets = 30
     let store: Store
     /// Where the last look at each app's names ended.
     private var cursors: [AppKey: [UInt8]] = [:]
@@ -18,6 +20,7 @@ struct Tidying: Sendable {
             cursors[app] = next
             if removed == 0 || removed < Self.step / 2 && !next.isEmpty { break }
         }
+        _ = try await store.registry.tidyFollowings(app, buckets: Self.followingBuckets)
         for _ in 0..<Self.steps where try await store.deadLetters.tidy(app, limit: Self.step) < Self.step { break }
         for _ in 0..<Self.steps where try await store.quarantine.tidy(app, limit: Self.step) < Self.step { break }
     }

@@ -32,7 +32,7 @@ extension DeadLetters {
         }
         let now = clock()
         let retries = WorkItem.retries(app, name, record.priority)
-        try await redis.run("ZADD", keys.open(app), .int(now), .string(name.rawValue))
+        try await redis.run("ZADD", keys.open(app, keys.partition(name)), .int(now), .string(name.rawValue))
         try await queue.schedule(retries, due: now + 30_000)
         if isResumed {
             try await collect(tag, push)

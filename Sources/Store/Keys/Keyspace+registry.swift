@@ -2,6 +2,8 @@ import LiveActivity
 import Redis
 
 extension Keyspace {
+    /// A part of the index from channels to the places where they have tokens.
+    func followings(_ app: AppKey, _ bucket: Int) -> RedisKey { key("fo:{\(app):\(bucket)}") }
     /// Bucket `index` of a name; bucket 0 is the root, whose field `n` counts the buckets.
     func bucket(_ tag: String, _ index: Int) -> RedisKey { index == 0 ? root(tag) : RedisKey("\(root(tag)):\(index)") }
     /// Values of the whole deployment. Field `hash_key` is the key for hashes of channels.

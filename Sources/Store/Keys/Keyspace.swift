@@ -8,11 +8,14 @@ public struct Keyspace: Sendable {
     public static let defaultRetention: Duration = .seconds(7 * 86_400)
     static let nameSlack: Duration = .seconds(3_600)
     let prefix: String
+    /// How many slots the streams and the timers of work are spread over. All processes of a deployment must agree.
+    let partitions: Int
     /// How long a push, its ledger and dead letter, its name's sequence number and a finished schedule are kept, ms.
     let retention: Int64
 
-    init(prefix: String = defaultPrefix, retention: Duration = defaultRetention) {
+    init(prefix: String = defaultPrefix, partitions: Int = 1, retention: Duration = defaultRetention) {
         self.prefix = prefix
+        self.partitions = partitions
         self.retention = retention.milliseconds
     }
 
@@ -65,10 +68,12 @@ public struct Keyspace: Sendable {
     func providerToken(_ app: AppKey, _ id: String) -> RedisKey { key("jwt:{\(app):\(Self.escaped(id))}") }
     /// The hash tag of keys that the whole deployment shares.
     static let queue = RedisKey("{q}")
-    /// All streams and timers share one slot, because one blocking read of many streams needs that.
-    func stream(_ app: AppKey, _ kind: WorkStream) -> RedisKey { key("{q}:\(app):\(kind.rawValue)") }
+    /// The streams and timers of a partition share one slot, because one blocking read of many streams needs that.
+    func stream(_ app: AppKey, _ kind: WorkStream, _ partition: Partition) -> RedisKey {
+        key("\(partition.tag):\(app):\(kind.rawValue)")
+    }
     /// An app's tasks that wait for their time (ms).
-    func due(_ app: AppKey) -> RedisKey { key("{q}:\(app):due") }
+    func due(_ app: AppKey, _ partition: Partition) -> RedisKey { key("\(partition.tag):\(app):due") }
     func schemas(_ app: AppKey) -> RedisKey { key("schemas:{\(app)}") }
     /// An app's schedules that wait, by due time (ms).
     func at(_ app: AppKey) -> RedisKey { key("{q}:\(app):at") }
@@ -80,5 +85,5 @@ public struct Keyspace: Sendable {
     func endsAfter(_ app: AppKey) -> RedisKey { key("{q}:\(app):end:after") }
     func schedule(_ app: AppKey, _ id: PushID) -> RedisKey { key("at:{\(app):\(id)}") }
     /// An app's names with committed work, by the time of the last commit or look. The reconciler reads them.
-    func open(_ app: AppKey) -> RedisKey { key("{q}:\(app):open") }
+    func open(_ app: AppKey, _ partition: Partition) -> RedisKey { key("\(partition.tag):\(app):open") }
 }

@@ -16,6 +16,7 @@ public struct Pushes: Sendable {
     let keys: Keyspace
     let time: ServerTime
     let replicas: ReplicaWait?
+    let memory: RegistryMemory
     let wakes = WakeGuess()
 
     /// Commits one publish on its name's slot and wakes a worker. Returns when Redis has the push.
@@ -43,12 +44,16 @@ public struct Pushes: Sendable {
         let route = WorkQueue.route(app, publish.name)
         let preparations = [
             RedisCommand("SET", keys.index(id), .string(route), "PX", .int(keys.retention)),
-            RedisCommand("ZADD", keys.open(app), .int(now ?? time.now()), .string(publish.name.rawValue)),
+            RedisCommand(
+                "ZADD", keys.open(app, keys.partition(publish.name)), .int(now ?? time.now()),
+                .string(publish.name.rawValue)),
         ]
+        let tokens = RegistryMemory.Key(app: app, tokens: .activity(publish.name))
+        let asks = bounds != nil && !memory.isFollowed(tokens, now: time.now())
         let entry = WorkQueue.add(
             keys, WorkItem(app: app, name: publish.name, push: id, priority: publish.priority, part: .name))
         func commit(isFull: Bool) -> RedisCommand {
-            self.commit(app, publish, id, payload, timestampOffset, isFull: isFull, cutoff, now)
+            self.commit(app, publish, id, payload, timestampOffset, isFull: isFull, asks: asks, cutoff, now)
         }
 
         if let scope = try await fullQueue(app, bounds) {
@@ -68,7 +73,7 @@ public struct Pushes: Sendable {
         let replies = try await redis.replies(
             preparations + [commit(isFull: false)] + (addsEntry ? [entry] : []) + measured.flatMap { keys.depth($0) },
             inStepsAt: [commitIndex, commitIndex + 1])
-        bounds?.note(measured, replies.suffix(measured.count * Keyspace.depthCommands))
+        bounds?.note(measured, replies.suffix(measured.count * keys.depthCommands), keys.depthCommands)
         // If Redis refused only the wake-up, the reconciler finds the name. Without the index, nobody finds the ledger.
         if let error = replies.prefix(commitIndex + 1).lazy.compactMap(\.error).first {
             if !isRepeatable { await forget(id) }
@@ -76,6 +81,7 @@ public struct Pushes: Sendable {
         }
         let (acceptance, wake) = try Self.acceptance(id, replies[commitIndex], full: .name)
         wakes.learn(route, needed: wake == .first)
+        if asks, (try? replies[commitIndex][4].isOne()) == true { memory.followed(tokens, at: time.now()) }
         if case .refused = acceptance, !isRepeatable { await forget(id) }
         if wake != .no, !addsEntry { _ = try? await redis.replies([entry]) }
         if case .accepted = acceptance { try await confirm(app, publish, id) }
@@ -88,14 +94,16 @@ public struct Pushes: Sendable {
             elsewhere: [
                 ReplicaWait.proof(keys.index(id), life: keys.retention),
                 // The reconciler looks at the name a millisecond later.
-                ReplicaWait.proof(keys.open(app), member: publish.name.rawValue, shift: 1),
+                ReplicaWait.proof(
+                    keys.open(app, keys.partition(publish.name)), member: publish.name.rawValue, shift: 1),
             ])
     }
 
     /// The queue that is full, or nil. Measures again before a refusal, because workers may have made room since.
     private func fullQueue(_ app: AppKey, _ bounds: QueueBounds?) async throws(StoreError) -> QueueScope? {
         guard let bounds, bounds.fullQueue(for: app) != nil else { return nil }
-        bounds.note(bounds.apps, try await redis.run(bounds.apps.flatMap { keys.depth($0) })[...])
+        let replies = try await redis.run(bounds.apps.flatMap { keys.depth($0) })
+        bounds.note(bounds.apps, replies[...], keys.depthCommands)
         return bounds.fullQueue(for: app)
     }
 
@@ -104,7 +112,7 @@ public struct Pushes: Sendable {
 
     private func commit(
         _ app: AppKey, _ publish: Publish, _ id: PushID, _ payload: [UInt8], _ timestampOffset: Int, isFull: Bool,
-        _ cutoff: Int64?, _ now: Int64?
+        asks: Bool, _ cutoff: Int64?, _ now: Int64?
     ) -> RedisCommand {
         let tag = keys.tag(app, publish.name)
         func optional(_ number: (some BinaryInteger)?) -> RedisArgument { number.map { .int($0) } ?? "" }
@@ -112,6 +120,7 @@ public struct Pushes: Sendable {
         let flags = [
             publish.isSupersedable, publish.event == .end && publish.contentState == nil,
             payload.count > Publish.maximumTokenPayload, publish.isDemotable, publish.options.restart, isFull,
+            asks,
         ].map { $0 ? "1" : "0" }.joined()
         return RedisCommand(
             Lua.pushAccept,

@@ -15,16 +15,25 @@ public enum QueueScope: Sendable, Hashable {
 /// How much accepted work may wait, and how much waited when this process last looked.
 ///
 /// Work is counted in entries of an app's streams and timer: one for a name that waits or is swept, for a waiting or
-/// claimed shard, and for a name with waiting channels. Every publish measures its app, so gateways together exceed a
-/// bound by at most the publishes that they handle at the same time.
+/// claimed shard, and for a name with waiting channels. A process adds the publishes that it accepted since it last
+/// measured. It measures again after a sixteenth of the room that is left, and before it refuses a publish, so up to
+/// sixteen gateways together exceed a bound by at most the publishes that they handle at the same time.
 public final class QueueBounds: Sendable {
-    /// The queues of other apps are measured again after this many milliseconds.
+    private struct Depth {
+        /// What was measured, and the publishes since.
+        var entries = 0
+        var publishes = 0
+        /// On the boot clock. Nil: never.
+        var askedAt: Int64?
+    }
+    /// The app's own queues are measured again after this many milliseconds, those of other apps after `staleAfter`.
+    static let ownStaleAfter: Int64 = 100
     static let staleAfter: Int64 = 1_000
 
     let apps: [AppKey]
     let perApp: Int
     let total: Int
-    private let depths = Mutex<[AppKey: (entries: Int, measuredAt: Int64)]>([:])
+    private let depths = Mutex<[AppKey: Depth]>([:])
 
     /// - Parameter apps: all apps that the deployment serves. The other two are most entries of one app and of all.
     public init(apps: [AppKey], perApp: Int, total: Int) {
@@ -36,26 +45,42 @@ public final class QueueBounds: Sendable {
     /// The queue that is full; nil if there is room.
     func fullQueue(for app: AppKey) -> QueueScope? {
         depths.withLock { depths in
-            if depths[app]?.entries ?? 0 >= perApp { return .app }
-            return depths.values.reduce(0) { $0 + $1.entries } >= total ? .total : nil
+            let room = room(for: app, depths)
+            return room.app <= 0 ? .app : room.total <= 0 ? .total : nil
         }
     }
 
-    /// The apps whose queues a publish of `app` measures. `now` is on the boot clock.
+    /// Counts a publish of `app`, and returns the apps whose queues it measures. `now` is on the boot clock.
     func toMeasure(for app: AppKey, now: Int64) -> [AppKey] {
         depths.withLock { depths in
-            apps.filter { $0 == app || depths[$0].map { now - $0.measuredAt >= Self.staleAfter } ?? true }
+            depths[app, default: Depth()].publishes += 1
+            depths[app, default: Depth()].entries += 1
+            let room = room(for: app, depths)
+            let due = apps.filter { other in
+                guard let depth = depths[other], let askedAt = depth.askedAt else { return true }
+                if other != app { return now - askedAt >= Self.staleAfter }
+                return now - askedAt >= Self.ownStaleAfter || depth.publishes >= min(room.app, room.total) / 16
+            }
+            for app in due { depths[app, default: Depth()].askedAt = now }
+            return due
         }
     }
 
-    /// Notes the replies to `Keyspace.depth` of each app. An app without a usable reply keeps its last numbers.
-    func note(_ apps: [AppKey], _ replies: ArraySlice<Reply>) {
-        let now = bootClock()
+    private func room(for app: AppKey, _ depths: [AppKey: Depth]) -> (app: Int, total: Int) {
+        (perApp - (depths[app]?.entries ?? 0), total - depths.values.reduce(0) { $0 + $1.entries })
+    }
+
+    /// Notes the replies to `Keyspace.depth` of each app, `count` of each. An app without a usable reply keeps its last
+    /// numbers.
+    func note(_ apps: [AppKey], _ replies: ArraySlice<Reply>, _ count: Int) {
         for (index, app) in apps.enumerated() {
-            let start = replies.startIndex + index * Keyspace.depthCommands
-            let lengths = replies[start..<start + Keyspace.depthCommands].compactMap { try? $0.integer() }
-            guard lengths.count == Keyspace.depthCommands else { continue }
-            depths.withLock { $0[app] = (lengths.reduce(0, +), now) }
+            let start = replies.startIndex + index * count
+            let lengths = replies[start..<start + count].compactMap { try? $0.integer() }
+            guard lengths.count == count else { continue }
+            depths.withLock { depths in
+                depths[app, default: Depth()].entries = lengths.reduce(0, +)
+                depths[app, default: Depth()].publishes = 0
+            }
         }
     }
 }

@@ -1,8 +1,18 @@
+import LiveActivity
+
 /// A stream entry that a worker has read, until it is acknowledged.
 public struct WorkEntry: Sendable, Hashable {
+    /// Where an entry is. Also one that cannot be read.
+    public struct Place: Sendable, Hashable {
+        var app: AppKey
+        var stream: WorkStream
+        var partition: Partition
+        /// The entry's id in its stream.
+        public var id: String
+    }
+
     public var item: WorkItem
-    /// The entry's id in its stream.
-    public var id: String
+    public var place: Place
     /// True if the entry was claimed from another worker, or from an earlier run of this one.
     public var isClaimed: Bool
 }

@@ -21,29 +21,38 @@ extension WorkQueue {
         _ apps: [AppKey], before: Int64, now: Int64, limit: Int
     ) async throws(StoreError) -> Reconciliation {
         var sum = Reconciliation()
-        for app in apps {
-            var woken = 0
-            for _ in 0..<Self.mostBatches {
-                // Publishes write whole milliseconds, so a publish meanwhile changes the score and keeps the name.
-                let score = RedisArgument.string("\(now).5")
-                let reply = try await redis.run(
-                    Lua.queueLook, keys: ["open": keys.open(app)],
-                    ["before": .int(before), "score": score, "most": .int(limit)])
-                let (names, unreadable) = try reply.names()
-                if !unreadable.isEmpty {
-                    try await redis.run("ZREM", keys.open(app), unreadable)
-                    sum.dropped += unreadable.count
-                }
-                woken += try await wake(app, names, score)
-                if names.count + unreadable.count < limit || woken >= 4 * limit { break }
+        for partition in keys.allPartitions {
+            for app in apps {
+                try await reconcile(app, keys.open(app, partition), before: before, now: now, limit: limit, &sum)
             }
-            sum.woken += woken
         }
         return sum
     }
 
+    private func reconcile(
+        _ app: AppKey, _ open: RedisKey, before: Int64, now: Int64, limit: Int, _ sum: inout Reconciliation
+    ) async throws(StoreError) {
+        var woken = 0
+        for _ in 0..<Self.mostBatches {
+            // Publishes write whole milliseconds, so a publish meanwhile changes the score and keeps the name.
+            let score = RedisArgument.string("\(now).5")
+            let reply = try await redis.run(
+                Lua.queueLook, keys: ["open": open], ["before": .int(before), "score": score, "most": .int(limit)])
+            let (names, unreadable) = try reply.names()
+            if !unreadable.isEmpty {
+                try await redis.run("ZREM", open, unreadable)
+                sum.dropped += unreadable.count
+            }
+            woken += try await wake(app, open, names, score)
+            if names.count + unreadable.count < limit || woken >= 4 * limit { break }
+        }
+        sum.woken += woken
+    }
+
     /// - Returns: for how many of the names a worker was woken.
-    private func wake(_ app: AppKey, _ names: [ActivityName], _ score: RedisArgument) async throws(StoreError) -> Int {
+    private func wake(
+        _ app: AppKey, _ open: RedisKey, _ names: [ActivityName], _ score: RedisArgument
+    ) async throws(StoreError) -> Int {
         var actions: [RedisCommand] = []
         var woken = 0
         for (name, work) in zip(names, try await work(app, names)) {
@@ -56,8 +65,7 @@ extension WorkQueue {
             } else if work.isOver {
                 actions.append(
                     RedisCommand(
-                        Lua.queueForget, keys: ["timer": keys.open(app)],
-                        ["name": .string(name.rawValue), "score": score]))
+                        Lua.queueForget, keys: ["timer": open], ["name": .string(name.rawValue), "score": score]))
             }
             // Channels or broadcasts wait, and the process that queued them may have died before it set the timer.
             for (item, due) in work.timers(app, name) {
@@ -129,18 +137,17 @@ extension WorkQueue {
     /// Most stream entries that `withoutEntry` reads, and entries in one round trip.
     private static let (mostEntries, entriesOfStep) = (8_000, 400)
 
-    /// The tasks that have no entry in their stream and are not in the timer. All tasks are of one stream. The result
-    /// is empty if the stream is too long to read. Its workers are busy anyway, and a later call finds it shorter.
+    /// The tasks that have no entry in their stream and are not in the timer. All are of one name and one stream. The
+    /// result is empty if the stream is too long to read. Its workers are busy anyway, and a later call finds it shorter.
     public func withoutEntry(_ tasks: [WorkItem]) async throws(StoreError) -> [WorkItem] {
         guard let first = tasks.first else { return [] }
-        let due = keys.due(first.app)
+        let (stream, due) = (keys.stream(of: first), keys.due(of: first))
         let scores = try await redis.run(tasks.map { RedisCommand("ZSCORE", due, .string($0.member)) })
         var missing = Set(zip(tasks, scores).filter { $0.1.isNil }.map(\.0))
         var position = "-"
         for _ in 0..<Self.mostEntries / Self.entriesOfStep where !missing.isEmpty {
             let reply = try await redis.run(
-                "XRANGE", keys.stream(first.app, first.stream), .string(position), "+", "COUNT",
-                .int(Self.entriesOfStep))
+                "XRANGE", stream, .string(position), "+", "COUNT", .int(Self.entriesOfStep))
             let items = try reply.array()
             let found = items.compactMap { item in
                 (try? StoredHash(item[1])).flatMap { WorkItem(app: first.app, priority: first.priority, $0) }

@@ -9,12 +9,13 @@ extension WorkQueue {
     }
 
     static func putOff(_ keys: Keyspace, _ item: WorkItem, due: Int64) -> RedisCommand {
-        RedisCommand("ZADD", keys.due(item.app), "LT", .int(due), .string(item.member))
+        RedisCommand("ZADD", keys.due(of: item), "LT", .int(due), .string(item.member))
     }
 
     /// When the first timer of each kind is due, in one round trip; `ending`: apps with automatic ends.
     public func nextDue(_ apps: [AppKey], ending: [AppKey] = []) async throws(StoreError) -> NextDue {
-        let kinds = [apps.map(keys.due), apps.map(keys.at), ending.flatMap { [keys.ends($0), keys.claimedEnds($0)] }]
+        let tasks = keys.allPartitions.flatMap { partition in apps.map { keys.due($0, partition) } }
+        let kinds = [tasks, apps.map(keys.at), ending.flatMap { [keys.ends($0), keys.claimedEnds($0)] }]
         let broadcastChannels = apps.map(keys.broadcastTimers)
         let replies = try await redis.run(
             (kinds.joined() + broadcastChannels).map { RedisCommand("ZRANGE", $0, "0", "0", "WITHSCORES") })
@@ -35,19 +36,24 @@ extension WorkQueue {
     public func moveDue(
         _ apps: [AppKey], now: Int64, limit: Int
     ) async throws(StoreError) -> (moved: Int, unreadable: [AppKey: Int]) {
+        let timers = keys.allPartitions.flatMap { partition in apps.map { (app: $0, partition: partition) } }
         let replies = try await redis.run(
-            apps.map { RedisCommand("ZRANGEBYSCORE", keys.due($0), "-inf", .int(now), "LIMIT", "0", .int(limit)) })
+            timers.map {
+                RedisCommand(
+                    "ZRANGEBYSCORE", keys.due($0.app, $0.partition), "-inf", .int(now), "LIMIT", "0", .int(limit))
+            })
         var moves: [(command: RedisCommand, dropsOf: AppKey?)] = []
-        for (app, reply) in zip(apps, replies) {
+        for ((app, partition), reply) in zip(timers, replies) {
+            let due = keys.due(app, partition)
             for task in try reply.byteStrings() {
                 guard let text = String(validating: task, as: UTF8.self), let item = WorkItem(member: text),
                     item.app == app
                 else {
-                    moves.append((RedisCommand("ZREM", keys.due(app), .bytes(task)), app))
+                    moves.append((RedisCommand("ZREM", due, .bytes(task)), app))
                     continue
                 }
                 let move = RedisCommand(
-                    Lua.queueDue, keys: ["due": keys.due(app), "stream": keys.stream(app, item.stream)],
+                    Lua.queueDue, keys: ["due": due, "stream": keys.stream(app, item.stream, partition)],
                     ["task": .bytes(task), "now": .int(now)], rest: item.entry)
                 moves.append((move, nil))
             }
@@ -65,21 +71,32 @@ extension WorkQueue {
     public func depth(_ apps: [AppKey]) async throws(StoreError) -> [QueueDepth] {
         let replies = try await redis.run(apps.flatMap { keys.depth($0) })
         return try apps.enumerated().map { index, app throws(StoreError) in
-            let lengths = try replies[index * Keyspace.depthCommands..<(index + 1) * Keyspace.depthCommands].map {
-                reply throws(StoreError) in try reply.integer()
+            var depth = QueueDepth(app: app)
+            for start in stride(from: 0, to: keys.depthCommands, by: Keyspace.depthsOfPartition) {
+                let first = index * keys.depthCommands + start
+                let lengths = try replies[first..<first + Keyspace.depthsOfPartition].map {
+                    reply throws(StoreError) in try reply.integer()
+                }
+                depth.pushesHigh += lengths[0]
+                depth.pushesLow += lengths[1]
+                depth.shardTasks += lengths[2] + lengths[3]
+                depth.retriesDue += lengths[4]
             }
-            return QueueDepth(
-                app: app, pushesHigh: lengths[0], pushesLow: lengths[1], shardTasks: lengths[2] + lengths[3],
-                retriesDue: lengths[4])
+            return depth
         }
     }
 }
 
 extension Keyspace {
-    static let depthCommands = WorkStream.allCases.count + 1
+    static let depthsOfPartition = WorkStream.allCases.count + 1
+    var depthCommands: Int { partitions * Self.depthsOfPartition }
 
-    /// Commands for the lengths of an app's streams, in the order of `WorkStream.allCases`, and of its timer.
+    /// Commands for the lengths of an app's streams, in the order of `WorkStream.allCases`, and of its timer, for each
+    /// partition.
     func depth(_ app: AppKey) -> [RedisCommand] {
-        WorkStream.allCases.map { RedisCommand("XLEN", stream(app, $0)) } + [RedisCommand("ZCARD", due(app))]
+        allPartitions.flatMap { partition in
+            WorkStream.allCases.map { RedisCommand("XLEN", stream(app, $0, partition)) }
+                + [RedisCommand("ZCARD", due(app, partition))]
+        }
     }
 }

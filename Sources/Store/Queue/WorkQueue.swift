@@ -13,7 +13,7 @@ public struct WorkQueue: Sendable {
     public let wakeup = TimerWakeup()
 
     static func add(_ keys: Keyspace, _ item: WorkItem) -> RedisCommand {
-        RedisCommand("XADD", keys.stream(item.app, item.stream), ["*"] + item.entry)
+        RedisCommand("XADD", keys.stream(of: item), ["*"] + item.entry)
     }
 
     static func route(_ app: AppKey, _ name: ActivityName) -> String { "\(app) \(name)" }
@@ -42,28 +42,32 @@ public struct WorkQueue: Sendable {
     }
 
     /// The command for a blocking read of new entries, at most `count` of each app. It waits up to `block`.
-    func read(_ stream: WorkStream, _ apps: [AppKey], consumer: String, count: Int, block: Duration) -> RedisCommand {
+    func read(
+        _ stream: WorkStream, _ apps: [AppKey], _ partition: Partition, consumer: String, count: Int, block: Duration
+    ) -> RedisCommand {
         RedisCommand(
             "XREADGROUP",
             [
                 "GROUP", .string(Self.group), .string(consumer), "COUNT", .int(count), "BLOCK",
                 .int(block.milliseconds), "STREAMS",
-            ] + apps.map { .key(keys.stream($0, stream)) } + apps.map { _ in ">" })
+            ] + apps.map { .key(keys.stream($0, stream, partition)) } + apps.map { _ in ">" })
     }
 
     /// Entries that Lamplighter cannot read are in `unreadable`, so that the caller acknowledges them.
-    public typealias Batch = (entries: [WorkEntry], unreadable: [(AppKey, String)])
+    public typealias Batch = (entries: [WorkEntry], unreadable: [WorkEntry.Place])
 
     /// Reads a reply to `read`.
-    func entries(_ reply: Reply, _ stream: WorkStream, _ apps: [AppKey]) throws(StoreError) -> Batch {
+    func entries(
+        _ reply: Reply, _ stream: WorkStream, _ apps: [AppKey], _ partition: Partition
+    ) throws(StoreError) -> Batch {
         var batch: Batch = ([], [])
         if reply.isNil { return batch }
-        let streams = Dictionary(uniqueKeysWithValues: apps.map { (keys.stream($0, stream), $0) })
+        let streams = Dictionary(uniqueKeysWithValues: apps.map { (keys.stream($0, stream, partition), $0) })
         for part in try reply.array() {
             guard let app = streams[RedisKey(try part[0].string())] else {
                 throw .unexpectedReply("an entry of another stream")
             }
-            try Self.parse(try part[1].array(), app, stream, isClaimed: false, into: &batch)
+            try Self.parse(try part[1].array(), app, stream, partition, isClaimed: false, into: &batch)
         }
         return batch
     }
@@ -74,51 +78,58 @@ public struct WorkQueue: Sendable {
         _ stream: WorkStream, _ app: AppKey, consumer: String, idle: Duration, count: Int
     ) async throws(StoreError) -> Batch {
         var batch: Batch = ([], [])
-        var position = "0-0"
-        repeat {
-            let reply = try await redis.run(
-                "XAUTOCLAIM", keys.stream(app, stream), .string(Self.group), .string(consumer), .int(idle.milliseconds),
-                .string(position), "COUNT", .int(count - batch.entries.count))
-            try Self.parse(try reply[1].array(), app, stream, isClaimed: true, into: &batch)
-            position = try reply[0].string()
-        } while position != "0-0" && batch.entries.count < count
+        for partition in keys.allPartitions {
+            var position = "0-0"
+            repeat {
+                let left = count - batch.entries.count
+                guard left > 0 else { return batch }
+                let reply = try await redis.run(
+                    "XAUTOCLAIM", keys.stream(app, stream, partition), .string(Self.group), .string(consumer),
+                    .int(idle.milliseconds), .string(position), "COUNT", .int(left))
+                try Self.parse(try reply[1].array(), app, stream, partition, isClaimed: true, into: &batch)
+                position = try reply[0].string()
+            } while position != "0-0"
+        }
         return batch
     }
 
     private static func parse(
-        _ items: [Reply], _ app: AppKey, _ stream: WorkStream, isClaimed: Bool, into batch: inout Batch
+        _ items: [Reply], _ app: AppKey, _ stream: WorkStream, _ partition: Partition, isClaimed: Bool,
+        into batch: inout Batch
     ) throws(StoreError) {
         let priority: PushPriority = stream == .namesHigh || stream == .shardsHigh ? .high : .low
         for item in items where !item.isNil {
-            let id = try item[0].string()
+            let place = WorkEntry.Place(app: app, stream: stream, partition: partition, id: try item[0].string())
             // An entry that was deleted while it was pending has nil in place of its fields (Redis 6.2).
             if let fields = try? StoredHash(item[1]), let work = WorkItem(app: app, priority: priority, fields) {
-                batch.entries.append(WorkEntry(item: work, id: id, isClaimed: isClaimed))
+                batch.entries.append(WorkEntry(item: work, place: place, isClaimed: isClaimed))
             } else {
-                batch.unreadable.append((app, id))
+                batch.unreadable.append(place)
             }
         }
     }
 
     /// Restarts the idle time of entries, because this worker is working on them.
     public func renew(_ entries: [WorkEntry], consumer: String) async throws(StoreError) {
-        let commands = byStream(entries.map { ($0.item.app, $0.item.stream, $0.id) }).map { stream, ids in
+        let commands = byStream(entries.map(\.place)).map { stream, ids in
             RedisCommand("XCLAIM", stream, [.string(Self.group), .string(consumer), "0"] + ids + ["JUSTID"])
         }
         try await redis.run(commands)
     }
 
     /// Acknowledges and deletes entries whose work is done.
-    public func acknowledge(_ stream: WorkStream, _ entries: [(AppKey, String)]) async throws(StoreError) {
-        let commands = byStream(entries.map { ($0.0, stream, $0.1) }).flatMap { stream, ids in
+    public func acknowledge(_ entries: [WorkEntry.Place]) async throws(StoreError) {
+        let commands = byStream(entries).flatMap { stream, ids in
             [RedisCommand("XACK", stream, [.string(Self.group)] + ids), RedisCommand("XDEL", stream, ids)]
         }
         try await redis.run(commands)
     }
 
-    private func byStream(_ entries: [(AppKey, WorkStream, String)]) -> [RedisKey: [RedisArgument]] {
+    private func byStream(_ entries: [WorkEntry.Place]) -> [RedisKey: [RedisArgument]] {
         var grouped: [RedisKey: [RedisArgument]] = [:]
-        for (app, stream, id) in entries { grouped[keys.stream(app, stream), default: []].append(.string(id)) }
+        for place in entries {
+            grouped[keys.stream(place.app, place.stream, place.partition), default: []].append(.string(place.id))
+        }
         return grouped
     }
 
@@ -136,6 +147,8 @@ public struct WorkQueue: Sendable {
     }
 
     func streams(_ apps: [AppKey]) -> [RedisKey] {
-        apps.flatMap { app in WorkStream.allCases.map { keys.stream(app, $0) } }
+        keys.allPartitions.flatMap { partition in
+            apps.flatMap { app in WorkStream.allCases.map { keys.stream(app, $0, partition) } }
+        }
     }
 }

@@ -1,23 +1,24 @@
 public import LiveActivity
 import Redis
 
-/// A connection that does one blocking read at a time and nothing else.
+/// A connection that does one blocking read of one partition at a time and nothing else.
 public struct WorkReader: Sendable {
     let connection: RedisBlockingConnection
     let queue: WorkQueue
+    let partition: Partition
 
     /// New entries of a stream, at most `count` of each app; empty after `block` or `interrupt()`.
     public func read(
         _ stream: WorkStream, _ apps: [AppKey], consumer: String, count: Int, block: Duration
     ) async throws(StoreError) -> WorkQueue.Batch {
-        let command = queue.read(stream, apps, consumer: consumer, count: count, block: block)
+        let command = queue.read(stream, apps, partition, consumer: consumer, count: count, block: block)
         let reply: RedisReply
         do throws(RedisError) {
             reply = try await connection.send(command, blockingFor: block)
         } catch {
             throw .redis(error)
         }
-        return try queue.entries(Reply(reply), stream, apps)
+        return try queue.entries(Reply(reply), stream, apps, partition)
     }
 
     /// Wakes a blocked read. The read still returns entries that Redis has delivered.
@@ -26,5 +27,10 @@ public struct WorkReader: Sendable {
 }
 
 extension Store {
-    public func reader() -> WorkReader { WorkReader(connection: redis.blockingConnection(), queue: queue) }
+    /// One for each partition.
+    public func readers() -> [WorkReader] { keys.allPartitions.map(reader) }
+
+    func reader(_ partition: Partition) -> WorkReader {
+        WorkReader(connection: redis.blockingConnection(), queue: queue, partition: partition)
+    }
 }

@@ -12,8 +12,9 @@ extension Registry {
     /// Runs a script for each change and returns its answers, in order. Changes with an outdated count are refused and
     /// run again. Buckets that became too full are divided before the next batch.
     /// - Parameter command: makes the call for the change of that index.
+    /// - Parameter first: commands that Redis must have executed before the change of that index.
     func apply(
-        _ changes: [BucketChange], in place: PlaceKeys,
+        _ changes: [BucketChange], in place: PlaceKeys, first: [RedisCommand] = [],
         _ command: (_ index: Int, _ bucket: RedisKey, _ count: RedisArgument, _ rest: [RedisArgument]) -> RedisCommand
     ) async throws(StoreError) -> [BucketAnswer] {
         var answers = [BucketAnswer](repeating: [], count: changes.count)
@@ -28,11 +29,16 @@ extension Registry {
             var overfull: [Int] = []
             try await withCurrentCount(start..<end, of: changes, in: place) { open, count throws(StoreError) in
                 let counting = counting(place, open.map { changes[$0.index].channel })
-                let replies = try await redis.replies(
-                    open.map { index, bucket in
-                        command(
-                            index, keys.bucket(place.tag, bucket), .string(count.stored), endings[index, default: []])
-                    } + counting.count.commands)
+                let earlier = first.isEmpty ? [] : open.map { first[$0.index] }
+                var replies = try await redis.replies(
+                    earlier
+                        + open.map { index, bucket in
+                            command(
+                                index, keys.bucket(place.tag, bucket), .string(count.stored),
+                                endings[index, default: []])
+                        } + counting.count.commands, inStepsAt: earlier.isEmpty ? [] : [earlier.count])[...]
+                if let error = replies.prefix(earlier.count).lazy.compactMap(\.error).first { throw .redis(error) }
+                replies = replies.dropFirst(earlier.count)
                 quotas.note(counting.quota, place.key.app, counting.count, replies.dropFirst(open.count))
                 var refused: [Int] = []
                 for (index, reply) in zip(open.map(\.index), replies) {
@@ -193,6 +199,12 @@ extension Registry {
                     + "hash_key of \(keys.deployment). Otherwise such names can be used again after 13 h")
         }
         return key
+    }
+
+    /// The deployment's hash key, whichever it is.
+    func deploymentHashKey() async throws(StoreError) -> RegistryHashKey {
+        if let key = memory.hashKey { return key }
+        return try await loadHashKey(keeping: nil)
     }
 
     /// Reads the key, and makes one if there is none. If several processes do so at once, one of them wins.

@@ -28,7 +28,7 @@ public struct Registry: Sendable {
     public var malformedRecords: Int { memory.malformed }
 
     /// Stores registrations in order, pipelined in batches. After an error some may be stored, and repeating is
-    /// harmless. Writes the records, then lists the name in the app's index, then wakes a worker for late joiners.
+    /// harmless. Writes the index of channels, then the records, then lists the name in the app's index, then wakes a worker for late joiners.
     /// - Parameter endAfter: the age at which cards are to be ended automatically.
     /// - Returns: one result for each registration, in order.
     public func track(
@@ -48,7 +48,9 @@ public struct Registry: Sendable {
         var results = [RegistrationResult](repeating: .stale, count: registrations.count)
         let tag = place.tag
         let root = keys.root(tag)
-        let answers = try await apply(changes, in: place) { index, bucket, count, rest in
+        let notes = try await noteFollowings(
+            place, zip(changes, records).map { ($0.channel, $1.value.retention) }, now: now)
+        let answers = try await apply(changes, in: place, first: notes) { index, bucket, count, rest in
             let (_, record, flags) = records[index]
             return RedisCommand(
                 Lua.registrySet,

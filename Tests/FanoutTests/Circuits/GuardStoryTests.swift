@@ -126,7 +126,7 @@ import Testing
         let channels = try await fixture.track(0..<300)
         let id = try await fixture.publish()
         try await fixture.store.queue.prepare([fixture.app])
-        let reader = fixture.store.reader()
+        let reader = fixture.reader()
         _ = try await reader.read(.namesHigh, [fixture.app], consumer: "dead", count: 1, block: .seconds(1))
         reader.close()
         try await fixture.ageEntries(.namesHigh)

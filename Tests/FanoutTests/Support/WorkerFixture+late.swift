@@ -46,8 +46,8 @@ extension WorkerFixture {
     func loseTheWakeUp() async throws {
         let keys = store.registry.keys
         let lost = try await store.redis.pipeline([
-            RedisCommand("XTRIM", keys.stream(app, .namesHigh), "MAXLEN", "0"),
-            RedisCommand("DEL", keys.open(app)),
+            RedisCommand("XTRIM", keys.stream(app, .namesHigh, partition), "MAXLEN", "0"),
+            RedisCommand("DEL", keys.open(app, partition)),
         ])
         #expect(try lost[0].integer() >= 1)
     }

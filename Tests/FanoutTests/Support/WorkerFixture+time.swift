@@ -7,9 +7,13 @@ import Testing
 
 /// Times that pass because a test says so.
 extension WorkerFixture {
+    /// Where the name's work is.
+    var partition: Partition { store.keys.partition(name) }
+    func reader() -> WorkReader { store.reader(partition) }
+
     /// Makes the entries of a dead worker an hour old, so that the next worker claims them when it starts.
     func ageEntries(_ stream: WorkStream) async throws {
-        let key = store.registry.keys.stream(app, stream)
+        let key = store.registry.keys.stream(app, stream, partition)
         let group = RedisArgument.string(WorkQueue.group)
         let pending = try await store.redis.send(RedisCommand("XPENDING", key, group, "-", "+", "100")).array()
         #expect(!pending.isEmpty, "nobody has read an entry")
@@ -29,7 +33,7 @@ extension WorkerFixture {
     func takenOver(times: Int) async throws {
         try await eventually("somebody takes it over") {
             let pending = try await store.redis.send(
-                RedisCommand("XPENDING", store.keys.stream(app, .namesHigh), "workers", "-", "+", "1"))
+                RedisCommand("XPENDING", store.keys.stream(app, .namesHigh, partition), "workers", "-", "+", "1"))
             return pending.count == 1 ? try pending[0][3].integer() >= times : false
         }
     }
@@ -44,7 +48,7 @@ extension WorkerFixture {
     func letIntervalPass(for id: PushID) async throws {
         let item = WorkItem(app: app, name: name, push: id, priority: .high, part: .name)
         try await eventually("it waits in the timer") {
-            try await !store.redis.send(RedisCommand("ZSCORE", store.keys.due(app), .string(item.member))).isNil
+            try await !store.redis.send(RedisCommand("ZSCORE", store.keys.due(of: item), .string(item.member))).isNil
         }
         try await store.redis.send(RedisCommand("HSET", key(Keyspace.name), "paced", "0 0"))
         try await store.queue.schedule(item, due: nowMilliseconds())

@@ -20,7 +20,7 @@ import Testing
         // Use a short time, because forty entries of dead workers must be claimed. A token that a lost lease
         // sends twice counts once.
         let groups = transports.map { fixture.group($0, claimAfter: .seconds(3)) }
-        let reader = fixture.store.reader()
+        let reader = fixture.reader()
         let ids = try await withThrowingTaskGroup(of: [PushID].self) { tasks in
             for group in groups {
                 tasks.addTask {

@@ -64,7 +64,7 @@ import Testing
         try await fixture.track(0..<4_000)
         let id = try await fixture.publish(priority: .low)
         let transport = ScriptedTransport()
-        let reader = fixture.store.reader()
+        let reader = fixture.reader()
         // One worker plans the push and dies, and another one reads a shard and dies.
         try await fixture.store.queue.prepare([fixture.app])
         let (begun, _) = try await fixture.store.sweeps.begin(
@@ -102,7 +102,7 @@ import Testing
         let other = shard(1, try ActivityName("match-2"), .random())
         try await fixture.store.queue.add([other, shard(0, fixture.name, id)])
         try await fixture.store.sweeps.markPlanned(fixture.app, fixture.name, id)
-        let reader = fixture.store.reader()
+        let reader = fixture.reader()
         let (read, _) = try await reader.read(
             .shardsHigh, [fixture.app], consumer: "busy", count: 1, block: .seconds(1))
         #expect(read.map(\.item) == [other])
@@ -164,7 +164,7 @@ import Testing
         try await fixture.track(0..<50)
         try await fixture.store.queue.prepare([fixture.app])
         let id = try await fixture.publish()
-        let reader = fixture.store.reader()
+        let reader = fixture.reader()
         _ = try await reader.read(.namesHigh, [fixture.app], consumer: "dead", count: 1, block: .seconds(1))
         reader.close()
         try await fixture.ageEntries(.namesHigh)

@@ -48,7 +48,12 @@ import Testing
         let id = try await fixture.publish(alert: false)
         let keys = fixture.store.keys
         try await fixture.store.redis.send(
-            RedisCommand("DEL", [.key(keys.stream(fixture.app, .namesHigh)), .key(keys.due(fixture.app))]))
+            RedisCommand(
+                "DEL",
+                [
+                    .key(keys.stream(fixture.app, .namesHigh, fixture.partition)),
+                    .key(keys.due(fixture.app, fixture.partition)),
+                ]))
         let later = nowMilliseconds() + 60_000
         let woken = try await fixture.store.queue.reconcile([fixture.app], before: later, now: later, limit: 10)
         #expect(woken == Reconciliation(woken: 1))

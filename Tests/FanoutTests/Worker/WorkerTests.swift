@@ -203,7 +203,7 @@ func nowMilliseconds() -> Int64 { wallClock() }
         let id = try await fixture.publish()
         // A worker reads, begins the push and dies. The entry is pending, and the lease runs for ten minutes.
         try await fixture.store.queue.prepare([fixture.app])
-        let reader = fixture.store.reader()
+        let reader = fixture.reader()
         let (entries, _) = try await reader.read(
             .namesHigh, [fixture.app], consumer: "dead", count: 1, block: .seconds(1))
         #expect(entries.count == 1)

@@ -14,6 +14,10 @@ struct PushFixture {
     /// Longer than any test takes, so that no lease ends by itself.
     let lease = Duration.seconds(600)
 
+    /// Where a name's work is.
+    func partition(_ name: String = "match-1") throws -> Partition { store.keys.partition(try ActivityName(name)) }
+    func reader(_ name: String = "match-1") throws -> WorkReader { store.reader(try partition(name)) }
+
     static func start(retention: Duration = Keyspace.defaultRetention) async throws -> PushFixture {
         let server = try await RedisServer.start()
         return PushFixture(

@@ -50,13 +50,17 @@ import Testing
                 app, Publish(name: try ActivityName(name), event: .update, audience: .all), id: id,
                 payload: Array(#"{"aps":{"timestamp":0000000000}}"#.utf8), timestampOffset: 20)
         }
-        let queue = try await cluster.primary(of: Keyspace.queue.description)
+        /// The node of the name's streams.
+        func queue(_ name: String) async throws -> RedisServer {
+            try await cluster.primary(of: store.keys.partition(try ActivityName(name)).tag)
+        }
         var elsewhere = "match-0"
-        for number in 0..<100 where try await cluster.primary(of: "{shop:\(elsewhere)}") === queue {
+        for number in 0..<100 where try await cluster.primary(of: "{shop:\(elsewhere)}") === queue(elsewhere) {
             elsewhere = "match-\(number)"
         }
         try await accept(elsewhere)
-        let replica = cluster.replicas[try #require(cluster.primaries.firstIndex { $0 === queue })]
+        let node = try await queue(elsewhere)
+        let replica = cluster.replicas[try #require(cluster.primaries.firstIndex { $0 === node })]
         replica.signal(SIGSTOP)
         let id = PushID.random()
         await #expect(throws: StoreError.unreplicated(replicas: 0, of: 1)) { try await accept(elsewhere, id) }

@@ -118,10 +118,14 @@ extension PushFixture {
     }
 
     fileprivate func entries(_ stream: WorkStream) async throws -> Int {
-        try await store.redis.send(RedisCommand("XLEN", store.keys.stream(app, stream))).integer()
+        let streams = store.keys.allPartitions.map { store.keys.stream(app, stream, $0) }
+        return try await store.redis.pipeline(streams.map { RedisCommand("XLEN", $0) })
+            .reduce(0) { try $0 + $1.integer() }
     }
 
     fileprivate func empty(_ stream: WorkStream) async throws {
-        try await store.redis.send(RedisCommand("XTRIM", store.keys.stream(app, stream), "MAXLEN", "0"))
+        for partition in store.keys.allPartitions {
+            try await store.redis.send(RedisCommand("XTRIM", store.keys.stream(app, stream, partition), "MAXLEN", "0"))
+        }
     }
 }

@@ -47,7 +47,7 @@ import Testing
     @Test func `members of a timer that nobody can read are dropped and told, and hold up no other`() async throws {
         let fixture = try await PushFixture.start()
         let (store, app) = (fixture.store, fixture.app)
-        let due = store.keys.due(app)
+        let due = store.keys.due(app, try fixture.partition())
         try await store.redis.send(RedisCommand("ZADD", due, "1", "nobody's", "2", .bytes([0xFF, 0xFE])))
         let item = WorkItem(app: app, name: try ActivityName("match-1"), push: .random(), priority: .high, part: .name)
         try await store.queue.schedule(item, due: 3)
@@ -60,10 +60,10 @@ import Testing
     @Test func `an entry that nobody can read comes back to be dropped`() async throws {
         let fixture = try await PushFixture.start()
         try await fixture.store.queue.prepare([fixture.app])
-        let stream = fixture.store.keys.stream(fixture.app, .namesHigh)
+        let stream = fixture.store.keys.stream(fixture.app, .namesHigh, try fixture.partition())
         try await fixture.store.redis.send(RedisCommand("XADD", stream, "*", .bytes([0xFF, 0xFE]), "x"))
         let id = try await fixture.accepted("match-1")
-        let reader = fixture.store.reader()
+        let reader = try fixture.reader()
         defer { reader.close() }
         let (entries, unreadable) = try await reader.read(
             .namesHigh, [fixture.app], consumer: "w1", count: 10, block: .seconds(1))
@@ -77,7 +77,7 @@ import Testing
         let keys = fixture.store.keys
         let broken = keys.unswept(keys.tag(fixture.app, try ActivityName("broken")))
         try await fixture.store.redis.send(RedisCommand("SET", broken, "not a set"))
-        let open = keys.open(fixture.app)
+        let open = keys.open(fixture.app, try fixture.partition())
         try await fixture.store.redis.send(RedisCommand("ZADD", open, "1", .bytes([0xFF]), "1", "\u{7}"))
         let first = try await fixture.store.queue.reconcile([fixture.app], before: 10_000, now: 20_000, limit: 3)
         #expect(first == Reconciliation(woken: 1, dropped: 2))

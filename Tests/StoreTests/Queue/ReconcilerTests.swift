@@ -9,7 +9,7 @@ import Testing
     @Test func `names without work are forgotten, however many there are`() async throws {
         let fixture = try await PushFixture.start()
         let queue = fixture.store.queue
-        let open = fixture.store.keys.open(fixture.app)
+        let open = fixture.store.keys.open(fixture.app, .first)
         for number in 0..<95 {
             try await fixture.store.redis.send(RedisCommand("ZADD", open, .int(1_000 + number), "old-\(number)"))
         }
@@ -52,7 +52,7 @@ import Testing
     @Test func `a name that is published to while it is looked at stays`() async throws {
         let fixture = try await PushFixture.start()
         let (store, keys) = (fixture.store, fixture.store.keys)
-        let open = keys.open(fixture.app)
+        let open = keys.open(fixture.app, try fixture.partition())
         try await store.redis.send(RedisCommand("ZADD", open, "1000", "match-1"))
         let look = RedisCommand(
             Lua.queueLook, keys: ["open": open], ["before": "2000", "score": "40000.5", "most": "10"])

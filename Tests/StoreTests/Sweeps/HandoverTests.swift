@@ -23,21 +23,21 @@ import Testing
         try await queue.add(
             (0..<101).map { _ in WorkItem(app: fixture.app, name: name, push: .random(), priority: .high, part: .name) }
         )
-        let reader = fixture.store.reader()
+        let reader = try fixture.reader()
         defer { reader.close() }
         let (busy, _) = try await reader.read(
             .namesHigh, [fixture.app], consumer: "busy", count: 100, block: .seconds(1))
         let (left, _) = try await reader.read(.namesHigh, [fixture.app], consumer: "dead", count: 1, block: .seconds(1))
         #expect(busy.count == 100 && left.count == 1)
         // Make the entry look as if the dead worker read it an hour ago.
-        let stream = fixture.store.keys.stream(fixture.app, .namesHigh)
+        let stream = fixture.store.keys.stream(fixture.app, .namesHigh, try fixture.partition())
         let group = RedisArgument.string(WorkQueue.group)
-        let entry = RedisArgument.string(try #require(left.first).id)
+        let entry = RedisArgument.string(try #require(left.first).place.id)
         try await fixture.store.redis.send(
             RedisCommand("XCLAIM", stream, group, "dead", "0", entry, "IDLE", "3600000", "JUSTID"))
         let (claimed, _) = try await queue.claim(
             .namesHigh, fixture.app, consumer: "next", idle: .seconds(1_800), count: 1)
-        #expect(claimed.map(\.id) == left.map(\.id))
+        #expect(claimed.map(\.place) == left.map(\.place))
     }
 
     @Test func `a dead worker is forgotten once it has no entry`() async throws {
@@ -47,7 +47,7 @@ import Testing
         let item = WorkItem(
             app: fixture.app, name: try ActivityName("match-1"), push: .random(), priority: .high, part: .name)
         try await queue.add([item])
-        let reader = fixture.store.reader()
+        let reader = try fixture.reader()
         defer { reader.close() }
         let (entries, _) = try await reader.read(
             .namesHigh, [fixture.app], consumer: "dead", count: 1, block: .seconds(1))
@@ -55,7 +55,7 @@ import Testing
         let none = Duration.milliseconds(-1)
         try await queue.forgetDeadWorkers([fixture.app], silence: none)
         #expect(try await queue.workers([fixture.app]).map(\.name) == ["dead"], "its work is not claimed yet")
-        try await queue.acknowledge(.namesHigh, [(fixture.app, try #require(entries.first).id)])
+        try await queue.acknowledge([try #require(entries.first).place])
         try await queue.forgetDeadWorkers([fixture.app], silence: .seconds(3_600))
         #expect(try await queue.workers([fixture.app]).map(\.name) == ["dead"], "it may live")
         try await queue.forgetDeadWorkers([fixture.app], silence: none)
@@ -67,7 +67,7 @@ import Testing
         let item = WorkItem(
             app: fixture.app, name: try ActivityName("match-1"), push: .random(), priority: .high, part: .retries)
         try await fixture.store.queue.schedule(item, due: 1_000)
-        let stream = fixture.store.keys.stream(fixture.app, item.stream)
+        let stream = fixture.store.keys.stream(of: item)
         try await fixture.store.redis.send(RedisCommand("SET", stream, "not a stream"))
         _ = try? await fixture.store.queue.moveDue([fixture.app], now: 2_000, limit: 10)
         try await fixture.store.redis.send(RedisCommand("DEL", stream))

@@ -26,7 +26,7 @@ import Testing
     /// Scripts whose largest call runs below.
     private static let measured: Set<String> = [
         "task-settle", "retry-settle", "push-accept", "broadcast-take", "dead-retry", "dead-collect", "channel-mark",
-        "channel-confirm", "late-put", "removal-confirm", "registry-prune", "registry-split",
+        "channel-confirm", "late-put", "removal-confirm", "registry-prune", "registry-split", "following-tidy",
     ]
 
     @Test func `each script is bounded in one of these ways`() {
@@ -47,6 +47,20 @@ import Testing
     }
 
     private func channels(_ count: Int) -> [[UInt8]] { (0..<count).map { [1, UInt8($0 >> 8), UInt8($0 & 255)] } }
+
+    @Test func `a part of the channels' index with a thousand expired entries`() async throws {
+        let fixture = try await PushFixture.start()
+        let bucket = fixture.store.keys.followings(fixture.app, 0)
+        let expired = RedisArgument.bytes(FollowingIndex.minutes(0))
+        try await fixture.store.redis.send(
+            RedisCommand("HSET", bucket, channels(1_000).flatMap { [.bytes($0), expired] }))
+        try await expect("expired entries", most: 3, fixture.store.redis) {
+            let tidy = RedisCommand(
+                Lua.followingTidy, keys: ["fo": bucket], ["now": .bytes(FollowingIndex.minutes(1_795_000_000_000))])
+            let dropped = try await fixture.store.redis.send(tidy).integer()
+            #expect(dropped == 1_000)
+        }
+    }
 
     @Test func `a page of a thousand retries is settled, and a page of a thousand full queues`() async throws {
         let fixture = try await PushFixture.start()

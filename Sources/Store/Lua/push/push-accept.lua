@@ -6,20 +6,22 @@
 -- argument at: time of acceptance, ms; '' = Redis's own time
 -- argument timestamp: from the publisher, s, or ''
 -- arguments payload, offset: `offset` is where the timestamp's ten digits begin
--- argument flags: six digits, each 1 or 0:
+-- argument flags: seven digits, each 1 or 0:
 --   supersedable, stateless; for the broadcast channel alone, because the payload is too large for tokens;
 --   soft: at priority 5 once the name's budget of priority 10 is used up; a start also goes to channels that already
---   follow the name; the queues are full, so only a push that supersedes another is accepted
+--   follow the name; the queues are full, so only a push that supersedes another is accepted; asks: the caller does
+--   not know whether a channel follows the name
 -- arguments expiry, life: expiry (s) or ''; ms for which a push without an expiry is tried
 -- argument attributesType: of a start
 -- argument cutoff: of an automatic end: the latest start (ms) of the cards that it ends; else ''
 -- argument mostUnswept: most unswept pushes of one name
 -- arguments retention, ps, ws: how long the data is kept, ms; common prefixes of the p and w keys
 -- Returns one of these. Only 'ok' writes anything, except that 'nameFull' may set `firm`.
---   {'ok', sequence, timestamp, wake}: committed. An id that is already committed gets the same answer again.
+--   {'ok', sequence, timestamp, wake, followed}: committed. An id that is already committed gets the same answer again.
 --     wake 1: the caller must add an entry for the name to a stream.
 --     wake 2: the same, although another push was waiting.
 --     wake 0: the name has an entry, or gets one when the active push is swept.
+--     followed 1: a channel follows the name. 0 or absent: unknown.
 --   {'behind', last timestamp}: the publisher's timestamp is older than the name's last one.
 --   {'closed'}: the name is closed.
 --   {'nameFull'}: the name has too many unswept pushes.
@@ -32,7 +34,8 @@ if knownSeq then return {'ok', tonumber(knownSeq), tonumber(knownTimestamp), sta
 
 -- A stateless push supersedes nothing. An automatic end is stateless and does not close the name: it is for some cards.
 local isAutomatic = cutoff ~= ''
-local supersedable, stateless, broadcastOnly, soft, restart, queuesFull = string.match(flags, '(.)(.)(.)(.)(.)(.)')
+local supersedable, stateless, broadcastOnly, soft, restart, queuesFull, asks =
+    string.match(flags, '(.)(.)(.)(.)(.)(.)(.)')
 -- One clock decides the order and the timestamps, because the gateways' clocks may differ by minutes.
 local now = tonumber(at) or redis_now()
 local stamp = string.format('%.0f', now)
@@ -73,7 +76,10 @@ local function commit(wakes)
 end
 -- The usual case: no push waits, and this update neither closes nor opens the name.
 if event == 'update' and not ended and ts >= lastTimestamp and queuesFull == '0' and redis.call('ZCARD', q) == 0 then
-    return {'ok', commit(stamp .. ' 0 ' .. priority), ts, 1}
+    local token = asks == '1' and redis.pcall('HRANDFIELD', b, 1, 'WITHVALUES')[2]
+    -- A tombstone is odd.
+    local followed = token and (string.byte(token) or 1) % 2 == 0
+    return {'ok', commit(stamp .. ' 0 ' .. priority), ts, 1, followed and 1 or 0}
 end
 -- (rules)
 -- A closed name accepts an `end` as long as it has tokens, so that those cards can be ended again.

@@ -1,0 +1,40 @@
+public import LiveActivity
+
+/// How many tokens a publish would go to.
+public struct Reach: Sendable, Hashable {
+    public var tokens = 0
+    /// False if the time was up before all tokens were read.
+    public var isComplete = true
+}
+
+extension Store {
+    private static let tokensOfPage = 5_000
+
+    /// Counts the tokens that a publish would go to if it began now, by reading them until `deadline`: those of the
+    /// audience that follow the name, or for a start the start tokens of its type whose channels do not follow yet.
+    /// Quarantined tokens count too.
+    public func reach(
+        _ app: AppKey, _ publish: Publish, until deadline: ContinuousClock.Instant
+    ) async throws(StoreError) -> Reach {
+        let isStart = publish.event == .start
+        let place: TokenPlace = isStart ? .startTokens(of: publish.attributesType ?? "") : .activity(publish.name)
+        var reach = Reach()
+        var position = ScanPosition.start
+        while position < .end {
+            if ContinuousClock.now >= deadline || Task.isCancelled {
+                reach.isComplete = false
+                break
+            }
+            let (page, next) = try await registry.page(
+                app, place, from: position, to: .end, limit: Self.tokensOfPage)
+            let audience = try await channels.filter(app, page, publish.audience)
+            reach.tokens += audience.count
+            if isStart, !publish.options.restart, !audience.isEmpty {
+                let starting = (0..<audience.count).map { Array(audience.channel($0)) }
+                reach.tokens -= try await registry.lookup(app, .activity(publish.name), starting).page.count
+            }
+            position = next
+        }
+        return reach
+    }
+}

@@ -1,0 +1,98 @@
+public import LiveActivity
+import Redis
+
+/// A place where a channel has a live token.
+public struct Following: Sendable, Hashable {
+    public var place: TokenPlace
+    public var token: [UInt8]
+    /// Epoch ms.
+    public var registeredAt: Int64
+    public var startedAt: Int64
+}
+
+/// The index from channels to the places where they have tokens. It is written before the registration, so it has at
+/// least all of them; a reader looks into each place, which decides. So removals and prunes need not touch it.
+/// docs/adr/0019-channel-index.md has the reasons.
+extension Registry {
+    /// An entry outlives its registration by this many milliseconds, because processes' clocks differ.
+    private static let followingSlack: Int64 = 3_600_000
+
+    /// The commands that note registrations in the index.
+    func noteFollowings(
+        _ place: PlaceKeys, _ records: [(channel: [UInt8], retention: Int64)], now: Int64
+    ) async throws(StoreError) -> [RedisCommand] {
+        let key = try await deploymentHashKey()
+        let stored = Array(place.key.tokens.stored.utf8)
+        return records.map { channel, retention in
+            RedisCommand(
+                "HSET", keys.followings(place.key.app, FollowingIndex.bucket(of: channel, key)),
+                .bytes(FollowingIndex.field(channel, stored)),
+                .bytes(FollowingIndex.minutes(now + retention + Self.followingSlack)))
+        }
+    }
+
+    /// The live tokens of a channel, by place: attributes types, then names, in byte order.
+    public func followings(_ app: AppKey, _ channel: ChannelID) async throws(StoreError) -> [Following] {
+        let stored = channel.stored
+        var found: [Following] = []
+        for place in try await notedPlaces(app, stored) {
+            guard let entry = try await lookup(placeKeys(app, place), [stored]).entries[0] else { continue }
+            found.append(
+                Following(
+                    place: place, token: entry.token, registeredAt: entry.registeredAt, startedAt: entry.startedAt))
+        }
+        return found
+    }
+
+    /// The places at which the index says that a channel may have a token.
+    func notedPlaces(_ app: AppKey, _ channel: [UInt8]) async throws(StoreError) -> [TokenPlace] {
+        let key = try await deploymentHashKey()
+        let bucket = try await redis.run("HKEYS", keys.followings(app, FollowingIndex.bucket(of: channel, key)))
+        let places = try bucket.byteStrings().compactMap { FollowingIndex.place($0, of: channel) }
+        return places.sorted { $0.stored.utf8.lexicographicallyPrecedes($1.stored.utf8) }
+    }
+
+    /// Drops the expired entries of a few buckets, chosen at random.
+    /// - Returns: how many entries were dropped.
+    public func tidyFollowings(_ app: AppKey, buckets: Int) async throws(StoreError) -> Int {
+        let now = FollowingIndex.minutes(clock())
+        let replies = try await redis.run(
+            (0..<buckets).map { _ in
+                RedisCommand(
+                    Lua.followingTidy, keys: ["fo": keys.followings(app, .random(in: 0..<FollowingIndex.buckets))],
+                    ["now": .bytes(now)])
+            })
+        var dropped = 0
+        for reply in replies { dropped += try reply.integer() }
+        return dropped
+    }
+}
+
+/// How the index lies in Redis: a fixed number of hashes, which the channel's hash chooses. A field is the length of the
+/// channel's stored form, that form and the place's; the value is until when it may be true.
+enum FollowingIndex {
+    /// With 33 million entries a hash has 512, the most that config/redis.conf keeps in the compact encoding.
+    static let buckets = 1 << 16
+
+    static func bucket(of channel: [UInt8], _ key: RegistryHashKey) -> Int {
+        Int(key.hash(channel)) & (buckets - 1)
+    }
+
+    static func field(_ channel: [UInt8], _ place: [UInt8]) -> [UInt8] {
+        [UInt8(truncatingIfNeeded: channel.count)] + channel + place
+    }
+
+    /// The place of a field, if the field is the channel's.
+    static func place(_ field: [UInt8], of channel: [UInt8]) -> TokenPlace? {
+        guard field.first.map(Int.init) == channel.count, field.dropFirst().starts(with: channel),
+            let text = String(validating: field.dropFirst(1 + channel.count), as: UTF8.self)
+        else { return nil }
+        return try? TokenPlace(stored: text)
+    }
+
+    /// Minutes since 2020 in three bytes, which reach to 2051.
+    static func minutes(_ milliseconds: Int64) -> [UInt8] {
+        let minutes = min(max(0, (milliseconds - RegistryRecord.epoch) / 60_000), 0xFF_FFFF)
+        return [16, 8, 0].map { UInt8(truncatingIfNeeded: minutes >> $0) }
+    }
+}
