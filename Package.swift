@@ -78,7 +78,8 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-            ]
+            ],
+            resources: [.embedInCode("OpenAPI/openapi.json")]
         ),
         .target(
             name: "APNsSimulator",
@@ -175,7 +176,8 @@ let package = Package(
         .testTarget(
             name: "HTTPAPITests",
             dependencies: [
-                "HTTPAPI", "Store", "Redis", "LiveActivity", "OpenSSL", "StrictJSON", "PrometheusText", "Curl",
+                "HTTPAPI", "Store", "Redis", "LiveActivity", "OpenSSL", "StrictJSON", "JSONSchema", "PrometheusText",
+                "Curl",
                 "TestSupport", logging, lifecycle, .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),

@@ -66,6 +66,12 @@ public struct Payload: Sendable, Hashable {
         return payload
     }
 
+    /// A rendered payload with another timestamp, in `timestampRange`, as the commit script writes it.
+    public static func stamped(_ payload: [UInt8], _ timestamp: Int) -> [UInt8] {
+        payload.prefix(timestampOffset) + Array("\(timestamp)".utf8)
+            + payload.dropFirst(timestampOffset + timestampDigits)
+    }
+
     /// An `end` that shows the content of an update (`shown`), with the end's own time and without the alert.
     /// - Returns: `end` unchanged without `shown` or if the result is too large; the device keeps its content then
     public static func end(_ end: [UInt8], showing shown: [UInt8]?) -> [UInt8] {

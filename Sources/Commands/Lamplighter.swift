@@ -34,7 +34,10 @@ public struct Lamplighter: AsyncParsableCommand {
                 ]),
             CommandGroup(
                 name: "Operate",
-                subcommands: [StatusCommand.self, DoctorCommand.self, QuarantineCommand.self, DeadCommand.self]),
+                subcommands: [
+                    StatusCommand.self, ChannelCommand.self, DoctorCommand.self, QuarantineCommand.self,
+                    DeadCommand.self,
+                ]),
         ])
 
     public init() {}

@@ -65,7 +65,7 @@ import Testing
         return try String(contentsOf: file.standardized, encoding: .utf8)
     }
 
-    private static func examples() throws -> [Example] {
+    static func examples() throws -> [Example] {
         var examples: [Example] = []
         var block: (language: String, line: Int, text: String)?
         for (number, line) in try text().split(separator: "\n", omittingEmptySubsequences: false).enumerated() {

@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("GET", "/api/channels", "lists the names"), ("GET", "/api/channels/x/", "GET /api/activities/{name}"),
+        ("GET", "/api/channels", "GET /api/channels/{channel}"),
         ("PUT", "/api/channels/attributes", "no attributes"), ("POST", "/api/channels/attributes/", "no attributes"),
         ("POST", "/api/channels/subscription_lists", "no lists"), ("POST", "/api/channels/uninstall", "DELETE"),
         ("PUT", "/api/channels/restricted/email", "iOS only"), ("GET", "/api/named_users", "associate"),
@@ -72,7 +72,8 @@ import Testing
     private let served = [
         "POST /api/push", "POST /api/push/validate", "GET /api/schedules", "POST /api/schedules",
         "GET /api/schedules/{schedule_id}", "PUT /api/schedules/{schedule_id}", "DELETE /api/schedules/{schedule_id}",
-        "POST /api/channels/tags", "POST /api/named_users/associate", "POST /api/named_users/disassociate",
+        "GET /api/channels/{channel}", "POST /api/channels/tags", "POST /api/named_users/associate",
+        "POST /api/named_users/disassociate",
         "POST /api/contacts/identify/v2",
     ]
 }

@@ -12,6 +12,7 @@ struct PublishCommand: AsyncParsableCommand {
               lamplighter publish match-42 --content-state @score.json --priority 5 --wait
               lamplighter publish match-42 --content-state - --audience tag:vip --stale-date +15m < score.json
               lamplighter publish order-1234 --event end --dismissal-date +10m
+              lamplighter publish match-42 --content-state @score.json --audience tag:vip --dry-run
               lamplighter publish match-42 --event end --at 2026-11-21T18:00+01:00
               lamplighter publish match-42 --event end --at +2h --replace 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10
               lamplighter publish order-1234 --event start --attributes-type DeliveryAttributes \\
@@ -61,6 +62,7 @@ struct PublishCommand: AsyncParsableCommand {
     @Option(help: .value("key", "A publish that is repeated with the same key is sent once."))
     var idempotencyKey: String?
     @Flag(help: "Wait until every token has an outcome, then print the ledger.") var wait = false
+    @Flag(help: "Publish nothing. Print whom it would reach, the warnings, and the payload.") var dryRun = false
 
     func validate() throws {
         guard ["start", "update", "end"].contains(event) else {
@@ -85,6 +87,8 @@ struct PublishCommand: AsyncParsableCommand {
         if replace != nil, idempotencyKey != nil {
             throw ValidationError("--replace may be repeated without --idempotency-key: leave that out")
         }
+        if dryRun, wait { throw ValidationError("--wait waits for a push, and --dry-run makes none: leave one out") }
+        if dryRun, at != nil { throw ValidationError("--dry-run is for a publish now: leave out --at") }
         if [contentState, attributes, alert].count(where: { $0 == "-" }) > 1 {
             throw ValidationError("only one option can read stdin")
         }
@@ -95,6 +99,7 @@ struct PublishCommand: AsyncParsableCommand {
         let now = Int(Date().timeIntervalSince1970)
         let time = try at.map { try scheduleTime($0, now: now) }
         let push = try PublishRequest(options: self).json(now: time?.seconds ?? now)
+        if dryRun { return try await tryOut(push, client) }
         var request = GatewayRequest.post("/api/push", push)
         if let time {
             let body: JSON = ["schedule": ["scheduled_time": .string(time.text)], "push": push]
@@ -117,6 +122,14 @@ struct PublishCommand: AsyncParsableCommand {
         if gateway.json { return Terminal.print(json: answer) }
         Terminal.print(id)
         if let time, Terminal.standardErrorIsTerminal { Terminal.error("scheduled for \(time.text)") }
+    }
+
+    private func tryOut(_ push: JSON, _ client: GatewayClient) async throws {
+        let answer = try await client.send(.post("/api/push/validate", push))
+        let result: DryRun = try GatewayClient.decode(answer)
+        warn(result.warnings)
+        if gateway.json { return Terminal.print(json: answer) }
+        try result.print(answer)
     }
 
     private func scheduleTime(_ text: String, now: Int) throws -> ScheduleTime {

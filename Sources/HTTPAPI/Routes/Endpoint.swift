@@ -75,6 +75,7 @@ extension Endpoint {
         Endpoint("POST", "/api/channels", .newChannel, Handlers.createChannel, isAirship: true),
         Endpoint("POST", "/api/channels/tags", .master, Handlers.tagChannels, isAirship: true),
         Endpoint("PUT", "/api/channels/sdk/batch/{channel}", .channel, Handlers.channelBatch, isAirship: true),
+        Endpoint("GET", "/api/channels/{channel}", .master, Handlers.channel, isAirship: true),
         Endpoint("PUT", "/api/channels/{channel}", .channel, Handlers.updateChannel, isAirship: true),
         Endpoint("POST", "/api/named_users/associate", .server, Handlers.associate, isAirship: true),
         Endpoint("POST", "/api/named_users/disassociate", .server, Handlers.disassociate, isAirship: true),
@@ -110,6 +111,7 @@ extension Endpoint {
         Endpoint("DELETE", "/api/schemas/{attributes_type}", .master, Handlers.deleteSchema),
         Endpoint(open: "/healthz", Handlers.health, isLimited: false),
         Endpoint(open: "/readyz", Handlers.readiness),
+        Endpoint(open: "/openapi.json", Handlers.openAPI),
         Endpoint(open: "/metrics", Handlers.renderMetrics),
     ]
 

@@ -15,12 +15,11 @@ extension Handlers {
         let warnings = try await check(pushes, call) + budgetWarnings(pushes, call)
         let ids = try await self.ids(pushes.count, key, bytes, call)
         try await rememberTypes(pushes, call)
-        // Look this up while the pushes are committed: a hint must not make a publish slower.
-        async let unfollowed = self.unfollowed(pushes, call)
         for (position, push) in pushes.enumerated() {
             try await accept(push, ids: ids, isRepeatable: key != nil, position: position, call)
         }
-        let hints = await self.hints(unfollowed, call)
+        // The commits have noted which names are followed, so usually nothing is asked here.
+        let hints = await self.hints(self.unfollowed(pushes, call), call)
         let body: JSON = [
             "ok": true, "operation_id": .string(call.operation),
             "push_ids": .array(ids.map { .string($0.description) }), "message_ids": [], "content_urls": [],
@@ -43,14 +42,15 @@ extension Handlers {
         return warnings
     }
 
-    /// A dry run: the same checks, but nothing is written.
+    /// A dry run: the same checks, and whom each push would reach. Nothing is written.
     func validate(_ call: Call) async throws -> Answer {
         let pushes = try PublishBody.parse(call.body.collect(), now: call.now, staleAfter: call.app.staleAfter)
         async let unfollowed = self.unfollowed(pushes, call)
         let warnings =
             try await pushes.flatMap(\.warnings) + checkSchemasIfPossible(pushes, call) + checkSizes(pushes, call)
+        let previews = await self.previews(pushes, call)
         let hints = await self.hints(unfollowed, call)
-        return Answer(200, ["ok": true], warnings: warnings, hints: hints)
+        return Answer(200, ["ok": true, "pushes": .array(previews)], warnings: warnings, hints: hints)
     }
 
     /// Accepts 4,097 to 5,120 bytes only for a name with a broadcast channel, and warns that they go only there.

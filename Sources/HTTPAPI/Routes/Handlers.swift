@@ -14,6 +14,11 @@ struct Handlers: Sendable {
 
     func health() async throws -> Answer { Answer(200, ["ok": true, "version": .string(configuration.version)]) }
 
+    /// The OpenAPI document of all calls.
+    func openAPI() async throws -> Answer {
+        Answer(200, text: String(decoding: PackageResources.openapi_json, as: UTF8.self), type: Answer.jsonType)
+    }
+
     func readiness() async throws -> Answer {
         try await Readiness(store: store, apps: configuration.apps.map(\.key)).answer()
     }

@@ -44,7 +44,7 @@ struct UnservedPath: Sendable, Hashable {
 
     // A row stands before a wider one that would match too. A path without a method stands for all methods.
     static let all: [UnservedPath] = [
-        rows("Lamplighter keeps no list of channels. GET /api/activities lists the names.", "GET /api/channels"),
+        rows("Lamplighter keeps no list of channels. GET /api/channels/{channel} shows one.", "GET /api/channels"),
         rows(users, "GET /api/named_users/**"),
         rows("Use POST /api/channels/tags with the user's channels.", "/api/named_users/tags"),
         rows("Use POST /api/channels/tags.", "/api/tags/**", "/api/tag-lists/**", "/api/contacts/tags"),
@@ -87,7 +87,6 @@ struct UnservedPath: Sendable, Hashable {
         rows(
             "OAuth is not served: send Basic with the app key and the master secret.", "/token",
             "/verify/public_key/**"),
-        rows("GET /api/activities/{name} shows a name and how many follow it.", "GET /api/channels/{channel}"),
     ].flatMap { $0 }
 
     private static let users =

@@ -1,0 +1,57 @@
+import LiveActivity
+import Store
+import StrictJSON
+
+extension Handlers {
+    /// A channel in Airship's form, and what it follows.
+    func channel(_ call: Call) async throws -> Answer {
+        let channel = try call.channel()
+        guard let story = try await store.story(call.app.key, channel) else {
+            throw APIError(404, "This channel is not known: it was never named, or is forgotten.", code: 40401)
+        }
+        return Answer(200, ["ok": true, "channel": story.json(channel, now: store.time.now())])
+    }
+}
+
+extension ChannelStory {
+    fileprivate func json(_ channel: ChannelID, now: Int64) -> JSON {
+        let groups = record?.tags.sorted { $0.key < $1.key } ?? []
+        let device = groups.first { "\($0.key)" == "device" }?.value ?? []
+        let names = tokens.filter { !$0.following.place.isForStartTokens }
+        let types = tokens.filter(\.following.place.isForStartTokens)
+        return JSON.fields([
+            "channel_id": .string(channel.description), "device_type": "ios", "installed": true,
+            "opt_in": .bool(!tokens.isEmpty), "created": record?.created.map { .string(TimeText.text($0)) },
+            "last_registration": record?.seen.map { .string(TimeText.text($0)) },
+            "named_user_id": record?.namedUser.map(JSON.string) ?? JSON.null,
+            "tags": .array(device.map(JSON.string)),
+            "tag_groups": .object(
+                groups.filter { "\($0.key)" != "device" }
+                    .map { JSON.Member("\($0.key)", .array($0.value.map(JSON.string))) }),
+            "ios_18": .bool(record?.hasIOS18 ?? false),
+            "live_activities": .array(names.map { $0.json("name", now) }),
+            "start_tokens": .array(types.map { $0.json("attributes_type", now) }),
+        ])
+    }
+}
+
+extension ChannelStory.Token {
+    /// - Parameter key: of the place
+    fileprivate func json(_ key: String, _ now: Int64) -> JSON {
+        let place =
+            switch following.place {
+            case .activity(let name): name.rawValue
+            case .startTokens(let type): type
+            }
+        // Enough to compare with a device's own log, and useless for anything else.
+        let token = Hex.encode(following.token.prefix(4)) + "…"
+        return JSON.fields([
+            key: .string(place), "token": .string(token),
+            "registered_at": .string(TimeText.text(following.registeredAt)),
+            "age_seconds": .integer(Int(max(0, now - following.registeredAt) / 1_000)),
+            "started_at": following.place.isForStartTokens ? nil : .string(TimeText.text(following.startedAt)),
+            "state": .string(isQuarantined ? "quarantined" : waits ? "waiting" : "following"),
+            "other_environment": .bool(isElsewhere),
+        ])
+    }
+}

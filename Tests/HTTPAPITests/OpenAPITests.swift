@@ -1,0 +1,123 @@
+import Foundation
+import JSONSchema
+import StrictJSON
+import Testing
+
+@testable import HTTPAPI
+
+/// The OpenAPI document says what the table of endpoints and the examples of docs/api.md say.
+@Suite struct OpenAPITests {
+    private let document: JSONObject
+
+    init() throws { document = try JSONDocument(PackageResources.openapi_json).root.object() }
+
+    @Test func `it has exactly the endpoints of the gateway`() throws {
+        var described: Set<String> = []
+        for (path, methods) in try document.required("paths").object().members {
+            for (method, _) in try methods.object().members { described.insert("\(method.uppercased()) \(path)") }
+        }
+        #expect(described == Set(Endpoint.all.map { "\($0.method) \($0.pattern)" }))
+    }
+
+    @Test(arguments: Endpoint.all.map { "\($0.method) \($0.pattern)" })
+    func `an operation names its path's parameters, its secret and its errors`(_ title: String) throws {
+        let endpoint = try #require(Endpoint.all.first { "\($0.method) \($0.pattern)" == title })
+        let operation = try operation(endpoint)
+        let parameters = try (operation["parameters"]?.array() ?? []).map { try resolved($0).object() }
+        let inPath = try parameters.filter { try $0.required("in").string() == "path" }
+            .map { try $0.required("name").string() }
+        #expect(inPath == endpoint.segments.compactMap { if case .parameter(let name) = $0 { name } else { nil } })
+        let schemes = try operation.required("security").array().flatMap { try $0.object().members.map(\.0) }
+        #expect(schemes == Self.schemes(endpoint.access), "\(schemes)")
+        #expect((operation["requestBody"] != nil) == (endpoint.body != .none) || endpoint.pattern.hasSuffix("/retry"))
+        let statuses = try operation.required("responses").object().members.map(\.0)
+        #expect(statuses.contains { $0.hasPrefix("2") })
+        #expect(statuses.contains("401") == (endpoint.access != .anyone))
+    }
+
+    private static func schemes(_ access: Access) -> [String] {
+        switch access {
+        case .anyone: []
+        case .master: ["master"]
+        case .server: ["app", "master"]
+        case .channel, .newChannel, .signedChannel, .contact: ["app", "master", "device"]
+        }
+    }
+
+    @Test func `every example's body and answer match their schemas`() throws {
+        var compared = 0
+        for example in try DocumentationTests.examples() {
+            guard let call = Call(example.script), let endpoint = call.endpoint else { continue }
+            let operation = try operation(endpoint)
+            if let body = call.body, let value = try? JSONDocument(body).root,
+                let schema = try operation["requestBody"].map({ try schema(in: $0) }) ?? nil
+            {
+                #expect(schema.firstOffence(in: value) == nil, "docs/api.md:\(example.line), the body")
+                compared += 1
+            }
+            guard let answer = example.answer else { continue }
+            let response = try #require(
+                try operation.required("responses").object()["\(example.status)"],
+                "docs/api.md:\(example.line): \(endpoint.pattern) answers \(example.status)")
+            guard let schema = try schema(in: try resolved(response)) else { continue }
+            let offence = try schema.firstOffence(in: JSONDocument(answer).root)
+            #expect(offence == nil, "docs/api.md:\(example.line), the answer")
+            compared += 1
+        }
+        #expect(compared >= 50, "\(compared)")
+    }
+
+    // MARK: Reading the document
+
+    private func operation(_ endpoint: Endpoint) throws -> JSONObject {
+        try document.required("paths").object().required(endpoint.pattern).object()
+            .required(endpoint.method.lowercased()).object()
+    }
+
+    /// The value itself, or what its `$ref` names.
+    private func resolved(_ value: JSONValue) throws -> JSONValue {
+        guard let reference = try value.object()["$ref"]?.string() else { return value }
+        let parts = reference.split(separator: "/").dropFirst()
+        return try parts.reduce(try JSONDocument(PackageResources.openapi_json).root) {
+            try $0.object().required(String($1))
+        }
+    }
+
+    /// The first schema of a request's or response's content. Nil if it has none, or one for text.
+    private func schema(in value: JSONValue) throws -> JSONSchema? {
+        guard let content = try value.object()["content"]?.object().members.first?.1 else { return nil }
+        let schema = try content.object().required("schema")
+        let definitions = try document.required("components").object().required("schemas")
+        let body = schema.raw.dropFirst().first == UInt8(ascii: "}") ? "" : ","
+        var text = #"{"$defs":\#(String(decoding: definitions.raw, as: UTF8.self))"# + body
+        text += String(decoding: schema.raw.dropFirst(), as: UTF8.self)
+        // Our own validator knows definitions of a schema, and no patterns.
+        text.replace("#/components/schemas/", with: "#/$defs/")
+        text.replace(#/"pattern": "[^"]*",?/#, with: "")
+        return try JSONSchema(JSONDocument(text).root)
+    }
+
+    /// The call of an example.
+    private struct Call {
+        var method: String
+        var path: String
+        var body: String?
+
+        init?(_ script: String) {
+            guard let last = script.range(of: "curl ", options: .backwards) else { return nil }
+            let call = script[last.lowerBound...]
+            guard let host = call.firstRange(of: "$HOST") else { return nil }
+            path = String(call[host.upperBound...].prefix { !"\"?".contains($0) })
+            if let data = call.firstRange(of: "-d '") {
+                body = String(call[data.upperBound...].prefix { $0 != "'" })
+            }
+            let hasBody = body != nil || call.contains("--data-binary")
+            method = call.firstMatch(of: #/-X ([A-Z]+)/#).map { String($0.1) } ?? (hasBody ? "POST" : "GET")
+        }
+
+        var endpoint: Endpoint? {
+            let components = path.split(separator: "/").map(String.init)
+            return Endpoint.all.first { $0.method == method && $0.matches(components) }
+        }
+    }
+}
