@@ -99,7 +99,10 @@ import Testing
                 app: fixture.app, name: name, push: push, priority: .high, part: .shard(index: index, count: shards))
         }
         // Its first shard has an entry and the others have none. Another push has an entry that a worker keeps.
-        let other = shard(1, try ActivityName("match-2"), .random())
+        // In a cluster both names' work must be in one partition.
+        let others = try (2..<100).map { try ActivityName("match-\($0)") }
+        let name = try #require(others.first { fixture.store.keys.partition($0) == fixture.partition })
+        let other = shard(1, name, .random())
         try await fixture.store.queue.add([other, shard(0, fixture.name, id)])
         try await fixture.store.sweeps.markPlanned(fixture.app, fixture.name, id)
         let reader = fixture.reader()

@@ -9,7 +9,7 @@ import Testing
     @Test func `names without work are forgotten, however many there are`() async throws {
         let fixture = try await PushFixture.start()
         let queue = fixture.store.queue
-        let open = fixture.store.keys.open(fixture.app, .first)
+        let open = fixture.store.keys.open(fixture.app, try fixture.partition())
         for number in 0..<95 {
             try await fixture.store.redis.send(RedisCommand("ZADD", open, .int(1_000 + number), "old-\(number)"))
         }
