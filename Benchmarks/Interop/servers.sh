@@ -212,6 +212,8 @@ EOF
 
 serve_varnish() {
     behind=$(free_port)
+    # Its compiler runs as a user of its own.
+    chmod 711 "$work"
     cat >"$work/varnish.vcl" <<EOF
 vcl 4.1;
 backend none none;

@@ -9,7 +9,7 @@ struct AtRest: Sendable {
 
     /// Kinds of keys without a TTL: data from devices and operators, and data that all workers share.
     private static let permanent: Set<String> = [
-        "meta", "schemas", "names", "c", "t", "u", "{q}", "d", "xn", "alarm", "bc", "bcn", "bcf", "bct",
+        "meta", "schemas", "names", "fo", "c", "t", "u", "{q}", "d", "xn", "alarm", "bc", "bcn", "bcf", "bct",
         "bcl",
     ]
     /// Kinds of keys that exist only while pushes do: unswept pushes, their tasks, waiting channels,
@@ -29,7 +29,7 @@ struct AtRest: Sendable {
             for _, key in ipairs(page[2]) do
                 local kind = redis.call('TYPE', key).ok
                 local size = 0
-                if string.find(key, '{q}', 1, true) then
+                if string.find(key, '{q%d*}') then
                     if kind == 'stream' then size = redis.call('XLEN', key) end
                     if kind == 'zset' then size = redis.call('ZCARD', key) end
                     -- A wake-up that is not due yet may be for channels that wait no longer. A broadcast channel is
@@ -77,7 +77,8 @@ struct AtRest: Sendable {
         let key = parts[2]
         // Keys have the form `ll:KIND:…`. Read only the beginning, because names hold any byte.
         let kind = key.utf8.dropFirst(3).prefix { $0 != UInt8(ascii: ":") }
-        let word = String(Substring(kind))
+        // A cluster's partitions are {q} and {q1} to {q7}.
+        let word = kind.starts(with: "{q".utf8) ? "{q}" : String(Substring(kind))
         if passing.contains(word) { return "\(key) is there" }
         if life == -1, !permanent.contains(word) { return "\(key) has no TTL" }
         guard word == "{q}", size > 0 else { return nil }
