@@ -35,7 +35,7 @@ struct AtRest: Sendable {
                     -- A wake-up that is not due yet may be for channels that wait no longer. A broadcast channel is
                     -- deleted an hour after its name's end.
                     if string.find(key, ':due$') or string.find(key, ':bc$') then size = redis.call('ZCOUNT', key, '-inf', before) end
-                    if string.find(key, ':{q}:.*:open$') then
+                    if string.find(key, ':{q%d*}:.*:open$') then
                         size = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2] or 0
                     end
                 end
