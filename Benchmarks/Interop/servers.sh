@@ -95,8 +95,8 @@ http {
 EOF
     start nginx nginx -c "$work/nginx.conf" -p "$work/nginx"
 }
-# behind_port: a plain nginx that a proxy sends to; sets $behind.
-serve_behind() {
+# A plain nginx that a proxy sends to; sets $behind.
+start_behind() {
     behind=$(free_port)
     nginx_at "$behind" ''
 }
@@ -184,7 +184,7 @@ serve_nghttpd() {
 }
 
 serve_nghttpx() {
-    serve_behind
+    start_behind
     start nghttpx nghttpx --conf=/dev/null --frontend="127.0.0.1,$server_port" --backend="127.0.0.1,$behind" --workers=1 \
         --accesslog-file=/dev/null --errorlog-file=/dev/stderr --log-level=ERROR "$work/server.key" "$work/server.pem"
 }
@@ -235,7 +235,7 @@ EOF
 }
 
 serve_lighttpd() {
-    serve_behind
+    start_behind
     cat >"$work/lighttpd.conf" <<EOF
 server.document-root = "$work"
 server.port = $server_port

@@ -98,4 +98,3 @@ static inline curl_socket_t ccurl_socket_bad(void) {
 
 /* CURLVERSION_NOW is a macro for an enumerator. */
 static inline const curl_version_info_data *ccurl_version_info(void) { return curl_version_info(CURLVERSION_NOW); }
-

@@ -8,7 +8,7 @@ public enum CurlLibrary {
         return (String(cString: info.pointee.version), Int(info.pointee.version_num))
     }()
     /// Older versions send RST_STREAM after each finished transfer. Some servers then close the connection.
-    public static let resetsNoFinishedStreams = version.number >= 0x08_0E_00
+    public static let resetsFinishedStreams = version.number < 0x08_0E_00
 
     private static let initialised: Bool = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 

@@ -7,9 +7,9 @@ public enum TransportKind: String, Sendable, Hashable, CaseIterable {
     /// nghttp2 and OpenSSL. This lane reads the frames, so it knows if a request was sent, processed or refused.
     case nghttp2
 
-    /// What is wrong with the loaded library, and what to do; nil if nothing is.
+    /// A fault of the loaded library that operators should know, and its remedy. Nil if it has none.
     public var fault: (problem: String, remedy: String)? {
-        guard self == .libcurl, !CurlLibrary.resetsNoFinishedStreams else { return nil }
+        guard self == .libcurl, CurlLibrary.resetsFinishedStreams else { return nil }
         let version = CurlLibrary.version.text
         return (
             "libcurl \(version) resets each stream after its answer; some servers then close the connection, and up to an"

@@ -17,8 +17,8 @@ extension ChannelStory {
     fileprivate func json(_ channel: ChannelID, now: Int64) -> JSON {
         let groups = record?.tags.sorted { $0.key < $1.key } ?? []
         let device = groups.first { "\($0.key)" == "device" }?.value ?? []
-        let names = tokens.filter { !$0.following.place.isForStartTokens }
-        let types = tokens.filter(\.following.place.isForStartTokens)
+        let names = tokens.filter { !$0.place.isForStartTokens }
+        let types = tokens.filter(\.place.isForStartTokens)
         return JSON.fields([
             "channel_id": .string(channel.description), "device_type": "ios", "installed": true,
             "opt_in": .bool(!tokens.isEmpty), "created": record?.created.map { .string(TimeText.text($0)) },
@@ -35,21 +35,21 @@ extension ChannelStory {
     }
 }
 
-extension ChannelStory.Token {
+extension Following {
     /// - Parameter key: of the place
     fileprivate func json(_ key: String, _ now: Int64) -> JSON {
-        let place =
-            switch following.place {
-            case .activity(let name): name.rawValue
+        let name =
+            switch place {
+            case .activity(let activity): activity.rawValue
             case .startTokens(let type): type
             }
         // Enough to compare with a device's own log, and useless for anything else.
-        let token = Hex.encode(following.token.prefix(4)) + "…"
+        let beginning = Hex.encode(token.prefix(4)) + "…"
         return JSON.fields([
-            key: .string(place), "token": .string(token),
-            "registered_at": .string(TimeText.text(following.registeredAt)),
-            "age_seconds": .integer(Int(max(0, now - following.registeredAt) / 1_000)),
-            "started_at": following.place.isForStartTokens ? nil : .string(TimeText.text(following.startedAt)),
+            key: .string(name), "token": .string(beginning),
+            "registered_at": .string(TimeText.text(registeredAt)),
+            "age_seconds": .integer(Int(max(0, now - registeredAt) / 1_000)),
+            "started_at": place.isForStartTokens ? nil : .string(TimeText.text(startedAt)),
             "state": .string(isQuarantined ? "quarantined" : waits ? "waiting" : "following"),
             "other_environment": .bool(isElsewhere),
         ])

@@ -8,6 +8,15 @@ public struct Following: Sendable, Hashable {
     /// Epoch ms.
     public var registeredAt: Int64
     public var startedAt: Int64
+    /// Why a push might not go to it now.
+    let marks: Set<SendBlocks.Mark>
+
+    /// A push waits for its retry.
+    public var waits: Bool { marks.contains(.waiting) }
+    /// Nothing is sent to it, because the prune guard does not believe that it is dead.
+    public var isQuarantined: Bool { marks.contains(.quarantined) }
+    /// It is of the app's other APNs environment.
+    public var isElsewhere: Bool { marks.contains(.elsewhere) }
 }
 
 /// The index from channels to the places where they have tokens. It is written before the registration, so it has at
@@ -36,10 +45,14 @@ extension Registry {
         let stored = channel.stored
         var found: [Following] = []
         for place in try await notedPlaces(app, stored) {
-            guard let entry = try await lookup(placeKeys(app, place), [stored]).entries[0] else { continue }
+            let (page, hints) = try await lookup(app, place, [stored])
+            let event: ActivityEvent = place.isForStartTokens ? .start : .update
+            guard let entry = page.entries.first else { continue }
+            let marks = try await marks(app, place, page, hints, for: event)?[0] ?? []
             found.append(
                 Following(
-                    place: place, token: entry.token, registeredAt: entry.registeredAt, startedAt: entry.startedAt))
+                    place: place, token: Array(page.token(0)), registeredAt: entry.registeredAt,
+                    startedAt: entry.registeredAt - Int64(entry.minutes) * 60_000, marks: marks))
         }
         return found
     }
