@@ -47,7 +47,7 @@ public struct Worker: Service {
                 permits: FairSemaphore(Self.permits(stream, options.concurrency), keys))
         }
         await withTaskCancellationOrGracefulShutdownHandler {
-            guard await prepare(keys, dispatcher) else { return }
+            guard await prepare(keys, drain) else { return }
             await inheritHalts(keys, circuits)
             logger.notice("ready for work", metadata: ["apps": "\(keys.map(\.rawValue).joined(separator: ","))"])
             await withTaskGroup { group in
@@ -96,14 +96,13 @@ public struct Worker: Service {
         }
     }
 
-    /// Waits for Redis, makes the streams, and reads what is paused before any work begins.
+    /// Waits for Redis and makes the streams.
     /// - Returns: false if the worker was asked to stop meanwhile
-    private func prepare(_ keys: [AppKey], _ dispatcher: Dispatcher) async -> Bool {
+    private func prepare(_ keys: [AppKey], _ drain: Drain) async -> Bool {
         var attempt = 0
-        while !dispatcher.drain.isOn {
+        while !drain.isOn {
             do throws(StoreError) {
                 try await store.queue.prepare(keys)
-                dispatcher.pauses.update(try await store.pauses.list(keys))
                 return true
             } catch {
                 if attempt == 0 { logger.error("waiting for Redis: \(error)") }
