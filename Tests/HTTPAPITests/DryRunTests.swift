@@ -29,8 +29,10 @@ import Testing
     }
 
     @Test func `it counts the start tokens of channels without a card of the name`() async throws {
-        let start =
-            #"{"name":"match-1","event":"start","content_state":{},"alert":{"title":"t"},"attributes_type":"T","attributes":{}}"#
+        let start = #"""
+            {"name":"match-1","event":"start","content_state":{},"alert":{"title":"t"},
+            "attributes_type":"T","attributes":{}}
+            """#
         try await GatewayFixture.run { gateway in
             for channel in ["c1", "c2", "c3"] { try await register(gateway, "start-tokens/T", channel) }
             try await register(gateway, "activities/match-1", "c1")

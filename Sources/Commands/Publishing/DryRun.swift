@@ -1,6 +1,6 @@
 import StrictJSON
 
-/// What a publish would do, as `POST /api/push/validate` returns it.
+/// The answer of `POST /api/push/validate`: whom each push would reach, and its size.
 struct DryRun: Decodable, Sendable {
     struct Push: Decodable, Sendable {
         var name: String

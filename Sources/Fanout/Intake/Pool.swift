@@ -4,9 +4,10 @@ import ServiceLifecycle
 import Store
 import Threads
 
-/// The readers, one for each partition, and the permits of one kind of stream. The worker reads entries only while it has permits for them. The
-/// others stay in the stream for other workers. An app that floods the stream, or whose APNs is slow, uses up its own
-/// permits. Then the worker reads entries of the other apps only, until a permit of that app is free.
+/// The readers, one for each partition, and the permits of one kind of stream. The worker reads entries only while it
+/// has permits for them. The others stay in the stream for other workers. An app that floods the stream, or whose APNs
+/// is slow, uses up its own permits. Then the worker reads entries of the other apps only, until a permit of that app
+/// is free.
 struct Pool: Sendable {
     let stream: WorkStream
     let apps: [AppKey]
@@ -34,8 +35,8 @@ struct Pool: Sendable {
                 await permits.untilFree()
                 if dispatcher.drain.isOn { break }
                 let open = apps.map { (app: $0, permits: permits.free(for: $0)) }.filter { $0.permits > 0 }
-                // COUNT applies to each app's stream of each partition. With a fraction of the fewest permits, all entries
-                // fit together.
+                // COUNT applies to each app's stream of each partition. With a fraction of the fewest permits, all
+                // entries fit together.
                 guard let count = open.map(\.permits).min() else { continue }
                 do throws(StoreError) {
                     let found = try await reader.read(

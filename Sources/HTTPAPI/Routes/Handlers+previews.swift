@@ -3,7 +3,7 @@ import LiveActivity
 import Store
 import StrictJSON
 
-/// What a dry run says of each push.
+/// The answer to a dry run, push by push.
 extension Handlers {
     /// Counting reads all tokens of a name. A dry run of names with millions of followers says what it has counted.
     private static let countingTime: Duration = .seconds(5)

@@ -20,7 +20,7 @@ public enum QueueScope: Sendable, Hashable {
 /// sixteen gateways together exceed a bound by at most the publishes that they handle at the same time.
 public final class QueueBounds: Sendable {
     private struct Depth {
-        /// What was measured, and the publishes since.
+        /// The measured number, and the publishes since.
         var entries = 0
         var publishes = 0
         /// On the boot clock. Nil: never.

@@ -137,8 +137,8 @@ extension WorkQueue {
     /// Most stream entries that `withoutEntry` reads, and entries in one round trip.
     private static let (mostEntries, entriesOfStep) = (8_000, 400)
 
-    /// The tasks that have no entry in their stream and are not in the timer. All are of one name and one stream. The
-    /// result is empty if the stream is too long to read. Its workers are busy anyway, and a later call finds it shorter.
+    /// The tasks that have no entry in their stream and are not in the timer. All are of one name and one stream.
+    /// - Returns: nothing if the stream is too long to read. Its workers are busy then, and it is shorter later.
     public func withoutEntry(_ tasks: [WorkItem]) async throws(StoreError) -> [WorkItem] {
         guard let first = tasks.first else { return [] }
         let (stream, due) = (keys.stream(of: first), keys.due(of: first))

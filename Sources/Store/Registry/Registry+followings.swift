@@ -52,7 +52,7 @@ extension Registry {
             found.append(
                 Following(
                     place: place, token: Array(page.token(0)), registeredAt: entry.registeredAt,
-                    startedAt: entry.registeredAt - Int64(entry.minutes) * 60_000, marks: marks))
+                    startedAt: entry.startedAt, marks: marks))
         }
         return found
     }
@@ -81,8 +81,8 @@ extension Registry {
     }
 }
 
-/// How the index lies in Redis: a fixed number of hashes, which the channel's hash chooses. A field is the length of the
-/// channel's stored form, that form and the place's; the value is until when it may be true.
+/// How the index lies in Redis: a fixed number of hashes, which the channel's hash chooses. A field is the length of
+/// the channel's stored form, that form and the place's; the value is until when it may be true.
 enum FollowingIndex {
     /// With 33 million entries a hash has 512, the most that config/redis.conf keeps in the compact encoding.
     static let buckets = 1 << 16

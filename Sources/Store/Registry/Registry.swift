@@ -28,7 +28,8 @@ public struct Registry: Sendable {
     public var malformedRecords: Int { memory.malformed }
 
     /// Stores registrations in order, pipelined in batches. After an error some may be stored, and repeating is
-    /// harmless. Writes the index of channels, then the records, then lists the name in the app's index, then wakes a worker for late joiners.
+    /// harmless. Writes the index of channels, then the records, then lists the name in the app's index, then wakes a
+    /// worker for late joiners.
     /// - Parameter endAfter: the age at which cards are to be ended automatically.
     /// - Returns: one result for each registration, in order.
     public func track(

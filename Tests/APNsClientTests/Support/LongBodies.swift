@@ -5,7 +5,7 @@ struct LongBodies {
         var left: ArraySlice<UInt8>
     }
 
-    /// What the client's WINDOW_UPDATEs have added to the usual window, less what was sent.
+    /// The usual window with the bytes that the client's WINDOW_UPDATEs have added, less those that were sent.
     private var connection = 65_535
     private var streams: [UInt32: Int] = [:]
     /// Those that wait for the connection's window, in order, and those that wait for their stream's.
