@@ -196,8 +196,14 @@ public struct Pushes: Sendable {
         guard let name = try await name(of: id, app) else { return nil }
         let tag = keys.tag(app, name)
         try await redis.run(
-            Lua.pushCancel, keys: ["q": keys.unswept(tag), "p": keys.push(tag, id), "w": keys.tasks(tag, id)],
-            ["id": .string(id.description), "at": now.map { .int($0) } ?? ""])
+            Lua.pushCancel,
+            keys: [
+                "n": keys.name(tag), "q": keys.unswept(tag), "p": keys.push(tag, id), "w": keys.tasks(tag, id),
+            ],
+            [
+                "id": .string(id.description), "at": now.map { .int($0) } ?? "", "retention": .int(keys.retention),
+                "ps": .string(keys.pushPrefix(tag)),
+            ])
         return try await ledger(app, name, id)
     }
 

@@ -8,6 +8,7 @@ struct Ledger: Sendable {
     var counts: [String: Int]
     /// Nil if the push was not for a broadcast channel.
     var broadcast: (state: String, attempts: Int)?
+    var supersededBy: String?
     var text: String
 
     init?(_ answer: Gateways.Answer) {
@@ -19,6 +20,7 @@ struct Ledger: Sendable {
         if let part = json["broadcast"] as? [String: Any] {
             broadcast = (part["state"] as? String ?? "", part["attempts"] as? Int ?? 0)
         }
+        supersededBy = json["superseded_by"] as? String
         text = String(decoding: answer.body, as: UTF8.self)
     }
 

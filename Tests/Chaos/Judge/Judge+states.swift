@@ -47,7 +47,7 @@ extension Judge {
             // Pushes that were accepted between a start and the report of its card's token are sent to that token.
             let isInTime = place.answered < push.underWay || place.startedBy.map { push.number > $0 } ?? false
             return push.number < before && push.number > place.after && push.mustBeShown && isInTime
-                && activity.covers(push.audience, index)
+                && activity.covers(push.audience, index) && !isOvertaken(push, pushes)
         }
         let id = activity.token(index, place)
         let received = record.tokens[id]
@@ -57,6 +57,17 @@ extension Judge {
             "\(describe(id)) shows \(words(received)), not \(required.number):"
                 + " registered \(place.registered), answered \(place.answered), published \(required.asked)",
             required)
+    }
+
+    /// Whether a cancelled push superseded it, and a push between the two had begun: then the cancel does not bring it
+    /// back, because cards that show the one between would go back.
+    private func isOvertaken(_ push: Push, _ pushes: [Push]) -> Bool {
+        guard let by = push.ledger?.supersededBy,
+            let newer = pushes.first(where: { $0.id == by && $0.fate == .cancelled })
+        else { return false }
+        return pushes.contains {
+            $0.number > push.number && $0.number < newer.number && ($0.ledger?["targets"] ?? 0) > 0
+        }
     }
 
     private func words(_ received: Received?) -> String {

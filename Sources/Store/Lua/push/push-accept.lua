@@ -106,6 +106,8 @@ for _, old in ipairs(superseded) do supersede(ps .. old, ws .. old, q, old, id, 
 local wakes, wokenNow = wake_up(woken, #waiting, active, supersedable == '1' or someNotSupersedable, priority, now)
 
 local seq = commit(wokenNow)
+-- A cancel before the push begins brings these back.
+if #superseded > 0 then redis.call('HSET', p, 'replaced', table.concat(superseded, ' ')) end
 if event == 'start' then
     redis.call('HSET', p, 'type', attributesType, 'restart', restart)
     -- A start opens the name: pushes after it are for the cards that it creates.
