@@ -13,7 +13,7 @@ public struct DeadLetter: Sendable, Hashable {
     public var reasons: [String: Int]
     /// How many of their channels are kept for a retry.
     public var kept: Int
-    /// How many are not kept, because a dead letter keeps the first 10,000 channels.
+    /// How many are not kept, because a dead letter keeps the first 100,000 channels.
     public var notKept = 0
     public var tokens: Int { reasons.values.reduce(0, +) }
 }
@@ -33,8 +33,9 @@ public enum DeadRetry: Sendable, Hashable {
 
 /// The dead letters of each app. An operator can read, retry or drop them.
 public struct DeadLetters: Sendable {
-    /// Channels that are kept of one push. The others are only counted.
-    static let mostChannels = 10_000
+    /// Channels that are kept of one push. The others are only counted. A push that is stopped gives up what is in
+    /// flight: for ten workers with ten connections of a thousand requests this many.
+    static let mostChannels = 100_000
     /// An entry may get its record within this many milliseconds, because the index is written first.
     private static let grace: Int64 = 60_000
 

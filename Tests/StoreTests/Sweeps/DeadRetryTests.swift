@@ -261,15 +261,21 @@ import Testing
         #expect(try await retry(fixture, id) == .none)
     }
 
-    @Test func `beyond ten thousand channels only the number is kept`() async throws {
+    @Test func `beyond a hundred thousand channels only the number is kept`() async throws {
         let fixture = try await PushFixture.start()
         let id = try await accepted(fixture, alert: true)
         let claim = try await fixture.claimed("match-1", id)
-        let count = DeadLetters.mostChannels + 20
-        try await page(fixture, claim, 0, 1_024) { page in
-            page.targets = count
-            page.count(.failed, count)
-            for number in 0..<count { page.giveUp(channel(number), reason: "ServiceUnavailable") }
+        let (pages, ofPage) = (20, DeadLetters.mostChannels / 20 + 1)
+        let count = pages * ofPage
+        for index in 0..<pages {
+            let from = UInt64(index) * 50
+            try await page(fixture, claim, from, index == pages - 1 ? 1_024 : from + 50) { page in
+                page.targets = ofPage
+                page.count(.failed, ofPage)
+                for number in 0..<ofPage {
+                    page.giveUp(channel(index * ofPage + number), reason: "ServiceUnavailable")
+                }
+            }
         }
         let given = try await letter(fixture, id)
         #expect(given.tokens == count && given.kept == DeadLetters.mostChannels && given.notKept == 20)
