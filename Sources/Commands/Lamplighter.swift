@@ -29,14 +29,17 @@ public struct Lamplighter: AsyncParsableCommand {
             CommandGroup(
                 name: "Publish",
                 subcommands: [
-                    PublishCommand.self, PushCommand.self, TrackCommand.self, UntrackCommand.self, ImportCommand.self,
+                    PublishCommand.self, PushCommand.self, HistoryCommand.self, TrackCommand.self, UntrackCommand.self,
+                    ImportCommand.self,
+                    ExportCommand.self,
                     ActivityCommand.self, ScheduleCommand.self, SchemaCommand.self, BroadcastCommand.self,
                 ]),
             CommandGroup(
                 name: "Operate",
                 subcommands: [
-                    StatusCommand.self, ChannelCommand.self, DoctorCommand.self, QuarantineCommand.self,
-                    DeadCommand.self,
+                    StatusCommand.self, PauseCommand.self, ResumeCommand.self, ChannelCommand.self,
+                    ExplainCommand.self, ForgetCommand.self,
+                    DoctorCommand.self, QuarantineCommand.self, DeadCommand.self,
                 ]),
         ])
 

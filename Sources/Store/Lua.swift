@@ -12,11 +12,14 @@ enum Lua {
     static let registrySplit = script("registry-split", [.record, .tally], Source.registry_split_lua)
     static let registryAlive = script("registry-alive", [.record], Source.registry_alive_lua)
     static let registryFollowed = script("registry-followed", [.record], Source.registry_followed_lua)
+    static let registryForget = script("registry-forget", [.record], Source.registry_forget_lua)
     static let followingTidy = script("following-tidy", [.tally], Source.following_tidy_lua)
     static let channelMark = script("channel-mark", [.tags], Source.channel_mark_lua)
     static let channelConfirm = script("channel-confirm", Source.channel_confirm_lua)
+    static let channelForget = script("channel-forget", Source.channel_forget_lua)
     static let pushAccept = script(
         "push-accept", [.constants, .time], rules: [.record, .supersedeUnswept, .waking], Source.push_accept_lua)
+    static let pushChain = script("push-chain", Source.push_chain_lua)
     static let pushBegin = script(
         "push-begin", [.constants, .time], rules: [.lease, .broadcast, .sweep, .pacing, .states, .budget],
         Source.push_begin_lua)
@@ -49,6 +52,7 @@ enum Lua {
     static let broadcastSettle = script("broadcast-settle", [.time, .lease, .broadcast], Source.broadcast_settle_lua)
     static let broadcastForeign = script("broadcast-foreign", Source.broadcast_foreign_lua)
     static let queueLook = script("queue-look", Source.queue_look_lua)
+    static let intakeLease = script("intake-lease", Source.intake_lease_lua)
     static let queueForget = script("queue-forget", Source.queue_forget_lua)
     static let scheduleCreate = script("schedule-create", Source.schedule_create_lua)
     static let scheduleQueue = script("schedule-queue", Source.schedule_queue_lua)
@@ -61,10 +65,10 @@ enum Lua {
     static let schemaSet = script("schema-set", Source.schema_set_lua)
 
     static let all: [RedisScript] = [
-        registrySet, registryRemove, registryPrune, registrySplit, registryAlive, registryFollowed, followingTidy,
-        channelMark,
-        channelConfirm, pushAccept, pushBegin, pushCancel, taskClaim, taskPlanned, taskRenew, taskSettle, retryClaim,
-        retrySettle, latePut, removalConfirm, queueDue, queueForget, queueLook, deadRetry, deadCollect, guardCount,
+        registrySet, registryRemove, registryPrune, registrySplit, registryAlive, registryFollowed, registryForget,
+        followingTidy, channelMark, channelConfirm, channelForget, pushAccept, pushChain, pushBegin, pushCancel,
+        taskClaim, taskPlanned, taskRenew, taskSettle, retryClaim, retrySettle, latePut, removalConfirm, queueDue,
+        intakeLease, queueForget, queueLook, deadRetry, deadCollect, guardCount,
         quarantineForget, alarmRaise, scheduleCreate, scheduleQueue, scheduleDue, scheduleClaim, scheduleReplace,
         scheduleSettle, endClaim, broadcastWant, broadcastLive, broadcastDiscard, broadcastRetire, broadcastGone,
         broadcastFail, broadcastLease, broadcastIntend, broadcastForeign, broadcastTake, broadcastSettle, providerToken,

@@ -13,6 +13,7 @@ public struct Store: Sendable {
     public let sweeps: SweepStore
     public let lateJoiners: LateJoiners
     public let alarms: Alarms
+    public let pauses: Pauses
     public let tokenVerdicts: TokenVerdicts
     public let quarantine: Quarantine
     public let otherEnvironment: OtherEnvironment
@@ -22,6 +23,7 @@ public struct Store: Sendable {
     public let time: ServerTime
     public let broadcasts: Broadcasts
     public let automaticEnds: AutomaticEnds
+    public let forgetting: Forgetting
     let keys: Keyspace
 
     /// Connects with the first command.
@@ -47,16 +49,19 @@ public struct Store: Sendable {
             prefix: prefix, partitions: redis.isCluster ? Partition.ofCluster : 1, retention: retention)
         registry = Registry(redis: redis, keys: keys, clock: clock)
         registry.quotas.limits = quotas
-        channels = Channels(redis: redis, keys: keys, life: channelLife, clock: clock)
+        channels = Channels(redis: redis, keys: keys, registry: registry, life: channelLife, clock: clock)
         channels.quotas.limits = quotas
         channels.maximumTags = tagsPerChannel
         let replicaWait = replicas.map { ReplicaWait(beside: redis, $0) }
-        pushes = Pushes(redis: redis, keys: keys, time: time, replicas: replicaWait, memory: registry.memory)
+        pushes = Pushes(
+            redis: redis, keys: keys, time: time, replicas: replicaWait, memory: registry.memory,
+            index: PushIndex(redis: redis, keys: keys))
         schemas = Schemas(redis: redis, keys: keys)
         schedules = Schedules(redis: redis, keys: keys, pushes: pushes, replicas: replicaWait)
         queue = WorkQueue(redis: redis, keys: keys)
         sweeps = SweepStore(redis: redis, keys: keys)
         lateJoiners = LateJoiners(redis: redis, keys: keys)
+        pauses = Pauses(redis: redis, keys: keys, clock: clock)
         alarms = Alarms(redis: redis, keys: keys, clock: clock)
         tokenVerdicts = TokenVerdicts(redis: redis, keys: keys)
         otherEnvironment = OtherEnvironment(redis: redis, keys: keys)
@@ -64,6 +69,7 @@ public struct Store: Sendable {
         deadLetters = DeadLetters(redis: redis, keys: keys, pushes: pushes, queue: queue, clock: clock)
         broadcasts = Broadcasts(redis: redis, keys: keys)
         automaticEnds = AutomaticEnds(redis: redis, keys: keys, registry: registry, pushes: pushes)
+        forgetting = Forgetting(redis: redis, keys: keys, registry: registry, channels: channels, clock: clock)
         providerTokens = ProviderTokens(redis: redis, keys: keys)
     }
 

@@ -24,6 +24,13 @@ struct Call: Sendable {
     func channel() throws(APIError) -> ChannelID { try identified("channel", ChannelID.init(_:)) }
     func attributesType() throws(APIError) -> String { try identified("attributes_type", checkedAttributesType) }
 
+    func namedUser() throws(APIError) -> String {
+        try identified("user") { text throws(IdentifierError) in
+            try checkText(text, what: "named user", maximumBytes: AudienceBody.maximumTextBytes)
+            return text
+        }
+    }
+
     /// Where the path's tokens are registered.
     func place() throws(APIError) -> TokenPlace {
         parameters["attributes_type"] == nil ? .activity(try name()) : .startTokens(of: try attributesType())
@@ -51,6 +58,16 @@ struct Call: Sendable {
         guard let text = query[name] else { return standard }
         if let number = Int(text), range.contains(number) { return number }
         throw .parameter(name, "must be \(what) from \(range.lowerBound) to \(range.upperBound)")
+    }
+
+    /// A query parameter that is `true` or `false`; nil: absent.
+    func flag(_ name: String) throws(APIError) -> Bool? {
+        switch query[name] {
+        case nil: return nil
+        case "true": return true
+        case "false": return false
+        default: throw .parameter(name, "must be true or false")
+        }
     }
 
     /// The channel that the caller acts for: the SDK's own, or the one that a server names in a header.

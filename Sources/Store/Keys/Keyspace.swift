@@ -60,9 +60,18 @@ public struct Keyspace: Sendable {
     func pendingRemovals(_ tag: String) -> RedisKey { key("o:\(tag)") }
     /// Bucket 0 of the name's tokens.
     func root(_ tag: String) -> RedisKey { key("b:\(tag)") }
-    /// App and name of a push id.
-    func index(_ id: PushID) -> RedisKey { key("i:{\(id)}") }
+    /// An app's pushes with ids of one hour since 1970 (`PushIndex`). A cluster has several slices of each hour.
+    func pushIndex(_ app: AppKey, hour: Int64, slice: Int) -> RedisKey {
+        key("i:{\(app):\(hour)\(slice == 0 ? "" : ":\(slice)")}")
+    }
     func idempotency(_ app: AppKey, _ id: String) -> RedisKey { key("idem:{\(app):\(Self.escaped(id))}") }
+    /// Publishes that others write into Redis (`Intake`), what became of them, and who reads them.
+    func intake(_ app: AppKey) -> RedisKey { key("in:{\(app)}") }
+    func intakeDone(_ app: AppKey) -> RedisKey { key("in:{\(app)}:done") }
+    func intakeRejected(_ app: AppKey) -> RedisKey { key("in:{\(app)}:rejected") }
+    func intakeLease(_ app: AppKey) -> RedisKey { key("in:{\(app)}:lease") }
+    /// Since when the app (field '') or names of it are paused, epoch ms.
+    func pauses(_ app: AppKey) -> RedisKey { key("pause:{\(app)}") }
     func alarm(_ app: AppKey) -> RedisKey { key("alarm:{\(app)}") }
     /// The provider token that an app's workers share; `id` names the signing key.
     func providerToken(_ app: AppKey, _ id: String) -> RedisKey { key("jwt:{\(app):\(Self.escaped(id))}") }

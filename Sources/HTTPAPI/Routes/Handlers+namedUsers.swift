@@ -1,0 +1,111 @@
+import LiveActivity
+import Store
+import StrictJSON
+
+/// Named users and their channels. Tags lie on channels: a user's tags are those of its channels.
+extension Handlers {
+    /// A user's channels that are read for one answer.
+    private static let mostChannels = 100
+
+    /// `GET /api/named_users?id=user-7`, in Airship's form.
+    func namedUser(_ call: Call) async throws -> Answer {
+        guard let user = call.query["id"] else { return try await listUsers(call) }
+        var channels: [ChannelID] = []
+        try await store.channels.eachChannel(call.app.key, of: user) { channels += $0 }
+        if channels.isEmpty { throw APIError(404, "No channel has this named user.", code: 40402) }
+        var stories: [(channel: ChannelID, story: ChannelStory)] = []
+        for channel in channels.prefix(Self.mostChannels) {
+            if let story = try await store.story(call.app.key, channel) { stories.append((channel, story)) }
+        }
+        var tags: [ExactText: Set<String>] = [:]
+        for record in stories.compactMap(\.story.record) {
+            for (group, held) in record.tags { tags[group, default: []].formUnion(held) }
+        }
+        let now = store.time.now()
+        let body: JSON = [
+            "ok": true,
+            "named_user": [
+                "named_user_id": .string(user), "channel_count": .integer(channels.count),
+                "tags": .object(
+                    tags.sorted { $0.key < $1.key }
+                        .map { JSON.Member("\($0.key)", .array($0.value.sorted().map(JSON.string))) }),
+                "channels": .array(stories.map { $0.story.json($0.channel, now: now) }),
+            ],
+        ]
+        return Answer(200, body)
+    }
+
+    /// `GET /api/named_users`: users and their tags, page by page.
+    private func listUsers(_ call: Call) async throws -> Answer {
+        let limit = try call.limit()
+        let users = try await store.channels.namedUsers(call.app.key, after: call.query["start"], limit: limit)
+        let body = JSON.fields([
+            "ok": true, "named_users": .array(users.map { ["named_user_id": .string($0)] }),
+            "next_page": users.count == limit
+                ? users.last.map { .string(call.page("/api/named_users", start: $0, limit: limit)) } : nil,
+        ])
+        return Answer(200, body)
+    }
+
+    /// `GET /api/channels`: channels without what they follow, page by page.
+    func listChannels(_ call: Call) async throws -> Answer {
+        let limit = try call.limit()
+        let start = try call.query["start"].map { text throws(APIError) in
+            guard let position = ChannelPosition(text) else {
+                throw .parameter("start", "must be that of the `next_page` of an earlier page")
+            }
+            return position
+        }
+        let page = try await store.channels.list(call.app.key, after: start, limit: limit)
+        let body = JSON.fields([
+            "ok": true, "channels": .array(page.channels.map(\.json)),
+            "next_page": page.next.map { .string(call.page("/api/channels", start: "\($0)", limit: limit)) },
+        ])
+        return Answer(200, body)
+    }
+
+    /// `POST /api/named_users/{user}`: associates, then disassociates, then tags the channels that the user has then.
+    func updateUser(_ call: Call) async throws -> Answer {
+        let user = try call.namedUser()
+        let update = try NamedUserBody.update(call.body.collect())
+        let app = call.app.key
+        for channel in update.associate { try await store.channels.associate(app, channel, namedUser: user) }
+        for channel in update.disassociate { try await store.channels.disassociate(app, channel, namedUser: user) }
+        if let tags = update.tags {
+            try await store.channels.eachChannel(app, of: user) { channels throws(StoreError) in
+                try await store.channels.tag(app, channels, tags)
+            }
+        }
+        return Answer(200, ["ok": true], warnings: update.warnings)
+    }
+
+    /// Tags the channels that the users have now.
+    func tagUsers(_ call: Call) async throws -> Answer {
+        let request = try NamedUserBody.tagRequest(call.body.collect())
+        var nobody = 0
+        for user in request.users {
+            var found = false
+            try await store.channels.eachChannel(call.app.key, of: user) { channels throws(StoreError) in
+                found = true
+                try await store.channels.tag(call.app.key, channels, request.change)
+            }
+            if !found { nobody += 1 }
+        }
+        let warning = "\(nobody) of \(request.users.count) named users have no channel, so nothing was tagged for them"
+        return Answer(200, ["ok": true], warnings: nobody == 0 ? [] : [warning])
+    }
+}
+
+extension Call {
+    /// The address of a list's next page, as Airship's clients follow it.
+    fileprivate func page(_ path: String, start: String, limit: Int) -> String {
+        let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~".utf8)
+        return "\(origin)\(path)?start=\(start.percentEncoded { !plain.contains($0) })&limit=\(limit)"
+    }
+}
+
+extension ListedChannel {
+    fileprivate var json: JSON {
+        .object(ChannelStory.members(channel, record, hasTokens: places > 0))
+    }
+}
