@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Publishes a second through the gateway into Redis, and how long each takes at half of that.
 #   bin/bench accept [--count N] [--runs K] [--names N] [--connections C] [--audience JSON]
-# The gateway on one core; Redis, which forces each turn to the disk, and the publishers on another. Pushes are taken up by nobody;
-# each replaces the one of its name that waits. Every row is the median of K runs, interleaved. `Redis alone`, where redis-benchmark
+# The gateway on one core; Redis, which forces each turn to the disk, and the publishers on another. Each name has one follower. Pushes are
+# taken up by nobody; each replaces the one of its name that waits. Every row is the median of K runs, interleaved. `Redis alone`, where redis-benchmark
 # is installed, is a SET of the same body from as many connections: what Redis and its disk take a turn.
 source "$(dirname "$0")/lib/bench.sh"
 
@@ -41,6 +41,10 @@ bare() {
 }
 rows="full half at-2500"
 if command -v redis-benchmark >/dev/null; then rows="bare $rows"; fi
+# A name without followers would cost the search for similar ones.
+printf '{"token":"{token}"}' >"$work/track"
+load --method PUT --path '/api/activities/order-{m}/channels/{channel}' --header "$(basic master)" --body "$work/track" \
+    --modulus "$names" --count "$names" --connections 8 >"$work/line" || fail "no registrations"
 publishes "$((count / 5 + names))" 0 # names, connections, first allocations
 for ((run = 1; run <= runs; run++)); do
     [[ "$rows" != bare* ]] || bare

@@ -6,6 +6,7 @@ import uuid
 
 import urbanairship as ua
 from urbanairship.client import BaseClient
+from urbanairship.enums import LiveActivityEvent
 
 url, key, master = sys.argv[1:]
 airship = BaseClient(key, base_url=f"{url}/api/")
@@ -25,7 +26,7 @@ def update(name, state):
     push.audience = ua.all_
     push.device_types = ua.device_types("ios")
     push.notification = ua.notification(
-        ios=ua.ios(live_activity=ua.live_activity(name, ua.LiveActivityEvent.UPDATE, content_state=state))
+        ios=ua.ios(live_activity=ua.live_activity(name, LiveActivityEvent.UPDATE, content_state=state))
     )
     return push
 

@@ -75,12 +75,15 @@ local function commit(wakes)
     if renews then redis.call('PEXPIRE', n, string.format('%.0f', nameLife)) end
     return seq
 end
+-- Looks at one token of the name: 1 if its channel follows. 0: unknown. A tombstone is odd.
+local function followed()
+    local token = asks == '1' and redis.pcall('HRANDFIELD', b, 1, 'WITHVALUES')[2]
+    return token and (string.byte(token) or 1) % 2 == 0 and 1 or 0
+end
+
 -- The usual case: no push waits, and this update neither closes nor opens the name.
 if event == 'update' and not ended and ts >= lastTimestamp and queuesFull == '0' and redis.call('ZCARD', q) == 0 then
-    local token = asks == '1' and redis.pcall('HRANDFIELD', b, 1, 'WITHVALUES')[2]
-    -- A tombstone is odd.
-    local followed = token and (string.byte(token) or 1) % 2 == 0
-    return {'ok', commit(stamp .. ' 0 ' .. priority), ts, 1, followed and 1 or 0}
+    return {'ok', commit(stamp .. ' 0 ' .. priority), ts, 1, followed()}
 end
 -- (rules)
 -- A closed name accepts an `end` as long as it has tokens, so that those cards can be ended again.
@@ -121,4 +124,4 @@ if audience == '*' and event == 'end' and not isAutomatic then
     redis.call('HSET', p, 'closes', n)
     close_name(n, seq, stamp, id)
 end
-return {'ok', seq, ts, wakes and (#waiting == 0 and 1 or 2) or 0}
+return {'ok', seq, ts, wakes and (#waiting == 0 and 1 or 2) or 0, followed()}
