@@ -48,8 +48,9 @@ local digits = string.format('%.0f', ts)
 local seconds = tonumber(expiry) or 0
 local deadline = string.format('%.0f', seconds > 0 and seconds * 1000 or now + life)
 
--- Writes the push into the name's queue and returns its sequence number. wakes: the name's new `woken`
-local function commit(wakes)
+-- Writes the push into the name's queue and returns its sequence number. wakes: the name's new `woken`. replaced: ids of
+-- the pushes that it supersedes, which a cancel before it begins brings back, or nil
+local function commit(wakes, replaced)
     local seq = redis.call('HINCRBY', n, 'seq', 1)
     local record = {'seq', seq, 'ts', digits, 'event', event, 'prio', priority, 'aud', audience, 'until', deadline,
         'created', stamp, 'state', 'queued',
@@ -59,6 +60,7 @@ local function commit(wakes)
     if expiry ~= '' then set('expiry', expiry) end
     if soft == '1' then set('soft', 1) end
     if stateless == '1' then set('bare', 1) end
+    if replaced then set('replaced', table.concat(replaced, ' ')) end
     if last then set('prev', last) end
     redis.call('HSET', p, unpack(record))
     redis.call('PEXPIRE', p, retention)
@@ -109,9 +111,7 @@ if queuesFull == '1' and #superseded == 0 then return {'queuesFull'} end
 for _, old in ipairs(superseded) do supersede(ps .. old, ws .. old, q, old, id, stamp) end
 local wakes, wokenNow = wake_up(woken, #waiting, active, supersedable == '1' or someNotSupersedable, priority, now)
 
-local seq = commit(wokenNow)
--- A cancel before the push begins brings these back.
-if #superseded > 0 then redis.call('HSET', p, 'replaced', table.concat(superseded, ' ')) end
+local seq = commit(wokenNow, superseded[1] and superseded)
 if event == 'start' then
     redis.call('HSET', p, 'type', attributesType, 'restart', restart)
     -- A start opens the name: pushes after it are for the cards that it creates.

@@ -1,5 +1,8 @@
 -- Fragment for push-accept: the waiting pushes that a new push supersedes.
 
+-- By push id, what superseded_by found: a push that an operator retried has tasks, and may wait in retry queues.
+local hasTasks = {}
+
 -- Returns the ids of the waiting pushes that `push` supersedes, whether a push that stays is not supersedable, and
 -- whether no waiting push is supersedable. While a slot moves, a read may fail. Then the push stays.
 -- push: its `supersede_fields`. waiting: push ids, oldest first. active: the active push, which is not superseded.
@@ -22,7 +25,9 @@ local function superseded_by(push, waiting, active, isForTokens, ps, ws)
         end
     end
     for at = #found, 1, -1 do
-        if type(redis.pcall('EXISTS', ws .. found[at])) == 'table' then
+        local exists = redis.pcall('EXISTS', ws .. found[at])
+        hasTasks[found[at]] = exists == 1
+        if type(exists) == 'table' then
             table.remove(found, at)
             someNotSupersedable = true
         end
@@ -32,9 +37,10 @@ end
 
 -- p, w: of the superseded push. q: the name's unswept pushes. by: the new push
 local function supersede(p, w, q, id, by, now)
-    redis.call('HSET', p, 'superseded_by', by, 'expanded', 1)
-    -- A push that an operator retried may have entries in retry queues.
-    end_push(p, w, 'superseded', now)
     redis.call('ZREM', q, id)
-    finish(p, w, now)
+    redis.call('HSET', p, 'superseded_by', by, 'expanded', 1, 'state', 'superseded', 'finished', now)
+    if hasTasks[id] then
+        end_push(p, w, 'superseded', now)
+        finish(p, w, now)
+    end
 end
