@@ -9,9 +9,15 @@ extension Sweep {
         while delivery.mayGoOn {
             let before = number
             var order: Int64 = 0
+            // A channel that registers again stays for the next round. In two pages at a time it could get the push
+            // with its new token, and once more when it is tried again.
+            var taken: Set<[UInt8]> = []
             let goesOn = await delivery.eachPage {
-                guard let found = await arrivals(after: order), let last = found.last else { return nil }
+                guard let found = await arrivals(after: order, besides: taken), let last = found.last else {
+                    return nil
+                }
                 order = last
+                taken.formUnion(found.page.arrivals.map(\.channel))
                 let range = Self.page(number)
                 number += 1
                 return { await send(found.page, range) }
@@ -31,12 +37,18 @@ extension Sweep {
     }
 
     /// The next channels and the last one's order number, which is nil without any. Nil when Redis did not answer.
-    private func arrivals(after order: Int64) async -> (page: Page, last: Int64?)? {
+    private func arrivals(after order: Int64, besides taken: Set<[UInt8]>) async -> (page: Page, last: Int64?)? {
         await delivery.ask { () async throws(StoreError) in
+            var order = order
             while true {
-                let arrivals = try await dispatcher.store.sweeps.arrivals(
+                let found = try await dispatcher.store.sweeps.arrivals(
                     lease.app, lease.name, after: order, limit: dispatcher.options.pageSize)
-                guard let last = arrivals.last else { return (page: Page(), last: nil) }
+                guard let last = found.last else { return (page: Page(), last: nil) }
+                let arrivals = found.filter { !taken.contains($0.channel) }
+                if arrivals.isEmpty {
+                    order = last.order
+                    continue
+                }
                 let (tokens, hints) = try await dispatcher.store.registry.lookup(
                     lease.app, .activity(lease.name), arrivals.map(\.channel))
                 guard var page = try await makePage(tokens, hints, leavingOut: nil) else { continue }

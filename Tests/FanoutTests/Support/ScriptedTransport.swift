@@ -27,7 +27,12 @@ final class ScriptedTransport: PushTransport {
         var pages = 0
         /// Pages with such a token are held.
         var isHeld: (@Sendable (_ token: [UInt8]) -> Bool)?
-        var waiting: [CheckedContinuation<Void, Never>] = []
+        var waiting: [(page: TokenPage, continuation: CheckedContinuation<Void, Never>)] = []
+
+        func holds(_ page: TokenPage) -> Bool {
+            guard let isHeld else { return false }
+            return page.entries.indices.contains { isHeld(Array(page.token($0))) }
+        }
     }
     private let state = Mutex(State())
     private let arrivals = Signal("requests were answered")
@@ -129,22 +134,25 @@ final class ScriptedTransport: PushTransport {
     func hold(_ isHeld: @escaping @Sendable (_ token: [UInt8]) -> Bool = { _ in true }) {
         state.withLock { $0.isHeld = isHeld }
     }
-    func letGo() {
-        let waiting = state.withLock { state in
-            state.isHeld = nil
-            holders.move(to: 0)
-            defer { state.waiting = [] }
-            return state.waiting
+    func letGo() { letGo(holding: nil) }
+
+    /// Goes on with the pages that have no such token.
+    func letGo(holding isHeld: (@Sendable (_ token: [UInt8]) -> Bool)?) {
+        let free = state.withLock { state in
+            state.isHeld = isHeld
+            let free = state.waiting.filter { !state.holds($0.page) }
+            state.waiting = state.waiting.filter { state.holds($0.page) }
+            holders.move(to: state.waiting.count)
+            return free
         }
-        for continuation in waiting { continuation.resume() }
+        for page in free { page.continuation.resume() }
     }
 
     private func passGate(_ page: TokenPage) async {
         await withCheckedContinuation { continuation in
             let mayPass = state.withLock { state in
-                guard let isHeld = state.isHeld, page.entries.indices.contains(where: { isHeld(Array(page.token($0))) })
-                else { return true }
-                state.waiting.append(continuation)
+                guard state.holds(page) else { return true }
+                state.waiting.append((page, continuation))
                 holders.move(to: state.waiting.count)
                 return false
             }

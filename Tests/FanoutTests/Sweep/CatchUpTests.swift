@@ -1,6 +1,7 @@
 import APNsWire
 import LiveActivity
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Fanout
@@ -103,20 +104,38 @@ import Testing
         #expect(transport.taken(100) == ["alert", "update"] && transport.taken(0) == [])
     }
 
+    /// Its old token is tried again with the new one, which must not have got the push meanwhile.
+    @Test func `a channel that gets another token while it is caught up with gets the push once`() async throws {
+        let fixture = try await WorkerFixture.start()
+        let channel = ChannelID.random()
+        let id = try await caughtUp(fixture) {
+            try await fixture.track(channel, 100)
+            try await fixture.track(101..<120)
+        }
+        let transport = ScriptedTransport(byLabel: { token, _, _ in
+            WorkerFixture.number(token) == 100 ? WaitingTests.busy(retryAfter: 600) : .accepted
+        })
+        transport.hold()
+        let ledger = try await fixture.withWorker(transport, pageSize: 1) {
+            await transport.holding(pages: 4)
+            try await fixture.track(channel, 200)
+            try await fixture.track(300..<301)
+            transport.letGo { WorkerFixture.number($0) == 100 }
+            // With the last token the worker has read all that registered before it.
+            try await eventually("the last token") { !transport.taken(300).isEmpty }
+            transport.letGo()
+            try await fixture.swept(id)
+            try await fixture.retryNow()
+            return try await fixture.finished(id)
+        }
+        #expect(transport.taken.filter { $0.value.count > 1 }.isEmpty)
+        #expect(transport.taken(100) == [] && transport.taken[200]?.count == 1)
+        #expect(ledger.delivered == 26 && ledger.targets == 26)
+    }
+
     @Test func `a catch up whose worker died is finished by another`() async throws {
         let fixture = try await WorkerFixture.start()
-        try await fixture.track(0..<5)
-        let id = try await fixture.publish()
-        let claim = try await fixture.claimed(id)
-        try await fixture.track(100..<110)
-        var page = Settlement(range: claim.lease.bounds)
-        page.targets = 5
-        page.count(.delivered, 5)
-        guard
-            case .ok(.sending, true, let leftovers) = try await fixture.store.sweeps.settle(
-                claim.lease, for: .seconds(1), page)
-        else { throw WorkerFixtureError(description: "not settled") }
-        #expect(leftovers.catchUpWaits)
+        let id = try await caughtUp(fixture) { try await fixture.track(100..<110) }
         let tail = WorkItem(app: fixture.app, name: fixture.name, push: id, priority: .high, part: .catchUp)
         guard
             case .claimed = try await fixture.store.sweeps.claim(tail, owner: "dead", lease: .zero)
@@ -159,5 +178,22 @@ import Testing
                 return
             }
         }
+    }
+
+    /// A push to five tokens whose sweep is done, but for those that register in `body`.
+    private func caughtUp(_ fixture: WorkerFixture, _ body: () async throws -> Void) async throws -> PushID {
+        try await fixture.track(0..<5)
+        let id = try await fixture.publish()
+        let claim = try await fixture.claimed(id)
+        try await body()
+        var page = Settlement(range: claim.lease.bounds)
+        page.targets = 5
+        page.count(.delivered, 5)
+        guard
+            case .ok(.sending, true, let leftovers) = try await fixture.store.sweeps.settle(
+                claim.lease, for: .seconds(1), page)
+        else { throw WorkerFixtureError(description: "not settled") }
+        #expect(leftovers.catchUpWaits)
+        return id
     }
 }
