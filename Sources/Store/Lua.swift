@@ -12,9 +12,11 @@ enum Lua {
     static let registrySplit = script("registry-split", [.record, .tally], Source.registry_split_lua)
     static let registryAlive = script("registry-alive", [.record], Source.registry_alive_lua)
     static let registryFollowed = script("registry-followed", [.record], Source.registry_followed_lua)
+    static let registryForget = script("registry-forget", [.record], Source.registry_forget_lua)
     static let followingTidy = script("following-tidy", [.tally], Source.following_tidy_lua)
     static let channelMark = script("channel-mark", [.tags], Source.channel_mark_lua)
     static let channelConfirm = script("channel-confirm", Source.channel_confirm_lua)
+    static let channelForget = script("channel-forget", Source.channel_forget_lua)
     static let pushAccept = script(
         "push-accept", [.constants, .time], rules: [.record, .supersedeUnswept, .waking], Source.push_accept_lua)
     static let pushBegin = script(
@@ -61,9 +63,8 @@ enum Lua {
     static let schemaSet = script("schema-set", Source.schema_set_lua)
 
     static let all: [RedisScript] = [
-        registrySet, registryRemove, registryPrune, registrySplit, registryAlive, registryFollowed, followingTidy,
-        channelMark,
-        channelConfirm, pushAccept, pushBegin, pushCancel, taskClaim, taskPlanned, taskRenew, taskSettle, retryClaim,
+        registrySet, registryRemove, registryPrune, registrySplit, registryAlive, registryFollowed, registryForget,
+        followingTidy, channelMark, channelConfirm, channelForget, pushAccept, pushBegin, pushCancel, taskClaim, taskPlanned, taskRenew, taskSettle, retryClaim,
         retrySettle, latePut, removalConfirm, queueDue, queueForget, queueLook, deadRetry, deadCollect, guardCount,
         quarantineForget, alarmRaise, scheduleCreate, scheduleQueue, scheduleDue, scheduleClaim, scheduleReplace,
         scheduleSettle, endClaim, broadcastWant, broadcastLive, broadcastDiscard, broadcastRetire, broadcastGone,

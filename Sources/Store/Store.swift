@@ -22,6 +22,7 @@ public struct Store: Sendable {
     public let time: ServerTime
     public let broadcasts: Broadcasts
     public let automaticEnds: AutomaticEnds
+    public let forgetting: Forgetting
     let keys: Keyspace
 
     /// Connects with the first command.
@@ -64,6 +65,7 @@ public struct Store: Sendable {
         deadLetters = DeadLetters(redis: redis, keys: keys, pushes: pushes, queue: queue, clock: clock)
         broadcasts = Broadcasts(redis: redis, keys: keys)
         automaticEnds = AutomaticEnds(redis: redis, keys: keys, registry: registry, pushes: pushes)
+        forgetting = Forgetting(redis: redis, keys: keys, registry: registry, channels: channels, clock: clock)
         providerTokens = ProviderTokens(redis: redis, keys: keys)
     }
 

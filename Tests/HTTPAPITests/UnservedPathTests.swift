@@ -37,10 +37,9 @@ import Testing
     @Test(arguments: [
         ("GET", "/api/channels", "GET /api/channels/{channel}"),
         ("PUT", "/api/channels/attributes", "no attributes"), ("POST", "/api/channels/attributes/", "no attributes"),
-        ("POST", "/api/channels/subscription_lists", "no lists"), ("POST", "/api/channels/uninstall", "DELETE"),
-        ("PUT", "/api/channels/restricted/email", "iOS only"), ("GET", "/api/named_users", "associate"),
-        ("GET", "/api/named_users/?id=u", "associate"), ("POST", "/api/named_users/u", "associate"),
-        ("POST", "/api/named_users/tags", "/api/channels/tags"), ("GET", "/api/segments/", "audience"),
+        ("POST", "/api/channels/subscription_lists", "no lists"),
+        ("PUT", "/api/channels/restricted/email", "iOS only"), ("GET", "/api/named_users/u", "?id="),
+        ("POST", "/api/named_users/u", "associate"), ("GET", "/api/segments/", "audience"),
         ("GET", "/api/tags", "/api/channels/tags"), ("POST", "/api/templates/push", "finished text"),
         ("POST", "/api/pipelines", "/api/schedules"), ("GET", "/api/reports/sends", "/api/push/{push_id}"),
         ("GET", "/api/subscription_lists/contacts/x", "no lists"), ("POST", "/warp9/", "no analytics"),
@@ -72,9 +71,9 @@ import Testing
     private let served = [
         "POST /api/push", "POST /api/push/validate", "GET /api/schedules", "POST /api/schedules",
         "GET /api/schedules/{schedule_id}", "PUT /api/schedules/{schedule_id}", "DELETE /api/schedules/{schedule_id}",
-        "GET /api/channels/{channel}", "POST /api/channels/tags", "POST /api/named_users/associate",
-        "POST /api/named_users/disassociate",
-        "POST /api/contacts/identify/v2",
+        "GET /api/channels/{channel}", "POST /api/channels/tags", "POST /api/channels/uninstall",
+        "GET /api/named_users", "POST /api/named_users/associate", "POST /api/named_users/disassociate",
+        "POST /api/named_users/tags", "POST /api/named_users/uninstall", "POST /api/contacts/identify/v2",
     ]
 }
 

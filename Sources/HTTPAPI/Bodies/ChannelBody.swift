@@ -83,10 +83,29 @@ enum ChannelBody {
         let warnings = foreignAudience.compactMap { audience[$0] }
             .map { "\($0.path) is not tagged: Lamplighter serves iOS only" }
         let channels = try values.map { (value) throws(JSONError) in try value.channelID() }
+        return (channels, try requiredTags(body), warnings)
+    }
+
+    /// The tags of a body that must change some.
+    static func requiredTags(_ body: JSONObject) throws(JSONError) -> TagChange {
         guard body["add"] != nil || body["remove"] != nil || body["set"] != nil else {
             throw body.value.error("must have add, remove or set")
         }
-        return (channels, try tags(body), warnings)
+        return try tags(body)
+    }
+
+    /// Airship's limit of channels in one call.
+    static let maximumUninstalled = 200
+
+    /// `[{"channel_id":…,"device_type":"ios"}]`, or one such object.
+    static func uninstalls(_ bytes: [UInt8]) throws(JSONError) -> [ChannelID] {
+        let entries = try JSONDocument(bytes).root.oneOrMore(
+            atMost: maximumUninstalled, (one: "channel", many: "channels"))
+        return try entries.map { (entry) throws(JSONError) in
+            let entry = try entry.object(known: ["channel_id", "device_type"])
+            if let type = entry["device_type"] { try iosOnly(type) }
+            return try entry.required("channel_id").channelID()
+        }
     }
 
     /// `{"channel_id","device_type":"ios","named_user_id"}`

@@ -14,7 +14,7 @@ extension Handlers {
 }
 
 extension ChannelStory {
-    fileprivate func json(_ channel: ChannelID, now: Int64) -> JSON {
+    func json(_ channel: ChannelID, now: Int64) -> JSON {
         let groups = record?.tags.sorted { $0.key < $1.key } ?? []
         let device = groups.first { "\($0.key)" == "device" }?.value ?? []
         let names = tokens.filter { !$0.place.isForStartTokens }

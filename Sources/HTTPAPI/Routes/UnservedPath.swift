@@ -45,12 +45,8 @@ struct UnservedPath: Sendable, Hashable {
     // A row stands before a wider one that would match too. A path without a method stands for all methods.
     static let all: [UnservedPath] = [
         rows("Lamplighter keeps no list of channels. GET /api/channels/{channel} shows one.", "GET /api/channels"),
-        rows(users, "GET /api/named_users/**"),
-        rows("Use POST /api/channels/tags with the user's channels.", "/api/named_users/tags"),
+        rows(users, "GET /api/named_users/{user}"),
         rows("Use POST /api/channels/tags.", "/api/tags/**", "/api/tag-lists/**", "/api/contacts/tags"),
-        rows(
-            "Use DELETE /api/activities/{name}/channels/{channel} and POST /api/named_users/disassociate.",
-            "/api/channels/uninstall/**", "/api/named_users/uninstall"),
         rows(
             "Lamplighter keeps no lists. Use tags: POST /api/channels/tags.", "/api/channels/subscription_lists/**",
             "/api/named_users/scoped/**", "/api/lists/**", "/api/subscription_lists/**"),
@@ -90,7 +86,7 @@ struct UnservedPath: Sendable, Hashable {
     ].flatMap { $0 }
 
     private static let users =
-        "Lamplighter keeps a user's channels only: POST /api/named_users/associate and /api/named_users/disassociate."
+        "Lamplighter keeps a user's channels and tags: GET /api/named_users?id=…, POST /api/named_users/associate."
 
     private static func rows(_ advice: String, _ paths: String...) -> [UnservedPath] {
         paths.map { path in

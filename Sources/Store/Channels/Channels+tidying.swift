@@ -28,7 +28,7 @@ extension Channels {
     }
 
     /// The channels whose record does not have the field.
-    private func without(
+    func without(
         _ app: AppKey, _ field: String, _ channels: [ChannelID]
     ) async throws(StoreError) -> [ChannelID] {
         if channels.isEmpty { return [] }

@@ -120,7 +120,7 @@ extension Registry {
     }
 
     /// Runs `round` with the changes' buckets. It returns those that an outdated count refused, and they run again.
-    private func withCurrentCount(
+    func withCurrentCount(
         _ indices: Range<Int>, of changes: [BucketChange], in place: PlaceKeys,
         _ round: (_ open: [(index: Int, bucket: Int)], BucketCount) async throws(StoreError) -> [Int]
     ) async throws(StoreError) {

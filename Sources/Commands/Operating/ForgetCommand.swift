@@ -1,0 +1,34 @@
+import ArgumentParser
+import StrictJSON
+
+struct ForgetCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        name: "forget", "Forget channels or named users: their tokens, tags and records.",
+        details: """
+            The gateway removes a channel from every name, set, queue and dead letter. Workers complete what is in \
+            flight within minutes. A device whose app is still in use registers again.
+            """,
+        examples: "forget 6a1f2b6e-08c8-4d1e-9e6c-0a9f35c0a7d1", "forget --user user-7 --user user-8")
+
+    @OptionGroup var gateway: GatewayOptions
+    @Argument(help: "Ids of channels.") var channels: [String] = []
+    @Option(name: .customLong("user"), help: .value("named-user", "Forget all channels of this named user. Repeatable."))
+    var users: [String] = []
+
+    func validate() throws {
+        if channels.isEmpty && users.isEmpty { throw ValidationError("Name a channel, or a named user with --user.") }
+        if !channels.isEmpty && !users.isEmpty { throw ValidationError("Name channels or named users, not both.") }
+    }
+
+    func run() async throws {
+        if users.isEmpty {
+            let entries = channels.map { JSON.object([JSON.Member("channel_id", .string($0))]) }
+            try await gateway.call(
+                .post("/api/channels/uninstall", .array(entries)), done: "\(channels.joined(separator: ", ")) forgotten")
+        } else {
+            try await gateway.call(
+                .post("/api/named_users/uninstall", ["named_user_id": .array(users.map(JSON.string))]),
+                done: "the channels of \(users.joined(separator: ", ")) are forgotten")
+        }
+    }
+}

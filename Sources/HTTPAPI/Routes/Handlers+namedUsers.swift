@@ -1,0 +1,55 @@
+import LiveActivity
+import Store
+import StrictJSON
+
+/// Named users and their channels. Tags lie on channels: a user's tags are those of its channels.
+extension Handlers {
+    /// A user's channels that are read for one answer.
+    private static let mostChannels = 100
+
+    /// `GET /api/named_users?id=user-7`, in Airship's form.
+    func namedUser(_ call: Call) async throws -> Answer {
+        guard let user = call.query["id"], !user.isEmpty else {
+            throw APIError.parameter("id", "is required: the named user. Lamplighter keeps no list of users")
+        }
+        var channels: [ChannelID] = []
+        try await store.channels.eachChannel(call.app.key, of: user) { channels += $0 }
+        if channels.isEmpty { throw APIError(404, "No channel has this named user.", code: 40402) }
+        var stories: [(channel: ChannelID, story: ChannelStory)] = []
+        for channel in channels.prefix(Self.mostChannels) {
+            if let story = try await store.story(call.app.key, channel) { stories.append((channel, story)) }
+        }
+        var tags: [ExactText: Set<String>] = [:]
+        for record in stories.compactMap(\.story.record) {
+            for (group, held) in record.tags { tags[group, default: []].formUnion(held) }
+        }
+        let now = store.time.now()
+        let body: JSON = [
+            "ok": true,
+            "named_user": [
+                "named_user_id": .string(user), "channel_count": .integer(channels.count),
+                "tags": .object(
+                    tags.sorted { $0.key < $1.key }
+                        .map { JSON.Member("\($0.key)", .array($0.value.sorted().map(JSON.string))) }),
+                "channels": .array(stories.map { $0.story.json($0.channel, now: now) }),
+            ],
+        ]
+        return Answer(200, body)
+    }
+
+    /// Tags the channels that the users have now.
+    func tagUsers(_ call: Call) async throws -> Answer {
+        let request = try NamedUserBody.tagRequest(call.body.collect())
+        var nobody = 0
+        for user in request.users {
+            var found = false
+            try await store.channels.eachChannel(call.app.key, of: user) { channels throws(StoreError) in
+                found = true
+                try await store.channels.tag(call.app.key, channels, request.change)
+            }
+            if !found { nobody += 1 }
+        }
+        let warning = "\(nobody) of \(request.users.count) named users have no channel, so nothing was tagged for them"
+        return Answer(200, ["ok": true], warnings: nobody == 0 ? [] : [warning])
+    }
+}

@@ -1,0 +1,25 @@
+-- Removes what a name has of a channel. Unlike registry-remove it leaves no tombstone, so an older registration that
+-- arrives late counts again.
+-- key b: root of the name, hash
+-- key bucket: the channel's bucket, hash
+-- keys x, e, f, a: quarantine, other environment, late joiners, started channels, hashes
+-- keys y, k: new followers, catch-up, zsets
+-- keys h, r: retry queues, hash; waiting channels, zset by due time (ms)
+-- argument knownCount: the count that the bucket was computed from
+-- argument channel: channel, stored form
+-- argument before: ms since 2020; a later registration stays, with all that belongs to it
+-- argument now: epoch ms
+-- Returns 0: nothing is left. 1: the channel was registered later.
+--   2: pushes still wait for the channel. They are due now, and a worker skips them, because there is no token.
+--   {right count}: the caller's count is outdated. Nothing was done.
+local count = redis.call('HGET', b, 'n') or '1'
+if count ~= knownCount then return {count} end
+
+local old = redis.call('HGET', bucket, channel)
+if is_registration(old) and action_time(old) > tonumber(before) then return 1 end
+redis.call('HDEL', bucket, channel)
+for _, hash in ipairs({x, e, f, a}) do redis.call('HDEL', hash, channel) end
+for _, set in ipairs({y, k}) do redis.call('ZREM', set, channel) end
+if redis.call('HEXISTS', h, channel) == 0 then return 0 end
+redis.call('ZADD', r, 'XX', now, channel)
+return 2

@@ -1,0 +1,62 @@
+import LiveActivity
+import Redis
+
+/// What a name still has of a channel that was forgotten.
+enum Remainder: Int {
+    case nothing
+    /// The channel was registered later. It follows the name.
+    case registration
+    /// Pushes wait for the channel. They are due now, and find no token.
+    case waitingPushes
+}
+
+extension Registry {
+    /// Removes what a name has of a channel, unless it was registered after `time` (epoch ms). It leaves no tombstone.
+    func forget(
+        _ app: AppKey, _ tokens: TokenPlace, _ channel: [UInt8], before time: Int64
+    ) async throws(StoreError) -> Remainder {
+        let place = placeKeys(app, tokens)
+        let tag = place.tag
+        var remainder = Remainder.nothing
+        let change = BucketChange(channel: channel)
+        try await withCurrentCount(0..<1, of: [change], in: place) { open, count throws(StoreError) in
+            let reply = try await redis.run(
+                Lua.registryForget,
+                keys: [
+                    "b": keys.root(tag), "bucket": keys.bucket(tag, open[0].bucket), "x": keys.quarantine(tag),
+                    "e": keys.otherEnvironment(tag), "f": keys.lateJoiners(tag), "a": keys.startedChannels(tag),
+                    "y": keys.newFollowers(tag), "k": keys.catchUp(tag), "h": keys.retryQueues(tag),
+                    "r": keys.waitingChannels(tag),
+                ],
+                [
+                    "knownCount": .string(count.stored), "channel": .bytes(channel),
+                    "before": .int(RegistryRecord.stamp(time)), "now": .int(clock()),
+                ])
+            if reply.count == 1 {
+                memory.remember(place.key, try bucketCount(reply[0]))
+                return [0]
+            }
+            guard let found = Remainder(rawValue: try reply.integer()) else {
+                throw .unexpectedReply("registry-forget answered an unknown number")
+            }
+            remainder = found
+            return []
+        }
+        return remainder
+    }
+
+    /// Drops a channel's notes of places from the index. Returns how many there were.
+    func dropNotes(_ app: AppKey, _ channel: [UInt8], _ places: [TokenPlace]) async throws(StoreError) -> Int {
+        if places.isEmpty { return 0 }
+        let key = try await deploymentHashKey()
+        let fields = places.map { RedisArgument.bytes(FollowingIndex.field(channel, Array($0.stored.utf8))) }
+        let bucket = keys.followings(app, FollowingIndex.bucket(of: channel, key))
+        return try await redis.run("HDEL", bucket, fields).integer()
+    }
+
+    /// Notes in the index that a channel may have a token at a place, for as long as any token is kept there.
+    func noteAgain(_ app: AppKey, _ channel: [UInt8], _ tokens: TokenPlace) async throws(StoreError) {
+        let place = placeKeys(app, tokens)
+        try await redis.run(noteFollowings(place, [(channel, place.span.retention)], now: clock()))
+    }
+}

@@ -1,0 +1,91 @@
+import LiveActivity
+import StrictJSON
+import TestSupport
+import Testing
+
+@testable import HTTPAPI
+
+/// A person asks to be forgotten, and a CRM tags its customers.
+@Suite struct ForgetTests {
+    private static let token = String(repeating: "0123456789abcdef", count: 10)
+
+    @Test func `a channel that is uninstalled is not known any more, and others are`() async throws {
+        try await GatewayFixture.run { gateway in
+            for channel in ["device-1", "device-2", "device-3"] { try await Self.follow(gateway, channel, "ann") }
+            let body = #"[{"channel_id":"device-1","device_type":"ios"},{"channel_id":"never-seen"}]"#
+            let reply = try await gateway.send("POST", "/api/channels/uninstall/", body)
+            #expect(reply.status == 202 && reply.text == #"{"ok":true}"#)
+            #expect(try await gateway.send("GET", "/api/channels/device-1").status == 404)
+            #expect(try await gateway.send("GET", "/api/channels/device-2").status == 200)
+            let one = try await gateway.send("POST", "/api/channels/uninstall", #"{"channel_id":"device-2"}"#)
+            #expect(one.status == 202)
+            let user = try await gateway.send("GET", "/api/named_users?id=ann")
+            #expect(try user.object.required("named_user").object().required("channel_count").integer() == 1)
+        }
+    }
+
+    @Test func `a named user that is uninstalled takes all its channels along`() async throws {
+        try await GatewayFixture.run { gateway in
+            for (channel, user) in [("device-1", "ann"), ("device-2", "ann"), ("device-3", "bob")] {
+                try await Self.follow(gateway, channel, user)
+            }
+            let reply = try await gateway.send(
+                "POST", "/api/named_users/uninstall", #"{"named_user_id":["ann","nobody"]}"#)
+            #expect(reply.status == 202)
+            for (channel, status) in [("device-1", 404), ("device-2", 404), ("device-3", 200)] {
+                #expect(try await gateway.send("GET", "/api/channels/\(channel)").status == status)
+            }
+            #expect(try await gateway.send("GET", "/api/named_users?id=ann").status == 404)
+        }
+    }
+
+    @Test func `a named user shows its channels and their tags`() async throws {
+        try await GatewayFixture.run { gateway in
+            for channel in ["device-1", "device-2"] { try await Self.follow(gateway, channel, "ann") }
+            let tags = #"{"audience":{"named_user_id":["ann","nobody"]},"add":{"membership":["gold"]}}"#
+            let tagged = try await gateway.send("POST", "/api/named_users/tags", tags)
+            #expect(tagged.status == 200 && tagged.text.contains("1 of 2 named users have no channel"))
+            let reply = try await gateway.send("GET", "/api/named_users?id=ann")
+            let user = try reply.object.required("named_user").object()
+            #expect(try user.required("named_user_id").string() == "ann")
+            let groups = try user.required("tags").object()
+            #expect(try groups.required("membership").array().map { try $0.string() } == ["gold"])
+            let channels = try user.required("channels").array().map { try $0.object() }
+            #expect(try Set(channels.map { try $0.required("channel_id").string() }) == ["device-1", "device-2"])
+        }
+    }
+
+    @Test(arguments: [
+        ("/api/channels/uninstall", "[]", "at least one channel"),
+        ("/api/channels/uninstall", #"[{"channel_id":"a","device_type":"android"}]"#, "Lamplighter serves iOS only"),
+        ("/api/channels/uninstall", #"[{"id":"a"}]"#, "id"), ("/api/channels/uninstall", #"["a"]"#, "an object"),
+        ("/api/named_users/uninstall", "{}", "named_user_id"),
+        ("/api/named_users/uninstall", #"{"named_user_id":[]}"#, "at least one named user"),
+        ("/api/named_users/tags", #"{"audience":{"named_user_id":"a"}}"#, "add, remove or set"),
+        ("/api/named_users/tags", #"{"audience":{"tag":"a"},"add":{"g":["t"]}}"#, "tag"),
+    ])
+    func `a body that is wrong is refused, and says why`(path: String, body: String, word: String) async throws {
+        try await GatewayFixture.run { gateway in
+            let reply = try await gateway.send("POST", path, body)
+            #expect(reply.status == 400 && reply.text.contains(word), "\(reply.text)")
+        }
+    }
+
+    @Test func `only the master secret forgets, and a list of users is not kept`() async throws {
+        try await GatewayFixture.run { gateway in
+            let secret = "\(GatewayFixture.key):\(GatewayFixture.secret)"
+            for path in ["channels/uninstall", "named_users/uninstall", "named_users/tags"] {
+                #expect([401, 403].contains(try await gateway.send("POST", "/api/\(path)", "{}", user: secret).status))
+            }
+            let list = try await gateway.send("GET", "/api/named_users")
+            #expect(list.status == 400 && list.text.contains("id is required"))
+        }
+    }
+
+    private static func follow(_ gateway: GatewayFixture, _ channel: String, _ user: String) async throws {
+        let body = #"{"channel":{"device_type":"ios","named_user_id":"\#(user)"}}"#
+        #expect(try await gateway.send("PUT", "/api/channels/\(channel)", body).status == 200)
+        let path = "/api/activities/order-1/channels/\(channel)"
+        #expect(try await gateway.send("PUT", path, #"{"token":"\#(Self.token)"}"#).status == 200)
+    }
+}

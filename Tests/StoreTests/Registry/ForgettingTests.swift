@@ -1,0 +1,199 @@
+import LiveActivity
+import Redis
+import TestSupport
+import Testing
+
+@testable import Store
+
+/// To forget a person: nothing of a channel is left in Redis.
+@Suite struct ForgettingTests {
+    private let channel = try! ChannelID("forget-me-please")
+    private let other = try! ChannelID("other")
+    private let now: Int64 = 1_795_000_002_000
+
+    @Test func `nothing in Redis holds the channel afterwards, and nobody else loses anything`() async throws {
+        let fixture = try await PushFixture.start()
+        let (store, app) = (fixture.store, fixture.app)
+        try await fill(fixture, channel)
+        try await fill(fixture, other)
+        #expect(try await traces(of: channel, fixture).count > 8)
+        let before = try await traces(of: other, fixture)
+        let time = try await store.forgetting.note(app, [channel])
+        try await store.forgetting.forget(app, [channel], notedAt: time)
+        #expect(try await traces(of: channel, fixture) == [fixture.store.keys.forgetSteps(app).description])
+        // A worker looks once more a minute later.
+        let later = fixture.store(at: now + 2 * Forgetting.pause)
+        #expect(try await later.forgetting.runDue(app, limit: 100) > 0)
+        #expect(try await traces(of: channel, fixture).isEmpty)
+        #expect(try await traces(of: other, fixture) == before)
+        #expect(try await store.story(app, channel) == nil)
+        #expect(try await store.story(app, other)?.tokens.count == 3)
+    }
+
+    @Test func `a process that dies after the note leaves the work to a worker`() async throws {
+        let fixture = try await PushFixture.start()
+        try await fill(fixture, channel)
+        _ = try await fixture.store.forgetting.note(fixture.app, [channel])
+        #expect(try await fixture.store.forgetting.runDue(fixture.app, limit: 100) == 0, "not due yet")
+        for turn in 1...3 {
+            let later = fixture.store(at: now + Int64(turn) * 2 * Forgetting.pause)
+            _ = try await later.forgetting.runDue(fixture.app, limit: 100)
+        }
+        #expect(try await traces(of: channel, fixture).isEmpty)
+    }
+
+    @Test func `what the channel registers after the request stays`() async throws {
+        let fixture = try await PushFixture.start()
+        let (store, app) = (fixture.store, fixture.app)
+        try await track(fixture, "match-1", channel, at: now)
+        let time = try await store.forgetting.note(app, [channel])
+        let later = fixture.store(at: now + 1_000)
+        try await track(fixture, "match-1", channel, at: now + 500, through: later)
+        try await later.channels.register(app, channel, tags: TagChange(), namedUser: "ann")
+        try await later.forgetting.forget(app, [channel], notedAt: time)
+        let muchLater = fixture.store(at: now + 2 * Forgetting.pause)
+        _ = try await muchLater.forgetting.runDue(app, limit: 100)
+        let story = try #require(try await store.story(app, channel))
+        #expect(story.tokens.map(\.place.stored) == ["match-1"])
+        #expect(story.record?.namedUser == "ann")
+        #expect(try await store.redis.send(RedisCommand("ZCARD", store.keys.forgetSteps(app))).integer() == 0)
+    }
+
+    @Test func `a registration from before the request that comes late is removed with its note`() async throws {
+        let fixture = try await PushFixture.start()
+        let (store, app) = (fixture.store, fixture.app)
+        try await track(fixture, "match-1", channel, at: now - 5_000)
+        let time = try await store.forgetting.note(app, [channel])
+        try await store.forgetting.forget(app, [channel], notedAt: time)
+        try await track(fixture, "match-1", channel, at: now - 1_000)
+        #expect(try await store.story(app, channel) != nil)
+        for turn in 1...2 {
+            let later = fixture.store(at: now + Int64(turn) * 2 * Forgetting.pause)
+            _ = try await later.forgetting.runDue(app, limit: 100)
+        }
+        #expect(try await traces(of: channel, fixture).isEmpty)
+    }
+
+    @Test func `a registration whose note was dropped between its two commands gets it back`() async throws {
+        let fixture = try await PushFixture.start()
+        let (store, app) = (fixture.store, fixture.app)
+        try await track(fixture, "match-1", channel, at: now)
+        let time = try await store.forgetting.note(app, [channel])
+        try await store.forgetting.forget(app, [channel], notedAt: time)
+        let later = fixture.store(at: now + 1_000)
+        try await track(fixture, "match-1", channel, at: now + 500, through: later)
+        // As if the request had dropped the note after it was written, and before the record.
+        #expect(try await store.registry.dropNotes(app, channel.stored, [.activity(try ActivityName("match-1"))]) == 1)
+        #expect(try await store.story(app, channel) == nil)
+        let muchLater = fixture.store(at: now + 2 * Forgetting.pause)
+        _ = try await muchLater.forgetting.runDue(app, limit: 100)
+        #expect(try await store.story(app, channel)?.tokens.count == 1)
+    }
+
+    @Test func `pushes that wait for the channel are due at once, and the step stays until they are done`() async throws {
+        let fixture = try await PushFixture.start()
+        let (store, app) = (fixture.store, fixture.app)
+        try await track(fixture, "match-1", channel, at: now)
+        let waiting = try fixture.key(Keyspace.waitingChannels, "match-1")
+        let queues = try fixture.key(Keyspace.retryQueues, "match-1")
+        let member = RedisArgument.bytes(channel.stored)
+        try await store.redis.send(RedisCommand("ZADD", waiting, .int(now + 900_000), member))
+        try await store.redis.send(RedisCommand("HSET", queues, member, "q"))
+        let time = try await store.forgetting.note(app, [channel])
+        try await store.forgetting.forget(app, [channel], notedAt: time)
+        #expect(try await store.redis.send(RedisCommand("ZSCORE", waiting, member)).string() == "\(now)")
+        #expect(try await store.queue.nextDue([app]).task == now)
+        let later = fixture.store(at: now + 2 * Forgetting.pause)
+        #expect(try await later.forgetting.runDue(app, limit: 100) == 1)
+        #expect(try await store.redis.send(RedisCommand("ZCARD", store.keys.forgetSteps(app))).integer() == 1)
+        try await store.redis.send(RedisCommand("DEL", queues))
+        try await store.redis.send(RedisCommand("DEL", waiting))
+        _ = try await fixture.store(at: now + 5 * Forgetting.pause).forgetting.runDue(app, limit: 100)
+        #expect(try await store.redis.send(RedisCommand("ZCARD", store.keys.forgetSteps(app))).integer() == 0)
+    }
+
+    @Test func `a step reads as it was written, and other bytes are dropped from the list`() async throws {
+        let steps = [
+            ForgetStep(askedAt: now, channel: channel.stored),
+            ForgetStep(askedAt: now, channel: channel.stored, place: .activity(try ActivityName("ä b"))),
+            ForgetStep(askedAt: 0, channel: [1], place: .startTokens(of: "T")),
+        ]
+        for step in steps { #expect(ForgetStep(stored: step.stored) == step) }
+        for bytes in [[], [0], [UInt8](repeating: 0, count: 9), Array(steps[0].stored.dropLast())] {
+            #expect(ForgetStep(stored: bytes) == nil)
+        }
+        let fixture = try await PushFixture.start()
+        let list = fixture.store.keys.forgetSteps(fixture.app)
+        try await fixture.store.redis.send(RedisCommand("ZADD", list, "1", "junk"))
+        #expect(try await fixture.store.forgetting.runDue(fixture.app, limit: 10) == 1)
+        #expect(try await fixture.store.redis.send(RedisCommand("EXISTS", list)).integer() == 0)
+    }
+
+    /// Puts a channel wherever a channel can be.
+    private func fill(_ fixture: PushFixture, _ channel: ChannelID) async throws {
+        let (store, app) = (fixture.store, fixture.app)
+        try await track(fixture, "match-1", channel, at: now)
+        try await track(fixture, "match-2", channel, at: now)
+        _ = try await store.registry.track(app, .startTokens(of: "T"), [registration(channel, now)])
+        try await store.registry.untrack(
+            app, .activity(try ActivityName("match-3")), [Untrack(channel: channel, removedAt: now)])
+        try await track(fixture, "match-3", channel, at: now - 1)
+        var tags = TagChange()
+        tags.add = ["device": ["a"], "team": ["reds"]]
+        try await store.channels.register(app, channel, tags: tags, namedUser: "ann", hasIOS18: true)
+        let member = RedisArgument.bytes(channel.stored)
+        for key in [Keyspace.quarantine, Keyspace.otherEnvironment, Keyspace.lateJoiners, Keyspace.startedChannels] {
+            try await store.redis.send(RedisCommand("HSET", try fixture.key(key, "match-1"), member, "x"))
+        }
+        for key in [Keyspace.newFollowers, Keyspace.catchUp] {
+            try await store.redis.send(RedisCommand("ZADD", try fixture.key(key, "match-1"), "1", member))
+        }
+        // A dead letter of a name that the channel has left.
+        let (push, left) = (PushID(UUIDBytes(high: 1, low: 2)), try ActivityName("match-9"))
+        try await store.deadLetters.enlist(app, left, [push])
+        let letter = store.keys.deadChannels(store.keys.tag(app, left), push)
+        try await store.redis.send(RedisCommand("HSET", letter, member, "Shutdown"))
+    }
+
+    /// The keys whose dump holds the channel's bytes, sorted.
+    private func traces(of channel: ChannelID, _ fixture: PushFixture) async throws -> [String] {
+        let redis = fixture.store.redis
+        let keys = try await redis.send(RedisCommand("KEYS", "*")).array().map { try $0.string() }
+        var found: [String] = []
+        for key in keys {
+            let holds = try await contents(RedisKey(key), redis).contains { part in
+                part.firstRange(of: channel.description.utf8) != nil
+            }
+            if holds || key.contains(channel.description) { found.append(key) }
+        }
+        return found.sorted()
+    }
+
+    private func contents(_ key: RedisKey, _ redis: RedisClient) async throws -> [[UInt8]] {
+        switch try await redis.send(RedisCommand("TYPE", key)).string() {
+        case "hash": try await redis.send(RedisCommand("HGETALL", key)).array().map { Array(try $0.bytes()) }
+        case "set": try await redis.send(RedisCommand("SMEMBERS", key)).array().map { Array(try $0.bytes()) }
+        case "zset": try await redis.send(RedisCommand("ZRANGE", key, "0", "-1")).array().map { Array(try $0.bytes()) }
+        // HyperLogLogs hold no ids.
+        default: []
+        }
+    }
+
+    private func registration(_ channel: ChannelID, _ time: Int64) -> Registration {
+        Registration(channel: channel, token: PushToken(bytes: [7])!, registeredAt: time)
+    }
+
+    private func track(
+        _ fixture: PushFixture, _ name: String, _ channel: ChannelID, at time: Int64, through store: Store? = nil
+    ) async throws {
+        _ = try await (store ?? fixture.store).registry.track(
+            fixture.app, .activity(try ActivityName(name)), [registration(channel, time)])
+    }
+}
+
+extension PushFixture {
+    /// The same server at another time (epoch ms).
+    fileprivate func store(at time: Int64) -> Store {
+        Store(redis: RedisClient(url: server.url, scripts: Store.scripts, logger: .quiet), clock: { time })
+    }
+}
