@@ -19,6 +19,7 @@ enum Lua {
     static let channelForget = script("channel-forget", Source.channel_forget_lua)
     static let pushAccept = script(
         "push-accept", [.constants, .time], rules: [.record, .supersedeUnswept, .waking], Source.push_accept_lua)
+    static let pushChain = script("push-chain", Source.push_chain_lua)
     static let pushBegin = script(
         "push-begin", [.constants, .time], rules: [.lease, .broadcast, .sweep, .pacing, .states, .budget],
         Source.push_begin_lua)
@@ -64,8 +65,8 @@ enum Lua {
 
     static let all: [RedisScript] = [
         registrySet, registryRemove, registryPrune, registrySplit, registryAlive, registryFollowed, registryForget,
-        followingTidy, channelMark, channelConfirm, channelForget, pushAccept, pushBegin, pushCancel, taskClaim, taskPlanned, taskRenew, taskSettle, retryClaim,
-        retrySettle, latePut, removalConfirm, queueDue, queueForget, queueLook, deadRetry, deadCollect, guardCount,
+        followingTidy, channelMark, channelConfirm, channelForget, pushAccept, pushChain, pushBegin, pushCancel,
+        taskClaim, taskPlanned, taskRenew, taskSettle, retryClaim, retrySettle, latePut, removalConfirm, queueDue, queueForget, queueLook, deadRetry, deadCollect, guardCount,
         quarantineForget, alarmRaise, scheduleCreate, scheduleQueue, scheduleDue, scheduleClaim, scheduleReplace,
         scheduleSettle, endClaim, broadcastWant, broadcastLive, broadcastDiscard, broadcastRetire, broadcastGone,
         broadcastFail, broadcastLease, broadcastIntend, broadcastForeign, broadcastTake, broadcastSettle, providerToken,

@@ -52,7 +52,9 @@ public struct Store: Sendable {
         channels.quotas.limits = quotas
         channels.maximumTags = tagsPerChannel
         let replicaWait = replicas.map { ReplicaWait(beside: redis, $0) }
-        pushes = Pushes(redis: redis, keys: keys, time: time, replicas: replicaWait, memory: registry.memory)
+        pushes = Pushes(
+            redis: redis, keys: keys, time: time, replicas: replicaWait, memory: registry.memory,
+            index: PushIndex(redis: redis, keys: keys))
         schemas = Schemas(redis: redis, keys: keys)
         schedules = Schedules(redis: redis, keys: keys, pushes: pushes, replicas: replicaWait)
         queue = WorkQueue(redis: redis, keys: keys)

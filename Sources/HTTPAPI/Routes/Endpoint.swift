@@ -67,6 +67,8 @@ extension Endpoint {
         Endpoint("POST", "/api/push/validate", .master, Handlers.validate, isAirship: true),
         Endpoint("GET", "/api/push/{push_id}", .master, Handlers.pushLedger),
         Endpoint("DELETE", "/api/push/{push_id}", .master, Handlers.cancelPush),
+        Endpoint("GET", "/api/push/{push_id}/content", .master, Handlers.pushContent),
+        Endpoint("GET", "/api/pushes", .master, Handlers.listPushes),
         Endpoint("POST", "/api/schedules", .master, Handlers.createSchedules, isAirship: true),
         Endpoint("GET", "/api/schedules", .master, Handlers.listSchedules, isAirship: true),
         Endpoint("GET", "/api/schedules/{schedule_id}", .master, Handlers.schedule, isAirship: true),

@@ -27,6 +27,15 @@ public struct UUIDBytes: Hashable, Sendable, CustomStringConvertible {
         return UUIDBytes(high: high, low: random().low)
     }
 
+    /// The same with the start of a digest in place of index and chance.
+    public static func ordered(at time: Int64, named digest: some Collection<UInt8>) -> UUIDBytes {
+        let rest = named(by: digest)
+        return UUIDBytes(high: UInt64(truncatingIfNeeded: time) << 16 | 0x7000 | rest.high & 0xFFF, low: rest.low)
+    }
+
+    /// The time (epoch ms) in a UUID of version 7. Of another version a number that means nothing.
+    public var time: Int64 { Int64(high >> 16) }
+
     /// Reads the 36-character text form in either case; nil for anything else.
     public init?(_ text: some StringProtocol) {
         // Without an array: every call of the gateway reads and writes some.

@@ -82,7 +82,8 @@ public struct AutomaticEnds: Sendable {
 
     /// The id is the same for a name and a cutoff, so the push is committed once, however often that is tried.
     static func push(_ task: EndTask) -> PushID {
-        PushID(.named(by: SHA256Digest(of: "automatic end\n\(task.app)\n\(task.member)".utf8)))
+        let digest = SHA256Digest(of: "automatic end\n\(task.app)\n\(task.member)".utf8)
+        return PushID(.ordered(at: task.cutoff, named: digest))
     }
 
     /// Reads the whole name, and prolongs the claim meanwhile.

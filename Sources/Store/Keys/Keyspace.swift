@@ -60,8 +60,10 @@ public struct Keyspace: Sendable {
     func pendingRemovals(_ tag: String) -> RedisKey { key("o:\(tag)") }
     /// Bucket 0 of the name's tokens.
     func root(_ tag: String) -> RedisKey { key("b:\(tag)") }
-    /// App and name of a push id.
-    func index(_ id: PushID) -> RedisKey { key("i:{\(id)}") }
+    /// An app's pushes with ids of one hour since 1970 (`PushIndex`). A cluster has several slices of each hour.
+    func pushIndex(_ app: AppKey, hour: Int64, slice: Int) -> RedisKey {
+        key("i:{\(app):\(hour)\(slice == 0 ? "" : ":\(slice)")}")
+    }
     func idempotency(_ app: AppKey, _ id: String) -> RedisKey { key("idem:{\(app):\(Self.escaped(id))}") }
     func alarm(_ app: AppKey) -> RedisKey { key("alarm:{\(app)}") }
     /// The provider token that an app's workers share; `id` names the signing key.

@@ -17,6 +17,7 @@ public struct Pushes: Sendable {
     let time: ServerTime
     let replicas: ReplicaWait?
     let memory: RegistryMemory
+    let index: PushIndex
     let wakes = WakeGuess()
 
     /// Commits one publish on its name's slot and wakes a worker. Returns when Redis has the push.
@@ -42,12 +43,12 @@ public struct Pushes: Sendable {
         isRepeatable: Bool = false, bounds: QueueBounds? = nil, cutoff: Int64? = nil, now: Int64? = nil
     ) async throws(StoreError) -> Acceptance {
         let route = WorkQueue.route(app, publish.name)
-        let preparations = [
-            RedisCommand("SET", keys.index(id), .string(route), "PX", .int(keys.retention)),
-            RedisCommand(
-                "ZADD", keys.open(app, keys.partition(publish.name)), .int(now ?? time.now()),
-                .string(publish.name.rawValue)),
-        ]
+        let arrival = now ?? time.now()
+        let preparations =
+            index.note(app, id, publish.name, now: arrival) + [
+                RedisCommand(
+                    "ZADD", keys.open(app, keys.partition(publish.name)), .int(arrival), .string(publish.name.rawValue))
+            ]
         let tokens = RegistryMemory.Key(app: app, tokens: .activity(publish.name))
         let asks = bounds != nil && !memory.isFollowed(tokens, now: time.now())
         let entry = WorkQueue.add(
@@ -76,13 +77,13 @@ public struct Pushes: Sendable {
         bounds?.note(measured, replies.suffix(measured.count * keys.depthCommands), keys.depthCommands)
         // If Redis refused only the wake-up, the reconciler finds the name. Without the index, nobody finds the ledger.
         if let error = replies.prefix(commitIndex + 1).lazy.compactMap(\.error).first {
-            if !isRepeatable { await forget(id) }
+            if !isRepeatable { await forget(app, id, publish.name) }
             throw .redis(error)
         }
         let (acceptance, wake) = try Self.acceptance(id, replies[commitIndex], full: .name)
         wakes.learn(route, needed: wake == .first)
         if asks, (try? replies[commitIndex][4].isOne()) == true { memory.followed(tokens, at: time.now()) }
-        if case .refused = acceptance, !isRepeatable { await forget(id) }
+        if case .refused = acceptance, !isRepeatable { await forget(app, id, publish.name) }
         if wake != .no, !addsEntry { _ = try? await redis.replies([entry]) }
         if case .accepted = acceptance { try await confirm(app, publish, id) }
         return acceptance
@@ -91,11 +92,10 @@ public struct Pushes: Sendable {
     private func confirm(_ app: AppKey, _ publish: Publish, _ id: PushID) async throws(StoreError) {
         try await replicas?.confirm(
             push: keys.push(keys.tag(app, publish.name), id), life: keys.retention,
-            elsewhere: [
-                ReplicaWait.proof(keys.index(id), life: keys.retention),
+            elsewhere: index.proofs(app, id, publish.name) + [
                 // The reconciler looks at the name a millisecond later.
                 ReplicaWait.proof(
-                    keys.open(app, keys.partition(publish.name)), member: publish.name.rawValue, shift: 1),
+                    keys.open(app, keys.partition(publish.name)), member: publish.name.rawValue, shift: 1)
             ])
     }
 
@@ -108,7 +108,9 @@ public struct Pushes: Sendable {
     }
 
     /// Deletes the index of a push that was not committed. Keep it if another process may commit the same id.
-    private func forget(_ id: PushID) async { _ = try? await redis.replies([RedisCommand("DEL", keys.index(id))]) }
+    private func forget(_ app: AppKey, _ id: PushID, _ name: ActivityName) async {
+        _ = try? await redis.replies([index.drop(app, id, name)])
+    }
 
     private func commit(
         _ app: AppKey, _ publish: Publish, _ id: PushID, _ payload: [UInt8], _ timestampOffset: Int, isFull: Bool,
@@ -203,8 +205,6 @@ public struct Pushes: Sendable {
 
     /// The name of a push, if the push belongs to this app.
     func name(of id: PushID, _ app: AppKey) async throws(StoreError) -> ActivityName? {
-        guard let route = try await redis.run("GET", keys.index(id)).optionalString() else { return nil }
-        guard let (owner, name) = WorkQueue.appAndName(route) else { throw .corrupt("push index") }
-        return owner == app ? name : nil
+        try await index.name(of: id, app)
     }
 }

@@ -18,13 +18,6 @@ public struct WorkQueue: Sendable {
 
     static func route(_ app: AppKey, _ name: ActivityName) -> String { "\(app) \(name)" }
 
-    static func appAndName(_ route: String) -> (AppKey, ActivityName)? {
-        guard let parts = route.cut(at: UInt8(ascii: " ")), let app = try? AppKey(parts.head),
-            let name = try? ActivityName(parts.tail)
-        else { return nil }
-        return (app, name)
-    }
-
     /// Creates streams and groups. Repeatable. A worker calls this at its start, and after Redis lost its data.
     public func prepare(_ apps: [AppKey]) async throws(StoreError) {
         let commands = streams(apps).map { stream in

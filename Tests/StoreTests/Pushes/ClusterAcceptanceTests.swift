@@ -23,7 +23,7 @@ import Testing
         func freshID() async throws -> PushID {
             while true {
                 let id = PushID.random()
-                let node = try await cluster.primary(of: store.keys.index(id).description)
+                let node = try await cluster.primary(of: store.pushes.index.key(app, id).description)
                 if node !== streams, node !== names { return id }
             }
         }
@@ -33,7 +33,7 @@ import Testing
                 payload: Array(#"{"aps":{"timestamp":0000000000}}"#.utf8), timestampOffset: 20)
         }
         let ids = [try await freshID(), try await freshID(), try await freshID(), try await freshID()]
-        let indices = try await cluster.primary(of: store.keys.index(ids[0]).description)
+        let indices = try await cluster.primary(of: store.pushes.index.key(app, ids[0]).description)
         for (id, node) in zip(ids, [streams, names, indices]) {
             let client = cluster.client(of: node)
             try await client.send(RedisCommand("CONFIG", ["SET", "maxmemory", "1"]))

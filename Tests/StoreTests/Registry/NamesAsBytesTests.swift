@@ -36,8 +36,8 @@ import Testing
         let id = PushID.random()
         for text in Self.texts(2_000, seed: 1) {
             let name = try ActivityName(text)
-            let route = WorkQueue.appAndName(WorkQueue.route(app, name))
-            #expect(route?.0 == app && route?.1 == name, "\(text.debugDescription)")
+            let indexed = PushIndex.push(id.uuid.bytes + Array(text.utf8))
+            #expect(indexed?.id == id && indexed?.name == name, "\(text.debugDescription)")
             let item = WorkItem(app: app, name: name, push: id, priority: .low, part: .shard(index: 1, count: 2))
             #expect(WorkItem(member: item.member) == item, "\(text.debugDescription)")
             let dead = DeadLetters.pushAndName(DeadLetters.member(id, name))
@@ -63,8 +63,7 @@ import Testing
                 let name = try? ActivityName(text)
             else { continue }
             joining += 1
-            let route = WorkQueue.appAndName(WorkQueue.route(app, name))
-            #expect(route?.0 == app && route?.1 == name, "U+\(String(value, radix: 16))")
+            #expect(PushIndex.push(id.uuid.bytes + Array(text.utf8))?.name == name, "U+\(String(value, radix: 16))")
             let item = WorkItem(app: app, name: name, push: id, priority: .low, part: .name)
             #expect(WorkItem(member: item.member) == item, "U+\(String(value, radix: 16))")
             for set in [AudienceSet.tag(text, group: text), .namedUser(text)] {

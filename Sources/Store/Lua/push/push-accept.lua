@@ -39,8 +39,8 @@ local supersedable, stateless, broadcastOnly, soft, restart, queuesFull, asks =
 -- One clock decides the order and the timestamps, because the gateways' clocks may differ by minutes.
 local now = tonumber(at) or redis_now()
 local stamp = string.format('%.0f', now)
-local lastTimestamp, ended, active, woken, lastSeq, firm, kept =
-    unpack(redis.call('HMGET', n, 'ts', 'ended', 'active', 'woken', 'seq', 'firm', 'kept'))
+local lastTimestamp, ended, active, woken, lastSeq, firm, kept, last =
+    unpack(redis.call('HMGET', n, 'ts', 'ended', 'active', 'woken', 'seq', 'firm', 'kept', 'last'))
 lastTimestamp = tonumber(lastTimestamp or '0')
 local ts = timestamp ~= '' and tonumber(timestamp) or math.max(math.floor(now / 1000), lastTimestamp)
 local digits = string.format('%.0f', ts)
@@ -59,6 +59,7 @@ local function commit(wakes)
     if expiry ~= '' then set('expiry', expiry) end
     if soft == '1' then set('soft', 1) end
     if stateless == '1' then set('bare', 1) end
+    if last then set('prev', last) end
     redis.call('HSET', p, unpack(record))
     redis.call('PEXPIRE', p, retention)
     redis.call('ZADD', q, seq, id)

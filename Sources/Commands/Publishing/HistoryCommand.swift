@@ -1,0 +1,61 @@
+import ArgumentParser
+
+struct HistoryCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        name: "history", "List the pushes of the app or of a name, newest first.",
+        details: """
+            Pushes are listed as long as they are kept (pushes.expire_after). Those of a name come in the order of their \
+            acceptance, those of the app in the order of their requests.
+            """,
+        examples: "history", "history match-42 --limit 20", "history --state failed,expired --from 2026-11-21T18:00:00",
+        "history match-42 --event end --json")
+
+    @OptionGroup var gateway: GatewayOptions
+    @Argument(help: "Name of the activity. Without it, the pushes of all names.") var name: String?
+    @Option(help: .value("states", "Only pushes in these states, with commas between them.")) var state: String?
+    @Option(help: .value("events", "Only these events, with commas between them.")) var event: String?
+    @Option(help: .value("time", "Only pushes accepted from this time on (UTC), or epoch seconds.")) var from: String?
+    @Option(help: .value("time", "Only pushes accepted before this time.")) var to: String?
+    @Option(help: .value("number", "List at most this many.")) var limit = 100
+    @Option(help: .value("position", "Go on where a page ended, at its 'next'.")) var after: String?
+
+    func run() async throws {
+        let request = GatewayRequest.get(
+            "/api/pushes",
+            [
+                "name": name, "state": state, "event": event, "from": from, "to": to, "limit": "\(limit)",
+                "after": after,
+            ])
+        try await gateway.call(request) { (page: Page) in
+            var lines: [String] = page.pushes.isEmpty ? ["no pushes"] : table(page.pushes).lines
+            if let next = page.next { lines.append("more: --after \(next)") }
+            return lines
+        }
+    }
+
+    private func table(_ pushes: [Push]) -> Table {
+        var table = Table(.left, .left, .left, .left, .left, .right, .right)
+        table.add("ACCEPTED", "PUSH", "NAME", "EVENT", "STATE", "TARGETS", "DELIVERED")
+        for push in pushes {
+            table.add(
+                push.created_at, push.push_id, push.name, push.event, push.state, Terminal.grouped(push.targets),
+                Terminal.grouped(push.delivered))
+        }
+        return table
+    }
+
+    private struct Page: Decodable {
+        var pushes: [Push]
+        var next: String?
+    }
+
+    private struct Push: Decodable {
+        var push_id: String
+        var name: String
+        var event: String
+        var state: String
+        var targets: Int
+        var delivered: Int
+        var created_at: String
+    }
+}

@@ -1,0 +1,94 @@
+import LiveActivity
+import Store
+import StrictJSON
+
+extension Handlers {
+    /// `GET /api/pushes`: ledgers, newest first, of the app or of one name.
+    func listPushes(_ call: Call) async throws -> Answer {
+        let limit = try call.limit()
+        let filter = try pushFilter(call)
+        let app = call.app.key
+        if call.query["name"] != nil {
+            let after = try call.query["after"] == nil ? nil : call.id("after", in: call.query)
+            let page = try await store.pushes.history(
+                app, of: call.queriedName(), filter, after: after, limit: limit)
+            return Self.page(page.pushes, total: nil, next: page.next?.description)
+        }
+        let after = try call.query["after"].map { text throws(APIError) in
+            guard let position = HistoryPosition(text) else {
+                throw .parameter("after", "must be the `next` of an earlier page")
+            }
+            return position
+        }
+        let page = try await store.pushes.history(app, filter, after: after, limit: limit)
+        let isFirst = after == nil && filter == PushFilter()
+        let total = isFirst ? try await store.pushes.kept(app) : nil
+        return Self.page(page.pushes, total: total, next: page.next?.description)
+    }
+
+    private static func page(_ pushes: [Ledger], total: Int?, next: String?) -> Answer {
+        Answer(
+            200,
+            .fields([
+                "ok": true, "total": total.map(JSON.integer), "pushes": .array(pushes.map(\.json)),
+                "next": next.map(JSON.string),
+            ]))
+    }
+
+    private func pushFilter(_ call: Call) throws(APIError) -> PushFilter {
+        var filter = PushFilter()
+        filter.states = try call.words("state", PushState.allCases.map(\.rawValue), PushState.init(rawValue:))
+        filter.events = try call.words("event", ["start", "update", "end"], ActivityEvent.init(rawValue:))
+        if let from = try call.time("from") { filter.from = from }
+        if let to = try call.time("to") { filter.to = to }
+        return filter
+    }
+}
+
+extension Call {
+    fileprivate func queriedName() throws(APIError) -> ActivityName {
+        do throws(IdentifierError) {
+            return try ActivityName(query["name"] ?? "")
+        } catch {
+            throw .parameter("name", "must be \(error.rule)")
+        }
+    }
+
+    /// A query parameter that is one word, or several between commas.
+    fileprivate func words<Value: Hashable>(
+        _ name: String, _ known: [String], _ make: (String) -> Value?
+    ) throws(APIError) -> Set<Value> {
+        guard let text = query[name] else { return [] }
+        var values: Set<Value> = []
+        for word in text.split(separator: ",", omittingEmptySubsequences: false) {
+            guard let value = make(String(word)) else {
+                throw .parameter(name, "must be of \(known.joined(separator: ", ")), with commas between them")
+            }
+            values.insert(value)
+        }
+        return values
+    }
+
+    /// A query parameter that is a time: `2026-11-21T18:00:00`, in UTC, or epoch seconds. Returns epoch ms.
+    fileprivate func time(_ name: String) throws(APIError) -> Int64? {
+        guard let text = query[name] else { return nil }
+        if let seconds = Int64(text), (0...99_999_999_999).contains(seconds) { return seconds * 1_000 }
+        if let time = TimeText.parse(text), time >= 0 { return time }
+        throw .parameter(name, "must be a time like 2026-11-21T18:00:00 (UTC), or epoch seconds")
+    }
+}
+
+extension Audience {
+    /// In the form of a publish.
+    var json: JSON {
+        switch self {
+        case .all: "all"
+        case .tag(let tag, let group): ["tag": .string(tag), "group": .string(group)]
+        case .channel(let id): ["ios_channel": .string(id.description)]
+        case .namedUser(let user): ["named_user": .string(user)]
+        case .or(let parts): ["or": .array(parts.map(\.json))]
+        case .and(let parts): ["and": .array(parts.map(\.json))]
+        case .not(let part): ["not": part.json]
+        }
+    }
+}

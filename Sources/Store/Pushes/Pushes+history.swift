@@ -1,0 +1,139 @@
+public import LiveActivity
+import Redis
+
+/// Which pushes of an app are wanted.
+public struct PushFilter: Sendable, Hashable {
+    public var states: Set<PushState> = []
+    public var events: Set<ActivityEvent> = []
+    /// Times of acceptance, epoch ms: from the first one on, and before the second one.
+    public var from: Int64 = 0
+    public var to: Int64 = .max
+
+    public init() {}
+
+    func includes(_ ledger: Ledger) -> Bool {
+        (states.isEmpty || states.contains(ledger.state)) && (events.isEmpty || events.contains(ledger.event))
+            && (from..<max(from, to)).contains(ledger.createdAt)
+    }
+}
+
+/// Where a page of the history ended.
+public struct HistoryPosition: Sendable, Hashable, CustomStringConvertible {
+    var hour: Int64
+    var push: PushID
+
+    public var description: String { "\(hour).\(push)" }
+    init(hour: Int64, push: PushID) { (self.hour, self.push) = (hour, push) }
+
+    public init?(_ text: String) {
+        guard let parts = text.cut(at: UInt8(ascii: ".")), let hour = Int64(parts.head), hour >= 0,
+            let push = PushID(parts.tail)
+        else { return nil }
+        self.init(hour: hour, push: push)
+    }
+}
+
+public struct HistoryPage: Sendable {
+    public var pushes: [Ledger] = []
+    /// Nil: there is nothing more. A page may be short, or empty, and still have a next one.
+    public var next: HistoryPosition?
+}
+
+extension Pushes {
+    /// Ledgers that one call reads at most, whatever is asked for.
+    private static let mostRead = 2_000
+    private static let mostHours = 32
+
+    /// The pushes of an app that are still kept, newest first. The order is that of their ids, so that of their requests.
+    /// - Parameters:
+    ///   - position: where the last page ended. Nil begins with the newest push.
+    ///   - limit: most pushes of the page.
+    public func history(
+        _ app: AppKey, _ filter: PushFilter, after position: HistoryPosition?, limit: Int
+    ) async throws(StoreError) -> HistoryPage {
+        let now = time.now()
+        let newest = min(now, filter.to) / PushIndex.hour + 1
+        let oldest = max(now - keys.retention, filter.from, 0) / PushIndex.hour
+        var (hour, before) = position.map { (min($0.hour, newest), $0.hour <= newest ? $0.push : nil) } ?? (newest, nil)
+        var page = HistoryPage()
+        var (read, hoursAtOnce) = (0, 1 as Int64)
+        while hour >= oldest {
+            let hours = Array(stride(from: hour, through: max(oldest, hour - hoursAtOnce + 1), by: -1))
+            let parts = try await index.pushes(app, hours: hours, before: before, limit: limit)
+            parts: for (at, part) in zip(hours, parts) {
+                for (ledger, id) in try await ledgers(app, part.pushes) {
+                    read += 1
+                    (hour, before) = (at, id)
+                    if let ledger, filter.includes(ledger), Self.shows(ledger, in: at) { page.pushes.append(ledger) }
+                    if page.pushes.count == limit || read >= Self.mostRead {
+                        page.next = HistoryPosition(hour: at, push: id)
+                        return page
+                    }
+                }
+                // This hour has more.
+                if !part.isWhole, !part.pushes.isEmpty { break parts }
+                (hour, before) = (at - 1, nil)
+            }
+            hoursAtOnce = min(2 * hoursAtOnce, Self.mostHours)
+        }
+        return page
+    }
+
+    /// A push that was accepted long after its id was made is in two hours, and shown in that of its acceptance.
+    private static func shows(_ ledger: Ledger, in hour: Int64) -> Bool {
+        !PushIndex.isLate(ledger.id, acceptedAt: ledger.createdAt) || ledger.createdAt / PushIndex.hour == hour
+    }
+
+    /// A name's pushes that are still kept, newest first. The order is that of their acceptance.
+    /// - Parameter push: the last one of the page before.
+    public func history(
+        _ app: AppKey, of name: ActivityName, _ filter: PushFilter, after push: PushID?, limit: Int
+    ) async throws(StoreError) -> (pushes: [Ledger], next: PushID?) {
+        let tag = keys.tag(app, name)
+        var (found, read, last) = ([Ledger](), 0, push)
+        while read < Self.mostRead {
+            let reply = try await redis.run(
+                Lua.pushChain, keys: ["n": keys.name(tag)],
+                ["from": .string(last?.description ?? ""), "most": .int(limit), "ps": .string(keys.pushPrefix(tag))])
+            let ids = try reply.strings().compactMap { PushID($0) }
+            if ids.isEmpty { return (found, nil) }
+            for (ledger, id) in try await ledgers(app, ids.map { ($0, name) }) {
+                (read, last) = (read + 1, id)
+                if let ledger, filter.includes(ledger) { found.append(ledger) }
+                if found.count == limit { return (found, id) }
+                if let ledger, ledger.createdAt < filter.from { return (found, nil) }
+            }
+        }
+        return (found, last)
+    }
+
+    /// Whom a push was for, and its APNs payload. Nil if the app has no such push.
+    public func content(
+        _ app: AppKey, _ id: PushID
+    ) async throws(StoreError) -> (audience: Audience, payload: [UInt8])? {
+        guard let name = try await name(of: id, app) else { return nil }
+        let fields = try await redis.hash(keys.push(keys.tag(app, name), id))
+        if fields.isEmpty { return nil }
+        let record = try PushRecord(id: id, fields)
+        return (record.audience, record.payload)
+    }
+
+    /// How many pushes of the app are kept. Schedules that were sent count twice.
+    public func kept(_ app: AppKey) async throws(StoreError) -> Int {
+        let now = time.now()
+        return try await index.count(app, since: now - keys.retention, now: now + PushIndex.hour)
+    }
+
+    /// Nil for a push whose record is gone, or was never written.
+    private func ledgers(
+        _ app: AppKey, _ pushes: [(id: PushID, name: ActivityName)]
+    ) async throws(StoreError) -> [(Ledger?, PushID)] {
+        let replies = try await redis.run(
+            pushes.map { RedisCommand("HGETALL", keys.push(keys.tag(app, $0.name), $0.id)) })
+        var found: [(Ledger?, PushID)] = []
+        for ((id, name), reply) in zip(pushes, replies) {
+            found.append((reply.count == 0 ? nil : try? Ledger(id: id, name: name, StoredHash(reply)), id))
+        }
+        return found
+    }
+}
