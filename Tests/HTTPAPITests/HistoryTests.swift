@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    private static func ids(_ reply: GatewayFixture.Reply) throws -> [String] {
+    private static func ids(_ reply: Reply) throws -> [String] {
         try reply.object.required("pushes").array().map { try $0.object().required("push_id").string() }
     }
 }

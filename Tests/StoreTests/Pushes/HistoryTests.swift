@@ -8,11 +8,10 @@ import Testing
 /// Which pushes there were: of an app and of a name, newest first.
 @Suite struct HistoryTests {
     private let hour: Int64 = 3_600_000
-    /// The fixture's clock.
-    private let now: Int64 = 1_795_000_002_000
 
     @Test func `pushes of an app come newest first, over many hours and page by page`() async throws {
         let fixture = try await PushFixture.start()
+        let now = fixture.store.time.now()
         var ids: [PushID] = []
         // Some hours with several pushes, some with none.
         for age in [0, 0, 1, 3, 3, 3, 40, 160].map(Int64.init) {
@@ -38,6 +37,7 @@ import Testing
 
     @Test func `a filter picks states, events and times`() async throws {
         let fixture = try await PushFixture.start()
+        let now = fixture.store.time.now()
         let update = PushID.ordered(at: now - 2 * hour, index: 0)
         try await accept(fixture, update, name: "a", at: now - 2 * hour)
         let end = PushID.ordered(at: now, index: 0)
@@ -59,6 +59,7 @@ import Testing
 
     @Test func `a push whose id is old is shown once, when it was accepted`() async throws {
         let fixture = try await PushFixture.start()
+        let now = fixture.store.time.now()
         let scheduled = PushID.ordered(at: now - 30 * hour, index: 0)
         let other = PushID.ordered(at: now - 10 * hour, index: 0)
         try await accept(fixture, other, name: "a", at: now - 10 * hour)
@@ -70,6 +71,7 @@ import Testing
 
     @Test func `a refused push is not listed, and neither is one that was never committed`() async throws {
         let fixture = try await PushFixture.start()
+        let now = fixture.store.time.now()
         let first = PushID.ordered(at: now, index: 0)
         try await accept(fixture, first, name: "a", event: .end, at: now)
         let refused = PushID.ordered(at: now, index: 1)
@@ -85,6 +87,7 @@ import Testing
 
     @Test func `a name's pushes form a chain, in the order of their acceptance`() async throws {
         let fixture = try await PushFixture.start()
+        let now = fixture.store.time.now()
         var ids: [PushID] = []
         for number in 0..<7 {
             let id = PushID.random()
@@ -123,6 +126,7 @@ import Testing
 
     @Test func `a set of the index is prolonged twice an hour, not with each push`() async throws {
         let fixture = try await PushFixture.start()
+        let now = fixture.store.time.now()
         let (index, name) = (fixture.store.pushes.index, try ActivityName("a"))
         func commands(at time: Int64) -> Int {
             index.note(fixture.app, .ordered(at: now, index: 0), name, now: time).count
@@ -135,8 +139,7 @@ import Testing
     @Test func `on a cluster the slices of an hour are merged`() async throws {
         let cluster = try await ClusterServers.start()
         let redis = RedisClient(url: cluster.url, scripts: Store.scripts, logger: .quiet)
-        let time = now
-        let store = Store(redis: redis, clock: { time })
+        let store = Store(redis: redis)
         let app = try AppKey("shop")
         var ids: [PushID] = []
         let start = store.time.now()
