@@ -35,8 +35,8 @@ public struct Lamplighter: AsyncParsableCommand {
             CommandGroup(
                 name: "Operate",
                 subcommands: [
-                    StatusCommand.self, ChannelCommand.self, ForgetCommand.self, DoctorCommand.self,
-                    QuarantineCommand.self, DeadCommand.self,
+                    StatusCommand.self, ChannelCommand.self, ExplainCommand.self, ForgetCommand.self,
+                    DoctorCommand.self, QuarantineCommand.self, DeadCommand.self,
                 ]),
         ])
 

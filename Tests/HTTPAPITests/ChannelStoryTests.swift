@@ -46,6 +46,27 @@ import Testing
         }
     }
 
+    @Test func `support asks why a card does not move`() async throws {
+        try await GatewayFixture.run { gateway in
+            func codes() async throws -> (gets: Bool, codes: [String]) {
+                let reply = try await gateway.send("GET", "/api/activities/order-1/channels/c")
+                #expect(reply.status == 200)
+                let reasons = try reply.object.required("reasons").array().map { try $0.object() }
+                return (
+                    try reply.object.required("gets_next_update").bool(),
+                    try reasons.map { try $0.required("code").string() }
+                )
+            }
+            #expect(try await codes() == (false, ["unknown"]))
+            try await gateway.follow("order-1")
+            #expect(try await codes() == (true, []))
+            _ = try await gateway.publish(publishText(activity: #"{"name":"order-1","event":"end","content_state":{}}"#))
+            #expect(try await codes() == (false, ["name_ended"]))
+            _ = try await gateway.send("DELETE", "/api/activities/order-1/channels/c")
+            #expect(try await codes() == (false, ["left", "name_ended"]))
+        }
+    }
+
     @Test func `only the master secret sees a channel`() async throws {
         try await GatewayFixture.run { gateway in
             try await gateway.follow("order-1")

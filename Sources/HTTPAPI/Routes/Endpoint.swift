@@ -93,6 +93,7 @@ extension Endpoint {
         Endpoint("GET", "/api/activities/{name}", .master, Handlers.activity),
         Endpoint("PUT", "/api/activities/{name}", .master, Handlers.describeActivity),
         Endpoint("POST", "/api/activities/{name}/channels", .master, Handlers.bulkTrack, body: .streamed),
+        Endpoint("GET", "/api/activities/{name}/channels/{channel}", .master, Handlers.explain),
         Endpoint("PUT", "/api/activities/{name}/channels/{channel}", .channel, Handlers.track),
         Endpoint("DELETE", "/api/activities/{name}/channels/{channel}", .channel, Handlers.untrack),
         Endpoint("GET", "/api/start-tokens/{attributes_type}", .master, Handlers.startTokens),

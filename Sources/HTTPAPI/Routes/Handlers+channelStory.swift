@@ -37,7 +37,7 @@ extension ChannelStory {
 
 extension Following {
     /// - Parameter key: of the place
-    fileprivate func json(_ key: String, _ now: Int64) -> JSON {
+    func json(_ key: String, _ now: Int64) -> JSON {
         let name =
             switch place {
             case .activity(let activity): activity.rawValue

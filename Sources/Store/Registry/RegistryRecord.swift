@@ -120,6 +120,13 @@ enum RegistryRecord {
         case malformed
     }
 
+    /// The time of a record's or a tombstone's action, epoch ms. Nil for bytes that no version writes.
+    static func action(of value: ArraySlice<UInt8>) -> (time: Int64, isTombstone: Bool, isPruned: Bool)? {
+        guard value.count > headerLength, let flags = value.first, flags & version == 0 else { return nil }
+        let time = value.dropFirst().prefix(5).reduce(0) { $0 << 8 | Int64($1) }
+        return (epoch + time, flags & tombstone != 0, flags & tombstone != 0 && flags & pruned != 0)
+    }
+
     static func read(_ value: ArraySlice<UInt8>, now: Int64, _ span: Span = .activity) -> Reading {
         value.withUnsafeBytes { read($0, now: now, span) }
     }

@@ -1,0 +1,51 @@
+import ArgumentParser
+
+struct ExplainCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        name: "explain", "Say whether a channel would get the next update of a name, and if not, why.",
+        details: """
+            It looks at the channel's token, the quarantine, pushes that wait for it, the state of the name, the alarms \
+            of the app and the name's last push.
+            """,
+        examples: "explain match-42 6a1f2b6e-08c8-4d1e-9e6c-0a9f35c0a7d1", "explain match-42 device-1 --json")
+
+    @OptionGroup var gateway: GatewayOptions
+    @Argument(help: "Name of the activity.") var name: String
+    @Argument(help: "Id of the channel.") var channel: String
+
+    func run() async throws {
+        try await gateway.call(.get("/api/activities/\(name)/channels/\(channel)")) { (answer: Answer) in
+            let verdict = answer.gets_next_update ? "would get" : "would not get"
+            var lines = ["\(channel) \(verdict) the next update of \(name)"]
+            lines += answer.reasons.map { "  \($0.text)" }
+            if let token = answer.following {
+                lines.append("  token \(token.token) since \(token.registered_at)")
+            }
+            if let push = answer.last_push {
+                let counts = "\(Terminal.grouped(push.delivered)) of \(Terminal.grouped(push.targets)) delivered"
+                lines.append("  last push \(push.push_id) (\(push.event), \(push.created_at)): \(push.state), \(counts)")
+            }
+            return lines
+        }
+    }
+
+    private struct Answer: Decodable {
+        struct Reason: Decodable { var text: String }
+        struct Token: Decodable {
+            var token: String
+            var registered_at: String
+        }
+        struct Push: Decodable {
+            var push_id: String
+            var event: String
+            var state: String
+            var targets: Int
+            var delivered: Int
+            var created_at: String
+        }
+        var gets_next_update: Bool
+        var reasons: [Reason]
+        var following: Token?
+        var last_push: Push?
+    }
+}

@@ -1,0 +1,103 @@
+public import LiveActivity
+import Redis
+
+/// What decides whether a channel gets the next push of a name, as it is at one moment.
+public struct Explanation: Sendable {
+    public enum Presence: Sendable, Hashable {
+        case follows
+        /// Its app removed it at this time, epoch ms.
+        case left(at: Int64)
+        /// Its token was pruned. APNs knew it to be dead at this time, or the activity ended then (epoch ms).
+        case pruned(at: Int64)
+        /// It was registered at this time (epoch ms), and its activity is over by now.
+        case over(registeredAt: Int64)
+        /// Nothing is known: it never registered, or that is more than 13 h ago.
+        case unknown
+    }
+
+    public struct Waiting: Sendable, Hashable {
+        /// The first push of its retry queue, and how often it was tried.
+        public var push: PushID
+        public var attempts: Int
+        /// When it is tried next, epoch ms; nil: a delivered `end` is being settled.
+        public var due: Int64?
+    }
+
+    public var presence: Presence
+    /// Of a channel that follows.
+    public var following: Following?
+    /// Frequent pushes are switched off on the device.
+    public var isInfrequent = false
+    public var quarantine: QuarantineMark?
+    public var waiting: Waiting?
+    /// An `end` for everyone closed the name. Updates are refused until it is opened again.
+    public var nameHasEnded = false
+    /// The name's last push, and why it gave this channel up, if it did.
+    public var lastPush: Ledger?
+    public var givenUp: String?
+    /// The alarms of the app.
+    public var alarms: [Alarm] = []
+
+    /// Whether an update for everyone, published now, would be sent to the channel.
+    public var getsNextUpdate: Bool { presence == .follows && quarantine == nil && !nameHasEnded }
+}
+
+extension Store {
+    public func explain(
+        _ app: AppKey, _ name: ActivityName, _ channel: ChannelID
+    ) async throws(StoreError) -> Explanation {
+        let place = registry.placeKeys(app, .activity(name))
+        let (tag, stored) = (place.tag, channel.stored)
+        let field = RedisArgument.bytes(stored)
+        let (entries, replies) = try await registry.lookup(
+            place, [stored],
+            and: [
+                RedisCommand("HGET", keys.quarantine(tag), field),
+                RedisCommand("HGET", keys.otherEnvironment(tag), field),
+                RedisCommand("HGET", keys.retryQueues(tag), field),
+                RedisCommand("ZSCORE", keys.waitingChannels(tag), field),
+                RedisCommand("HMGET", keys.name(tag), "last", "ended"),
+            ])
+        var explanation = Explanation(presence: .unknown)
+        if let queue = try replies[2].optionalBytes(), let waiting = WaitingChannel(channel: stored, queue: queue) {
+            explanation.waiting = Explanation.Waiting(
+                push: waiting.push, attempts: waiting.attempts,
+                due: replies[3].isNil ? nil : try replies[3].optionalTime())
+        }
+        if let entry = entries[0] {
+            explanation.presence = .follows
+            explanation.isInfrequent = entry.isInfrequent
+            let mark = try replies[0].optionalBytes().flatMap { QuarantineMark(storedValue: $0) }
+            explanation.quarantine = mark?.token == entry.token ? mark : nil
+            var marks: Set<SendBlocks.Mark> = []
+            if explanation.waiting != nil { marks.insert(.waiting) }
+            if explanation.quarantine != nil { marks.insert(.quarantined) }
+            if try replies[1].optionalBytes() == OtherEnvironment.hash(entry.token)[...] { marks.insert(.elsewhere) }
+            explanation.following = Following(
+                place: .activity(name), token: entry.token, registeredAt: entry.registeredAt,
+                startedAt: entry.startedAt, marks: marks)
+        } else {
+            explanation.presence = try await registry.past(place, stored)
+        }
+        explanation.nameHasEnded = !replies[4][1].isNil
+        if let push = try replies[4][0].optionalString().flatMap({ PushID($0) }) {
+            explanation.lastPush = try await pushes.ledger(app, push)
+            let reason = try await redis.run("HGET", keys.deadChannels(tag, push), field)
+            explanation.givenUp = try reason.optionalString()
+        }
+        explanation.alarms = try await alarms.list([app])
+        return explanation
+    }
+}
+
+extension Registry {
+    /// What became of a channel that does not follow.
+    func past(_ place: PlaceKeys, _ channel: [UInt8]) async throws(StoreError) -> Explanation.Presence {
+        let count = memory.count(place.key)
+        let bucket = count == .one ? 0 : count.bucket(of: try await hashKey(for: count).hash(channel))
+        let value = try await redis.run("HGET", keys.bucket(place.tag, bucket), .bytes(channel)).optionalBytes()
+        guard let value, let action = RegistryRecord.action(of: value) else { return .unknown }
+        if !action.isTombstone { return .over(registeredAt: action.time) }
+        return action.isPruned ? .pruned(at: action.time) : .left(at: action.time)
+    }
+}
