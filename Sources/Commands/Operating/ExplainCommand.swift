@@ -2,7 +2,7 @@ import ArgumentParser
 
 struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        name: "explain", "Say whether a channel would get the next update of a name, and if not, why.",
+        name: "explain", "Say whether a channel would get a name's next update, and if not, why.",
         details: """
             It looks at the channel's token, the quarantine, pushes that wait for it, the state of the name, the alarms \
             of the app and the name's last push.
@@ -23,7 +23,7 @@ struct ExplainCommand: AsyncParsableCommand {
             }
             if let push = answer.last_push {
                 let counts = "\(Terminal.grouped(push.delivered)) of \(Terminal.grouped(push.targets)) delivered"
-                lines.append("  last push \(push.push_id) (\(push.event), \(push.created_at)): \(push.state), \(counts)")
+                lines.append("  last push \(push.push_id): \(push.event), \(push.state), \(counts), \(push.created_at)")
             }
             return lines
         }

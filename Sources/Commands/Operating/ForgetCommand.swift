@@ -12,7 +12,7 @@ struct ForgetCommand: AsyncParsableCommand {
 
     @OptionGroup var gateway: GatewayOptions
     @Argument(help: "Ids of channels.") var channels: [String] = []
-    @Option(name: .customLong("user"), help: .value("named-user", "Forget all channels of this named user. Repeatable."))
+    @Option(name: .customLong("user"), help: .value("named-user", "Forget a named user's channels. Repeatable."))
     var users: [String] = []
 
     func validate() throws {
@@ -23,12 +23,12 @@ struct ForgetCommand: AsyncParsableCommand {
     func run() async throws {
         if users.isEmpty {
             let entries = channels.map { JSON.object([JSON.Member("channel_id", .string($0))]) }
-            try await gateway.call(
-                .post("/api/channels/uninstall", .array(entries)), done: "\(channels.joined(separator: ", ")) forgotten")
+            let done = "\(channels.joined(separator: ", ")): forgotten"
+            try await gateway.call(.post("/api/channels/uninstall", .array(entries)), done: done)
         } else {
             try await gateway.call(
                 .post("/api/named_users/uninstall", ["named_user_id": .array(users.map(JSON.string))]),
-                done: "the channels of \(users.joined(separator: ", ")) are forgotten")
+                done: "channels of \(users.joined(separator: ", ")): forgotten")
         }
     }
 }

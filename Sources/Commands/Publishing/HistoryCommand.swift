@@ -4,8 +4,8 @@ struct HistoryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         name: "history", "List the pushes of the app or of a name, newest first.",
         details: """
-            Pushes are listed as long as they are kept (pushes.expire_after). Those of a name come in the order of their \
-            acceptance, those of the app in the order of their requests.
+            Pushes are listed as long as they are kept (pushes.expire_after). Those of a name come in the order of \
+            their acceptance, those of the app in the order of their requests.
             """,
         examples: "history", "history match-42 --limit 20", "history --state failed,expired --from 2026-11-21T18:00:00",
         "history match-42 --event end --json")

@@ -20,53 +20,70 @@ extension Handlers {
 }
 
 extension Explanation {
-    /// What stands against the next update, then what else is to be known. Codes stay, texts may change.
-    var reasons: [(code: String, text: String)] {
-        var found: [(code: String, text: String)] = []
+    /// What stands against the next update comes first. Codes stay, texts may change.
+    struct Reason: Sendable, Hashable {
+        let code: String
+        let text: String
+    }
+
+    var reasons: [Reason] {
+        [absence, ending, quarantined].compactMap(\.self)
+            + alarms.map { Reason(code: "alarm", text: "Alarm \($0.kind.rawValue): \($0.reason).") }
+            + [queued, given, environment, frequency].compactMap(\.self)
+    }
+
+    private var absence: Reason? {
         switch presence {
-        case .follows: break
-        case .left(let at): found.append(("left", "Its app removed it from the name at \(TimeText.text(at))."))
+        case .follows: nil
+        case .left(let at): Reason(code: "left", text: "Its app removed it from the name at \(TimeText.text(at)).")
         case .pruned(let at):
-            found.append(
-                (
-                    "pruned",
-                    "Its token was pruned: it was dead, or its activity had ended, at \(TimeText.text(at)). The app must register a new one."
-                ))
+            Reason(
+                code: "pruned",
+                text: "Its token was dead, or its activity had ended, at \(TimeText.text(at)): it was pruned. "
+                    + "The app must register another one.")
         case .over(let at):
-            found.append(
-                ("over", "Its activity is over: the token is of \(TimeText.text(at)), and Apple ends activities after 8 h."))
+            Reason(
+                code: "over",
+                text: "Its activity is over: the token is of \(TimeText.text(at)), and Apple ends activities after 8 h.")
         case .unknown:
-            found.append(
-                ("unknown", "It does not follow the name: it never registered a token for it, or that is over 13 h ago."))
+            Reason(
+                code: "unknown",
+                text: "It does not follow the name: it never registered a token for it, or that is over 13 h ago.")
         }
-        if nameHasEnded {
-            found.append(("name_ended", "An end closed the name: updates are refused until a start or a new card opens it."))
+    }
+
+    private var ending: Reason? {
+        let text = "An end closed the name. Updates are refused until a start or a new card opens it."
+        return nameHasEnded ? Reason(code: "name_ended", text: text) : nil
+    }
+
+    private var quarantined: Reason? {
+        quarantine.map { mark in
+            let text = "Its token is quarantined since \(TimeText.text(mark.since)) (\(mark.reason))."
+            return Reason(code: "quarantined", text: text + " An operator releases or discards it.")
         }
-        if let quarantine {
-            let since = TimeText.text(quarantine.since)
-            found.append(
-                (
-                    "quarantined",
-                    "Its token is quarantined since \(since) (\(quarantine.reason)). Release or discard it: lamplighter quarantine."
-                ))
+    }
+
+    private var queued: Reason? {
+        waiting.map { waiting in
+            let next = waiting.due.map { "is tried again at \(TimeText.text($0))" } ?? "was delivered and ends its card"
+            let tries = waiting.attempts == 1 ? "1 attempt" : "\(waiting.attempts) attempts"
+            let text = "Push \(waiting.push), after \(tries), \(next). Newer pushes come behind it."
+            return Reason(code: "waiting", text: text)
         }
-        for alarm in alarms { found.append(("alarm", "Alarm \(alarm.kind.rawValue): \(alarm.reason)")) }
-        if let waiting {
-            let next = waiting.due.map { "the next attempt is due at \(TimeText.text($0))" } ?? "its end was delivered"
-            found.append(
-                (
-                    "waiting",
-                    "Push \(waiting.push) waits for it after \(waiting.attempts) attempts; \(next). Newer pushes come behind it."
-                ))
-        }
-        if let givenUp { found.append(("given_up", "The name's last push gave it up: \(givenUp).")) }
-        if following?.isElsewhere == true {
-            found.append(("other_environment", "Its token is of the app's other APNs environment, and is sent to there."))
-        }
-        if isInfrequent {
-            found.append(
-                ("infrequent", "Frequent updates are switched off on the device, so iOS may hold updates at priority 10 back."))
-        }
-        return found
+    }
+
+    private var given: Reason? {
+        givenUp.map { Reason(code: "given_up", text: "The name's last push gave it up: \($0).") }
+    }
+
+    private var environment: Reason? {
+        let text = "Its token is of the app's other APNs environment. Pushes go there."
+        return following?.isElsewhere == true ? Reason(code: "other_environment", text: text) : nil
+    }
+
+    private var frequency: Reason? {
+        let text = "Frequent updates are switched off on the device. iOS may hold updates of priority 10 back."
+        return isInfrequent ? Reason(code: "infrequent", text: text) : nil
     }
 }

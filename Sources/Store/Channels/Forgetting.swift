@@ -62,8 +62,8 @@ public struct Forgetting: Sendable {
         if isDone { try await redis.run("ZREM", keys.forgetSteps(app), .bytes(step.stored)) }
     }
 
-    /// Removes what came late: a registration from before the request, or a page that was being sent. The channel's note
-    /// of the place is gone by now. A registration that overlapped gets it back.
+    /// Removes what came late: a registration from before the request, or a page that was being sent. The channel's
+    /// note of the place is gone by now. A registration that overlapped gets it back.
     private func lookAgain(
         _ app: AppKey, _ step: ForgetStep, _ place: TokenPlace
     ) async throws(StoreError) -> Bool {

@@ -44,7 +44,7 @@ extension Pushes {
     private static let mostRead = 2_000
     private static let mostHours = 32
 
-    /// The pushes of an app that are still kept, newest first. The order is that of their ids, so that of their requests.
+    /// The pushes of an app that are still kept, newest first, in the order of their ids, so of their requests.
     /// - Parameters:
     ///   - position: where the last page ended. Nil begins with the newest push.
     ///   - limit: most pushes of the page.

@@ -28,4 +28,19 @@ import Testing
             }
         }
     }
+
+    @Test func `a channel that a dead gateway was asked to forget is forgotten`() async throws {
+        let fixture = try await WorkerFixture.start()
+        let channel = try #require(try await fixture.track(0..<1).first)
+        let (store, app) = (fixture.store, fixture.app)
+        let list = store.keys.forgetSteps(app)
+        // The gateway noted the request a minute ago, and died.
+        let step = ForgetStep(askedAt: store.time.now(), channel: channel.stored)
+        try await store.redis.send(RedisCommand("ZADD", list, "1000", .bytes(step.stored)))
+        try await fixture.withWorker(ScriptedTransport()) {
+            try await eventually("the channel is not known any more", within: .seconds(120)) {
+                try await store.story(app, channel) == nil
+            }
+        }
+    }
 }

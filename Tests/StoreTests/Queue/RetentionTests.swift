@@ -24,7 +24,8 @@ import Testing
         let tag = keys.tag(fixture.app, try ActivityName("match-1"))
         let deadLetter = RedisKey(keys.deadLetterPrefix(tag) + push.description)
         let kept = [
-            fixture.store.pushes.index.key(fixture.app, push), keys.push(tag, push), keys.name(tag), keys.tasks(tag, push), keys.retryQueues(tag),
+            fixture.store.pushes.index.key(fixture.app, push),
+            keys.push(tag, push), keys.name(tag), keys.tasks(tag, push), keys.retryQueues(tag),
             keys.waitingChannels(tag), keys.nameLeases(tag), deadLetter, RedisKey("\(deadLetter):c"),
         ]
         for key in kept {
