@@ -64,10 +64,35 @@ import Testing
             for name in ["match-1", "match-2", "order-1", "order-2", "order-3"] {
                 _ = try await gateway.send("PUT", "/api/activities/\(name)/channels/c", #"{"token":"\#(token)"}"#)
             }
+            func row(_ name: String) -> String { #"{"name":"\#(name)","followers":1,"ended":false}"# }
             let first = try await gateway.send("GET", "/api/activities?limit=2&prefix=order")
-            #expect(first.text == #"{"ok":true,"activities":[{"name":"order-1"},{"name":"order-2"}],"next":"order-2"}"#)
+            let two = "\(row("order-1")),\(row("order-2"))"
+            #expect(first.text == #"{"ok":true,"activities":[\#(two)],"next":"order-2"}"#)
             let second = try await gateway.send("GET", "/api/activities/?limit=2&prefix=order&after=order-2")
-            #expect(second.text == #"{"ok":true,"activities":[{"name":"order-3"}]}"#)
+            #expect(second.text == #"{"ok":true,"activities":[\#(row("order-3"))]}"#)
+        }
+    }
+
+    @Test func `names are picked by a part of their text and by their state`() async throws {
+        try await GatewayFixture.run { gateway in
+            for name in ["a-final", "b-final", "c-semi"] {
+                _ = try await gateway.send("PUT", "/api/activities/\(name)/channels/c", #"{"token":"\#(token)"}"#)
+            }
+            _ = try await gateway.publish(publishText(activity: #"{"name":"b-final","event":"end","content_state":{}}"#))
+            _ = try await gateway.publish(publishText(activity: #"{"name":"d-new","event":"update","content_state":{}}"#))
+            func names(_ query: String) async throws -> [String] {
+                let reply = try await gateway.send("GET", "/api/activities?\(query)")
+                #expect(reply.status == 200, "\(reply.text)")
+                return try reply.object.required("activities").array()
+                    .map { try $0.object().required("name").string() }
+            }
+            #expect(try await names("contains=final") == ["a-final", "b-final"])
+            #expect(try await names("contains=final&ended=false") == ["a-final"])
+            #expect(try await names("ended=true") == ["b-final"])
+            #expect(try await names("followed=true&limit=1000") == ["a-final", "b-final", "c-semi"])
+            let reply = try await gateway.send("GET", "/api/activities?prefix=b")
+            #expect(reply.text.contains("last_push_at") && reply.text.contains(#""ended":true"#))
+            #expect(try await gateway.send("GET", "/api/activities?ended=yes").status == 400)
         }
     }
 

@@ -4,12 +4,16 @@ import StrictJSON
 struct ActivityCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         name: "activity", "Show what follows a name, list the names, or set a name's attributes type.",
-        examples: "activity order-1234", "activity --prefix match- --limit 50",
+        examples: "activity order-1234", "activity --prefix match- --limit 50", "activity --contains final --followed",
         "activity order-1234 --attributes-type DeliveryAttributes")
 
     @OptionGroup var gateway: GatewayOptions
     @Argument(help: "Name of the activity. Without one, the names are listed.") var name: String?
     @Option(help: .value("text", "List only names that begin with this.")) var prefix: String?
+    @Option(help: .value("text", "List only names that have this in them.")) var contains: String?
+    @Flag(inversion: .prefixedNo, help: "List only names that an end closed, or only the others.") var ended: Bool?
+    @Flag(inversion: .prefixedNo, help: "List only names that channels follow, or only the others.")
+    var followed: Bool?
     @Option(help: .value("name", "List names after this one.")) var after: String?
     @Option(help: .value("number", "List at most this many.")) var limit = 100
     @Option(help: .value("type", "Set the name's attributes type, whose schema checks its content states."))
@@ -21,9 +25,20 @@ struct ActivityCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard let name else {
-            let query: KeyValuePairs = ["prefix": prefix, "after": after, "limit": "\(limit)"]
+            let query: KeyValuePairs = [
+                "prefix": prefix, "contains": contains, "ended": ended.map { "\($0)" },
+                "followed": followed.map { "\($0)" }, "after": after, "limit": "\(limit)",
+            ]
             return try await gateway.call(.get("/api/activities", query)) { (listing: Listing) in
-                listing.activities.map(\.name)
+                var table = Table(.left, .right, .left, .left)
+                if !listing.activities.isEmpty { table.add("NAME", "FOLLOWERS", "STATE", "LAST PUSH") }
+                for entry in listing.activities {
+                    let state = entry.ended == true ? "ended" : "open"
+                    table.add(
+                        entry.name, entry.followers.map { "~\(Terminal.grouped($0))" } ?? "?", state,
+                        entry.last_push_at ?? "none")
+                }
+                return table.lines + (listing.next.map { ["more: --after \($0)"] } ?? [])
             }
         }
         if let attributesType {
@@ -52,7 +67,14 @@ struct ActivityCommand: AsyncParsableCommand {
     }
 
     private struct Listing: Decodable {
-        struct Entry: Decodable { var name: String }
+        struct Entry: Decodable {
+            var name: String
+            // Absent in the answer of an older gateway.
+            var followers: Int?
+            var ended: Bool?
+            var last_push_at: String?
+        }
         var activities: [Entry]
+        var next: String?
     }
 }

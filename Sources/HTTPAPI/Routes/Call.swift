@@ -53,6 +53,16 @@ struct Call: Sendable {
         throw .parameter(name, "must be \(what) from \(range.lowerBound) to \(range.upperBound)")
     }
 
+    /// A query parameter that is `true` or `false`; nil: absent.
+    func flag(_ name: String) throws(APIError) -> Bool? {
+        switch query[name] {
+        case nil: return nil
+        case "true": return true
+        case "false": return false
+        default: throw .parameter(name, "must be true or false")
+        }
+    }
+
     /// The channel that the caller acts for: the SDK's own, or the one that a server names in a header.
     func actingChannel() throws(APIError) -> ChannelID {
         switch credential {

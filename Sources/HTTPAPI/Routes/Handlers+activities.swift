@@ -4,11 +4,17 @@ import StrictJSON
 
 extension Handlers {
     func listActivities(_ call: Call) async throws -> Answer {
-        let limit = try call.limit()
-        let names = try await store.registry.names(
-            call.app.key, prefix: call.query["prefix"] ?? "", after: call.query["after"], limit: limit)
-        let body: JSON = ["ok": true, "activities": .array(names.map { ["name": .string($0.rawValue)] })]
-        return Answer(page: body, isFull: names.count == limit, last: names.last?.rawValue)
+        var filter = NameFilter()
+        filter.prefix = call.query["prefix"] ?? ""
+        filter.part = call.query["contains"] ?? ""
+        filter.ended = try call.flag("ended")
+        filter.followed = try call.flag("followed")
+        let page = try await store.registry.list(
+            call.app.key, filter, after: call.query["after"], limit: call.limit())
+        let body = JSON.fields([
+            "ok": true, "activities": .array(page.names.map(\.json)), "next": page.next.map(JSON.string),
+        ])
+        return Answer(200, body)
     }
 
     func activity(_ call: Call) async throws -> Answer {
@@ -90,5 +96,15 @@ extension Handlers {
     func unregister(_ untrack: Untrack, from place: TokenPlace, _ app: GatewayApp) async throws {
         try await store.registry.untrack(app.key, place, [untrack])
         metrics.registered(app.key, outcome: place.isForStartTokens ? "start_token_removed" : "removed")
+    }
+}
+
+extension NameSummary {
+    fileprivate var json: JSON {
+        .fields([
+            "name": .string(name.rawValue), "followers": .integer(followers), "ended": .bool(ended),
+            "last_push_id": lastPush.map { .string($0.description) },
+            "last_push_at": lastPush.map { .string(TimeText.text($0.uuid.time)) },
+        ])
     }
 }

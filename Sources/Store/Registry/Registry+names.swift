@@ -78,27 +78,39 @@ extension Registry {
     public func names(
         _ app: AppKey, prefix: String, after: String?, limit: Int
     ) async throws(StoreError) -> [ActivityName] {
-        let index = keys.names(app)
         var found: [ActivityName] = []
         var cursor = after.map { Array($0.utf8) }
-        // No byte of UTF-8 is 0xFF.
-        let upper: RedisArgument = prefix.isEmpty ? "+" : .bytes(Array("[\(prefix)".utf8) + [0xFF])
         while found.count < limit {
-            var lower = Array("[\(prefix)".utf8)
-            if let cursor, !cursor.lexicographicallyPrecedes(prefix.utf8) { lower = Array("(".utf8) + cursor }
-            if lower == [UInt8(ascii: "[")] { lower = Array("-".utf8) }
             let wanted = min(limit - found.count, 500)
-            let reply = try await redis.run("ZRANGEBYLEX", index, .bytes(lower), upper, "LIMIT", "0", .int(wanted))
-            let members = try reply.byteStrings()
+            let members = try await listed(app, prefix: prefix, after: cursor, limit: wanted)
             guard let last = members.last else { break }
             cursor = last
-            let names = members.compactMap { String(validating: $0, as: UTF8.self).flatMap { try? ActivityName($0) } }
-            let presences = try await presences(app, names)
-            found += zip(names, presences).filter { $0.1 == .listed }.map(\.0)
-            try await forget(app, zip(names, presences).filter { $0.1 == .gone }.map(\.0))
+            found += try await present(app, members)
             if members.count < wanted { break }
         }
         return found
+    }
+
+    /// The next part of the app's list of names, in byte order, as it is.
+    func listed(
+        _ app: AppKey, prefix: String, after cursor: [UInt8]?, limit: Int
+    ) async throws(StoreError) -> [[UInt8]] {
+        // No byte of UTF-8 is 0xFF.
+        let upper: RedisArgument = prefix.isEmpty ? "+" : .bytes(Array("[\(prefix)".utf8) + [0xFF])
+        var lower = Array("[\(prefix)".utf8)
+        if let cursor, !cursor.lexicographicallyPrecedes(prefix.utf8) { lower = Array("(".utf8) + cursor }
+        if lower == [UInt8(ascii: "[")] { lower = Array("-".utf8) }
+        return try await redis.run(
+            "ZRANGEBYLEX", keys.names(app), .bytes(lower), upper, "LIMIT", "0", .int(limit)
+        ).byteStrings()
+    }
+
+    /// The names among members of the list that have tokens or a publish. Those that are gone leave the list.
+    func present(_ app: AppKey, _ members: [[UInt8]]) async throws(StoreError) -> [ActivityName] {
+        let names = members.compactMap { String(validating: $0, as: UTF8.self).flatMap { try? ActivityName($0) } }
+        let presences = try await presences(app, names)
+        try await forget(app, zip(names, presences).filter { $0.1 == .gone }.map(\.0))
+        return zip(names, presences).filter { $0.1 == .listed }.map(\.0)
     }
 
     /// The state of a name in Redis (`registry-alive`).

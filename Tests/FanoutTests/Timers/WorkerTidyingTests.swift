@@ -35,7 +35,7 @@ import Testing
         let (store, app) = (fixture.store, fixture.app)
         let list = store.keys.forgetSteps(app)
         // The gateway noted the request a minute ago, and died.
-        let step = ForgetStep(askedAt: store.time.now(), channel: channel.stored)
+        let step = ForgetStep(askedAt: store.time.now() + 1_000, channel: channel.stored)
         try await store.redis.send(RedisCommand("ZADD", list, "1000", .bytes(step.stored)))
         try await fixture.withWorker(ScriptedTransport()) {
             try await eventually("the channel is not known any more", within: .seconds(120)) {
