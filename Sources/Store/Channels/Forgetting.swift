@@ -122,7 +122,8 @@ extension Channels {
         guard let channel = ChannelID(stored: stored) else { return true }
         let key = keys.channel(app, channel)
         let created = try await redis.run("HGET", key, "created")
-        if try created.isNil || created.optionalTime() ?? 0 > time { return true }
+        if created.isNil { return true }
+        if let since = try created.optionalTime(), since > time { return true }
         try await applyMemberships(app, [channel], ["t:", "u:"].map { .set(prefix: $0, []) })
         return try await redis.run(Lua.channelForget, keys: ["c": key], ["before": .int(time)]).isOne()
     }
