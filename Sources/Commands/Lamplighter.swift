@@ -30,6 +30,7 @@ public struct Lamplighter: AsyncParsableCommand {
                 name: "Publish",
                 subcommands: [
                     PublishCommand.self, PushCommand.self, HistoryCommand.self, TrackCommand.self, UntrackCommand.self, ImportCommand.self,
+                    ExportCommand.self,
                     ActivityCommand.self, ScheduleCommand.self, SchemaCommand.self, BroadcastCommand.self,
                 ]),
             CommandGroup(

@@ -1,0 +1,57 @@
+import LiveActivity
+import Store
+import StrictJSON
+
+/// All channels that follow a name, or have a start token of an attributes type.
+extension Handlers {
+    /// For how long one request removes channels.
+    private static let patience: Duration = .seconds(10)
+    private static let tokensAtOnce = 2_000
+
+    /// Whole tokens, in the form that the bulk call reads: a copy that can be registered again.
+    func listFollowers(_ call: Call) async throws -> Answer {
+        let limit = try call.number("limit", "a whole number", in: 1...10_000, default: 1_000)
+        let start = try call.number("after", "the `next` of an earlier page", in: 0...Int(UInt32.max), default: 0)
+        let (page, next) = try await store.registry.page(
+            call.app.key, call.place(), from: ScanPosition(UInt64(start)), to: .end, limit: limit)
+        let body = JSON.fields([
+            "ok": true, "channels": .array((0..<page.count).compactMap(page.json)),
+            "next": next < .end ? .string("\(next.rawValue)") : nil,
+        ])
+        return Answer(200, body)
+    }
+
+    /// Removes the channels that follow now. What was registered before this request does not come back.
+    func removeFollowers(_ call: Call) async throws -> Answer {
+        let place = try call.place()
+        let end = ContinuousClock.now + Self.patience
+        var position = ScanPosition.start
+        var removed = 0
+        while position < .end, ContinuousClock.now < end {
+            let (page, next) = try await store.registry.page(
+                call.app.key, place, from: position, to: .end, limit: Self.tokensAtOnce)
+            let channels = (0..<page.count).compactMap { ChannelID(stored: Array(page.channel($0))) }
+            try await store.registry.untrack(
+                call.app.key, place, channels.map { Untrack(channel: $0, removedAt: call.now) })
+            removed += channels.count
+            position = next
+        }
+        metrics.registered(
+            call.app.key, outcome: place.isForStartTokens ? "start_token_removed" : "removed", count: removed)
+        return Answer(200, ["ok": true, "removed": .integer(removed), "complete": .bool(position >= .end)])
+    }
+}
+
+extension TokenPage {
+    /// One line of the bulk call. Nil for a channel that no version writes.
+    fileprivate func json(_ index: Int) -> JSON? {
+        guard let channel = ChannelID(stored: Array(channel(index))) else { return nil }
+        let entry = entries[index]
+        return .fields([
+            "channel": .string(channel.description), "token": .string(Hex.encode(token(index))),
+            "registered_at_ms": .integer(entry.registeredAt),
+            "started_at_ms": entry.minutes == 0 ? nil : .integer(entry.startedAt),
+            "frequent_pushes_enabled": entry.isInfrequent ? false : nil,
+        ])
+    }
+}
