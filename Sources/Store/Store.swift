@@ -48,7 +48,7 @@ public struct Store: Sendable {
             prefix: prefix, partitions: redis.isCluster ? Partition.ofCluster : 1, retention: retention)
         registry = Registry(redis: redis, keys: keys, clock: clock)
         registry.quotas.limits = quotas
-        channels = Channels(redis: redis, keys: keys, life: channelLife, clock: clock)
+        channels = Channels(redis: redis, keys: keys, registry: registry, life: channelLife, clock: clock)
         channels.quotas.limits = quotas
         channels.maximumTags = tagsPerChannel
         let replicaWait = replicas.map { ReplicaWait(beside: redis, $0) }

@@ -9,7 +9,7 @@ import Testing
     @Test func `what is copied from one name can be registered under another`() async throws {
         try await GatewayFixture.run { gateway in
             let lines = (0..<40).map { number in
-                #"{"channel":"c-\#(number)","token":"\#(String(format: "%04x", number))","frequent_pushes_enabled":\#(number != 3)}"#
+                #"{"channel":"c-\#(number)","token":"\#(String(number + 4_096, radix: 16))","frequent_pushes_enabled":\#(number != 3)}"#
             }
             let path = "/api/activities/a/channels"
             #expect(try await gateway.send("POST", path, lines.joined(separator: "\n")).status == 200)

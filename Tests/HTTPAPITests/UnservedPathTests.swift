@@ -35,7 +35,6 @@ import Testing
     }
 
     @Test(arguments: [
-        ("GET", "/api/channels", "GET /api/channels/{channel}"),
         ("PUT", "/api/channels/attributes", "no attributes"), ("POST", "/api/channels/attributes/", "no attributes"),
         ("POST", "/api/channels/subscription_lists", "no lists"),
         ("PUT", "/api/channels/restricted/email", "iOS only"), ("GET", "/api/named_users/u", "?id="),
@@ -71,7 +70,7 @@ import Testing
     private let served = [
         "POST /api/push", "POST /api/push/validate", "GET /api/schedules", "POST /api/schedules",
         "GET /api/schedules/{schedule_id}", "PUT /api/schedules/{schedule_id}", "DELETE /api/schedules/{schedule_id}",
-        "GET /api/channels/{channel}", "POST /api/channels/tags", "POST /api/channels/uninstall",
+        "GET /api/channels", "GET /api/channels/{channel}", "POST /api/channels/tags", "POST /api/channels/uninstall",
         "GET /api/named_users", "POST /api/named_users/associate", "POST /api/named_users/disassociate",
         "POST /api/named_users/tags", "POST /api/named_users/uninstall", "POST /api/contacts/identify/v2",
     ]

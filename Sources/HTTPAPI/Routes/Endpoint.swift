@@ -74,6 +74,7 @@ extension Endpoint {
         Endpoint("GET", "/api/schedules/{schedule_id}", .master, Handlers.schedule, isAirship: true),
         Endpoint("PUT", "/api/schedules/{schedule_id}", .master, Handlers.replaceSchedule, isAirship: true),
         Endpoint("DELETE", "/api/schedules/{schedule_id}", .master, Handlers.cancelSchedule, isAirship: true),
+        Endpoint("GET", "/api/channels", .master, Handlers.listChannels, isAirship: true),
         Endpoint("POST", "/api/channels", .newChannel, Handlers.createChannel, isAirship: true),
         Endpoint("POST", "/api/channels/tags", .master, Handlers.tagChannels, isAirship: true),
         Endpoint("POST", "/api/channels/uninstall", .master, Handlers.uninstallChannels, isAirship: true),

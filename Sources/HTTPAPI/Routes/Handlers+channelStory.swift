@@ -15,23 +15,30 @@ extension Handlers {
 
 extension ChannelStory {
     func json(_ channel: ChannelID, now: Int64) -> JSON {
-        let groups = record?.tags.sorted { $0.key < $1.key } ?? []
-        let device = groups.first { "\($0.key)" == "device" }?.value ?? []
         let names = tokens.filter { !$0.place.isForStartTokens }
         let types = tokens.filter(\.place.isForStartTokens)
-        return JSON.fields([
-            "channel_id": .string(channel.description), "device_type": "ios", "installed": true,
-            "opt_in": .bool(!tokens.isEmpty), "created": record?.created.map { .string(TimeText.text($0)) },
-            "last_registration": record?.seen.map { .string(TimeText.text($0)) },
-            "named_user_id": record?.namedUser.map(JSON.string) ?? JSON.null,
-            "tags": .array(device.map(JSON.string)),
-            "tag_groups": .object(
-                groups.filter { "\($0.key)" != "device" }
-                    .map { JSON.Member("\($0.key)", .array($0.value.map(JSON.string))) }),
-            "ios_18": .bool(record?.hasIOS18 ?? false),
-            "live_activities": .array(names.map { $0.json("name", now) }),
-            "start_tokens": .array(types.map { $0.json("attributes_type", now) }),
-        ])
+        return .object(
+            Self.members(channel, record, hasTokens: !tokens.isEmpty) + [
+                JSON.Member("live_activities", .array(names.map { $0.json("name", now) })),
+                JSON.Member("start_tokens", .array(types.map { $0.json("attributes_type", now) })),
+            ])
+    }
+
+    /// What Airship's API says about a channel.
+    static func members(_ channel: ChannelID, _ record: ChannelRecord?, hasTokens: Bool) -> [JSON.Member] {
+        let groups = record?.tags.sorted { $0.key < $1.key } ?? []
+        let device = groups.first { "\($0.key)" == "device" }?.value ?? []
+        let others = groups.filter { "\($0.key)" != "device" }
+            .map { JSON.Member("\($0.key)", .array($0.value.map(JSON.string))) }
+        let fields: [(String, JSON?)] = [
+            ("channel_id", .string(channel.description)), ("device_type", "ios"), ("installed", true),
+            ("opt_in", .bool(hasTokens)), ("created", record?.created.map { .string(TimeText.text($0)) }),
+            ("last_registration", record?.seen.map { .string(TimeText.text($0)) }),
+            ("named_user_id", record?.namedUser.map(JSON.string) ?? JSON.null),
+            ("tags", .array(device.map(JSON.string))), ("tag_groups", .object(others)),
+            ("ios_18", .bool(record?.hasIOS18 ?? false)),
+        ]
+        return fields.compactMap { name, value in value.map { JSON.Member(name, $0) } }
     }
 }
 

@@ -9,9 +9,7 @@ extension Handlers {
 
     /// `GET /api/named_users?id=user-7`, in Airship's form.
     func namedUser(_ call: Call) async throws -> Answer {
-        guard let user = call.query["id"], !user.isEmpty else {
-            throw APIError.parameter("id", "is required: the named user. Lamplighter keeps no list of users")
-        }
+        guard let user = call.query["id"] else { return try await listUsers(call) }
         var channels: [ChannelID] = []
         try await store.channels.eachChannel(call.app.key, of: user) { channels += $0 }
         if channels.isEmpty { throw APIError(404, "No channel has this named user.", code: 40402) }
@@ -37,6 +35,35 @@ extension Handlers {
         return Answer(200, body)
     }
 
+    /// `GET /api/named_users`: users and their tags, page by page.
+    private func listUsers(_ call: Call) async throws -> Answer {
+        let limit = try call.limit()
+        let users = try await store.channels.namedUsers(call.app.key, after: call.query["start"], limit: limit)
+        let body = JSON.fields([
+            "ok": true, "named_users": .array(users.map { ["named_user_id": .string($0)] }),
+            "next_page": users.count == limit
+                ? users.last.map { .string(call.page("/api/named_users", start: $0, limit: limit)) } : nil,
+        ])
+        return Answer(200, body)
+    }
+
+    /// `GET /api/channels`: channels without what they follow, page by page.
+    func listChannels(_ call: Call) async throws -> Answer {
+        let limit = try call.limit()
+        let start = try call.query["start"].map { text throws(APIError) in
+            guard let position = ChannelPosition(text) else {
+                throw .parameter("start", "must be that of the `next_page` of an earlier page")
+            }
+            return position
+        }
+        let page = try await store.channels.list(call.app.key, after: start, limit: limit)
+        let body = JSON.fields([
+            "ok": true, "channels": .array(page.channels.map(\.json)),
+            "next_page": page.next.map { .string(call.page("/api/channels", start: "\($0)", limit: limit)) },
+        ])
+        return Answer(200, body)
+    }
+
     /// Tags the channels that the users have now.
     func tagUsers(_ call: Call) async throws -> Answer {
         let request = try NamedUserBody.tagRequest(call.body.collect())
@@ -51,5 +78,19 @@ extension Handlers {
         }
         let warning = "\(nobody) of \(request.users.count) named users have no channel, so nothing was tagged for them"
         return Answer(200, ["ok": true], warnings: nobody == 0 ? [] : [warning])
+    }
+}
+
+extension Call {
+    /// The address of a list's next page, as Airship's clients follow it.
+    fileprivate func page(_ path: String, start: String, limit: Int) -> String {
+        let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~".utf8)
+        return "\(origin)\(path)?start=\(start.percentEncoded { !plain.contains($0) })&limit=\(limit)"
+    }
+}
+
+extension ListedChannel {
+    fileprivate var json: JSON {
+        .object(ChannelStory.members(channel, record, hasTokens: places > 0))
     }
 }

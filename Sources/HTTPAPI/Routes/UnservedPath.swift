@@ -44,7 +44,6 @@ struct UnservedPath: Sendable, Hashable {
 
     // A row stands before a wider one that would match too. A path without a method stands for all methods.
     static let all: [UnservedPath] = [
-        rows("Lamplighter keeps no list of channels. GET /api/channels/{channel} shows one.", "GET /api/channels"),
         rows(users, "GET /api/named_users/{user}"),
         rows("Use POST /api/channels/tags.", "/api/tags/**", "/api/tag-lists/**", "/api/contacts/tags"),
         rows(

@@ -1,3 +1,4 @@
+import Foundation
 import LiveActivity
 import Redis
 
@@ -131,13 +132,16 @@ extension Channels {
         ]
         let counting = quotas.count(
             .channels, app, open.map { .bytes($0.channel.stored) }, life: life.milliseconds, now: clock())
-        let replies = try await redis.replies(
-            open.map { work in
+        let notes = try await registry.noteChannels(app, open.map(\.channel.stored), life: life)
+        let answers = try await redis.replies(
+            notes + open.map { work in
                 RedisCommand(
                     Lua.channelMark, keys: ["c": keys.channel(app, work.channel)], times,
                     rest: [limit, .int(maximumTags)] + work.operations)
             } + counting.commands)
+        let replies = answers.dropFirst(notes.count)
         quotas.note(.channels, app, counting, replies.dropFirst(open.count))
+        var users: Set<String> = []
         var joins: [RedisKey: [RedisArgument]] = [:]
         var leaves: [RedisKey: [RedisArgument]] = [:]
         var pending: [Work] = []
@@ -155,6 +159,7 @@ extension Channels {
                 guard let key = keys.members(app, field: field) else { continue }
                 work.fields.append(field)
                 let isJoin = try items[index + 1].string() == "+"
+                if isJoin, let user = field.rest(behind: "u:")?.removingPercentEncoding { users.insert(user) }
                 if isJoin { joins[key, default: []].append(member) } else { leaves[key, default: []].append(member) }
             }
             if !work.fields.isEmpty { pending.append(work) }
@@ -162,7 +167,9 @@ extension Channels {
         let changes =
             joins.flatMap { [RedisCommand("SADD", $0.key, $0.value), expiry(ofSet: $0.key)] }
             + leaves.map { RedisCommand("SREM", $0.key, $0.value) }
-        if !changes.isEmpty { try await redis.run(changes) }
+        // The list of users comes first, because a reader of it drops users without channels.
+        let listing = users.isEmpty ? [] : [list(app, users: Array(users))]
+        if !changes.isEmpty { try await redis.run(listing + changes, inStepsAt: listing.isEmpty ? [] : [1]) }
         return pending
     }
 

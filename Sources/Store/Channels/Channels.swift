@@ -8,6 +8,8 @@ import Redis
 public struct Channels: Sendable {
     let redis: RedisClient
     let keys: Keyspace
+    /// For the index of channels.
+    let registry: Registry
     var maximumTags = Self.defaultMaximumTags
     var quotas: Quotas
     /// Epoch milliseconds.
@@ -18,11 +20,12 @@ public struct Channels: Sendable {
     public static let defaultMaximumTags = 1_000
 
     init(
-        redis: RedisClient, keys: Keyspace, life: Duration = .zero,
+        redis: RedisClient, keys: Keyspace, registry: Registry, life: Duration = .zero,
         clock: @escaping @Sendable () -> Int64 = wallClock
     ) {
         self.redis = redis
         self.keys = keys
+        self.registry = registry
         self.life = life
         self.clock = clock
         quotas = Quotas(keys: keys)

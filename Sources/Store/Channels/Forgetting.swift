@@ -58,6 +58,7 @@ public struct Forgetting: Sendable {
             try await removeFromDeadLetters(app, step.channel, nil)
             _ = try await registry.dropNotes(app, step.channel, left)
             isDone = try await channels.forget(app, step.channel, before: step.askedAt)
+            if isDone { try await registry.dropChannelNote(app, step.channel) }
         }
         if isDone { try await redis.run("ZREM", keys.forgetSteps(app), .bytes(step.stored)) }
     }

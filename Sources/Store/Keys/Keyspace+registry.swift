@@ -4,6 +4,8 @@ import Redis
 extension Keyspace {
     /// A part of the index from channels to the places where they have tokens.
     func followings(_ app: AppKey, _ bucket: Int) -> RedisKey { key("fo:{\(app):\(bucket)}") }
+    /// An app's named users: a sorted set with equal scores, so in byte order.
+    func namedUsers(_ app: AppKey) -> RedisKey { key("nu:{\(app)}") }
     /// Channels that are to be forgotten, by when a worker is to look at them (epoch ms). `ForgetStep` has the members.
     func forgetSteps(_ app: AppKey) -> RedisKey { key("fg:{\(app)}") }
     /// Bucket `index` of a name; bucket 0 is the root, whose field `n` counts the buckets.

@@ -40,6 +40,20 @@ extension Registry {
         }
     }
 
+    /// The commands that note channels themselves in the index, as if they were at a place without a name.
+    /// - Parameter life: of a channel; zero: for ever
+    func noteChannels(
+        _ app: AppKey, _ channels: [[UInt8]], life: Duration
+    ) async throws(StoreError) -> [RedisCommand] {
+        let key = try await deploymentHashKey()
+        let until: Int64 = life == .zero ? .max : clock() + life.milliseconds + Self.followingSlack
+        return channels.map { channel in
+            RedisCommand(
+                "HSET", keys.followings(app, FollowingIndex.bucket(of: channel, key)),
+                .bytes(FollowingIndex.field(channel, [])), .bytes(FollowingIndex.minutes(until)))
+        }
+    }
+
     /// The live tokens of a channel, by place: attributes types, then names, in byte order.
     public func followings(_ app: AppKey, _ channel: ChannelID) async throws(StoreError) -> [Following] {
         let stored = channel.stored
@@ -101,6 +115,12 @@ enum FollowingIndex {
             let text = String(validating: field.dropFirst(1 + channel.count), as: UTF8.self)
         else { return nil }
         return try? TokenPlace(stored: text)
+    }
+
+    /// The channel of a field, in its stored form.
+    static func channel(_ field: ArraySlice<UInt8>) -> [UInt8]? {
+        guard let length = field.first, length > 0, field.count > Int(length) else { return nil }
+        return Array(field.dropFirst().prefix(Int(length)))
     }
 
     /// Minutes since 2020 in three bytes, which reach to 2051.

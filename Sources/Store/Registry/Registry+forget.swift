@@ -54,6 +54,13 @@ extension Registry {
         return try await redis.run("HDEL", bucket, fields).integer()
     }
 
+    /// Drops the note of the channel itself.
+    func dropChannelNote(_ app: AppKey, _ channel: [UInt8]) async throws(StoreError) {
+        let key = try await deploymentHashKey()
+        let bucket = keys.followings(app, FollowingIndex.bucket(of: channel, key))
+        try await redis.run("HDEL", bucket, .bytes(FollowingIndex.field(channel, [])))
+    }
+
     /// Notes in the index that a channel may have a token at a place, for as long as any token is kept there.
     func noteAgain(_ app: AppKey, _ channel: [UInt8], _ tokens: TokenPlace) async throws(StoreError) {
         let place = placeKeys(app, tokens)

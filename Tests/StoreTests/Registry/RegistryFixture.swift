@@ -23,7 +23,7 @@ final class RegistryFixture: Sendable {
         self.time = time
         redis = RedisClient(url: server.url, scripts: Store.scripts, logger: Logger(label: "test"))
         registry = Registry(redis: redis, keys: keys) { time.now }
-        channels = Channels(redis: redis, keys: keys) { time.now }
+        channels = Channels(redis: redis, keys: keys, registry: registry) { time.now }
         app = try AppKey("app")
         name = try ActivityName("match-42")
     }

@@ -1,0 +1,129 @@
+public import LiveActivity
+import Redis
+
+/// Where a page of the list of channels ended: a bucket of the index, and the last channel of it that was shown.
+public struct ChannelPosition: Sendable, Hashable, CustomStringConvertible {
+    var bucket: Int
+    /// Stored form; empty: the bucket begins.
+    var channel: [UInt8]
+
+    public var description: String { "\(bucket).\(Hex.encode(channel))" }
+    init(bucket: Int, channel: [UInt8]) { (self.bucket, self.channel) = (bucket, channel) }
+
+    public init?(_ text: String) {
+        guard let parts = text.cut(at: UInt8(ascii: ".")), let bucket = Int(parts.head),
+            (0..<FollowingIndex.buckets).contains(bucket),
+            let channel = parts.tail.isEmpty ? [] : Hex.decode(parts.tail)
+        else { return nil }
+        self.init(bucket: bucket, channel: channel)
+    }
+}
+
+/// A channel as a list shows it.
+public struct ListedChannel: Sendable {
+    public var channel: ChannelID
+    /// Nil if it only follows names.
+    public var record: ChannelRecord?
+    /// At most as many names and attributes types have a token of it.
+    public var places: Int
+}
+
+extension Channels {
+    /// Buckets of the index in one round trip: at first, and at most.
+    private static let (firstBuckets, mostBuckets) = (16, 1_024)
+
+    /// The app's channels, in the order of the index. The index may hold some of which nothing is left.
+    public func list(
+        _ app: AppKey, after position: ChannelPosition?, limit: Int
+    ) async throws(StoreError) -> (channels: [ListedChannel], next: ChannelPosition?) {
+        var found: [(channel: [UInt8], places: Int)] = []
+        var next: ChannelPosition?
+        var (bucket, seen) = (position?.bucket ?? 0, position?.channel ?? [])
+        var width = Self.firstBuckets
+        scan: while bucket < FollowingIndex.buckets {
+            let block = bucket..<min(bucket + width, FollowingIndex.buckets)
+            for (number, channels) in zip(block, try await channels(app, in: block)) {
+                for channel in channels where seen.lexicographicallyPrecedes(channel.channel) {
+                    if found.count == limit {
+                        next = ChannelPosition(bucket: number, channel: seen)
+                        break scan
+                    }
+                    found.append(channel)
+                    seen = channel.channel
+                }
+                seen = []
+            }
+            bucket = block.upperBound
+            width = min(2 * width, Self.mostBuckets)
+        }
+        let ids = found.compactMap { entry in ChannelID(stored: entry.channel).map { ($0, entry.places) } }
+        let replies = try await redis.run(ids.map { RedisCommand("HGETALL", keys.channel(app, $0.0)) })
+        var listed: [ListedChannel] = []
+        for ((id, places), reply) in zip(ids, replies) {
+            let record = reply.count == 0 ? nil : try ChannelRecord(reply)
+            if record == nil, places == 0 { continue }
+            listed.append(ListedChannel(channel: id, record: record, places: places))
+        }
+        return (listed, next)
+    }
+
+    /// The channels of each of these buckets, in byte order, with the number of their places.
+    private func channels(
+        _ app: AppKey, in block: Range<Int>
+    ) async throws(StoreError) -> [[(channel: [UInt8], places: Int)]] {
+        let keys = block.map { self.keys.followings(app, $0) }
+        // Of a small app most buckets are empty. A cluster cannot ask for many slots in one command.
+        if block.count == Self.mostBuckets, !redis.isCluster,
+            try await redis.run("EXISTS", keys[0], keys.dropFirst().map { .key($0) }).integer() == 0
+        {
+            return keys.map { _ in [] }
+        }
+        return try await redis.run(keys.map { RedisCommand("HKEYS", $0) }).map { (reply) throws(StoreError) in
+            var places: [[UInt8]: Int] = [:]
+            for field in try reply.byteStrings() {
+                guard let channel = FollowingIndex.channel(field[...]) else { continue }
+                places[channel, default: 0] += field.count > 1 + channel.count ? 1 : 0
+            }
+            return places.map { (channel: $0.key, places: $0.value) }
+                .sorted { $0.channel.lexicographicallyPrecedes($1.channel) }
+        }
+    }
+
+    /// The command that puts named users on the app's list.
+    func list(_ app: AppKey, users: [String]) -> RedisCommand {
+        RedisCommand("ZADD", keys.namedUsers(app), users.flatMap { ["1", .string($0)] })
+    }
+
+    /// The app's named users that have channels, in byte order, from behind `after` on. Those without leave the list.
+    public func namedUsers(_ app: AppKey, after: String?, limit: Int) async throws(StoreError) -> [String] {
+        let index = keys.namedUsers(app)
+        var found: [String] = []
+        var lower = after.map { RedisArgument.bytes(Array("(\($0)".utf8)) } ?? "-"
+        while found.count < limit {
+            let reply = try await redis.run("ZRANGEBYLEX", index, lower, "+", "LIMIT", "0", .int(limit))
+            let users = try reply.strings()
+            guard let last = users.last else { break }
+            let gone = try await withoutChannels(app, users)
+            if !gone.isEmpty {
+                try await redis.run("ZREM", index, gone.map { .string($0) })
+                // A user that got a channel meanwhile is seen here, or its listing comes later.
+                let still = Set(try await withoutChannels(app, gone).map { ExactText($0) })
+                let back = gone.filter { !still.contains(ExactText($0)) }
+                if !back.isEmpty { try await redis.run([list(app, users: back)]) }
+            }
+            let dropped = Set(gone.map { ExactText($0) })
+            found += users.filter { !dropped.contains(ExactText($0)) }
+            if users.count < limit { break }
+            lower = .bytes(Array("(\(last)".utf8))
+        }
+        return Array(found.prefix(limit))
+    }
+
+    private func withoutChannels(_ app: AppKey, _ users: [String]) async throws(StoreError) -> [String] {
+        let replies = try await redis.run(
+            users.map { RedisCommand("EXISTS", keys.members(app, .namedUser($0))) })
+        var gone: [String] = []
+        for (user, reply) in zip(users, replies) where try reply.integer() == 0 { gone.append(user) }
+        return gone
+    }
+}
