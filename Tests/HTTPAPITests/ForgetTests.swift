@@ -103,7 +103,8 @@ import Testing
         try await GatewayFixture.run { gateway in
             let secret = "\(GatewayFixture.key):\(GatewayFixture.secret)"
             for path in ["channels/uninstall", "named_users/uninstall", "named_users/tags"] {
-                #expect([401, 403].contains(try await gateway.send("POST", "/api/\(path)", "{}", user: secret).status))
+                let status = try await gateway.send("POST", "/api/\(path)", "{}", user: secret).status
+                #expect([401, 403].contains(status))
             }
         }
     }
