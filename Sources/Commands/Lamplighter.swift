@@ -36,7 +36,8 @@ public struct Lamplighter: AsyncParsableCommand {
             CommandGroup(
                 name: "Operate",
                 subcommands: [
-                    StatusCommand.self, ChannelCommand.self, ExplainCommand.self, ForgetCommand.self,
+                    StatusCommand.self, PauseCommand.self, ResumeCommand.self, ChannelCommand.self,
+                    ExplainCommand.self, ForgetCommand.self,
                     DoctorCommand.self, QuarantineCommand.self, DeadCommand.self,
                 ]),
         ])

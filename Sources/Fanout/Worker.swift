@@ -47,7 +47,7 @@ public struct Worker: Service {
                 permits: FairSemaphore(Self.permits(stream, options.concurrency), keys))
         }
         await withTaskCancellationOrGracefulShutdownHandler {
-            guard await prepare(keys, drain) else { return }
+            guard await prepare(keys, dispatcher) else { return }
             await inheritHalts(keys, circuits)
             logger.notice("ready for work", metadata: ["apps": "\(keys.map(\.rawValue).joined(separator: ","))"])
             await withTaskGroup { group in
@@ -96,13 +96,14 @@ public struct Worker: Service {
         }
     }
 
-    /// Waits for Redis and makes the streams.
+    /// Waits for Redis, makes the streams, and reads what is paused before any work begins.
     /// - Returns: false if the worker was asked to stop meanwhile
-    private func prepare(_ keys: [AppKey], _ drain: Drain) async -> Bool {
+    private func prepare(_ keys: [AppKey], _ dispatcher: Dispatcher) async -> Bool {
         var attempt = 0
-        while !drain.isOn {
+        while !dispatcher.drain.isOn {
             do throws(StoreError) {
                 try await store.queue.prepare(keys)
+                dispatcher.pauses.update(try await store.pauses.list(keys))
                 return true
             } catch {
                 if attempt == 0 { logger.error("waiting for Redis: \(error)") }

@@ -13,6 +13,7 @@ public struct Store: Sendable {
     public let sweeps: SweepStore
     public let lateJoiners: LateJoiners
     public let alarms: Alarms
+    public let pauses: Pauses
     public let tokenVerdicts: TokenVerdicts
     public let quarantine: Quarantine
     public let otherEnvironment: OtherEnvironment
@@ -60,6 +61,7 @@ public struct Store: Sendable {
         queue = WorkQueue(redis: redis, keys: keys)
         sweeps = SweepStore(redis: redis, keys: keys)
         lateJoiners = LateJoiners(redis: redis, keys: keys)
+        pauses = Pauses(redis: redis, keys: keys, clock: clock)
         alarms = Alarms(redis: redis, keys: keys, clock: clock)
         tokenVerdicts = TokenVerdicts(redis: redis, keys: keys)
         otherEnvironment = OtherEnvironment(redis: redis, keys: keys)

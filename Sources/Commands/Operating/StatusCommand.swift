@@ -30,6 +30,7 @@ struct StatusCommand: AsyncParsableCommand {
         }
         let report = Report(
             settings: settings, findings: findings, apps: apps, alarms: try await store.alarms.list(keys),
+            pauses: try await store.pauses.list(keys),
             workers: try await store.queue.workers(keys).sorted { $0.name < $1.name })
         await client.close()
         if global.json { Terminal.print(report.json.text) } else { report.lines.forEach(Terminal.print) }
@@ -47,6 +48,7 @@ struct StatusCommand: AsyncParsableCommand {
         var findings: [RedisFindings]
         var apps: [App]
         var alarms: [Alarm]
+        var pauses: [Pause]
         var workers: [(name: String, idle: Int, pending: Int)]
 
         var lines: [String] {
@@ -57,6 +59,10 @@ struct StatusCommand: AsyncParsableCommand {
             lines += alarms.map { alarm in
                 let since = ago(Int(max(0, now - alarm.since)))
                 return "✗ app \(alarm.app): \(alarm.kind.rawValue): \(alarm.reason), first \(since)"
+            }
+            lines += pauses.map { pause in
+                let what = pause.name.map { "name \($0) of app \(pause.app)" } ?? "app \(pause.app)"
+                return "! \(what) is paused, since \(ago(Int(max(0, now - pause.since)))) ('lamplighter resume')"
             }
             var queues = Table(.left, .right, .right, .right, .right)
             queues.add("APP", "HIGH", "LOW", "SHARDS", "RETRIES DUE")
@@ -101,6 +107,13 @@ struct StatusCommand: AsyncParsableCommand {
                             "app": .string(alarm.app.rawValue), "kind": .string(alarm.kind.rawValue),
                             "reason": .string(alarm.reason), "since": .integer(alarm.since),
                         ]
+                    }),
+                "paused": .array(
+                    pauses.map { pause in
+                        .fields([
+                            "app": .string(pause.app.rawValue), "name": pause.name.map { .string($0.rawValue) },
+                            "since": .integer(pause.since),
+                        ])
                     }),
                 "workers": .array(
                     workers.map {

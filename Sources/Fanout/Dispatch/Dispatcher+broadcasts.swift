@@ -16,6 +16,10 @@ extension Dispatcher {
     func sendBroadcasts(_ item: WorkItem, _ log: Logger) async throws(StoreError) -> Disposition {
         var listed: [PushID] = []
         while !drain.isOn {
+            if pauses.isPaused(item.app, item.name) {
+                try await store.queue.schedule(item, due: store.time.now() + PauseBook.look.milliseconds)
+                return .acknowledge
+            }
             let asked = now
             let take = try await store.broadcasts.take(
                 item.app, item.name, owner: owner, lease: options.claimAfter, listed: listed)

@@ -19,6 +19,7 @@ struct Dispatcher: Sendable {
     let drain = Drain()
     let verdictLog = VerdictLog()
     let alarmThrottle = AlarmThrottle()
+    let pauses = PauseBook()
 
     /// The worker's clock, milliseconds.
     var now: Int64 { options.now() }
@@ -31,14 +32,15 @@ struct Dispatcher: Sendable {
         case leave
     }
 
-    /// Processes one entry. While the app's circuit is open, the entry goes into a timer instead.
+    /// Processes one entry. While the app's circuit is open, or an operator pauses it, the entry goes into a timer.
     func handle(_ entry: WorkEntry) async -> Disposition {
         var log = logger
         log[metadataKey: "app"] = "\(entry.item.app)"
         log[metadataKey: "name"] = "\(entry.item.name)"
         log[metadataKey: "push"] = "\(entry.item.push)"
         do throws(StoreError) {
-            if let pause = circuits.pause(of: entry.item.app, now: now) {
+            let isPaused = pauses.isPaused(entry.item.app, entry.item.name)
+            if let pause = isPaused ? PauseBook.look : circuits.pause(of: entry.item.app, now: now) {
                 try await store.queue.schedule(entry.item, due: store.time.now() + pause.milliseconds)
                 return .acknowledge
             }

@@ -29,7 +29,13 @@ struct PageDelivery: Sendable {
 
     var lease: Lease { held.lease }
 
-    var mayGoOn: Bool { state.values.goesOn && held.isLive && !dispatcher.drain.isOn }
+    /// An operator's pause interrupts the run as an open circuit does.
+    var mayGoOn: Bool {
+        if dispatcher.pauses.isPaused(lease.app, lease.name) {
+            state.change { $0.pause = $0.pause ?? PauseBook.look }
+        }
+        return state.values.goesOn && held.isLive && !dispatcher.drain.isOn
+    }
     func lose() { state.change { $0.isLost = true } }
 
     /// Repeats a call to Redis while the lease is live (`HeldLease.repeatWhileLive`).

@@ -40,6 +40,11 @@ struct Timers: Sendable {
             group.addTask { await every(ServerTime.interval, store.time.measure) }
             group.addTask { await every(.seconds(10), reconcile) }
             group.addTask {
+                await every(PauseBook.interval) { () async throws(StoreError) in
+                    dispatcher.pauses.update(try await store.pauses.list(apps))
+                }
+            }
+            group.addTask {
                 await every(.seconds(30)) {
                     for app in dispatcher.verdictLog.apps {
                         await quietly { () async throws(StoreError) in try await dispatcher.shareVerdicts(app) }
@@ -89,7 +94,8 @@ struct Timers: Sendable {
             while !isEnding {
                 wakeup.listen(sleeper)
                 let next = await quietly { () async throws(StoreError) in
-                    try await store.queue.nextDue(apps, ending: plan.ending.withLock(\.self))
+                    try await store.queue.nextDue(
+                        apps, ending: plan.ending.withLock(\.self), paused: dispatcher.pauses.apps)
                 }
                 let (begin, wake) = plan.state.withLock { $0.look(next, now: store.time.now()) }
                 for chore in begin {
@@ -118,8 +124,14 @@ struct Timers: Sendable {
         }
     }
 
+    /// The work of a paused app stays where it is.
+    private var moving: [AppKey] {
+        let paused = dispatcher.pauses.apps
+        return apps.filter { !paused.contains($0) }
+    }
+
     private func moveDue() async throws(StoreError) {
-        let found = try await store.queue.moveDue(apps, now: store.time.now(), limit: 256)
+        let found = try await store.queue.moveDue(moving, now: store.time.now(), limit: 256)
         for (app, entries) in found.unreadable {
             logger.error(
                 "dropped timer entries in an unknown format", metadata: ["app": "\(app)", "entries": "\(entries)"])
@@ -128,7 +140,7 @@ struct Timers: Sendable {
 
     private func reconcile() async throws(StoreError) {
         let now = store.time.now()
-        let found = try await store.queue.reconcile(apps, before: now - 30_000, now: now, limit: 256)
+        let found = try await store.queue.reconcile(moving, before: now - 30_000, now: now, limit: 256)
         if found.woken > 0 { logger.info("woke names whose entries were lost", metadata: ["names": "\(found.woken)"]) }
         if found.dropped > 0 {
             logger.error("dropped names in an unknown format", metadata: ["names": "\(found.dropped)"])

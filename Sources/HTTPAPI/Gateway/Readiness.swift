@@ -20,7 +20,9 @@ struct Readiness: Sendable {
         }
         // An alarm does not make the process unready: publishes are still accepted, and their work is kept.
         let alarms = (try? await store.alarms.list(apps)) ?? []
-        return Answer(200, ["ok": true, "alarms": .array(alarms.map(\.json))])
+        let pauses = (try? await store.pauses.list(apps)) ?? []
+        return Answer(
+            200, ["ok": true, "alarms": .array(alarms.map(\.json)), "paused": .array(pauses.map(\.json))])
     }
 }
 
@@ -30,5 +32,14 @@ extension Alarm {
             "app": .string(app.rawValue), "kind": .string(kind.rawValue), "reason": .string(reason),
             "since": .string(TimeText.text(since)),
         ]
+    }
+}
+
+extension Pause {
+    var json: JSON {
+        .fields([
+            "app": .string(app.rawValue), "name": name.map { .string($0.rawValue) },
+            "since": .string(TimeText.text(since)),
+        ])
     }
 }

@@ -27,7 +27,7 @@ extension Explanation {
     }
 
     var reasons: [Reason] {
-        [absence, ending, quarantined].compactMap(\.self)
+        [absence, ending, quarantined, paused].compactMap(\.self)
             + alarms.map { Reason(code: "alarm", text: "Alarm \($0.kind.rawValue): \($0.reason).") }
             + [queued, given, environment, frequency].compactMap(\.self)
     }
@@ -61,6 +61,13 @@ extension Explanation {
         quarantine.map { mark in
             let text = "Its token is quarantined since \(TimeText.text(mark.since)) (\(mark.reason))."
             return Reason(code: "quarantined", text: text + " An operator releases or discards it.")
+        }
+    }
+
+    private var paused: Reason? {
+        pausedSince.map { since in
+            let text = "The name or its app is paused since \(TimeText.text(since)). Pushes wait until it is resumed."
+            return Reason(code: "paused", text: text)
         }
     }
 

@@ -65,6 +65,8 @@ public struct Keyspace: Sendable {
         key("i:{\(app):\(hour)\(slice == 0 ? "" : ":\(slice)")}")
     }
     func idempotency(_ app: AppKey, _ id: String) -> RedisKey { key("idem:{\(app):\(Self.escaped(id))}") }
+    /// Since when the app (field '') or names of it are paused, epoch ms.
+    func pauses(_ app: AppKey) -> RedisKey { key("pause:{\(app)}") }
     func alarm(_ app: AppKey) -> RedisKey { key("alarm:{\(app)}") }
     /// The provider token that an app's workers share; `id` names the signing key.
     func providerToken(_ app: AppKey, _ id: String) -> RedisKey { key("jwt:{\(app):\(Self.escaped(id))}") }

@@ -12,9 +12,15 @@ extension WorkQueue {
         RedisCommand("ZADD", keys.due(of: item), "LT", .int(due), .string(item.member))
     }
 
-    /// When the first timer of each kind is due, in one round trip; `ending`: apps with automatic ends.
-    public func nextDue(_ apps: [AppKey], ending: [AppKey] = []) async throws(StoreError) -> NextDue {
-        let tasks = keys.allPartitions.flatMap { partition in apps.map { keys.due($0, partition) } }
+    /// When the first timer of each kind is due, in one round trip.
+    /// - Parameters:
+    ///   - ending: apps with automatic ends.
+    ///   - paused: apps whose tasks stay in the timer.
+    public func nextDue(
+        _ apps: [AppKey], ending: [AppKey] = [], paused: Set<AppKey> = []
+    ) async throws(StoreError) -> NextDue {
+        let moving = apps.filter { !paused.contains($0) }
+        let tasks = keys.allPartitions.flatMap { partition in moving.map { keys.due($0, partition) } }
         let kinds = [tasks, apps.map(keys.at), ending.flatMap { [keys.ends($0), keys.claimedEnds($0)] }]
         let broadcastChannels = apps.map(keys.broadcastTimers)
         let replies = try await redis.run(

@@ -35,11 +35,13 @@ public struct Explanation: Sendable {
     /// The name's last push, and why it gave this channel up, if it did.
     public var lastPush: Ledger?
     public var givenUp: String?
+    /// Since when the name or its app is paused, epoch ms.
+    public var pausedSince: Int64?
     /// The alarms of the app.
     public var alarms: [Alarm] = []
 
     /// Whether an update for everyone, published now, would be sent to the channel.
-    public var getsNextUpdate: Bool { presence == .follows && quarantine == nil && !nameHasEnded }
+    public var getsNextUpdate: Bool { presence == .follows && quarantine == nil && !nameHasEnded && pausedSince == nil }
 }
 
 extension Store {
@@ -85,6 +87,7 @@ extension Store {
             let reason = try await redis.run("HGET", keys.deadChannels(tag, push), field)
             explanation.givenUp = try reason.optionalString()
         }
+        explanation.pausedSince = try await pauses.since(app, name)
         explanation.alarms = try await alarms.list([app])
         return explanation
     }

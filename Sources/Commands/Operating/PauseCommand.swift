@@ -1,0 +1,49 @@
+import ArgumentParser
+import StrictJSON
+
+struct PauseCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        name: "pause", "Stop sending for the app or for a name. Pushes are accepted and kept.",
+        details: """
+            Workers stop within a second; pages that are on their way are finished. What is kept expires as always: an \
+            update or an end after 8 hours, a start after one, or as their expiry says.
+            """,
+        examples: "pause", "pause match-42", "pause --list")
+
+    @OptionGroup var gateway: GatewayOptions
+    @Argument(help: "Name of the activity. Without it, the whole app.") var name: String?
+    @Flag(help: "Only list what is paused.") var list = false
+
+    func run() async throws {
+        let request: GatewayRequest = list ? .get("/api/pauses") : .post("/api/pause", PauseList.body(name))
+        try await gateway.call(request) { (answer: PauseList) in answer.lines }
+    }
+}
+
+struct ResumeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        name: "resume", "Send again for a paused app or name, and send what was kept.",
+        examples: "resume", "resume match-42")
+
+    @OptionGroup var gateway: GatewayOptions
+    @Argument(help: "Name of the activity. Without it, the whole app.") var name: String?
+
+    func run() async throws {
+        try await gateway.call(.post("/api/resume", PauseList.body(name))) { (answer: PauseList) in answer.lines }
+    }
+}
+
+private struct PauseList: Decodable {
+    struct Entry: Decodable {
+        var name: String?
+        var since: String
+    }
+    var paused: [Entry]
+
+    var lines: [String] {
+        paused.isEmpty
+            ? ["nothing is paused"] : paused.map { "paused: \($0.name ?? "the whole app"), since \($0.since)" }
+    }
+
+    static func body(_ name: String?) -> JSON { name.map { ["name": .string($0)] } ?? .object([]) }
+}

@@ -1,0 +1,31 @@
+import LiveActivity
+import Store
+import StrictJSON
+
+/// Pauses of an app (no body, or `{}`) or of a name (`{"name":…}`).
+extension Handlers {
+    func listPauses(_ call: Call) async throws -> Answer { try await pauses(call) }
+
+    func pause(_ call: Call) async throws -> Answer {
+        guard try await store.pauses.pause(call.app.key, pausedName(call)) else {
+            throw APIError(429, "\(Pauses.mostNames) names are paused already. Pause the app, or resume some names.")
+        }
+        return try await pauses(call)
+    }
+
+    func resume(_ call: Call) async throws -> Answer {
+        guard try await store.pauses.resume(call.app.key, pausedName(call)) else {
+            throw APIError(404, "This is not paused. GET /api/pauses lists what is.", code: 40403)
+        }
+        return try await pauses(call)
+    }
+
+    private func pausedName(_ call: Call) throws(JSONError) -> ActivityName? {
+        try call.object(known: ["name"])?["name"]?.activityName()
+    }
+
+    private func pauses(_ call: Call) async throws -> Answer {
+        let found = try await store.pauses.list([call.app.key])
+        return Answer(200, ["ok": true, "paused": .array(found.map(\.json))])
+    }
+}

@@ -1,0 +1,60 @@
+public import LiveActivity
+import Redis
+
+/// An operator has paused an app, or one name of it. Pushes are accepted and kept, and nothing is sent.
+public struct Pause: Sendable, Hashable {
+    public var app: AppKey
+    /// Nil: the whole app.
+    public var name: ActivityName?
+    /// Epoch milliseconds.
+    public var since: Int64
+}
+
+public struct Pauses: Sendable {
+    /// Most paused names of an app: each worker reads all of them every second.
+    public static let mostNames = 1_000
+
+    let redis: RedisClient
+    let keys: Keyspace
+    /// Epoch milliseconds.
+    let clock: @Sendable () -> Int64
+
+    /// - Returns: false if too many names are paused already.
+    public func pause(_ app: AppKey, _ name: ActivityName?) async throws(StoreError) -> Bool {
+        let key = keys.pauses(app)
+        if name != nil, try await redis.run("HLEN", key).integer() >= Self.mostNames { return false }
+        try await redis.run("HSETNX", key, .string(name?.rawValue ?? ""), .int(clock()))
+        return true
+    }
+
+    /// - Returns: false if it was not paused.
+    public func resume(_ app: AppKey, _ name: ActivityName?) async throws(StoreError) -> Bool {
+        try await redis.run("HDEL", keys.pauses(app), .string(name?.rawValue ?? "")).isOne()
+    }
+
+    /// Whole apps before their names, in byte order.
+    public func list(_ apps: [AppKey]) async throws(StoreError) -> [Pause] {
+        let replies = try await redis.run(apps.map { RedisCommand("HGETALL", keys.pauses($0)) })
+        var found: [Pause] = []
+        for (app, reply) in zip(apps, replies) {
+            let pauses = try reply.pairs().compactMap { field, since throws(StoreError) -> Pause? in
+                let text = try field.string()
+                guard let name = text.isEmpty ? .some(nil) : (try? ActivityName(text)).map(Optional.some) else {
+                    return nil
+                }
+                return Pause(app: app, name: name, since: try since.optionalTime() ?? 0)
+            }
+            found += pauses.sorted {
+                ($0.name?.rawValue ?? "").utf8.lexicographicallyPrecedes(($1.name?.rawValue ?? "").utf8)
+            }
+        }
+        return found
+    }
+
+    /// Since when the name or its whole app is paused, epoch ms.
+    public func since(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> Int64? {
+        let times = try await redis.run("HMGET", keys.pauses(app), "", .string(name.rawValue))
+        for time in try times.array() where !time.isNil { return try time.optionalTime() }
+        return nil
+    }
+}

@@ -1,0 +1,97 @@
+import LiveActivity
+import Redis
+import TestSupport
+import Testing
+
+@testable import Fanout
+@testable import Store
+
+/// An operator stops an app or a name. Nothing is sent, and nothing is lost.
+@Suite struct PauseTests {
+    private let other = try! ActivityName("match-2")
+
+    @Test func `a paused app sends nothing, and all of it when it is resumed`() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<10)
+        let (store, app) = (fixture.store, fixture.app)
+        #expect(try await store.pauses.pause(app, nil))
+        let id = try await fixture.publish()
+        let transport = ScriptedTransport()
+        let ledger = try await fixture.withWorker(transport) {
+            try await waits(1, fixture)
+            #expect(transport.total == 0)
+            #expect(try await store.pauses.resume(app, nil))
+            return try await fixture.finished(id)
+        }
+        #expect(ledger.delivered == 10 && transport.total == 10)
+        #expect(try await !store.pauses.resume(app, nil), "it is not paused any more")
+    }
+
+    @Test func `a paused name waits, and others go on`() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<10)
+        let (store, app, name) = (fixture.store, fixture.app, fixture.name)
+        #expect(try await store.pauses.pause(app, name))
+        let transport = ScriptedTransport()
+        try await fixture.withWorker(transport) {
+            let held = try await fixture.publish()
+            try await waits(1, fixture)
+            let free = try await fixture.finished(try await fixture.publish(to: other))
+            #expect(free.state == .done)
+            #expect(try await store.pushes.ledger(app, held)?.state == .queued && transport.total == 0)
+            #expect(try await store.pauses.resume(app, name))
+            #expect(try await fixture.finished(held).delivered == 10)
+        }
+    }
+
+    @Test func `a pause stops a push half way, and each token gets it once`() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<3_000)
+        let (store, app) = (fixture.store, fixture.app)
+        let transport = ScriptedTransport()
+        transport.hold()
+        let ledger = try await fixture.withWorker(transport, pageSize: 100) {
+            let id = try await fixture.publish()
+            await transport.holding(pages: 1)
+            #expect(try await store.pauses.pause(app, nil))
+            // The worker knows of the pause once it puts off the work of another name.
+            let later = try await fixture.publish(to: other)
+            try await waits(1, fixture)
+            transport.letGo()
+            // The pages that were on their way are settled, and the rest is put off.
+            try await waits(2, fixture)
+            let half = try #require(try await store.pushes.ledger(app, id))
+            #expect(half.state == .sending && half.delivered < 3_000 && half.delivered == transport.total)
+            #expect(try await store.pauses.resume(app, nil))
+            _ = try await fixture.finished(later)
+            return try await fixture.finished(id)
+        }
+        #expect(ledger.delivered == 3_000 && ledger.duplicatesPossible == 0)
+        #expect(transport.counts.count == 3_000 && transport.counts.values.allSatisfy { $0 == 1 })
+    }
+
+    @Test func `pauses are listed, and a name too many is refused`() async throws {
+        let fixture = try await WorkerFixture.start()
+        let (pauses, app) = (fixture.store.pauses, fixture.app)
+        #expect(try await pauses.list([app]).isEmpty)
+        for number in 0..<Pauses.mostNames { #expect(try await pauses.pause(app, ActivityName("n-\(number)"))) }
+        #expect(try await !pauses.pause(app, ActivityName("one-more")))
+        #expect(try await pauses.pause(app, nil), "the app can still be paused")
+        let listed = try await pauses.list([app, try AppKey("other")])
+        #expect(listed.count == Pauses.mostNames + 1 && listed[0].name == nil)
+        #expect(try await pauses.since(app, other) != nil)
+        #expect(try await pauses.since(try AppKey("other"), other) == nil)
+    }
+
+    /// Waits until the timer holds this many tasks.
+    private func waits(_ count: Int, _ fixture: WorkerFixture) async throws {
+        let (store, app) = (fixture.store, fixture.app)
+        try await eventually("\(count) tasks are put off") {
+            var sum = 0
+            for partition in store.keys.allPartitions {
+                sum += try await store.redis.send(RedisCommand("ZCARD", store.keys.due(app, partition))).integer()
+            }
+            return sum >= count
+        }
+    }
+}

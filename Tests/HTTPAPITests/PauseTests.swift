@@ -1,0 +1,37 @@
+import StrictJSON
+import TestSupport
+import Testing
+
+@testable import HTTPAPI
+
+/// An operator pauses and resumes.
+@Suite struct PauseTests {
+    @Test func `an app and a name are paused, shown and resumed`() async throws {
+        try await GatewayFixture.run { gateway in
+            #expect(try await gateway.send("GET", "/api/pauses").text == #"{"ok":true,"paused":[]}"#)
+            let name = try await gateway.send("POST", "/api/pause", #"{"name":"match-42"}"#)
+            #expect(name.status == 200 && name.text.contains(#""name":"match-42""#))
+            #expect(try await gateway.send("POST", "/api/pause").status == 200)
+            let ready = try await gateway.send("GET", "/readyz")
+            #expect(try ready.status == 200 && ready.object.required("paused").array().count == 2)
+            let accepted = try await gateway.publish(
+                publishText(activity: #"{"name":"match-42","event":"update","content_state":{}}"#))
+            #expect(accepted.status == 202, "a pause keeps, it does not refuse")
+            #expect(try await gateway.send("POST", "/api/resume", "{}").status == 200)
+            let rest = try await gateway.send("GET", "/api/pauses")
+            #expect(rest.text.contains("match-42"))
+            let explained = try await gateway.send("GET", "/api/activities/match-42/channels/c")
+            #expect(explained.text.contains(#""code":"paused""#))
+            #expect(try await gateway.send("POST", "/api/resume", #"{"name":"match-42"}"#).status == 200)
+            #expect(try await gateway.send("POST", "/api/resume", #"{"name":"match-42"}"#).status == 404)
+        }
+    }
+
+    @Test(arguments: [#"{"names":"a"}"#, #"{"name":7}"#, #"{"name":""}"#, "[]"])
+    func `a body that is wrong pauses nothing`(body: String) async throws {
+        try await GatewayFixture.run { gateway in
+            #expect(try await gateway.send("POST", "/api/pause", body).status == 400)
+            #expect(try await gateway.send("GET", "/api/pauses").text == #"{"ok":true,"paused":[]}"#)
+        }
+    }
+}
