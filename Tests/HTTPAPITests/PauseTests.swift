@@ -30,8 +30,10 @@ import Testing
     @Test(arguments: [#"{"names":"a"}"#, #"{"name":7}"#, #"{"name":""}"#, "[]"])
     func `a body that is wrong pauses nothing`(body: String) async throws {
         try await GatewayFixture.run { gateway in
-            #expect(try await gateway.send("POST", "/api/pause", body).status == 400)
-            #expect(try await gateway.send("GET", "/api/pauses").text == #"{"ok":true,"paused":[]}"#)
+            let reply = try await gateway.send("POST", "/api/pause", body)
+            #expect(reply.status == 400, "\(reply.text)")
+            let paused = try await gateway.send("GET", "/api/pauses")
+            #expect(paused.text == #"{"ok":true,"paused":[]}"#)
         }
     }
 }

@@ -37,12 +37,12 @@ public struct Pauses: Sendable {
         let replies = try await redis.run(apps.map { RedisCommand("HGETALL", keys.pauses($0)) })
         var found: [Pause] = []
         for (app, reply) in zip(apps, replies) {
-            let pauses = try reply.pairs().compactMap { field, since throws(StoreError) -> Pause? in
+            var pauses: [Pause] = []
+            for (field, since) in try reply.pairs() {
                 let text = try field.string()
-                guard let name = text.isEmpty ? .some(nil) : (try? ActivityName(text)).map(Optional.some) else {
-                    return nil
-                }
-                return Pause(app: app, name: name, since: try since.optionalTime() ?? 0)
+                let name = try? ActivityName(text)
+                if name == nil, !text.isEmpty { continue }
+                pauses.append(Pause(app: app, name: name, since: try since.optionalTime() ?? 0))
             }
             found += pauses.sorted {
                 ($0.name?.rawValue ?? "").utf8.lexicographicallyPrecedes(($1.name?.rawValue ?? "").utf8)
