@@ -61,6 +61,8 @@ extension SettingKey {
             .help("the most queued names and shards of one app; above it publishes are answered 429"),
         .whole(\.gateway.maximumQueueTotal, "gateway.max_queue_total", 1...100_000_000, "500000")
             .help("the most queued names and shards of all apps; above it publishes are answered 429"),
+        .choice(\.gateway.readsIntake, "gateway.intake", [("false", false), ("true", true)], "false")
+            .help("whether to publish what others write into the stream of publishes in Redis, see docs/api.md"),
     ]
 
     /// Removes slashes at the end. Nil if the text is not an HTTP address.

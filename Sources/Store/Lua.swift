@@ -52,6 +52,7 @@ enum Lua {
     static let broadcastSettle = script("broadcast-settle", [.time, .lease, .broadcast], Source.broadcast_settle_lua)
     static let broadcastForeign = script("broadcast-foreign", Source.broadcast_foreign_lua)
     static let queueLook = script("queue-look", Source.queue_look_lua)
+    static let intakeLease = script("intake-lease", Source.intake_lease_lua)
     static let queueForget = script("queue-forget", Source.queue_forget_lua)
     static let scheduleCreate = script("schedule-create", Source.schedule_create_lua)
     static let scheduleQueue = script("schedule-queue", Source.schedule_queue_lua)
@@ -66,7 +67,7 @@ enum Lua {
     static let all: [RedisScript] = [
         registrySet, registryRemove, registryPrune, registrySplit, registryAlive, registryFollowed, registryForget,
         followingTidy, channelMark, channelConfirm, channelForget, pushAccept, pushChain, pushBegin, pushCancel,
-        taskClaim, taskPlanned, taskRenew, taskSettle, retryClaim, retrySettle, latePut, removalConfirm, queueDue, queueForget, queueLook, deadRetry, deadCollect, guardCount,
+        taskClaim, taskPlanned, taskRenew, taskSettle, retryClaim, retrySettle, latePut, removalConfirm, queueDue, intakeLease, queueForget, queueLook, deadRetry, deadCollect, guardCount,
         quarantineForget, alarmRaise, scheduleCreate, scheduleQueue, scheduleDue, scheduleClaim, scheduleReplace,
         scheduleSettle, endClaim, broadcastWant, broadcastLive, broadcastDiscard, broadcastRetire, broadcastGone,
         broadcastFail, broadcastLease, broadcastIntend, broadcastForeign, broadcastTake, broadcastSettle, providerToken,

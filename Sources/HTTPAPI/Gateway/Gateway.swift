@@ -34,14 +34,14 @@ public final class Gateway: ListeningService {
     public func run() async throws {
         defer { binding.settle(nil) }
         let metrics = GatewayMetrics(registry)
+        let handlers = Handlers(
+            store: store, configuration: configuration,
+            bounds: QueueBounds(
+                apps: configuration.apps.map(\.key), perApp: configuration.maximumQueue,
+                total: configuration.maximumQueueTotal),
+            metrics: metrics, registry: registry, schemas: SchemaCache(store.schemas))
         let responder = GatewayResponder(
-            handlers: Handlers(
-                store: store, configuration: configuration,
-                bounds: QueueBounds(
-                    apps: configuration.apps.map(\.key), perApp: configuration.maximumQueue,
-                    total: configuration.maximumQueueTotal),
-                metrics: metrics, registry: registry, schemas: SchemaCache(store.schemas)),
-            authenticator: Authenticator(configuration.apps), capacity: configuration.capacity,
+            handlers: handlers, authenticator: Authenticator(configuration.apps), capacity: configuration.capacity,
             metrics: metrics, logger: logger, configuration: configuration, clock: clock)
         let connections = OpenFiles.connectionLimit(wanted: configuration.maximumConnections)
         if connections < configuration.maximumConnections {
@@ -55,6 +55,11 @@ public final class Gateway: ListeningService {
         applicationConfiguration.availableConnectionsDelegate = MaximumAvailableConnections(connections)
         // Measure first, so that even the first registration is dated by Redis's clock and not by this machine's.
         try? await store.time.measure()
+        var services: [any Service] = [ClockKeeper(time: store.time)]
+        if configuration.readsIntake {
+            let callers = configuration.apps.map { IntakeService.Caller(app: $0, tokens: SDKTokens(app: $0)) }
+            services.append(IntakeService(handlers, callers, logger: logger, clock: clock))
+        }
         let application = Application(
             responder: responder,
             server: .http1(
@@ -66,7 +71,7 @@ public final class Gateway: ListeningService {
                     httpDecoderConfiguration: .init(
                         maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100))),
             configuration: applicationConfiguration,
-            services: [ClockKeeper(time: store.time)],
+            services: services,
             onServerRunning: { [binding] channel in binding.settle(channel.localAddress?.port) },
             logger: logger.quietAtInfo)
         try await application.run()

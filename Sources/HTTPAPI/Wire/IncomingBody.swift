@@ -12,7 +12,8 @@ final class IncomingBody: Sendable {
     /// The time between an early response and closing its connection, so that the response arrives before the reset.
     static let linger: TimeAmount = .seconds(5)
     private let body: RequestBody
-    private let channel: any Channel
+    /// Nil for a body that came without a request.
+    private let channel: (any Channel)?
     private let limit: Int
     private let timeout: TimeAmount
     private let hasEncoding: Bool
@@ -40,6 +41,17 @@ final class IncomingBody: Sendable {
         hasEncoding = !["", "identity"].contains((request.headers[.contentEncoding] ?? "").lowercased())
     }
 
+    /// A body that is there already: an entry of the intake.
+    init(whole: [UInt8]) {
+        body = RequestBody(buffer: ByteBuffer())
+        channel = nil
+        limit = whole.count
+        timeout = .zero
+        hasEncoding = false
+        announced = 0
+        state.withLock { $0.whole = whole }
+    }
+
     var bytesRead: Int { state.withLock { $0.bytes } }
     /// The whole body. Empty for a call whose body is not read.
     func collect() -> [UInt8] { state.withLock { $0.whole } }
@@ -54,7 +66,7 @@ final class IncomingBody: Sendable {
         defer { share.giveBack(.bodies) }
         var bytes: [UInt8] = []
         let deadline = scheduleDeadline()
-        defer { deadline.cancel() }
+        defer { deadline?.cancel() }
         try await receive { part in
             guard bytes.count + part.count <= limit else { throw APIError.bodyTooLarge(limit: limit) }
             guard share.take(.bytes, part.count) else { throw APIError.busy("bytes of request bodies in memory") }
@@ -86,8 +98,8 @@ final class IncomingBody: Sendable {
     }
 
     /// Runs on the channel's event loop. Closing only the input ends the receiving, so the response can still be sent.
-    private func scheduleDeadline() -> Scheduled<Void> {
-        let channel = self.channel
+    private func scheduleDeadline() -> Scheduled<Void>? {
+        guard let channel else { return nil }
         return channel.eventLoop.scheduleTask(in: timeout) { [weak self] in
             self?.state.withLock { $0.isLate = true }
             channel.close(mode: .input, promise: nil)
@@ -109,14 +121,14 @@ final class IncomingBody: Sendable {
         let state = state.withLock { $0 }
         if state.isRead || announced == 0 { return false }
         if !state.isBegun, let announced, announced <= Self.drainedBytes, await drain() { return false }
-        let channel = self.channel
+        guard let channel else { return false }
         channel.eventLoop.scheduleTask(in: Self.linger) { channel.close(promise: nil) }
         return true
     }
 
     private func drain() async -> Bool {
         let deadline = scheduleDeadline()
-        defer { deadline.cancel() }
+        defer { deadline?.cancel() }
         return (try? await receive { _ in }) != nil
     }
 

@@ -65,6 +65,11 @@ public struct Keyspace: Sendable {
         key("i:{\(app):\(hour)\(slice == 0 ? "" : ":\(slice)")}")
     }
     func idempotency(_ app: AppKey, _ id: String) -> RedisKey { key("idem:{\(app):\(Self.escaped(id))}") }
+    /// Publishes that others write into Redis (`Intake`), what became of them, and who reads them.
+    func intake(_ app: AppKey) -> RedisKey { key("in:{\(app)}") }
+    func intakeDone(_ app: AppKey) -> RedisKey { key("in:{\(app)}:done") }
+    func intakeRejected(_ app: AppKey) -> RedisKey { key("in:{\(app)}:rejected") }
+    func intakeLease(_ app: AppKey) -> RedisKey { key("in:{\(app)}:lease") }
     /// Since when the app (field '') or names of it are paused, epoch ms.
     func pauses(_ app: AppKey) -> RedisKey { key("pause:{\(app)}") }
     func alarm(_ app: AppKey) -> RedisKey { key("alarm:{\(app)}") }

@@ -1,0 +1,125 @@
+import HTTPTypes
+import LiveActivity
+import Logging
+import ServiceLifecycle
+import Store
+import StrictJSON
+
+/// Publishes what others write into the intakes of the apps, exactly as `POST /api/push` would. One gateway at a time
+/// does so for an app; another takes over when it ends or stalls.
+struct IntakeService: Service {
+    /// How long an entry is tried that is answered 429 before it is rejected. A 503 is tried until it passes.
+    private static let patience: Duration = .seconds(60)
+    private static let pause: Duration = .seconds(1)
+
+    let handlers: Handlers
+    let callers: [Caller]
+    let logger: Logger
+    /// Epoch milliseconds.
+    let clock: @Sendable () -> Int64
+    private let owner = UUIDBytes.random().description
+
+    /// What a request of the app's publisher would have.
+    struct Caller: Sendable {
+        let app: GatewayApp
+        let tokens: SDKTokens
+    }
+
+    init(_ handlers: Handlers, _ callers: [Caller], logger: Logger, clock: @escaping @Sendable () -> Int64) {
+        self.handlers = handlers
+        self.callers = callers
+        self.logger = logger
+        self.clock = clock
+    }
+
+    func run() async {
+        await withDiscardingTaskGroup { group in
+            for caller in callers { group.addTask { await serve(caller) } }
+        }
+    }
+
+    private func serve(_ caller: Caller) async {
+        let intake = handlers.store.intake()
+        let app = caller.app.key
+        await withTaskCancellationOrGracefulShutdownHandler {
+            while !Task.isCancelled, !Task.isShuttingDownGracefully {
+                do throws(StoreError) {
+                    // The lease counts from before it was asked for.
+                    let asked = ContinuousClock.now
+                    guard try await intake.hold(app, owner: owner) else {
+                        await sleep()
+                        continue
+                    }
+                    for entry in try await intake.read(app) {
+                        guard asked.duration(to: .now) < Intake.lease / 2, !Task.isShuttingDownGracefully else { break }
+                        try await publish(entry, caller, intake)
+                    }
+                } catch {
+                    logger.warning("the intake waits for Redis: \(error)", metadata: ["app": "\(app)"])
+                    await sleep()
+                }
+            }
+        } onCancelOrGracefulShutdown: {
+            Task { await intake.interrupt() }
+        }
+        intake.close()
+    }
+
+    private func sleep() async { try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.pause) } }
+
+    /// Publishes an entry and writes the answer. An entry without an answer stays, and is read again.
+    private func publish(_ entry: IntakeEntry, _ caller: Caller, _ intake: Intake) async throws(StoreError) {
+        let app = caller.app.key
+        let operation = UUIDBytes.random().description
+        let end = ContinuousClock.now + Self.patience
+        while true {
+            let (answer, isAccepted) = await answer(entry, caller, operation)
+            let isTriedAgain = answer.status == 503 || [429, 500].contains(answer.status) && ContinuousClock.now < end
+            if !isTriedAgain {
+                let text = String(decoding: answer.body, as: UTF8.self)
+                if !isAccepted {
+                    logger.warning(
+                        "an entry of the intake is rejected",
+                        metadata: ["app": "\(app)", "entry": "\(entry.id)", "operation": "\(operation)"])
+                }
+                return try await intake.answer(
+                    app, entry, isAccepted: isAccepted, ["status": "\(answer.status)", "answer": text])
+            }
+            await sleep()
+            if Task.isCancelled || Task.isShuttingDownGracefully { return }
+            // Without the lease another gateway may be at a later entry already.
+            guard try await intake.hold(app, owner: owner) else { return }
+        }
+    }
+
+    private func answer(
+        _ entry: IntakeEntry, _ caller: Caller, _ operation: String
+    ) async -> (answer: Answer, isAccepted: Bool) {
+        do {
+            return (try await handlers.publish(call(entry, caller, operation)), true)
+        } catch {
+            return (Answer(APIError(thrown: error), operation: operation), false)
+        }
+    }
+
+    /// The request that the entry stands for. Its key is the entry's id, so that repeating it commits nothing twice.
+    private func call(_ entry: IntakeEntry, _ caller: Caller, _ operation: String) throws -> Call {
+        var key = "intake/\(entry.id)"
+        var body: [UInt8]?
+        for (name, value) in entry.fields {
+            switch name {
+            case "push": body = value
+            case "key": key = String(decoding: value, as: UTF8.self)
+            default: throw APIError.parameter(name, "is not a field of the intake; known: push, key")
+            }
+        }
+        guard let body else { throw APIError.parameter("push", "is required: the body of POST /api/push") }
+        let limit = handlers.configuration.maximumBodyBytes
+        guard body.count <= limit else { throw APIError.bodyTooLarge(limit: limit) }
+        var headers = HTTPFields()
+        headers[.idempotencyKey] = key
+        return Call(
+            operation: operation, parameters: [:], query: [:], headers: headers, origin: "", app: caller.app,
+            tokens: caller.tokens, credential: .master, body: IncomingBody(whole: body), now: clock())
+    }
+}

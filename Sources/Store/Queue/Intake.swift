@@ -1,0 +1,91 @@
+public import LiveActivity
+import Redis
+
+/// One publish that was written into an app's intake.
+public struct IntakeEntry: Sendable, Hashable {
+    /// The id of the stream's entry.
+    public var id: String
+    /// Names and values in order, as they were written.
+    public var fields: [(name: String, value: [UInt8])]
+
+    public static func == (one: IntakeEntry, other: IntakeEntry) -> Bool {
+        one.id == other.id && one.fields.count == other.fields.count
+            && zip(one.fields, other.fields).allSatisfy { $0.name == $1.name && $0.value == $1.value }
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(id) }
+}
+
+/// An app's intake: a stream into which publishers write, in place of calling the gateway. One gateway at a time reads
+/// it, so that publishes are accepted in the order in which they were written. An entry stays until its answer is
+/// written, in the same step. If a gateway dies or stalls, another one reads the entry again, and commits it under the
+/// same ids. docs/api.md has the fields.
+public struct Intake: Sendable {
+    /// How long a gateway has the intake to itself after it asked.
+    public static let lease: Duration = .seconds(10)
+    /// Entries that the streams of answers keep, about.
+    static let answersKept = 100_000
+    private static let block: Duration = .seconds(2)
+    private static let entriesAtOnce = 100
+
+    let connection: RedisBlockingConnection
+    let redis: RedisClient
+    let keys: Keyspace
+
+    /// - Returns: whether `owner` has the lease now.
+    public func hold(_ app: AppKey, owner: String) async throws(StoreError) -> Bool {
+        try await redis.run(
+            Lua.intakeLease, keys: ["lease": keys.intakeLease(app)],
+            ["owner": .string(owner), "length": .int(Self.lease.milliseconds)]
+        ).isOne()
+    }
+
+    /// The oldest entries. Waits two seconds for the first one; empty then, or after `interrupt`.
+    public func read(_ app: AppKey) async throws(StoreError) -> [IntakeEntry] {
+        let command = RedisCommand(
+            "XREAD",
+            [
+                "COUNT", .int(Self.entriesAtOnce), "BLOCK", .int(Self.block.milliseconds), "STREAMS",
+                .key(keys.intake(app)), "0",
+            ], near: keys.intake(app))
+        let reply: RedisReply
+        do throws(RedisError) {
+            reply = try await connection.send(command, blockingFor: Self.block)
+        } catch {
+            throw .redis(error)
+        }
+        let streams = Reply(reply)
+        if streams.isNil { return [] }
+        var entries: [IntakeEntry] = []
+        for stream in try streams.array() {
+            for item in try stream[1].array() {
+                var fields: [(name: String, value: [UInt8])] = []
+                for (name, value) in try item[1].pairs() {
+                    fields.append((String(decoding: try name.bytes(), as: UTF8.self), Array(try value.bytes())))
+                }
+                entries.append(IntakeEntry(id: try item[0].string(), fields: fields))
+            }
+        }
+        return entries
+    }
+
+    /// Writes the answer to an entry and removes the entry, in one step.
+    public func answer(
+        _ app: AppKey, _ entry: IntakeEntry, isAccepted: Bool, _ fields: KeyValuePairs<String, String>
+    ) async throws(StoreError) {
+        let stream = isAccepted ? keys.intakeDone(app) : keys.intakeRejected(app)
+        let values = fields.flatMap { [RedisArgument.string($0.key), .string($0.value)] }
+        _ = try await redis.atOnce([
+            RedisCommand("XADD", stream, ["MAXLEN", "~", .int(Self.answersKept), "*", "id", .string(entry.id)] + values),
+            RedisCommand("XDEL", keys.intake(app), .string(entry.id)),
+        ])
+    }
+
+    public func interrupt() async { await connection.interrupt() }
+    public func close() { connection.close() }
+}
+
+extension Store {
+    /// A reader of intakes, with a connection of its own for each call of this.
+    public func intake() -> Intake { Intake(connection: redis.blockingConnection(), redis: redis, keys: keys) }
+}
