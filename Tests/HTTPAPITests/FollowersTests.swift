@@ -38,7 +38,7 @@ import Testing
             #expect(try reply.integer("removed") == 300 && reply.object.required("complete").bool())
             #expect(try await gateway.send("GET", path).text == #"{"ok":true,"channels":[]}"#)
             let late = try await gateway.send(
-                "PUT", "\(path)/c-1", #"{"token":"aa","registered_at_ms":\#(gateway.store.time.now() - 60_000)}"#)
+                "PUT", "\(path)/c-1", #"{"token":"aa","registered_at_ms":\#(testNow - 60_000)}"#)
             #expect(late.text.contains("stale"))
             #expect(try await gateway.send("PUT", "\(path)/c-1", #"{"token":"aa"}"#).text.contains("stored"))
         }

@@ -1,0 +1,127 @@
+import LiveActivity
+import Redis
+import ServiceLifecycle
+import StrictJSON
+import TestSupport
+import Testing
+
+@testable import HTTPAPI
+@testable import Store
+
+/// Publishers that write into Redis in place of calling HTTP.
+@Suite struct IntakeTests {
+    @Test func `what is written is published in order, and answered`() async throws {
+        try await GatewayFixture.run(configure: { $0.readsIntake = true }) { gateway in
+            let keys = gateway.store.keys
+            let app = try gateway.app
+            var entries: [String] = []
+            for number in 0..<40 { entries.append(try await write(Self.push("a", number), gateway)) }
+            try await eventually("all are answered") { try await length(keys.intakeDone(app), gateway) == 40 }
+            let done = try await answers(keys.intakeDone(app), gateway)
+            var ids: [String] = []
+            for (entry, answer) in zip(entries, done) {
+                #expect(answer["id"] == entry && answer["status"] == "202")
+                let body = try JSONDocument(Array((answer["answer"] ?? "").utf8)).root.object()
+                ids += try body.required("push_ids").array().map { try $0.string() }
+            }
+            let name = try ActivityName("a")
+            let history = try await gateway.store.pushes.history(app, of: name, PushFilter(), after: nil, limit: 100)
+            #expect(history.pushes.map(\.id.description) == ids.reversed(), "in the order of the stream")
+            #expect(try await length(keys.intake(app), gateway) == 0)
+        }
+    }
+
+    @Test func `what is wrong is rejected as HTTP would, and holds up nothing`() async throws {
+        try await GatewayFixture.run(configure: { $0.readsIntake = true }) { gateway in
+            let (keys, app) = (gateway.store.keys, try gateway.app)
+            _ = try await write("{}", gateway)
+            _ = try await write("not JSON", gateway)
+            _ = try await write(Self.push("a", 1), gateway, ["audience", "all"])
+            _ = try await write(Self.push("a", 2), gateway, ["key", "é"])
+            _ = try await write(Self.push("a", 3), gateway)
+            try await eventually("the good one is published") { try await length(keys.intakeDone(app), gateway) == 1 }
+            let rejected = try await answers(keys.intakeRejected(app), gateway)
+            #expect(rejected.map { $0["status"] } == ["400", "400", "400", "400"])
+            #expect(rejected[2]["answer"]?.contains("audience") == true)
+            #expect(rejected[3]["answer"]?.contains("Idempotency-Key") == true)
+            #expect(gateway.log.all.contains { $0.contains("an entry of the intake is rejected") })
+        }
+    }
+
+    @Test func `two gateways publish each entry once, and one takes over from another`() async throws {
+        try await GatewayFixture.run(configure: { $0.readsIntake = true }) { gateway in
+            let (keys, app) = (gateway.store.keys, try gateway.app)
+            try await withSecond(gateway) {
+                for number in 0..<50 { _ = try await write(Self.push("a", number), gateway) }
+                try await eventually("all are answered") { try await length(keys.intakeDone(app), gateway) == 50 }
+                #expect(try await gateway.store.pushes.kept(app) == 50)
+                // The lease of a gateway that died ends by itself.
+                let lease = keys.intakeLease(app)
+                try await gateway.store.redis.send(RedisCommand("SET", lease, "dead", "PX", "300"))
+                _ = try await write(Self.push("a", 51), gateway)
+                try await eventually("the last is answered") { try await length(keys.intakeDone(app), gateway) == 51 }
+            }
+        }
+    }
+
+    @Test func `an entry that was published but not answered is answered with the same ids`() async throws {
+        try await GatewayFixture.run { gateway in
+            let (keys, app) = (gateway.store.keys, try gateway.app)
+            let entry = try await write(Self.push("a", 1), gateway)
+            // A gateway committed it under the entry's key, and died before it wrote the answer.
+            let reply = try await gateway.publish(
+                Self.push("a", 1), headers: [("Idempotency-Key", "intake/\(entry)")])
+            let ids = try reply.strings("push_ids")
+            try await withSecond(gateway) {
+                try await eventually("it is answered") { try await length(keys.intakeDone(app), gateway) == 1 }
+                let done = try await answers(keys.intakeDone(app), gateway)
+                #expect(done[0]["answer"]?.contains(ids[0]) == true)
+                #expect(try await gateway.store.pushes.kept(app) == 1)
+            }
+        }
+    }
+
+    private static func push(_ name: String, _ number: Int) -> String {
+        publishText(activity: #"{"name":"\#(name)","event":"update","content_state":{"n":\#(number)}}"#)
+    }
+
+    /// Runs a second gateway, which reads the intake, during `body`.
+    private func withSecond(_ gateway: GatewayFixture, _ body: () async throws -> Void) async throws {
+        var configuration = GatewayConfiguration(
+            apps: [GatewayApp(key: try gateway.app, secret: "s", masterSecret: "m")])
+        configuration.readsIntake = true
+        let second = ServiceGroup(
+            configuration: .init(
+                services: [Gateway(configuration, store: gateway.store, logger: .quiet)], logger: .quiet))
+        async let running: Void = second.run()
+        do { try await body() } catch {
+            await second.triggerGracefulShutdown()
+            throw error
+        }
+        await second.triggerGracefulShutdown()
+        try await running
+    }
+
+    /// - Returns: the id of the entry
+    private func write(
+        _ body: String, _ gateway: GatewayFixture, _ more: [RedisArgument] = []
+    ) async throws -> String {
+        let key = gateway.store.keys.intake(try gateway.app)
+        let fields: [RedisArgument] = ["*", "push", .string(body)] + more
+        return try await gateway.store.redis.send(RedisCommand("XADD", key, fields)).string()
+    }
+
+    private func length(_ stream: RedisKey, _ gateway: GatewayFixture) async throws -> Int {
+        try await gateway.store.redis.send(RedisCommand("XLEN", stream)).integer()
+    }
+
+    /// The fields of each entry of a stream.
+    private func answers(_ stream: RedisKey, _ gateway: GatewayFixture) async throws -> [[String: String]] {
+        let entries = try await gateway.store.redis.send(RedisCommand("XRANGE", stream, "-", "+")).array()
+        return try entries.map { entry in
+            let parts = try entry[1].array().map { try $0.string() }
+            return Dictionary(
+                uniqueKeysWithValues: stride(from: 0, to: parts.count, by: 2).map { (parts[$0], parts[$0 + 1]) })
+        }
+    }
+}
