@@ -38,7 +38,7 @@ import Testing
         ("PUT", "/api/channels/attributes", "no attributes"), ("POST", "/api/channels/attributes/", "no attributes"),
         ("POST", "/api/channels/subscription_lists", "no lists"),
         ("PUT", "/api/channels/restricted/email", "iOS only"), ("GET", "/api/named_users/u", "?id="),
-        ("POST", "/api/named_users/u", "associate"), ("GET", "/api/segments/", "audience"),
+        ("GET", "/api/segments/", "audience"),
         ("GET", "/api/tags", "/api/channels/tags"), ("POST", "/api/templates/push", "finished text"),
         ("POST", "/api/pipelines", "/api/schedules"), ("GET", "/api/reports/sends", "/api/push/{push_id}"),
         ("GET", "/api/subscription_lists/contacts/x", "no lists"), ("POST", "/warp9/", "no analytics"),
@@ -72,7 +72,8 @@ import Testing
         "GET /api/schedules/{schedule_id}", "PUT /api/schedules/{schedule_id}", "DELETE /api/schedules/{schedule_id}",
         "GET /api/channels", "GET /api/channels/{channel}", "POST /api/channels/tags", "POST /api/channels/uninstall",
         "GET /api/named_users", "POST /api/named_users/associate", "POST /api/named_users/disassociate",
-        "POST /api/named_users/tags", "POST /api/named_users/uninstall", "POST /api/contacts/identify/v2",
+        "POST /api/named_users/tags", "POST /api/named_users/uninstall", "POST /api/named_users/{user}",
+        "POST /api/contacts/identify/v2",
     ]
 }
 

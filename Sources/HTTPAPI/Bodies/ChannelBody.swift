@@ -99,8 +99,12 @@ enum ChannelBody {
 
     /// `[{"channel_id":…,"device_type":"ios"}]`, or one such object.
     static func uninstalls(_ bytes: [UInt8]) throws(JSONError) -> [ChannelID] {
-        let entries = try JSONDocument(bytes).root.oneOrMore(
-            atMost: maximumUninstalled, (one: "channel", many: "channels"))
+        try channels(JSONDocument(bytes).root, atMost: maximumUninstalled)
+    }
+
+    /// `{"channel_id":…,"device_type":"ios"}`, or a list of them.
+    static func channels(_ value: JSONValue, atMost limit: Int) throws(JSONError) -> [ChannelID] {
+        let entries = try value.oneOrMore(atMost: limit, (one: "channel", many: "channels"))
         return try entries.map { (entry) throws(JSONError) in
             let entry = try entry.object(known: ["channel_id", "device_type"])
             if let type = entry["device_type"] { try iosOnly(type) }

@@ -24,6 +24,13 @@ struct Call: Sendable {
     func channel() throws(APIError) -> ChannelID { try identified("channel", ChannelID.init(_:)) }
     func attributesType() throws(APIError) -> String { try identified("attributes_type", checkedAttributesType) }
 
+    func namedUser() throws(APIError) -> String {
+        try identified("user") { text throws(IdentifierError) in
+            try checkText(text, what: "named user", maximumBytes: AudienceBody.maximumTextBytes)
+            return text
+        }
+    }
+
     /// Where the path's tokens are registered.
     func place() throws(APIError) -> TokenPlace {
         parameters["attributes_type"] == nil ? .activity(try name()) : .startTokens(of: try attributesType())

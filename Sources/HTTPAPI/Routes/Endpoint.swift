@@ -86,6 +86,7 @@ extension Endpoint {
         Endpoint("POST", "/api/named_users/uninstall", .master, Handlers.uninstallUsers, isAirship: true),
         Endpoint("POST", "/api/named_users/associate", .server, Handlers.associate, isAirship: true),
         Endpoint("POST", "/api/named_users/disassociate", .server, Handlers.disassociate, isAirship: true),
+        Endpoint("POST", "/api/named_users/{user}", .master, Handlers.updateUser, isAirship: true),
         Endpoint("GET", "/api/auth/device", .signedChannel, Handlers.deviceToken, isAirship: true),
         Endpoint("POST", "/api/contacts/identify/v2", .signedChannel, Handlers.identifyContact, isAirship: true),
         Endpoint("POST", "/api/contacts/{contact}", .contact, Handlers.updateContact, isAirship: true),

@@ -24,7 +24,7 @@ extension ChannelStory {
             ])
     }
 
-    /// What Airship's API says about a channel.
+    /// What Airship's API says about a channel. Its clients read times without zone and fraction.
     static func members(_ channel: ChannelID, _ record: ChannelRecord?, hasTokens: Bool) -> [JSON.Member] {
         let groups = record?.tags.sorted { $0.key < $1.key } ?? []
         let device = groups.first { "\($0.key)" == "device" }?.value ?? []
@@ -32,8 +32,8 @@ extension ChannelStory {
             .map { JSON.Member("\($0.key)", .array($0.value.map(JSON.string))) }
         let fields: [(String, JSON?)] = [
             ("channel_id", .string(channel.description)), ("device_type", "ios"), ("installed", true),
-            ("opt_in", .bool(hasTokens)), ("created", record?.created.map { .string(TimeText.text($0)) }),
-            ("last_registration", record?.seen.map { .string(TimeText.text($0)) }),
+            ("opt_in", .bool(hasTokens)), ("created", record?.created.map { .string(TimeText.plainText($0)) }),
+            ("last_registration", record?.seen.map { .string(TimeText.plainText($0)) }),
             ("named_user_id", record?.namedUser.map(JSON.string) ?? JSON.null),
             ("tags", .array(device.map(JSON.string))), ("tag_groups", .object(others)),
             ("ios_18", .bool(record?.hasIOS18 ?? false)),

@@ -64,6 +64,21 @@ extension Handlers {
         return Answer(200, body)
     }
 
+    /// `POST /api/named_users/{user}`: associates, then disassociates, then tags the channels that the user has then.
+    func updateUser(_ call: Call) async throws -> Answer {
+        let user = try call.namedUser()
+        let update = try NamedUserBody.update(call.body.collect())
+        let app = call.app.key
+        for channel in update.associate { try await store.channels.associate(app, channel, namedUser: user) }
+        for channel in update.disassociate { try await store.channels.disassociate(app, channel, namedUser: user) }
+        if let tags = update.tags {
+            try await store.channels.eachChannel(app, of: user) { channels throws(StoreError) in
+                try await store.channels.tag(app, channels, tags)
+            }
+        }
+        return Answer(200, ["ok": true], warnings: update.warnings)
+    }
+
     /// Tags the channels that the users have now.
     func tagUsers(_ call: Call) async throws -> Answer {
         let request = try NamedUserBody.tagRequest(call.body.collect())

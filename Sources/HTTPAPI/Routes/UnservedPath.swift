@@ -52,7 +52,6 @@ struct UnservedPath: Sendable, Hashable {
         rows(
             "Lamplighter keeps no attributes. Use tags: POST /api/channels/tags.", "/api/channels/attributes/**",
             "POST /api/named_users/{user}/attributes", "/api/attribute-lists/**", "/api/contacts/attributes"),
-        rows(users, "POST /api/named_users/{user}"),
         rows("Lamplighter keeps no segments. Put the selectors into `audience`.", "/api/segments/**"),
         rows(
             "Lamplighter fills in no templates. Send the finished text with POST /api/push.", "/api/templates/**",
