@@ -2,21 +2,40 @@ import ArgumentParser
 
 struct PushCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        name: "push", "Show the ledger of a push, wait for its end, or cancel what is unsent.",
+        name: "push", "Show the ledger of a push or whom it missed, wait for its end, or cancel what is unsent.",
         examples: "push 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",
         "push 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10 --wait --json",
+        "push 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10 --channels",
         "push 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10 --cancel")
 
     @OptionGroup var gateway: GatewayOptions
     @Argument(help: "Id of the push, as 'publish' printed it.") var id: String
     @Flag(help: "Wait until every token has an outcome.") var wait = false
     @Flag(help: "Cancel what is unsent.") var cancel = false
+    @Flag(help: "List the channels that were pruned or given up, as far as they are kept (1,000 and 10,000).")
+    var channels = false
 
     func run() async throws {
+        if channels {
+            return try await gateway.call(.get("/api/push/\(id)/channels")) { (answer: Channels) in
+                var table = Table(.left, .left, .left)
+                for row in answer.channels { table.add(row.channel_id, row.outcome, row.reason) }
+                return answer.channels.isEmpty ? ["no channel was pruned or given up"] : table.lines
+            }
+        }
         let request: GatewayRequest = cancel ? .delete("/api/push/\(id)") : .get("/api/push/\(id)")
         guard wait else { return try await gateway.call(request) { (ledger: LedgerReport) in ledger.lines } }
         let client = try gateway.client()
         if cancel { _ = try await client.send(request) }
         try await PushWatch(client: client, pushID: id).report(json: gateway.json)
+    }
+
+    private struct Channels: Decodable {
+        struct Row: Decodable {
+            var channel_id: String
+            var outcome: String
+            var reason: String
+        }
+        var channels: [Row]
     }
 }

@@ -68,6 +68,7 @@ extension Endpoint {
         Endpoint("GET", "/api/push/{push_id}", .master, Handlers.pushLedger),
         Endpoint("DELETE", "/api/push/{push_id}", .master, Handlers.cancelPush),
         Endpoint("GET", "/api/push/{push_id}/content", .master, Handlers.pushContent),
+        Endpoint("GET", "/api/push/{push_id}/channels", .master, Handlers.pushChannels),
         Endpoint("GET", "/api/pushes", .master, Handlers.listPushes),
         Endpoint("POST", "/api/schedules", .master, Handlers.createSchedules, isAirship: true),
         Endpoint("GET", "/api/schedules", .master, Handlers.listSchedules, isAirship: true),

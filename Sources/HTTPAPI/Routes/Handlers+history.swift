@@ -26,6 +26,21 @@ extension Handlers {
         return Self.page(page.pushes, total: total, next: page.next?.description)
     }
 
+    /// Which channels a push did not light, and why, as far as they are kept.
+    func pushChannels(_ call: Call) async throws -> Answer {
+        let id = try call.id("push_id")
+        guard let channels = try await store.deadLetters.channels(call.app.key, of: id) else {
+            throw APIError.noSuchPush
+        }
+        let rows = channels.map { channel -> JSON in
+            [
+                "channel_id": .string(channel.channel.description), "outcome": .string(channel.outcome.rawValue),
+                "reason": .string(channel.reason),
+            ]
+        }
+        return Answer(200, ["push_id": .string(id.description), "channels": .array(rows)])
+    }
+
     private static func page(_ pushes: [Ledger], total: Int?, next: String?) -> Answer {
         Answer(
             200,

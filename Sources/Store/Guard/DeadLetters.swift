@@ -35,6 +35,8 @@ public enum DeadRetry: Sendable, Hashable {
 public struct DeadLetters: Sendable {
     /// Channels that are kept of one push. The others are only counted.
     static let mostChannels = 10_000
+    /// Channels that are kept of those that a push pruned.
+    static let mostPruned = 1_000
     /// An entry may get its record within this many milliseconds, because the index is written first.
     private static let grace: Int64 = 60_000
 

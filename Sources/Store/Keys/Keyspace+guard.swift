@@ -15,6 +15,9 @@ extension Keyspace {
     /// The dead letter of one push: reasons with their counts, and the positions where it stopped.
     func deadLetter(_ tag: String, _ id: PushID) -> RedisKey { RedisKey(deadLetterPrefix(tag) + id.description) }
     func deadLetterPrefix(_ tag: String) -> String { "\(prefix):dl:\(tag):" }
+    /// The first channels whose tokens were pruned by a push (`DeadLetters.mostPruned`), with APNs's reasons.
+    func pruned(_ tag: String, _ id: PushID) -> RedisKey { RedisKey(prunedPrefix(tag) + id.description) }
+    func prunedPrefix(_ tag: String) -> String { "\(prefix):pr:\(tag):" }
     /// Pushes of a name whose dead letters are not on the app's list yet.
     func unlistedDead(_ tag: String) -> RedisKey { RedisKey(deadLetterPrefix(tag) + "unlisted") }
     /// The first channels that the push gave up (`DeadLetters.mostChannels`).

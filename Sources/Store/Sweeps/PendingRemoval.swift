@@ -76,6 +76,8 @@ extension SweepStore {
         ]
         let arguments: KeyValuePairs<String, RedisArgument> = [
             "ps": .string(keys.pushPrefix(tag)), "ws": .string(keys.tasksPrefix(tag)),
+            "prs": .string(keys.prunedPrefix(tag)), "mostPruned": .int(DeadLetters.mostPruned),
+            "retention": .int(keys.retention),
             "markLife": .int(Quarantine.life(.activity(name)).milliseconds),
         ]
         let parts = Array(removals.indices).scriptParts

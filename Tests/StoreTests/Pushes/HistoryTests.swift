@@ -124,6 +124,32 @@ import Testing
         #expect(try await fixture.store.pushes.content(try AppKey("other"), id) == nil)
     }
 
+    @Test func `a push tells which channels it pruned and gave up, at most a thousand of the pruned ones`() async throws {
+        let fixture = try await PushFixture.start()
+        let (store, app, name) = (fixture.store, fixture.app, try ActivityName("match-1"))
+        let push = try await fixture.accepted("match-1")
+        let claim = try await fixture.claimed("match-1", push)
+        func channel(_ number: Int) -> [UInt8] { ChannelID.numbered(number).stored }
+        var settlement = Settlement(range: claim.lease.bounds)
+        settlement.targets = 1_201
+        settlement.giveUp(channel(0), reason: "Shutdown")
+        for number in 1...1_200 {
+            settlement.remove(
+                TokenRemoval(channel: channel(number), token: [7], deadSince: nil, reason: "BadDeviceToken"))
+        }
+        _ = try await fixture.settle(claim, settlement)
+        #expect(try await store.deadLetters.channels(app, of: push)?.map(\.reason) == ["Shutdown"])
+        let pending = try await fixture.pendingRemovals("match-1")
+        _ = try await store.sweeps.confirm(app, name, pending.map { (pending: $0, as: .pruned) })
+        let kept = try #require(try await store.deadLetters.channels(app, of: push))
+        #expect(kept.count { $0.outcome == .failed } == 1)
+        #expect(kept.count { $0.outcome == .pruned && $0.reason == "BadDeviceToken" } == 1_000)
+        #expect(try await store.pushes.ledger(app, push)?.pruned == 1_200)
+        let life = try await store.redis.send(RedisCommand("PTTL", store.keys.pruned(store.keys.tag(app, name), push)))
+        #expect(try (1...Int(store.keys.retention)).contains(life.integer()))
+        #expect(try await store.deadLetters.channels(app, of: .random()) == nil)
+    }
+
     @Test func `a set of the index is prolonged twice an hour, not with each push`() async throws {
         let fixture = try await PushFixture.start()
         let now = fixture.store.time.now()
@@ -170,4 +196,8 @@ import Testing
         let acceptance = try await fixture.publish(name, event: event, id: id, now: time)
         guard case .accepted = acceptance else { throw Unexpected(what: "\(acceptance)") }
     }
+}
+
+extension ChannelID {
+    fileprivate static func numbered(_ number: Int) -> ChannelID { try! ChannelID("device-\(number)") }
 }

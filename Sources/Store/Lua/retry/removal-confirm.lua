@@ -4,8 +4,9 @@
 -- key x: quarantine, hash
 -- key h: retry queues, hash
 -- key r: waiting channels, zset by due time (ms)
--- arguments ps, ws: common prefixes of the p and w keys
+-- arguments ps, ws, prs: common prefixes of the p, w and pr keys
 -- argument markLife: life of the quarantine's marks, ms
+-- arguments mostPruned, retention: most pruned channels that are kept of a push, and for how long, ms
 -- rest: threes: field of o, outcome to count for its push, and the mark that quarantines the token; '' = not
 --   quarantined, '-' = quarantined where the token is registered
 -- Returns {due ms of the name's first waiting channel or '', then for each three 1 confirmed or 0 not pending}
@@ -16,6 +17,22 @@ local now = string.format('%.0f', redis_now())
 local function channel_of(field)
     return string.sub(field, 19, 18 + string.byte(field, 17) * 256 + string.byte(field, 18))
 end
+-- APNs's reason is behind the kind (1 byte), the time (8) and, for a start token, the attributes type.
+local function reason_of(value)
+    if string.sub(value, 1, 1) ~= 's' then return string.sub(value, 10) end
+    return string.sub(value, 11 + (string.byte(value, 10) or 0))
+end
+
+-- Keeps the first pruned channels of a push, for whoever asks who they were.
+local room = {}
+local function keep_pruned(id, channel, reason)
+    local pr = prs .. id_text(id)
+    room[pr] = room[pr] or tonumber(mostPruned) - redis.call('HLEN', pr)
+    if room[pr] <= 0 then return end
+    room[pr] = room[pr] - redis.call('HSET', pr, channel, reason)
+    redis.call('PEXPIRE', pr, retention)
+end
+
 local answer = {''}
 for i = rest, #ARGV, 3 do
     local field, outcome, mark = ARGV[i], ARGV[i + 1], ARGV[i + 2]
@@ -28,6 +45,7 @@ for i = rest, #ARGV, 3 do
             redis.call('HINCRBY', p, outcome, 1)
             if mark ~= '' then redis.call('HINCRBY', p, 'e:Quarantined', 1) end
             redis.call('HINCRBY', w, 'owed', -1)
+            if outcome == 'pruned' then keep_pruned(id, channel_of(field), reason_of(value)) end
             finish(p, w, now)
         end
         if mark ~= '' and mark ~= '-' then
