@@ -29,7 +29,8 @@ public struct Lamplighter: AsyncParsableCommand {
             CommandGroup(
                 name: "Publish",
                 subcommands: [
-                    PublishCommand.self, PushCommand.self, HistoryCommand.self, TrackCommand.self, UntrackCommand.self, ImportCommand.self,
+                    PublishCommand.self, PushCommand.self, HistoryCommand.self, TrackCommand.self, UntrackCommand.self,
+                    ImportCommand.self,
                     ExportCommand.self,
                     ActivityCommand.self, ScheduleCommand.self, SchemaCommand.self, BroadcastCommand.self,
                 ]),

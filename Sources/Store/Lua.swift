@@ -67,7 +67,8 @@ enum Lua {
     static let all: [RedisScript] = [
         registrySet, registryRemove, registryPrune, registrySplit, registryAlive, registryFollowed, registryForget,
         followingTidy, channelMark, channelConfirm, channelForget, pushAccept, pushChain, pushBegin, pushCancel,
-        taskClaim, taskPlanned, taskRenew, taskSettle, retryClaim, retrySettle, latePut, removalConfirm, queueDue, intakeLease, queueForget, queueLook, deadRetry, deadCollect, guardCount,
+        taskClaim, taskPlanned, taskRenew, taskSettle, retryClaim, retrySettle, latePut, removalConfirm, queueDue,
+        intakeLease, queueForget, queueLook, deadRetry, deadCollect, guardCount,
         quarantineForget, alarmRaise, scheduleCreate, scheduleQueue, scheduleDue, scheduleClaim, scheduleReplace,
         scheduleSettle, endClaim, broadcastWant, broadcastLive, broadcastDiscard, broadcastRetire, broadcastGone,
         broadcastFail, broadcastLease, broadcastIntend, broadcastForeign, broadcastTake, broadcastSettle, providerToken,

@@ -60,7 +60,8 @@ import Testing
             #expect(try await codes() == (false, ["unknown"]))
             try await gateway.follow("order-1")
             #expect(try await codes() == (true, []))
-            _ = try await gateway.publish(publishText(activity: #"{"name":"order-1","event":"end","content_state":{}}"#))
+            _ = try await gateway.publish(
+                publishText(activity: #"{"name":"order-1","event":"end","content_state":{}}"#))
             #expect(try await codes() == (false, ["name_ended"]))
             _ = try await gateway.send("DELETE", "/api/activities/order-1/channels/c")
             #expect(try await codes() == (false, ["left", "name_ended"]))

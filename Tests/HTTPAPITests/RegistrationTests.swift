@@ -78,8 +78,10 @@ import Testing
             for name in ["a-final", "b-final", "c-semi"] {
                 _ = try await gateway.send("PUT", "/api/activities/\(name)/channels/c", #"{"token":"\#(token)"}"#)
             }
-            _ = try await gateway.publish(publishText(activity: #"{"name":"b-final","event":"end","content_state":{}}"#))
-            _ = try await gateway.publish(publishText(activity: #"{"name":"d-new","event":"update","content_state":{}}"#))
+            _ = try await gateway.publish(
+                publishText(activity: #"{"name":"b-final","event":"end","content_state":{}}"#))
+            _ = try await gateway.publish(
+                publishText(activity: #"{"name":"d-new","event":"update","content_state":{}}"#))
             func names(_ query: String) async throws -> [String] {
                 let reply = try await gateway.send("GET", "/api/activities?\(query)")
                 #expect(reply.status == 200, "\(reply.text)")

@@ -21,8 +21,8 @@ struct Readiness: Sendable {
         // An alarm does not make the process unready: publishes are still accepted, and their work is kept.
         let alarms = (try? await store.alarms.list(apps)) ?? []
         let pauses = (try? await store.pauses.list(apps)) ?? []
-        return Answer(
-            200, ["ok": true, "alarms": .array(alarms.map(\.json)), "paused": .array(pauses.map(\.json))])
+        let paused: JSON? = pauses.isEmpty ? nil : .array(pauses.map(\.json))
+        return Answer(200, .fields(["ok": true, "alarms": .array(alarms.map(\.json)), "paused": paused]))
     }
 }
 

@@ -44,7 +44,8 @@ extension Explanation {
         case .over(let at):
             Reason(
                 code: "over",
-                text: "Its activity is over: the token is of \(TimeText.text(at)), and Apple ends activities after 8 h.")
+                text: "Its activity is over: the token is of \(TimeText.text(at)), and Apple ends activities after 8 h."
+            )
         case .unknown:
             Reason(
                 code: "unknown",

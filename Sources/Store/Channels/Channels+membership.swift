@@ -134,11 +134,12 @@ extension Channels {
             .channels, app, open.map { .bytes($0.channel.stored) }, life: life.milliseconds, now: clock())
         let notes = try await registry.noteChannels(app, open.map(\.channel.stored), life: life)
         let answers = try await redis.replies(
-            notes + open.map { work in
-                RedisCommand(
-                    Lua.channelMark, keys: ["c": keys.channel(app, work.channel)], times,
-                    rest: [limit, .int(maximumTags)] + work.operations)
-            } + counting.commands)
+            notes
+                + open.map { work in
+                    RedisCommand(
+                        Lua.channelMark, keys: ["c": keys.channel(app, work.channel)], times,
+                        rest: [limit, .int(maximumTags)] + work.operations)
+                } + counting.commands)
         let replies = answers.dropFirst(notes.count)
         quotas.note(.channels, app, counting, replies.dropFirst(open.count))
         var users: Set<String> = []

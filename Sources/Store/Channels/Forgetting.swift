@@ -125,7 +125,14 @@ extension Channels {
         let created = try await redis.run("HGET", key, "created")
         if created.isNil { return true }
         if let since = try created.optionalTime(), since > time { return true }
-        try await applyMemberships(app, [channel], ["t:", "u:"].map { .set(prefix: $0, []) })
+        // A prefix is that of a group of tags, `t:GROUP:`, or `u:`.
+        let fields = try await redis.run("HKEYS", key).strings()
+        let prefixes = Set(
+            fields.compactMap { field -> ExactText? in
+                let last = field.utf8.lastIndex(of: UInt8(ascii: ":"))
+                return last.map { ExactText(String(field.utf8[...$0]) ?? "") }
+            })
+        try await applyMemberships(app, [channel], prefixes.map { .set(prefix: $0.description, []) })
         return try await redis.run(Lua.channelForget, keys: ["c": key], ["before": .int(time)]).isOne()
     }
 

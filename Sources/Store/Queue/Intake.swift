@@ -76,7 +76,8 @@ public struct Intake: Sendable {
         let stream = isAccepted ? keys.intakeDone(app) : keys.intakeRejected(app)
         let values = fields.flatMap { [RedisArgument.string($0.key), .string($0.value)] }
         _ = try await redis.atOnce([
-            RedisCommand("XADD", stream, ["MAXLEN", "~", .int(Self.answersKept), "*", "id", .string(entry.id)] + values),
+            RedisCommand(
+                "XADD", stream, ["MAXLEN", "~", .int(Self.answersKept), "*", "id", .string(entry.id)] + values),
             RedisCommand("XDEL", keys.intake(app), .string(entry.id)),
         ])
     }

@@ -76,9 +76,9 @@ extension SweepStore {
         ]
         let arguments: KeyValuePairs<String, RedisArgument> = [
             "ps": .string(keys.pushPrefix(tag)), "ws": .string(keys.tasksPrefix(tag)),
-            "prs": .string(keys.prunedPrefix(tag)), "mostPruned": .int(DeadLetters.mostPruned),
-            "retention": .int(keys.retention),
+            "prs": .string(keys.prunedPrefix(tag)),
             "markLife": .int(Quarantine.life(.activity(name)).milliseconds),
+            "mostPruned": .int(DeadLetters.mostPruned), "retention": .int(keys.retention),
         ]
         let parts = Array(removals.indices).scriptParts
         let replies = try await redis.run(

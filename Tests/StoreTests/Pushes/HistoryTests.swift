@@ -32,7 +32,8 @@ import Testing
             #expect(found == ids, "limit \(limit)")
         }
         #expect(try await fixture.store.pushes.kept(fixture.app) == ids.count)
-        #expect(try await fixture.store.pushes.history(AppKey("other"), PushFilter(), after: nil, limit: 9).pushes == [])
+        #expect(
+            try await fixture.store.pushes.history(AppKey("other"), PushFilter(), after: nil, limit: 9).pushes == [])
     }
 
     @Test func `a filter picks states, events and times`() async throws {
@@ -124,7 +125,8 @@ import Testing
         #expect(try await fixture.store.pushes.content(try AppKey("other"), id) == nil)
     }
 
-    @Test func `a push tells which channels it pruned and gave up, at most a thousand of the pruned ones`() async throws {
+    @Test func `a push tells which channels it pruned and gave up, at most a thousand of the pruned ones`() async throws
+    {
         let fixture = try await PushFixture.start()
         let (store, app, name) = (fixture.store, fixture.app, try ActivityName("match-1"))
         let push = try await fixture.accepted("match-1")

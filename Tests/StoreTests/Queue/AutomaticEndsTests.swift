@@ -33,7 +33,7 @@ import Testing
             EndTask(app: app, name: task.name, cutoff: task.cutoff + 1),
         ]
         #expect(Set((others + [task, task]).map(AutomaticEnds.push)).count == 4)
-        #expect(AutomaticEnds.push(task).description.split(separator: "-")[2].first == "8")
+        #expect(AutomaticEnds.push(task).description.split(separator: "-")[2].first == "7")
         #expect(task.publish.event == .end && task.publish.priority == .low && !task.publish.isSupersedable)
     }
 

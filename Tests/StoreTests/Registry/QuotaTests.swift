@@ -108,7 +108,9 @@ import Testing
     func `an app has so many channels, and those that it has go on`(life: Duration) async throws {
         try await RegistryFixture.run { fixture in
             let time = fixture.time
-            var channels = Channels(redis: fixture.redis, keys: fixture.keys, registry: fixture.registry, life: life) { time.now }
+            var channels = Channels(redis: fixture.redis, keys: fixture.keys, registry: fixture.registry, life: life) {
+                time.now
+            }
             channels.quotas.limits = [.channels: 2]
             let known = [ChannelID.random(), .random()]
             for channel in known {

@@ -4,8 +4,7 @@
 -- Returns 1: there is no such record. 0: the channel still has fields for sets, whose changes may be on their way.
 local created = redis.call('HGET', c, 'created')
 if not created or tonumber(created) > tonumber(before) then return 1 end
-for _, field in ipairs(redis.call('HKEYS', c)) do
-    if string.find(field, ':', 1, true) then return 0 end
-end
+local fields = redis.call('HGETALL', c)
+for i = 1, #fields, 2 do if string.find(fields[i], ':', 1, true) then return 0 end end
 redis.call('UNLINK', c)
 return 1

@@ -1,4 +1,4 @@
-"""Makes every call of Airship's Python client that Lamplighter serves, unmodified. Usage: calls.py URL KEY MASTER-SECRET"""
+"""Makes every call of Airship's Python client that Lamplighter serves, unmodified. Usage: airship_client.py URL KEY MASTER-SECRET"""
 
 import datetime
 import sys
@@ -17,7 +17,7 @@ def check(what, holds):
     global made
     made += 1
     if not holds:
-        sys.exit(f"calls.py: ✗ {what}")
+        sys.exit(f"airship_client.py: ✗ {what}")
 
 
 def update(name, state):
@@ -89,4 +89,4 @@ check("uninstall of a user", ua.NamedUser.uninstall(airship, ["user 7"]).json()[
 left = [channel.channel_id for channel in ua.ChannelList(airship)]
 check(f"what is left: {left}", left == [channels[2]])
 check("no user is left", list(ua.NamedUserList(airship)) == [])
-print(f"calls.py: ✓ {made} checks")
+print(f"airship_client.py: ✓ {made} checks")
