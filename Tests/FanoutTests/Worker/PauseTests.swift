@@ -18,7 +18,7 @@ import Testing
         let id = try await fixture.publish()
         let transport = ScriptedTransport()
         let ledger = try await fixture.withWorker(transport) {
-            try await waits(1, fixture)
+            try await isPutOff(fixture.name, fixture)
             #expect(transport.total == 0)
             #expect(try await store.pauses.resume(app, nil))
             return try await fixture.finished(id)
@@ -35,7 +35,7 @@ import Testing
         let transport = ScriptedTransport()
         try await fixture.withWorker(transport) {
             let held = try await fixture.publish()
-            try await waits(1, fixture)
+            try await isPutOff(name, fixture)
             let free = try await fixture.finished(try await fixture.publish(to: other))
             #expect(free.state == .done)
             #expect(try await store.pushes.ledger(app, held)?.state == .queued && transport.total == 0)
@@ -54,16 +54,17 @@ import Testing
             let id = try await fixture.publish()
             await transport.holding(pages: 1)
             #expect(try await store.pauses.pause(app, nil))
-            // The worker knows of the pause once it puts off the work of another name.
-            let later = try await fixture.publish(to: other)
-            try await waits(1, fixture)
+            // The worker has read the pauses once it puts off the work of another name.
+            try await eventually("the worker knows of the pause") {
+                _ = try await fixture.publish(to: other)
+                return try await isInTimer(other, fixture)
+            }
             transport.letGo()
             // The pages that were on their way are settled, and the rest is put off.
-            try await waits(2, fixture)
+            try await isPutOff(fixture.name, fixture)
             let half = try #require(try await store.pushes.ledger(app, id))
             #expect(half.state == .sending && half.delivered < 3_000 && half.delivered == transport.total)
             #expect(try await store.pauses.resume(app, nil))
-            _ = try await fixture.finished(later)
             return try await fixture.finished(id)
         }
         #expect(ledger.delivered == 3_000 && ledger.duplicatesPossible == 0)
@@ -83,15 +84,20 @@ import Testing
         #expect(try await pauses.since(try AppKey("other"), other) == nil)
     }
 
-    /// Waits until the timer holds this many tasks.
-    private func waits(_ count: Int, _ fixture: WorkerFixture) async throws {
-        let (store, app) = (fixture.store, fixture.app)
-        try await eventually("\(count) tasks are put off") {
-            var sum = 0
-            for partition in store.keys.allPartitions {
-                sum += try await store.redis.send(RedisCommand("ZCARD", store.keys.due(app, partition))).integer()
+    /// Waits until the timer holds work of this name.
+    private func isPutOff(_ name: ActivityName, _ fixture: WorkerFixture) async throws {
+        try await eventually("the work of \(name) is put off") { try await isInTimer(name, fixture) }
+    }
+
+    private func isInTimer(_ name: ActivityName, _ fixture: WorkerFixture) async throws -> Bool {
+        let store = fixture.store
+        for partition in store.keys.allPartitions {
+            let timer = RedisCommand("ZRANGE", store.keys.due(fixture.app, partition), "0", "-1")
+            let tasks = try await store.redis.send(timer).byteStrings()
+            if tasks.contains(where: { WorkItem(member: String(decoding: $0, as: UTF8.self))?.name == name }) {
+                return true
             }
-            return sum >= count
         }
+        return false
     }
 }

@@ -34,15 +34,16 @@ struct PushFixture {
 
     func publish(
         _ name: String, event: ActivityEvent = .update, audience: Audience = .all, alert: Bool = false,
-        priority: PushPriority = .high, timestamp: Int? = nil, id: PushID = .random(), isRepeatable: Bool = false,
+        priority: PushPriority = .high, timestamp: Int? = nil, id: PushID? = nil, isRepeatable: Bool = false,
         now: Int64 = 1_795_000_000_000
     ) async throws -> Acceptance {
         let publish = Publish(
             name: try ActivityName(name), event: event, audience: audience, priority: priority, timestamp: timestamp,
             alert: alert ? RawJSON(checked: #"{"title":"t"}"#) : nil)
         return try await store.pushes.accept(
-            app, publish, id: id, payload: Array(#"{"aps":{"timestamp":0000000000}}"#.utf8), timestampOffset: 20,
-            isRepeatable: isRepeatable, now: now)
+            app, publish, id: id ?? .ordered(at: now, index: 0),
+            payload: Array(#"{"aps":{"timestamp":0000000000}}"#.utf8), timestampOffset: 20, isRepeatable: isRepeatable,
+            now: now)
     }
 
     func accepted(
@@ -66,7 +67,7 @@ struct PushFixture {
         var payload = Array(#"{"aps":{"timestamp":0000000000}}"#.utf8)
         payload += Array(repeating: 0x20, count: max(0, size - payload.count))
         let acceptance = try await store.pushes.accept(
-            app, publish, id: .random(), payload: payload, timestampOffset: 20, now: now)
+            app, publish, id: .ordered(at: now, index: 0), payload: payload, timestampOffset: 20, now: now)
         guard case .accepted(let id, _, _) = acceptance else { throw Unexpected(what: "\(acceptance)") }
         return id
     }
