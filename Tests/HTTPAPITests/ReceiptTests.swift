@@ -105,6 +105,8 @@ import Testing
             #expect(foreign.text == #"{"ok":true,"accepted":0,"late":0,"unknown":2}"#)
             let own = try await gateway.send("POST", "/api/receipts", body, user: Self.app)
             #expect(own.text == #"{"ok":true,"accepted":1,"late":0,"unknown":1}"#)
+            let none = try await gateway.send("POST", "/api/receipts", Self.body([]), user: Self.app)
+            #expect(none.text == #"{"ok":true,"accepted":0,"late":0,"unknown":0}"#)
         }
     }
 
