@@ -59,15 +59,18 @@ let package = Package(
         // What Lamplighter is for.
         .target(
             name: "Store",
-            dependencies: ["Redis", "LiveActivity", "OpenSSL"],
+            dependencies: ["Redis", "LiveActivity", "OpenSSL", "StrictJSON"],
             resources: [.embedInCode("Lua")]
         ),
         .target(
             name: "APNsClient",
             dependencies: ["APNsWire", "LiveActivity", "StrictJSON", "Curl", "NGHTTP2", "OpenSSL", "Threads", logging]),
+        .target(name: "Webhooks", dependencies: ["LiveActivity", "Curl", "OpenSSL"]),
         .target(
             name: "Fanout",
-            dependencies: ["Store", "APNsClient", "APNsWire", "LiveActivity", "Threads", logging, metrics, lifecycle]),
+            dependencies: [
+                "Store", "APNsClient", "APNsWire", "Webhooks", "LiveActivity", "Threads", logging, metrics, lifecycle,
+            ]),
         .target(
             name: "HTTPAPI",
             dependencies: [

@@ -37,17 +37,17 @@ for at = rest, #ARGV, 3 do
     counted[#counted + 1] = ARGV[at + 1]
 end
 if isUsual then
-    local record = redis.call('HMGET', p, 'state', 'expanded', 'expired', 'closes', 'resumed', unpack(counted))
-    local itsState, expanded, expired, closes, resumed = unpack(record, 1, 5)
+    local record = redis.call('HMGET', p, 'state', 'expanded', 'expired', 'closes', 'resumed', 'tell', unpack(counted))
+    local itsState, expanded, expired, closes, resumed, tell = unpack(record, 1, 6)
     local ownEpoch, itsOwner, left, settled, wait, owed, broadcast =
         unpack(redis.call('HMGET', w, '0/1:e', '0/1:o', 'left', '0/1:p', 'wait', 'owed', 'bc'))
-    if itsState == 'sending' and not (expanded or expired or closes or resumed) and ownEpoch == epoch
+    if itsState == 'sending' and not (expanded or expired or closes or resumed or tell) and ownEpoch == epoch
         and itsOwner == owner and left == '1' and not (settled or wait or owed or broadcast)
         and from == first and to == last and redis.call('EXISTS', k, r, o) == 0 then
         local changes = {'state', 'done', 'expanded', 1, 'finished', string.format('%.0f', redis_now())}
         for i, field in ipairs(counted) do
             changes[#changes + 1] = field
-            changes[#changes + 1] = (tonumber(record[5 + i]) or 0) + ARGV[rest + 3 * i - 1]
+            changes[#changes + 1] = (tonumber(record[6 + i]) or 0) + ARGV[rest + 3 * i - 1]
         end
         redis.call('HSET', p, unpack(changes))
         redis.call('UNLINK', w)

@@ -11,10 +11,11 @@ local function reached_nobody(p, state)
 end
 
 -- Finishes a push once its sweep is finished and no retry, removal or broadcast (`bc`) of it is pending. Returns its
--- state. An `end` that reached no device closes its name (`closes`: key of the name's meta) no more.
+-- state. An `end` that reached no device closes its name (`closes`: key of the name's meta) no more. `tell`: the number
+-- of the outgoing event that tells this; negative once it is in the outbox. Absent: the app has no outgoing events.
 local function finish(p, w, now)
-    local state, expanded, targets, expired, closes =
-        unpack(redis.call('HMGET', p, 'state', 'expanded', 'targets', 'expired', 'closes'))
+    local state, expanded, targets, expired, closes, tell =
+        unpack(redis.call('HMGET', p, 'state', 'expanded', 'targets', 'expired', 'closes', 'tell'))
     local waiting, removals, broadcast = unpack(redis.call('HMGET', w, 'wait', 'owed', 'bc'))
     if expanded ~= '1' or tonumber(waiting or 0) > 0 or tonumber(removals or 0) > 0 or broadcast then return state end
     if state == 'queued' or state == 'sending' then
@@ -22,6 +23,12 @@ local function finish(p, w, now)
         redis.call('HSET', p, 'state', state, 'finished', now)
     end
     if closes and reached_nobody(p, state) then undo_close(closes, string.sub(p, -36)) end
+    if tell and tonumber(tell) > 0 then
+        local outbox = string.sub(p, 1, -37) .. 'outbox'
+        redis.call('HSET', p, 'tell', -tell)
+        redis.call('RPUSH', outbox, string.format('%s %s %s %s', string.sub(p, -36), tell, state, now))
+        redis.call('PEXPIRE', outbox, OUTBOX_LIFE)
+    end
     redis.call('UNLINK', w)
     return state
 end
