@@ -108,7 +108,7 @@ let package = Package(
             name: "Commands",
             dependencies: [
                 "HTTPAPI", "Fanout", "APNsSimulator", "APNsClient", "APNsWire", "Store", "Settings", "Redis", "Curl",
-                "OpenSSL", "PrometheusText", "LiveActivity", "StrictJSON", arguments, logging, metrics, lifecycle,
+                "Webhooks", "OpenSSL", "PrometheusText", "LiveActivity", "StrictJSON", arguments, logging, metrics, lifecycle,
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
@@ -148,8 +148,10 @@ let package = Package(
         .testTarget(name: "RedisTests", dependencies: ["Redis", "TestSupport", "Threads", logging]),
         .testTarget(name: "StoreTests", dependencies: ["Store", "Redis", "LiveActivity", "TestSupport", logging]),
         .testTarget(
+            name: "WebhooksTests", dependencies: ["Webhooks", "Curl", "OpenSSL", "LiveActivity", "TestSupport"]),
+        .testTarget(
             name: "SettingsTests",
-            dependencies: ["Settings", "APNsClient", "Fanout", "HTTPAPI", "LiveActivity", "Redis"]),
+            dependencies: ["Settings", "APNsClient", "Fanout", "HTTPAPI", "LiveActivity", "Redis", "Store"]),
         .testTarget(
             name: "CommandsTests", dependencies: ["Commands", "StrictJSON", "PrometheusText", arguments, logging]),
         .testTarget(
@@ -190,8 +192,8 @@ let package = Package(
         .testTarget(
             name: "FanoutTests",
             dependencies: [
-                "Fanout", "Store", "Redis", "APNsClient", "APNsSimulator", "APNsWire", "LiveActivity", "TestSupport",
-                logging, lifecycle,
+                "Fanout", "Store", "Redis", "APNsClient", "APNsSimulator", "APNsWire", "Webhooks", "LiveActivity",
+                "TestSupport", logging, lifecycle,
             ]
         ),
         .testTarget(

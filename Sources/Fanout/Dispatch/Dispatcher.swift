@@ -20,6 +20,7 @@ struct Dispatcher: Sendable {
     let verdictLog = VerdictLog()
     let alarmThrottle = AlarmThrottle()
     let pauses = PauseBook()
+    let outboxes = OutboxTurns()
 
     /// The worker's clock, milliseconds.
     var now: Int64 { options.now() }
@@ -37,7 +38,7 @@ struct Dispatcher: Sendable {
     func handle(_ entry: WorkEntry) async -> Disposition {
         let disposition = await process(entry)
         do throws(StoreError) {
-            try await store.events.empty(entry.item.app, entry.item.name)
+            try await outboxes.empty(entry.item.app, entry.item.name, of: store.events)
         } catch {
             logger.warning("outgoing events wait: \(error)", metadata: ["app": "\(entry.item.app)"])
             return .leave

@@ -11,6 +11,12 @@ public struct StoredEvent: Sendable, Hashable {
     /// The event as JSON.
     public var text: String
 
+    /// Whether a text is the id of a stream's entry, such as `1795284000184-0`.
+    public static func isEntry(_ text: String) -> Bool {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        return parts.count == 2 && parts.allSatisfy { $0.utf8.allSatisfy { (0x30...0x39).contains($0) } && UInt64($0) != nil }
+    }
+
     /// Epoch milliseconds.
     public var addedAt: Int64 { entry.firstIndex(of: "-").flatMap { Int64(entry[..<$0]) } ?? 0 }
 

@@ -14,6 +14,10 @@ public struct Events: Sendable {
     let policies: [AppKey: EventPolicy]
 
     public func isOn(_ app: AppKey) -> Bool { policies[app] != nil }
+    /// The events that the app's webhook gets; none if it has no webhook.
+    public func ofWebhook(_ app: AppKey) -> [OutgoingEvent.Kind] {
+        OutgoingEvent.Kind.allCases.filter { policies[app]?.webhook.contains($0) ?? false }
+    }
 
     /// Empties the outbox of a name.
     ///
