@@ -1,6 +1,6 @@
-internal import Curl
+import Curl
 public import LiveActivity
-internal import OpenSSL
+import OpenSSL
 
 /// The server to which an app's outgoing events are posted. Its owner is trusted with the events, but the address comes
 /// from a configuration that others may write, so a request goes to public addresses only, unless the operator allows

@@ -22,8 +22,8 @@ public struct WebhookAnswer: Sendable, Hashable {
     public init(failure: String) { (status, text) = (nil, Self.line(failure)) }
 
     public var verdict: Verdict {
-        switch status {
-        case .some(200..<300): .accepted
+        switch status ?? 0 {
+        case 200..<300: .accepted
         case 400, 413, 415, 422: .refused
         default: .failed
         }
@@ -37,6 +37,9 @@ public struct WebhookAnswer: Sendable, Hashable {
 
     /// The text comes from outside, so it must not move a terminal's cursor or begin a line of a log.
     private static func line(_ text: String) -> String {
-        String(String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : $0 }))
+        let scalars = text.unicodeScalars.map { scalar -> Unicode.Scalar in
+            scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) ? " " : scalar
+        }
+        return String(String.UnicodeScalarView(scalars))
     }
 }

@@ -64,16 +64,16 @@ struct StatusCommand: AsyncParsableCommand {
         }
 
         var webhookJSON: JSON {
-            .fields([
+            let failing: JSON? = webhook.failure.map { failure in
+                [
+                    "since": .integer(failure.since), "attempts": .integer(failure.attempts),
+                    "reason": .string(failure.reason), "next": .integer(failure.next),
+                ]
+            }
+            return [
                 "waiting": .integer(webhook.waiting), "dead": .integer(webhook.dead),
-                "dropped": .integer(webhook.dropped),
-                "failing": webhook.failure.map { failure in
-                    [
-                        "since": .integer(failure.since), "attempts": .integer(failure.attempts),
-                        "reason": .string(failure.reason), "next": .integer(failure.next),
-                    ]
-                } ?? .null,
-            ])
+                "dropped": .integer(webhook.dropped), "failing": failing ?? .null,
+            ]
         }
     }
 

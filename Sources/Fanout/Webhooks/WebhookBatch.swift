@@ -6,7 +6,7 @@ import Webhooks
 /// Events go out in the order of the queue, many in one request. A webhook that fails gets nothing else until it works
 /// again. If it refuses a request, smaller ones tell whether a single event is the reason. That event stands aside
 /// only once the webhook has taken a later one. A webhook that refuses everything is wrong itself.
-struct WebhookBatch: Equatable {
+struct WebhookBatch {
     /// Most events of a request.
     static let most = 100
     /// Most bytes of a request's events, unless a single one has more.

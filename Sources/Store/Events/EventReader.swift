@@ -14,7 +14,8 @@ public struct StoredEvent: Sendable, Hashable {
     /// Whether a text is the id of a stream's entry, such as `1795284000184-0`.
     public static func isEntry(_ text: String) -> Bool {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-        return parts.count == 2 && parts.allSatisfy { $0.utf8.allSatisfy { (0x30...0x39).contains($0) } && UInt64($0) != nil }
+        return parts.count == 2
+            && parts.allSatisfy { $0.utf8.allSatisfy { (0x30...0x39).contains($0) } && UInt64($0) != nil }
     }
 
     /// Epoch milliseconds.
@@ -26,7 +27,8 @@ public struct StoredEvent: Sendable, Hashable {
         guard let id = fields.text("id"), let kind = fields.text("type"), let text = fields.text("event") else {
             throw .corrupt("an outgoing event")
         }
-        (entry, self.id, self.kind, self.text) = (try reply[0].string(), id, kind, text)
+        entry = try reply[0].string()
+        (self.id, self.kind, self.text) = (id, kind, text)
     }
 
     var fields: [RedisArgument] { ["id", .string(id), "type", .string(kind), "event", .string(text)] }

@@ -67,11 +67,9 @@ public struct WebhookQueue: Sendable {
     ) async throws(StoreError) {
         if events.isEmpty { return }
         let dead = keys.deadEvents(app)
+        let trim: [RedisArgument] = ["MAXLEN", "~", .int(Events.mostWaiting), "*", "reason", .string(reason)]
         let adds = events.map { event in
-            RedisCommand(
-                "XADD", dead,
-                ["MAXLEN", "~", .int(Events.mostWaiting), "*"] + event.fields
-                    + ["reason", .string(reason), "added", .int(event.addedAt)])
+            RedisCommand("XADD", dead, trim + ["added", .int(event.addedAt)] + event.fields)
         }
         _ = try await redis.atOnce(
             adds + [

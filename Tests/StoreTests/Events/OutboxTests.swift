@@ -49,6 +49,23 @@ import Testing
         #expect(try await kinds(fixture).isEmpty)
     }
 
+    /// The usual push of an app that tells it: what docs/operations.md says of its commands.
+    @Test func `a push to one token that is told takes some commands more`() async throws {
+        let fixture = try await start()
+        try await fixture.track(Self.name, count: 1)
+        func push() async throws {
+            let id = try await fixture.accepted(Self.name)
+            _ = try await fixture.deliver(try await fixture.claimed(Self.name, id), targets: 1)
+            try await fixture.store.events.empty(fixture.app, name)
+        }
+        for _ in 0..<2 { try await push() }
+        let redis = fixture.store.redis
+        _ = try await redis.everywhere("CONFIG", "RESETSTAT")
+        try await push()
+        let calls = try await redis.callsOfTheStore()
+        #expect(calls.values.reduce(4, +) <= 60, "\(calls)")
+    }
+
     @Test func `every way to be final is told`() async throws {
         let fixture = try await start()
         let cancelled = try await fixture.accepted(Self.name, alert: true)
