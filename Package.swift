@@ -108,7 +108,8 @@ let package = Package(
             name: "Commands",
             dependencies: [
                 "HTTPAPI", "Fanout", "APNsSimulator", "APNsClient", "APNsWire", "Store", "Settings", "Redis", "Curl",
-                "Webhooks", "OpenSSL", "PrometheusText", "LiveActivity", "StrictJSON", arguments, logging, metrics, lifecycle,
+                "Webhooks", "OpenSSL", "PrometheusText", "LiveActivity", "StrictJSON", arguments, logging, metrics,
+                lifecycle,
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),

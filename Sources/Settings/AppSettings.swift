@@ -23,7 +23,9 @@ public struct AppSettings: Sendable, Hashable, CustomStringConvertible, CustomRe
 
     /// The secrets that are shorter than `safeSecretBytes`.
     public var shortSecrets: [AppField] {
-        [.secret, .masterSecret, .webhookSecret].filter { values[$0].map { $0.utf8.count < Self.safeSecretBytes } ?? false }
+        [.secret, .masterSecret, .webhookSecret].filter {
+            values[$0].map { $0.utf8.count < Self.safeSecretBytes } ?? false
+        }
     }
 
     /// The events that the app's webhook gets. Empty: it has no webhook.

@@ -42,7 +42,8 @@ public struct Store: Sendable {
         redis: RedisClient, prefix: String = Keyspace.defaultPrefix, replicas: ReplicaPolicy? = nil,
         channelLife: Duration = .zero, retention: Duration = Keyspace.defaultRetention,
         tagsPerChannel: Int = Channels.defaultMaximumTags, quotas: [Quota: Int] = [:],
-        events policies: [AppKey: EventPolicy] = [:], machine: (@Sendable () -> Int64)? = nil, clock: (@Sendable () -> Int64)? = nil
+        events policies: [AppKey: EventPolicy] = [:], machine: (@Sendable () -> Int64)? = nil,
+        clock: (@Sendable () -> Int64)? = nil
     ) {
         self.redis = redis
         let time = ServerTime(redis: redis, machine: machine ?? wallClock)

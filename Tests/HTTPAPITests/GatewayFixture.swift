@@ -36,7 +36,8 @@ struct GatewayFixture: Sendable {
     ///   - events: the app's outgoing events; nil: it has none.
     static func run(
         redis extra: [String] = [], replicas: ReplicaPolicy? = nil, patience: Duration = .seconds(60),
-        quotas: [Quota: Int] = [:], events: EventPolicy? = nil, configure: (inout GatewayConfiguration) -> Void = { _ in },
+        quotas: [Quota: Int] = [:], events: EventPolicy? = nil,
+        configure: (inout GatewayConfiguration) -> Void = { _ in },
         _ body: (GatewayFixture) async throws -> Void
     ) async throws {
         let server = try await RedisServer.start(extra: extra)

@@ -33,7 +33,8 @@ import Testing
                     + #""failing":null}"#)
             _ = try await dead(2, gateway)
             let queue = gateway.store.webhookQueue()
-            let failure = WebhookFailure(since: 1_795_284_000_000, attempts: 3, reason: "HTTP 503", next: 1_795_284_004_000)
+            let failure = WebhookFailure(
+                since: 1_795_284_000_000, attempts: 3, reason: "HTTP 503", next: 1_795_284_004_000)
             try await queue.failed(try gateway.app, failure)
             queue.close()
             let failing = try await gateway.send("GET", "/api/webhook").text

@@ -95,7 +95,8 @@ public final class HTTPSReceiver: Sendable {
             switch rule.withLock({ $0 })(request) {
             case .silence: while recv(socket, &buffer, buffer.count, 0) > 0 {}
             case .status(let status, let headers, let body):
-                let lines = ["HTTP/1.1 \(status) X", "Content-Length: \(body.count)", "Connection: close"]
+                let lines =
+                    ["HTTP/1.1 \(status) X", "Content-Length: \(body.count)", "Connection: close"]
                     + headers.map { "\($0.0): \($0.1)" }
                 let answer = Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + body
                 try answer.withUnsafeBytes { try session.write($0) }

@@ -41,7 +41,8 @@ struct EventStoryTests {
         let receiver = try HTTPSReceiver { _ in .status(202, body: Array("thanks".utf8)) }
         let deployment = try await Deployment.start(environment: environment(receiver))
         let good = try await deployment.run("events", "test")
-        #expect(good.code == 0 && good.out.contains("HTTP 202") && good.out.contains("thanks"), "\(good.out)\(good.err)")
+        #expect(
+            good.code == 0 && good.out.contains("HTTP 202") && good.out.contains("thanks"), "\(good.out)\(good.err)")
         #expect(receiver.requests.count == 1 && receiver.requests[0].text.contains(#""type":"test""#))
         receiver.answer { _ in .status(500) }
         let bad = try await deployment.run("events", "test", "--json")

@@ -74,7 +74,8 @@ struct WorkerFixture {
         _ transport: any PushTransport, other: (any PushTransport)? = nil, _ name: String = "w",
         claimAfter: Duration = Self.patience, minInterval: Duration = .zero, pageSize: Int = 1_000,
         concurrency: Int = 48, attempts: Int = 4, budget: HighBudget = HighBudget(), endAfter: Duration? = nil,
-        webhook: WebhookService? = nil, webhooks: WebhookOptions = WebhookOptions(), startHold: Duration = .seconds(10), now: @escaping @Sendable () -> Int64 = bootClock
+        webhook: WebhookService? = nil, webhooks: WebhookOptions = WebhookOptions(), startHold: Duration = .seconds(10),
+        now: @escaping @Sendable () -> Int64 = bootClock
     ) -> ServiceGroup {
         var options = WorkerOptions(name: name)
         options.pageSize = pageSize

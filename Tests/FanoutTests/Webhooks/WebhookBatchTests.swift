@@ -51,7 +51,8 @@ import Webhooks
         return (sent, dead, requests)
     }
 
-    @Test(arguments: [0, 1, 50, 98]) func `an event that is refused alone stands aside for those behind it`(poison: Int) {
+    @Test(arguments: [0, 1, 50, 98]) func `an event that is refused alone stands aside for those behind it`(poison: Int)
+    {
         let result = deliver(100, refusing: [poison])
         #expect(result.dead == [poison] && result.sent == (0..<100).filter { $0 != poison })
         #expect(result.requests <= 20, "\(result.requests)")

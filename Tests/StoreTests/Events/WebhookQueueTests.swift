@@ -131,7 +131,9 @@ import Testing
         queue.close()
     }
 
-    @Test(arguments: [("1795284000184-0", true), ("0-0", true), ("1", false), ("1-", false), ("1-2-3", false), ("a-1", false)])
+    @Test(arguments: [
+        ("1795284000184-0", true), ("0-0", true), ("1", false), ("1-", false), ("1-2-3", false), ("a-1", false),
+    ])
     func `an entry's id is told from other text`(text: String, isEntry: Bool) {
         #expect(StoredEvent.isEntry(text) == isEntry)
         #expect(!StoredEvent.isEntry("99999999999999999999-0") && !StoredEvent.isEntry(""))
