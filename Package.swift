@@ -147,7 +147,8 @@ let package = Package(
         .testTarget(name: "OpenSSLTests", dependencies: ["OpenSSL", "TestSupport"]),
         .testTarget(name: "APNsWireTests", dependencies: ["APNsWire", "LiveActivity"]),
         .testTarget(name: "RedisTests", dependencies: ["Redis", "TestSupport", "Threads", logging]),
-        .testTarget(name: "StoreTests", dependencies: ["Store", "Redis", "LiveActivity", "TestSupport", logging]),
+        .testTarget(
+            name: "StoreTests", dependencies: ["Store", "Redis", "LiveActivity", "StrictJSON", "TestSupport", logging]),
         .testTarget(
             name: "WebhooksTests", dependencies: ["Webhooks", "Curl", "OpenSSL", "LiveActivity", "TestSupport"]),
         .testTarget(

@@ -1,4 +1,4 @@
-import LiveActivity
+public import LiveActivity
 public import Redis
 
 /// All access to Redis, in the words of the domain. `docs/keyspace.md` lists the keys.

@@ -1,5 +1,5 @@
 import Foundation
-public import OpenSSL
+import OpenSSL
 import Synchronization
 
 /// A server that takes requests of HTTP/1.1 over TLS and answers as a test says: the other end of a webhook. Each

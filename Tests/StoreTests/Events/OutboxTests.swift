@@ -1,5 +1,6 @@
 import LiveActivity
 import Redis
+import StrictJSON
 import TestSupport
 import Testing
 
