@@ -39,7 +39,7 @@ public struct Lamplighter: AsyncParsableCommand {
                 subcommands: [
                     StatusCommand.self, PauseCommand.self, ResumeCommand.self, ChannelCommand.self,
                     ExplainCommand.self, ForgetCommand.self,
-                    DoctorCommand.self, QuarantineCommand.self, DeadCommand.self,
+                    DoctorCommand.self, TestSendCommand.self, QuarantineCommand.self, DeadCommand.self,
                 ]),
         ])
 
