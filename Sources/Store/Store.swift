@@ -8,6 +8,7 @@ public struct Store: Sendable {
     public private(set) var channels: Channels
     public let pushes: Pushes
     public let schedules: Schedules
+    public let traces: Traces
     public let schemas: Schemas
     public let queue: WorkQueue
     public let sweeps: SweepStore
@@ -56,6 +57,7 @@ public struct Store: Sendable {
         pushes = Pushes(
             redis: redis, keys: keys, time: time, replicas: replicaWait, memory: registry.memory,
             index: PushIndex(redis: redis, keys: keys))
+        traces = Traces(redis: redis, keys: keys)
         schemas = Schemas(redis: redis, keys: keys)
         schedules = Schedules(redis: redis, keys: keys, pushes: pushes, replicas: replicaWait)
         queue = WorkQueue(redis: redis, keys: keys)

@@ -102,6 +102,8 @@ struct APIError: Error, Sendable, Hashable {
     static let noSuchBroadcast = APIError(404, "This name has no broadcast channel.", code: 40401)
     static let noDeadLetter = APIError(404, "There is no dead letter of that push.", code: 40401)
     static let noSuchPush = APIError(404, "This app has no push of that id, or its record has expired.", code: 40401)
+    static let noTrace = APIError(
+        404, "This push has no trace: it was published without options.trace, or its trace has expired.", code: 40401)
     static let noSuchSchema = APIError(404, "This app has no schema of that attributes type.", code: 40401)
     static let noSuchSchedule = APIError(
         404, "This app has no schedule of that id, or its record has expired.", code: 40401)

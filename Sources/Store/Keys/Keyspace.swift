@@ -38,6 +38,8 @@ public struct Keyspace: Sendable {
     /// One push: record and ledger.
     func push(_ tag: String, _ id: PushID) -> RedisKey { RedisKey(pushPrefix(tag) + id.description) }
     func pushPrefix(_ tag: String) -> String { "\(prefix):p:\(tag):" }
+    /// What is exchanged with APNs for one channel of a push.
+    func trace(_ tag: String, _ id: PushID) -> RedisKey { key("tr:\(tag):\(id)") }
     /// A push's tasks: epoch, owner, deadline and position of each shard; counts of queue entries and removals.
     func tasks(_ tag: String, _ id: PushID) -> RedisKey { RedisKey(tasksPrefix(tag) + id.description) }
     func tasksPrefix(_ tag: String) -> String { "\(prefix):w:\(tag):" }

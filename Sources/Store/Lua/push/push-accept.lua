@@ -6,7 +6,7 @@
 -- argument at: time of acceptance, ms; '' = Redis's own time
 -- argument timestamp: from the publisher, s, or ''
 -- arguments payload, offset: `offset` is where the timestamp's ten digits begin
--- argument flags: seven digits, each 1 or 0:
+-- argument flags: seven digits, each 1 or 0, and an eighth only for a push that is traced:
 --   supersedable, stateless; for the broadcast channel alone, because the payload is too large for tokens;
 --   soft: at priority 5 once the name's budget of priority 10 is used up; a start also goes to channels that already
 --   follow the name; the queues are full, so only a push that supersedes another is accepted; asks: the caller does
@@ -59,6 +59,7 @@ local function commit(wakes)
     if expiry ~= '' then set('expiry', expiry) end
     if soft == '1' then set('soft', 1) end
     if stateless == '1' then set('bare', 1) end
+    if #flags > 7 then set('trace', 1) end
     if last then set('prev', last) end
     redis.call('HSET', p, unpack(record))
     redis.call('PEXPIRE', p, retention)
