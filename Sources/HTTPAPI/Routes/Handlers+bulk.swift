@@ -5,7 +5,8 @@ import StrictJSON
 /// The calls whose bodies have a line for each channel, of any number.
 extension Handlers {
     func bulkTrack(_ call: Call) async throws -> Answer {
-        let (place, now, catchesUp) = (try call.place(), call.now, call.app.catchesUp)
+        let place = try call.place()
+        let (now, catchesUp) = (call.now, call.app.catchesUp)
         let lines = BulkLines(countsStale: true) { bytes throws(JSONError) in
             try TrackBody.read(bytes, channel: nil, isStart: place.isForStartTokens, now: now, catchesUp: catchesUp)
         }

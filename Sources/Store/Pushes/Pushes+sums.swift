@@ -15,7 +15,7 @@ extension Pushes {
     ///   - most: pushes that are read, whether the filter picks them or not.
     public func sums(
         _ app: AppKey, by group: PushSums.Group, _ filter: PushFilter, after position: HistoryPosition?,
-        most: Int = mostCounted
+        most: Int = Pushes.mostCounted
     ) async throws(StoreError) -> (sums: PushSums, next: HistoryPosition?) {
         var sums = PushSums(by: group)
         let now = time.now()
@@ -45,7 +45,7 @@ extension Pushes {
     /// - Parameter push: the last one that the call before has read.
     public func sums(
         _ app: AppKey, of name: ActivityName, by group: PushSums.Group, _ filter: PushFilter, after push: PushID?,
-        most: Int = mostCounted
+        most: Int = Pushes.mostCounted
     ) async throws(StoreError) -> (sums: PushSums, next: PushID?) {
         var sums = PushSums(by: group)
         var (read, last) = (0, push)
