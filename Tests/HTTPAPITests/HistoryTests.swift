@@ -94,7 +94,8 @@ import Testing
                 activity: #"{"name":"a","event":"update","content_state":{"score": "2:1", "x": 1.50}}"#)
             let id = try await gateway.publish(publish).strings("push_ids")[0]
             _ = try await gateway.publish(publishText(activity: #"{"name":"a","event":"end"}"#))
-            let state = try await gateway.send("GET", "/api/activities/a").object.required("last_content_state").object()
+            let state = try await gateway.send("GET", "/api/activities/a").object.required("last_content_state")
+                .object()
             #expect(try state.required("push_id").string() == id && state.required("event").string() == "update")
             let shown = try state.required("content_state")
             #expect(String(decoding: shown.raw, as: UTF8.self) == #"{"score": "2:1", "x": 1.50}"#)

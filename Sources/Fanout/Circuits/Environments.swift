@@ -26,7 +26,8 @@ struct Environments: Sendable {
         known: Set<Int> = [], traced: Traced? = nil, while permission: any SendPermission = StandingPermission()
     ) async -> PagePlan {
         var plan = PagePlan(
-            page.count, variant: variant?.entries ?? [], elsewhere: known, traced: traced?.index, hasOther: other != nil)
+            page.count, variant: variant?.entries ?? [], elsewhere: known, traced: traced?.index, hasOther: other != nil
+        )
         @Sendable func send(_ part: PagePlan.Part) async -> PageOutcome {
             var push = part.isVariant ? variant?.push ?? push : push
             if part.isTraced { push.trace = traced?.trace }

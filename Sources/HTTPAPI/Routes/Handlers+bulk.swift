@@ -21,7 +21,8 @@ extension Handlers {
         let lines = BulkLines { bytes throws(JSONError) in try ChannelLine.read(bytes) }
         return try await bulk(call, lines) { changes in
             let refused = try await store.channels.apply(call.app.key, changes)
-            let problem = "the channel would have more than \(store.channels.maximumTags) tags: remove some of them first"
+            let problem =
+                "the channel would have more than \(store.channels.maximumTags) tags: remove some of them first"
             return BulkOutcome(refused: Dictionary(uniqueKeysWithValues: refused.map { ($0, problem) }))
         }
     }

@@ -1,4 +1,4 @@
-public import LiveActivity
+import LiveActivity
 
 /// The ledgers of several pushes, added up.
 public struct PushSum: Sendable, Hashable {

@@ -65,7 +65,8 @@ struct TraceStoryTests {
         let traced = try await deployment.run("publish", "match", "--content-state", #"{"a":1.50}"#, "--trace", channel)
         #expect(traced.code == 0, "\(traced.err)")
         for text in [
-            "/3/device/\(token.prefix(8))… (attempt 1)", "authorization: bearer eyJhbGci…", #""content-state":{"a":1.50}"#,
+            "/3/device/\(token.prefix(8))… (attempt 1)", "authorization: bearer eyJhbGci…",
+            #""content-state":{"a":1.50}"#,
             "200 after", "apns-id: ",
         ] {
             #expect(traced.out.contains(text), "\(text) is missing in\n\(traced.out)")

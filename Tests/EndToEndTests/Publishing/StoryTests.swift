@@ -116,7 +116,8 @@ struct StoryTests {
         #expect(tagged.out.contains("2 lines of tags applied, 1 lines rejected"), "\(tagged.out)")
         let users = try write("users.ndjson", #"{"channel":"\#(channel(2))","named_user_id":"ann"}"#)
         let named = try await deployment.run("import", "users", users, "--json")
-        #expect(named.code == 0 && named.out.contains(#""accepted":1,"rejected":[],"rejected_count":0"#), "\(named.out)")
+        #expect(
+            named.code == 0 && named.out.contains(#""accepted":1,"rejected":[],"rejected_count":0"#), "\(named.out)")
         for (audience, targets) in [("tag:team/reds", 2), ("user:ann", 1)] {
             let published = try await deployment.run(
                 "publish", "match", "--content-state", "{}", "--audience", audience, "--wait", "--json")

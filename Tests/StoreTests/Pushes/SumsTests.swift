@@ -10,7 +10,9 @@ import Testing
     private let hour: Int64 = 3_600_000
 
     /// Yesterday's noon: an hour before it is on the same day.
-    private func noon(_ fixture: PushFixture) -> Int64 { fixture.store.time.now() / (24 * hour) * (24 * hour) - 12 * hour }
+    private func noon(_ fixture: PushFixture) -> Int64 {
+        fixture.store.time.now() / (24 * hour) * (24 * hour) - 12 * hour
+    }
 
     /// Pushes of three days to two names, the last ones at noon. One is a schedule whose id is a day old.
     private func history(_ fixture: PushFixture) async throws -> [PushID] {
@@ -42,7 +44,8 @@ import Testing
         let names = try await fixture.store.pushes.sums(fixture.app, by: .name, PushFilter(), after: nil).sums
         #expect(names.rows.map(\.key) == ["a", "b"] && names.rows.map(\.sum.pushes) == [3, 2])
         #expect(names.rows.map { $0.sum[.delivered] } == [2 + 3 + 5, 1 + 4])
-        #expect(try await fixture.store.pushes.sums(AppKey("other"), by: .day, PushFilter(), after: nil).sums.rows.isEmpty)
+        #expect(
+            try await fixture.store.pushes.sums(AppKey("other"), by: .day, PushFilter(), after: nil).sums.rows.isEmpty)
     }
 
     @Test(arguments: [1, 2, 3, 100])

@@ -57,7 +57,8 @@ import Testing
         }
     }
 
-    @Test func `a channel with too many tags is refused alone, also by a change too long for one script`() async throws {
+    @Test func `a channel with too many tags is refused alone, also by a change too long for one script`() async throws
+    {
         try await RegistryFixture.run { fixture in
             var channels = fixture.channels
             channels.maximumTags = 3
