@@ -43,11 +43,14 @@ public final class TLSSession {
     /// The ALPN protocol, known after the handshake. Nil: none.
     public var applicationProtocol: String? { connection.applicationProtocol }
 
+    /// Whether bytes of the peer wait to be decrypted. They may be a part of a record.
+    public var hasInput: Bool { BIO_ctrl_pending(input) > 0 || connection.hasBuffered }
+
     /// Decrypts one record or a part of it.
     /// - Returns: the number of bytes; 0 when more bytes of the peer are needed
     /// - Throws: `.lost` after the peer's close_notify
     public func read(into buffer: UnsafeMutableRawBufferPointer) throws(TLSError) -> Int {
-        guard BIO_ctrl_pending(input) > 0 || connection.hasBuffered else { return 0 }
+        guard hasInput else { return 0 }
         guard case .done(let count) = try connection.read(into: buffer) else { return 0 }
         return count
     }

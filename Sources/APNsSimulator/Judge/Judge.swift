@@ -211,8 +211,8 @@ struct Judge: Sendable {
         guard head.path.hasPrefix(prefix) || head.path == "/3/device" else { return .badPath }
         guard head.method == "POST" else { return .methodNotAllowed }
         let hex = head.path.utf8.dropFirst(prefix.utf8.count)
-        if hex.contains(UInt8(ascii: "/")) { return .badPath }
         let token = Hexadecimal.decode(hex)
+        if token == nil, hex.contains(UInt8(ascii: "/")) { return .badPath }
         if let token, configuration.tokenBytes.contains(token.count) { target = .token(token) }
         if let rejectAll { return rejectAll }
         if let reason = authenticate(head.authorization, connection: &connection, now: now) { return reason }

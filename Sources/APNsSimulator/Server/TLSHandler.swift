@@ -84,7 +84,9 @@ final class TLSHandler: ChannelDuplexHandler {
         guard room > 0 else { return }
         var plain = context.channel.allocator.buffer(capacity: room)
         defer { if phase == .open, plain.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(plain)) } }
-        while try plain.writeWithUnsafeMutableBytes(minimumWritableBytes: 1_024, { try session.read(into: $0) }) > 0 {}
+        while session.hasInput,
+            try plain.writeWithUnsafeMutableBytes(minimumWritableBytes: 1_024, { try session.read(into: $0) }) > 0
+        {}
     }
 
     /// Ends the connection. A close_notify is answered. After another error the peer gets OpenSSL's alert, if any.
