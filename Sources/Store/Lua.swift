@@ -10,20 +10,21 @@ enum Lua {
     static let registryRemove = script("registry-remove", [.record, .buckets], Source.registry_remove_lua)
     static let registryPrune = script("registry-prune", [.record], Source.registry_prune_lua)
     static let registrySplit = script("registry-split", [.record, .tally], Source.registry_split_lua)
-    static let registryAlive = script("registry-alive", [.record], Source.registry_alive_lua)
-    static let registryFollowed = script("registry-followed", [.record], Source.registry_followed_lua)
+    static let registryAlive = script("registry-alive", [.holders], Source.registry_alive_lua)
+    static let registryFollowed = script("registry-followed", [.holders], Source.registry_followed_lua)
     static let registryForget = script("registry-forget", [.record], Source.registry_forget_lua)
     static let followingTidy = script("following-tidy", [.tally], Source.following_tidy_lua)
     static let channelMark = script("channel-mark", [.tags], Source.channel_mark_lua)
     static let channelConfirm = script("channel-confirm", Source.channel_confirm_lua)
     static let channelForget = script("channel-forget", Source.channel_forget_lua)
     static let pushAccept = script(
-        "push-accept", [.constants, .time], rules: [.record, .supersedeUnswept, .waking], Source.push_accept_lua)
+        "push-accept", [.constants, .time], rules: [.holders, .supersedeUnswept, .waking], laterRules: [.endings],
+        Source.push_accept_lua)
     static let pushChain = script("push-chain", Source.push_chain_lua)
     static let pushBegin = script(
         "push-begin", [.constants, .time], rules: [.lease, .broadcast, .sweep, .pacing, .states, .budget],
         Source.push_begin_lua)
-    static let pushCancel = script("push-cancel", [.time, .endings], Source.push_cancel_lua)
+    static let pushCancel = script("push-cancel", [.constants, .time, .endings], Source.push_cancel_lua)
     static let taskClaim = script("task-claim", [.time, .queue, .lease], Source.task_claim_lua)
     static let taskPlanned = script("task-planned", Source.task_planned_lua)
     static let taskRenew = script("task-renew", [.time, .lease], Source.task_renew_lua)
@@ -81,14 +82,19 @@ enum Lua {
     ///   - fragments: stand before the body.
     ///   - rules: stand at its line `-- (rules)`. A call that returns before that line does not pay for them. Each
     ///     function of a fragment costs a call as much as a cheap Redis command does.
+    ///   - laterRules: the same for the line `-- (later rules)`.
     private static func script(
-        _ name: String, _ fragments: [LuaFragment], rules: [LuaFragment] = [], _ source: [UInt8]
+        _ name: String, _ fragments: [LuaFragment], rules: [LuaFragment] = [],
+        laterRules: [LuaFragment] = [], _ source: [UInt8]
     ) -> RedisScript {
         var body = String(decoding: source, as: UTF8.self)
         let before = LuaFragment.all(fragments)
-        if let line = body.firstRange(of: "-- (rules)\n") {
-            let later = LuaFragment.all(rules).filter { !before.contains($0) }
-            body.insert(contentsOf: later.map(\.source).joined(), at: line.upperBound)
+        var present = before
+        for (mark, fragments) in [("-- (rules)\n", rules), ("-- (later rules)\n", laterRules)] {
+            guard let line = body.firstRange(of: mark) else { continue }
+            let missing = LuaFragment.all(fragments).filter { !present.contains($0) }
+            body.insert(contentsOf: missing.map(\.source).joined(), at: line.upperBound)
+            present += missing
         }
         var (keys, arguments, takesRest) = ([String](), [String](), false)
         // Lines such as `-- keys n, q: …`.

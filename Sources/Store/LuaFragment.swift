@@ -4,9 +4,9 @@ import LiveActivity
 enum LuaFragment: CaseIterable {
     private typealias Source = PackageResources
 
-    case constants, time, tally, record, buckets, queue, lease, queueLate, ended, endings, dead, supersede, newest,
-        broadcast, supersedeQueued, waiting, checkpoint, sweep, attempts, supersedeUnswept, waking, pacing, states,
-        budget, registration, newcomers, resuming, supersedeBroadcasts, broadcastWalk, tags
+    case constants, time, tally, record, holders, buckets, queue, lease, queueLate, ended, endings, dead, supersede,
+        newest, broadcast, supersedeQueued, waiting, checkpoint, sweep, attempts, supersedeUnswept, waking, pacing,
+        states, budget, registration, newcomers, resuming, supersedeBroadcasts, broadcastWalk, tags
 
     /// The text of this fragment, and the fragments that it uses itself.
     private var content: (text: [UInt8], needs: [LuaFragment]) {
@@ -15,6 +15,7 @@ enum LuaFragment: CaseIterable {
         case .time: (Source.shared_time_lua, [])
         case .tally: (Source.shared_tally_lua, [])
         case .record: (Source.shared_record_lua, [.constants])
+        case .holders: (Source.shared_holders_lua, [])
         case .buckets: (Source.shared_buckets_lua, [])
         case .queue: (Source.shared_queue_lua, [.constants])
         case .lease: (Source.shared_lease_lua, [])
@@ -30,7 +31,7 @@ enum LuaFragment: CaseIterable {
         case .checkpoint: (Source.shared_checkpoint_lua, [])
         case .sweep: (Source.shared_sweep_lua, [])
         case .attempts: (Source.shared_attempts_lua, [.queue, .dead])
-        case .supersedeUnswept: (Source.shared_supersede_unswept_lua, [.endings, .supersede])
+        case .supersedeUnswept: (Source.shared_supersede_unswept_lua, [])
         case .waking: (Source.shared_waking_lua, [.constants])
         case .pacing: (Source.shared_pacing_lua, [])
         case .states: (Source.shared_states_lua, [.newest])

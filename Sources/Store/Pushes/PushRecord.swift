@@ -54,7 +54,7 @@ extension PushRecord {
         let expiry = fields.number("expiry")
         self.init(
             id: id, event: event, priority: priority, audience: audience, sequence: sequence,
-            isSupersedable: fields.text("sup") == "1", expiry: expiry,
+            isSupersedable: fields.text("sup") != nil, expiry: expiry,
             deadline: fields.number("until").map { Int64($0) } ?? Self.deadline(event, expiry, createdAt: createdAt),
             createdAt: Int64(createdAt), state: state, payload: Array(payload),
             demotion: fields.text("demote").flatMap(Demotion.init(rawValue:)),

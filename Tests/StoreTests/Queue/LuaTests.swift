@@ -50,14 +50,14 @@ import Testing
         }
     }
 
-    /// Behind its line `-- (rules)` such a local would be the function of the fragment.
+    /// Behind the line `-- (rules)` or `-- (later rules)` such a local would be the function of the fragment.
     @Test func `no local above a script's rules has the name of a fragment's function`() {
         let fragments = Set(LuaFragment.allCases.flatMap { Self.names(in: $0.source) })
         let scripts = Lua.all.filter { $0.source.contains("-- (rules)\n") }
         #expect(scripts.count == 4)
         for script in scripts {
-            let above = Self.withoutFragments(script.source).split(separator: "-- (rules)\n")[0]
-            let own = Set(Self.names(in: String(above)))
+            let parts = Self.withoutFragments(script.source).split(separator: /-- \((?:later )?rules\)\n/)
+            let own = Set(parts.dropLast().flatMap { Self.names(in: String($0)) })
             #expect(own.intersection(fragments).isEmpty, "\(script.name)")
         }
     }

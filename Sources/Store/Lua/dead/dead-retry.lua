@@ -64,8 +64,8 @@ if step == 'resume' then
     redis.call('HDEL', dl, 'stop')
     -- A dead letter with positions alone is kept until 'take' finds it empty.
     redis.call('HSET', dl, 'at', string.format('%.0f', now))
-    for _, key in ipairs({q, w}) do redis.call('PEXPIRE', key, retention) end
-    keep_name(n, retention)
+    redis.call('PEXPIRE', w, retention)
+    keep_name(n, q, retention)
     return {'resumed'}
 end
 
@@ -78,7 +78,7 @@ if taken > 0 then
     if state ~= 'queued' then redis.call('HSET', p, 'state', 'sending') end
     redis.call('HDEL', p, 'finished')
     for _, key in ipairs({r, h, w}) do redis.call('PEXPIRE', key, retention) end
-    keep_name(n, retention)
+    keep_name(n, q, retention)
 end
 local left = redis.call('HLEN', dlc)
 if left == 0 then

@@ -29,8 +29,11 @@
 -- Keys found in data: docs/keyspace.md.
 
 -- This id is committed already. The earlier caller may have died before it added the entry, so this one must add it.
-local knownSeq, knownTimestamp, state = unpack(redis.call('HMGET', p, 'seq', 'ts', 'state'))
-if knownSeq then return {'ok', tonumber(knownSeq), tonumber(knownTimestamp), state == 'queued' and 2 or 0} end
+local knownSeq = redis.call('HGET', p, 'seq')
+if knownSeq then
+    local knownTimestamp, state = unpack(redis.call('HMGET', p, 'ts', 'state'))
+    return {'ok', tonumber(knownSeq), tonumber(knownTimestamp), state == 'queued' and 2 or 0}
+end
 
 -- A stateless push supersedes nothing. An automatic end is stateless and does not close the name: it is for some cards.
 local isAutomatic = cutoff ~= ''
@@ -38,44 +41,46 @@ local supersedable, stateless, broadcastOnly, soft, restart, queuesFull, asks =
     string.match(flags, '(.)(.)(.)(.)(.)(.)(.)')
 -- One clock decides the order and the timestamps, because the gateways' clocks may differ by minutes.
 local now = tonumber(at) or redis_now()
-local stamp = string.format('%.0f', now)
-local lastTimestamp, ended, active, woken, lastSeq, firm, kept, last =
-    unpack(redis.call('HMGET', n, 'ts', 'ended', 'active', 'woken', 'seq', 'firm', 'kept', 'last'))
-lastTimestamp = tonumber(lastTimestamp or '0')
-local ts = timestamp ~= '' and tonumber(timestamp) or math.max(math.floor(now / 1000), lastTimestamp)
-local digits = string.format('%.0f', ts)
+local lastTimestamp, ended, active, woken, lastSeq, kept, last =
+    unpack(redis.call('HMGET', n, 'ts', 'ended', 'active', 'woken', 'seq', 'kept', 'last'))
+lastTimestamp = tonumber(lastTimestamp) or 0
+local ts = tonumber(timestamp) or math.max(math.floor(now / 1000), lastTimestamp)
 -- The deadline is fixed here, so that all readers agree. Expiry 0 means: try once.
 local seconds = tonumber(expiry) or 0
-local deadline = string.format('%.0f', seconds > 0 and seconds * 1000 or now + life)
+local deadline = seconds > 0 and seconds * 1000 or now + life
+-- Until when the push is tried (ms), see lives_until.
+local lives = expiry == '0' and now or deadline
+local waits = redis.call('ZCARD', q)
+-- Numbers go to Redis as text, because it converts a number much more slowly than %d does.
+local seq = string.format('%d', (tonumber(lastSeq) or 0) + 1)
+local stamp, digits = string.format('%d', now), string.format('%d', ts)
 
--- Writes the push into the name's queue and returns its sequence number. wakes: the name's new `woken`. replaced: ids of
--- the pushes that it supersedes, which a cancel before it begins brings back, or nil
+-- Writes the push into the name's queue. wakes: the name's new `woken`. replaced: ids of the pushes that it supersedes,
+-- which a cancel before it begins brings back. Nil: none, or only the name's last push
 local function commit(wakes, replaced)
-    local seq = redis.call('HINCRBY', n, 'seq', 1)
-    local record = {'seq', seq, 'ts', digits, 'event', event, 'prio', priority, 'aud', audience, 'until', deadline,
-        'created', stamp, 'state', 'queued',
+    local record = {'seq', seq, 'ts', digits, 'event', event, 'prio', priority, 'aud', audience,
+        'until', string.format('%d', deadline), 'created', stamp, 'state', 'queued',
         'payload', string.sub(payload, 1, offset) .. digits .. string.sub(payload, offset + 11)}
     local function set(field, value) record[#record + 1], record[#record + 2] = field, value end
-    if supersedable == '1' then set('sup', 1) end
+    if supersedable == '1' then set('sup', string.format('%d', lives)) end
     if expiry ~= '' then set('expiry', expiry) end
-    if soft == '1' then set('soft', 1) end
-    if stateless == '1' then set('bare', 1) end
+    if soft == '1' then set('soft', '1') end
+    if stateless == '1' then set('bare', '1') end
     if replaced then set('replaced', table.concat(replaced, ' ')) end
     if last then set('prev', last) end
     redis.call('HSET', p, unpack(record))
     redis.call('PEXPIRE', p, retention)
     redis.call('ZADD', q, seq, id)
-    redis.call('PEXPIRE', q, retention)
-    local fields = {'last', id, 'woken', wakes}
-    -- A publisher's timestamps need not be newer than an automatic end's.
-    if not isAutomatic then fields[5], fields[6] = 'ts', digits end
-    -- The name lives longer than its pushes, so that most publishes need not prolong its life.
+    -- The name and its queue live longer than its pushes, so that most publishes need not prolong their lives.
     local nameLife = retention + NAME_SLACK
     local renews = not kept or now + retention > tonumber(kept) or tonumber(kept) > now + nameLife + NAME_SLACK
-    if renews then fields[#fields + 1], fields[#fields + 2] = 'kept', string.format('%.0f', now + nameLife) end
+    local fields = {'seq', seq, 'last', id, 'woken', wakes}
+    -- A publisher's timestamps need not be newer than an automatic end's.
+    if not isAutomatic then fields[7], fields[8] = 'ts', digits end
+    if renews then fields[#fields + 1], fields[#fields + 2] = 'kept', string.format('%d', now + nameLife) end
     redis.call('HSET', n, unpack(fields))
-    if renews then redis.call('PEXPIRE', n, string.format('%.0f', nameLife)) end
-    return seq
+    if renews then redis.call('PEXPIRE', n, string.format('%d', nameLife)) end
+    if renews or waits == 0 then redis.call('PEXPIRE', q, string.format('%d', nameLife)) end
 end
 -- Looks at one token of the name: 1 if its channel follows. 0: unknown. A tombstone is odd.
 local function followed()
@@ -84,8 +89,9 @@ local function followed()
 end
 
 -- The usual case: no push waits, and this update neither closes nor opens the name.
-if event == 'update' and not ended and ts >= lastTimestamp and queuesFull == '0' and redis.call('ZCARD', q) == 0 then
-    return {'ok', commit(stamp .. ' 0 ' .. priority), ts, 1, followed()}
+if event == 'update' and not ended and ts >= lastTimestamp and queuesFull == '0' and waits == 0 then
+    commit(stamp .. ' 0 ' .. priority)
+    return {'ok', tonumber(seq), ts, 1, followed()}
 end
 -- (rules)
 -- A closed name accepts an `end` as long as it has tokens, so that those cards can be ended again.
@@ -95,23 +101,31 @@ if ts < lastTimestamp then return {'behind', lastTimestamp} end
 
 -- Refuse without reading the waiting pushes if this push supersedes nothing, or if no waiting push is supersedable. An
 -- earlier refusal notes the second case: `firm` is the name's `seq` until another push is accepted.
-local supersedesNothing = event == 'start' or isAutomatic or stateless == '1' or broadcastOnly == '1'
-local isFull = redis.call('ZCARD', q) >= tonumber(mostUnswept)
-if isFull and (supersedesNothing or firm and firm == lastSeq) then return {'nameFull'} end
-local this = supersede_fields({supersedable, event, stateless, deadline, expiry, stamp, audience})
-local waiting = redis.call('ZRANGE', q, 0, -1)
-local superseded, someNotSupersedable, noneSupersedable =
-    superseded_by(this, waiting, active, broadcastOnly ~= '1', ps, ws)
-if #waiting - #superseded >= tonumber(mostUnswept) then
+local supersedes = event ~= 'start' and not isAutomatic and stateless ~= '1' and broadcastOnly ~= '1'
+local isFull = waits >= tonumber(mostUnswept)
+if isFull and (not supersedes or lastSeq and redis.call('HGET', n, 'firm') == lastSeq) then return {'nameFull'} end
+local superseded, someNotSupersedable, noneSupersedable, withTasks =
+    superseded_by(redis.call('ZRANGE', q, 0, -1), active, supersedes and audience, lives, ps, ws)
+if waits - #superseded >= tonumber(mostUnswept) then
     -- The write fails if Redis is out of memory. The next refusal then reads each waiting push again.
     if noneSupersedable and lastSeq then redis.pcall('HSET', n, 'firm', lastSeq) end
     return {'nameFull'}
 end
 if queuesFull == '1' and #superseded == 0 then return {'queuesFull'} end
-for _, old in ipairs(superseded) do supersede(ps .. old, ws .. old, q, old, id, stamp) end
-local wakes, wokenNow = wake_up(woken, #waiting, active, supersedable == '1' or someNotSupersedable, priority, now)
-
-local seq = commit(wokenNow, superseded[1] and superseded)
+for _, old in ipairs(superseded) do
+    redis.call('ZREM', q, old)
+    redis.call('HSET', ps .. old, 'superseded_by', id, 'expanded', '1', 'state', 'superseded', 'finished', stamp)
+end
+local wakes, wokenNow = wake_up(woken, waits, active, supersedable == '1' or someNotSupersedable, priority, now)
+-- A cancel finds the name's last push without `replaced`.
+commit(wokenNow, superseded[1] and (superseded[2] or superseded[1] ~= last) and superseded)
+local answer = {'ok', tonumber(seq), ts, wakes and (waits == 0 and 1 or 2) or 0, followed()}
+if event == 'update' and not withTasks[1] then return answer end
+-- (later rules)
+for _, old in ipairs(withTasks) do
+    end_push(ps .. old, ws .. old, 'superseded', stamp)
+    finish(ps .. old, ws .. old, stamp)
+end
 if event == 'start' then
     redis.call('HSET', p, 'type', attributesType, 'restart', restart)
     -- A start opens the name: pushes after it are for the cards that it creates.
@@ -124,4 +138,4 @@ if audience == '*' and event == 'end' and not isAutomatic then
     redis.call('HSET', p, 'closes', n)
     close_name(n, seq, stamp, id)
 end
-return {'ok', seq, ts, wakes and (#waiting == 0 and 1 or 2) or 0, followed()}
+return answer

@@ -46,7 +46,7 @@ if not push.event then
     return {'gone'}
 end
 local now = redis_now()
-local isPaced = tonumber(interval) > 0 and push.sup == '1'
+local isPaced = tonumber(interval) > 0 and push.sup
 local hasBudget = mostHigh + mostHighSlow > 0 and push.prio == '10'
 
 -- The usual case: an update for everyone begins, and the name has one shard, no marks, no removals and no broadcast.

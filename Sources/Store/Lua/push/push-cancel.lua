@@ -17,8 +17,9 @@ if state ~= 'queued' and state ~= 'sending' then return 1 end
 -- the newer one must not go back. An entry for this push is on its way to a worker, and begins what it finds.
 local begun = tonumber(redis.call('HGET', n, 'begun') or 0)
 local function bring_back(by)
-    local replaced = redis.pcall('HGET', ps .. by, 'replaced')
-    for old in string.gmatch(type(replaced) == 'string' and replaced or '', '%S+') do
+    -- A push that supersedes only the name's last push has it in `prev`. In other pushes, `newer` is not `by` for that.
+    local replaced, prev = unpack(redis.pcall('HMGET', ps .. by, 'replaced', 'prev'))
+    for old in string.gmatch(replaced or prev or '', '%S+') do
         local key = ps .. old
         local values = redis.pcall('HMGET', key, 'seq', 'state', 'superseded_by', 'unwanted', 'resumed')
         local seq, was, newer, unwanted, resumed = unpack(values)
@@ -29,7 +30,7 @@ local function bring_back(by)
                 redis.call('HSET', key, 'state', 'queued')
                 redis.call('HDEL', key, 'superseded_by', 'expanded', 'finished')
                 redis.call('ZADD', q, seq, old)
-                redis.call('PEXPIRE', q, retention)
+                redis.call('PEXPIRE', q, string.format('%d', retention + NAME_SLACK))
             end
         end
     end

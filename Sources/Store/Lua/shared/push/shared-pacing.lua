@@ -2,7 +2,7 @@
 
 local function can_all_be_superseded(q, prefix)
     for _, id in ipairs(redis.call('ZRANGE', q, 0, -1)) do
-        if redis.pcall('HGET', prefix .. id, 'sup') ~= '1' then return false end
+        if type(redis.pcall('HGET', prefix .. id, 'sup')) ~= 'string' then return false end
     end
     return true
 end

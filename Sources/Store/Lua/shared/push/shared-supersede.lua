@@ -7,7 +7,7 @@ local SUPERSEDE_FIELDS = {'sup', 'event', 'bare', 'until', 'expiry', 'created', 
 -- Names the values of SUPERSEDE_FIELDS.
 local function supersede_fields(values)
     local supersedable, event, stateless, deadline, expiry, created, audience = unpack(values)
-    return {isSupersedable = supersedable == '1', event = event, isStateless = stateless == '1',
+    return {isSupersedable = supersedable and true, event = event, isStateless = stateless == '1',
         deadline = tonumber(deadline or ''), expiry = tonumber(expiry or ''), created = tonumber(created or '') or 0,
         audience = audience}
 end

@@ -14,5 +14,5 @@ local function wake_up(woken, waits, isSwept, isPaced, priority, now)
         or not isSwept and (tonumber(priority) > tonumber(before) or not isPaced)
     if not wake then return false, woken end
     wakes = waits > 0 and at and math.min(wakes + 1, 7) or 0
-    return true, string.format('%.0f %d %s', now, wakes, priority)
+    return true, string.format('%d %d %s', now, wakes, priority)
 end

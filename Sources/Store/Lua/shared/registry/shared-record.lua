@@ -67,12 +67,3 @@ local function tombstone(at, id, floor) return string.char(TOMBSTONE) .. at .. '
 local function tombstone_of_prune(at, token, floor, id)
     return string.char(TOMBSTONE + PRUNED) .. at .. '\0' .. token .. floor .. id
 end
-
--- Whether the root of a name has tokens. A name with several buckets counts as having some.
--- root: fields and values
-local function has_tokens(root)
-    for i = 1, #root, 2 do
-        if root[i] == 'n' or (string.byte(root[i + 1]) or TOMBSTONE) % 2 == 0 then return true end
-    end
-    return false
-end

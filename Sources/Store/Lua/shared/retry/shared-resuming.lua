@@ -1,6 +1,8 @@
 -- Fragment for dead-retry: the shards of a stopped push go on, and channels of a dead letter wait again.
 
-local function keep_name(n, retention) redis.call('PEXPIRE', n, string.format('%.0f', retention + NAME_SLACK)) end
+local function keep_name(n, q, retention)
+    for _, key in ipairs({n, q}) do redis.call('PEXPIRE', key, string.format('%d', retention + NAME_SLACK)) end
+end
 
 -- Puts the shards back to where they stopped. Returns how many go on.
 -- dl: the push's dead letter, with positions in `p:<shard>`. w: its tasks
