@@ -17,6 +17,7 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
     case staleAfter = "defaults.stale_after"
     case endAfter = "defaults.end_after"
     case catchUp = "defaults.catch_up"
+    case receipts = "defaults.receipts"
     case expiryStart = "defaults.expiry_start"
     case expiryUpdate = "defaults.expiry_update"
     case expiryEnd = "defaults.expiry_end"
@@ -42,6 +43,7 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
         case .manageURL: "server for broadcast channels other than Apple's"
         case .caFile: "PEM roots for that server"
         case .catchUp: "whether the app's devices get the state published before when they begin to follow"
+        case .receipts: "whether the app's devices may tell which pushes they show"
         case .endAfter: "time from the start of the app's cards to their automatic end"
         case .expiryStart: "how long a start of the app without an expiry is tried"
         case .expiryUpdate: "how long an update of the app without an expiry is tried"
@@ -69,7 +71,7 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
             return rest.isEmpty || rest.contains("/") || rest.contains(" ")
                 ? "https://host or https://host:port, without a path" : nil
         case .keyFile, .caFile: return nil
-        case .catchUp: return ["true", "false"].contains(value) ? nil : "true or false"
+        case .catchUp, .receipts: return ["true", "false"].contains(value) ? nil : "true or false"
         case .expiryStart, .expiryUpdate, .expiryEnd:
             return isTime(1...86_400) ? nil : "a time from 1s to 24h, such as 15m"
         case .staleAfter, .endAfter:

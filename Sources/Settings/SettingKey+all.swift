@@ -132,6 +132,8 @@ extension SettingKey {
             .help("time from a card's start to its automatic end; 0 = no automatic end; an app may have its own"),
         .choice(\.catchUp, "defaults.catch_up", [("false", false), ("true", true)], "false")
             .help("whether a new follower gets the last published state at once; an app may have its own"),
+        .choice(\.receipts, "defaults.receipts", [("false", false), ("true", true)], "false")
+            .help("whether pushes carry a mark, and devices may tell which they show; an app may have its own"),
         .time(\.lives[orZero: .start], "defaults.expiry_start", 1...86_400, "1h")
             .help("how long a start without options.expiry is tried after its acceptance; an app may have its own"),
         .time(\.lives[orZero: .update], "defaults.expiry_update", 1...86_400, "8h")

@@ -48,6 +48,8 @@ public struct Settings: Sendable {
     public var endAfter = Duration.zero
     /// For apps that do not set `defaults.catch_up`.
     public var catchUp = false
+    /// For apps that do not set `defaults.receipts`.
+    public var receipts = false
     /// For apps that do not set `defaults.expiry_start`, `expiry_update` or `expiry_end`.
     public var lives: [ActivityEvent: Duration] = [:]
     public var pushesExpireAfter = Duration.zero
@@ -89,6 +91,8 @@ public struct Settings: Sendable {
 
     /// Whether a device that begins to follow gets the state published before, if its registration does not say.
     public func catchUp(_ app: AppSettings) -> Bool { app[.catchUp].map { $0 == "true" } ?? catchUp }
+    /// Whether an app's pushes carry a mark, and its devices may send receipts.
+    public func receipts(_ app: AppSettings) -> Bool { app[.receipts].map { $0 == "true" } ?? receipts }
 
     /// The app for a command: the named one, or the only one.
     public func app(named key: String?) throws(SettingsError) -> AppSettings {

@@ -25,6 +25,7 @@ enum Lua {
         "push-begin", [.constants, .time], rules: [.lease, .broadcast, .sweep, .pacing, .states, .budget],
         Source.push_begin_lua)
     static let pushCancel = script("push-cancel", [.constants, .time, .endings], Source.push_cancel_lua)
+    static let receiptCount = script("receipt-count", [.time], Source.receipt_count_lua)
     static let taskClaim = script("task-claim", [.time, .queue, .lease], Source.task_claim_lua)
     static let taskPlanned = script("task-planned", Source.task_planned_lua)
     static let taskRenew = script("task-renew", [.time, .lease], Source.task_renew_lua)
@@ -68,7 +69,8 @@ enum Lua {
     static let all: [RedisScript] = [
         registrySet, registryRemove, registryPrune, registrySplit, registryAlive, registryFollowed, registryForget,
         followingTidy, channelMark, channelConfirm, channelForget, pushAccept, pushChain, pushBegin, pushCancel,
-        taskClaim, taskPlanned, taskRenew, taskSettle, retryClaim, retrySettle, latePut, removalConfirm, queueDue,
+        receiptCount, taskClaim, taskPlanned, taskRenew, taskSettle, retryClaim, retrySettle, latePut, removalConfirm,
+        queueDue,
         intakeLease, queueForget, queueLook, deadRetry, deadCollect, guardCount,
         quarantineForget, alarmRaise, scheduleCreate, scheduleQueue, scheduleDue, scheduleClaim, scheduleReplace,
         scheduleSettle, endClaim, broadcastWant, broadcastLive, broadcastDiscard, broadcastRetire, broadcastGone,

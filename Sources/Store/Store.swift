@@ -7,6 +7,7 @@ public struct Store: Sendable {
     public private(set) var registry: Registry
     public private(set) var channels: Channels
     public let pushes: Pushes
+    public let receipts: Receipts
     public let schedules: Schedules
     public let schemas: Schemas
     public let queue: WorkQueue
@@ -56,6 +57,7 @@ public struct Store: Sendable {
         pushes = Pushes(
             redis: redis, keys: keys, time: time, replicas: replicaWait, memory: registry.memory,
             index: PushIndex(redis: redis, keys: keys))
+        receipts = Receipts(redis: redis, keys: keys, index: pushes.index)
         schemas = Schemas(redis: redis, keys: keys)
         schedules = Schedules(redis: redis, keys: keys, pushes: pushes, replicas: replicaWait)
         queue = WorkQueue(redis: redis, keys: keys)

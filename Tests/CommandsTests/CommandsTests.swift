@@ -39,6 +39,23 @@ struct PrintingTests {
     @Test(arguments: [(0, "0"), (999, "999"), (1_000, "1,000"), (-1_234_567, "-1,234,567")])
     func `numbers are grouped`(number: Int, text: String) { #expect(Terminal.grouped(number) == text) }
 
+    @Test func `a ledger shows receipts where there are any`() throws {
+        let counts = ["targets", "delivered", "pruned", "failed", "superseded", "expired", "skipped", "pending"]
+            .map { #""\#($0)":0,"# }.joined()
+        func lines(_ receipts: String) throws -> [String] {
+            let text =
+                #"{"push_id":"p","name":"n","event":"update","priority":10,"state":"done","expanded":true,\#(counts)"#
+                + #""retries":0,"duplicates_possible":0,"created_at":"2026-11-21T18:00:00.000Z"\#(receipts)}"#
+            return try JSONDecoder().decode(LedgerReport.self, from: Data(text.utf8)).lines
+        }
+        #expect(try !lines("").contains { $0.contains("receipts") })
+        let shown = try lines(#","shown":1200,"dismissed":3"#).filter { $0.contains("receipts") }
+        #expect(
+            shown.map { $0.split(separator: " ").joined(separator: " ") } == [
+                "receipts: shown 1,200", "receipts: dismissed 3",
+            ])
+    }
+
     @Test func `columns are aligned`() {
         var table = Table(.left, .right)
         table.add("targets", "20,000")

@@ -87,6 +87,7 @@ import Testing
             (.channel, [.master, .app, .device(channel), .signed(channel)]),
             (.newChannel, [.master, .app, .signed(nil), .signed(channel), .signed(other)]),
             (.signedChannel, [.master, .app, .signed(channel), .signed(other)]),
+            (.ownChannel, [.master, .app, .device(channel), .device(other), .signed(channel), .signed(other)]),
             (.contact, [.master, .app, .contact(contact, channel)]),
         ]
         let all: [Credential] = [

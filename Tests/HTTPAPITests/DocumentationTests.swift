@@ -18,7 +18,12 @@ import Testing
     @Test func `every example answers as docs/api md says`() async throws {
         let examples = try Self.examples()
         #expect(examples.count >= 20)
-        try await GatewayFixture.run(configure: { $0.publicURL = "https://push.example.com" }) { gateway in
+        try await GatewayFixture.run(
+            configure: {
+                $0.publicURL = "https://push.example.com"
+                $0.apps[0].takesReceipts = true
+            }
+        ) { gateway in
             // The reader of the page has an app that follows this name.
             try await gateway.follow("order-1234")
             var push = ""

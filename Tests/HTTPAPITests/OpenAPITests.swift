@@ -40,7 +40,7 @@ import Testing
         case .anyone: []
         case .master: ["master"]
         case .server: ["app", "master"]
-        case .channel, .newChannel, .signedChannel, .contact: ["app", "master", "device"]
+        case .channel, .newChannel, .signedChannel, .ownChannel, .contact: ["app", "master", "device"]
         }
     }
 

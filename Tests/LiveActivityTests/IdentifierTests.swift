@@ -47,6 +47,18 @@ import Testing
         #expect(texts == texts.sorted())
     }
 
+    @Test func `a push id has a short form of 22 characters`() {
+        for id in (0..<100).map({ _ in PushID.random() }) {
+            #expect(id.short.utf8.count == PushID.shortLength && PushID(short: id.short) == id)
+            #expect(id.short.utf8.allSatisfy { $0.isURLUnreserved })
+        }
+        #expect(PushID(short: String(repeating: "A", count: 22)) == PushID(UUIDBytes(high: 0, low: 0)))
+        // The last of these has bits behind the 16 bytes.
+        for text in ["", "A", PushID.random().description, "AAAAAAAAAAAAAAAAAAAAA=", "AAAAAAAAAAAAAAAAAAAAAB"] {
+            #expect(PushID(short: text) == nil, "\(text)")
+        }
+    }
+
     @Test func `a channel that is AUUID is stored as its bytes`() throws {
         let channel = try ChannelID("ABCDEF01-89AB-CDEF-0123-456789ABCDEF")
         #expect(channel.description == "abcdef01-89ab-cdef-0123-456789abcdef")

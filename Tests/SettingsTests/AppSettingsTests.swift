@@ -90,6 +90,16 @@ struct AppSettingsTests {
         #expect(refusal(file: "apps:\n  - key: a\n    defaults: {catch_up: yes}\n").contains("true or false"))
     }
 
+    @Test func `an app takes receipts by its own word, or else by the deployment's, and none by default`() throws {
+        let file =
+            "defaults:\n  receipts: true\napps:\n  - key: a\n    defaults: {receipts: false}\n  - key: b\n"
+        let settings = try load(file: file)
+        #expect(settings.apps.map(settings.receipts) == [false, true])
+        let bare = try load(environment: Self.environment)
+        #expect(!bare.receipts(bare.apps[0]))
+        #expect(refusal(file: "defaults:\n  receipts: on\n").contains("one of false, true"))
+    }
+
     @Test func `an app's updates are fresh for its own time, or else for the deployment's`() throws {
         let file =
             "defaults:\n  stale_after: 30m\napps:\n  - key: a\n    defaults:\n      stale_after: 15m\n"

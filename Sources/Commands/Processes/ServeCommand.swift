@@ -40,6 +40,7 @@ struct ServeCommand: AsyncParsableCommand {
             served.endAfter = settings.endAfter(app)
             served.lives = settings.lives(app)
             served.catchesUp = settings.catchUp(app)
+            served.takesReceipts = settings.receipts(app)
             return served
         }
         let client = RedisInspection.client(settings, logger: logger)

@@ -5,7 +5,8 @@ struct HistoryCommand: AsyncParsableCommand {
         name: "history", "List the pushes of the app or of a name, newest first.",
         details: """
             Pushes are listed as long as they are kept (pushes.expire_after). Those of a name come in the order of \
-            their acceptance, those of the app in the order of their requests.
+            their acceptance, those of the app in the order of their requests. SHOWN, ENDED and DISMISSED count the \
+            devices that sent receipts, if there are any.
             """,
         examples: "history", "history match-42 --limit 20", "history --state failed,expired --from 2026-11-21T18:00:00",
         "history match-42 --event end --json")
@@ -41,6 +42,12 @@ struct HistoryCommand: AsyncParsableCommand {
                 push.created_at, push.push_id, push.name, push.event, push.state, Terminal.grouped(push.targets),
                 Terminal.grouped(push.delivered))
         }
+        guard pushes.contains(where: { $0.receipts.contains { $0 != nil } }) else { return table }
+        table.alignments += [.right, .right, .right]
+        table.rows[0] += ["SHOWN", "ENDED", "DISMISSED"]
+        for (row, push) in pushes.enumerated() {
+            table.rows[row + 1] += push.receipts.map { $0.map(Terminal.grouped) ?? "" }
+        }
         return table
     }
 
@@ -57,5 +64,9 @@ struct HistoryCommand: AsyncParsableCommand {
         var targets: Int
         var delivered: Int
         var created_at: String
+        var shown: Int?
+        var ended: Int?
+        var dismissed: Int?
+        var receipts: [Int?] { [shown, ended, dismissed] }
     }
 }

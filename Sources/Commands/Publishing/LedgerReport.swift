@@ -27,6 +27,10 @@ struct LedgerReport: Decodable, Sendable {
     var created_at: String
     var finished_at: String?
     var errors: [String: Int]?
+    /// Receipts, where there are any.
+    var shown: Int?
+    var ended: Int?
+    var dismissed: Int?
 
     var isFinal: Bool { !["scheduled", "queued", "sending"].contains(state) }
     /// Whether the push ended well: every target has an outcome, or a newer push superseded it.
@@ -74,6 +78,9 @@ struct LedgerReport: Decodable, Sendable {
             counts.add(title, Terminal.grouped(count))
         }
         for (reason, count) in Terminal.ranked(errors ?? [:]) { counts.add("  \(reason)", Terminal.grouped(count)) }
+        for (title, count) in [("shown", shown), ("ended", ended), ("dismissed", dismissed)] {
+            if let count { counts.add("receipts: \(title)", Terminal.grouped(count)) }
+        }
         return head.lines + counts.lines
     }
 }

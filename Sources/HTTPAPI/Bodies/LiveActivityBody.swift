@@ -16,7 +16,7 @@ enum LiveActivityBody {
 
     /// Reads one Live Activity. `now` is in epoch seconds.
     static func parse(
-        _ value: JSONValue, audience: Audience, options: PublishOptions, now: Int64, staleAfter: Int?,
+        _ value: JSONValue, audience: Audience, options: PublishOptions, now: Int64, staleAfter: Int?, marks: Bool,
         warnings: inout [String]
     ) throws(JSONError) -> PublishBody.Push {
         let body = try value.object(known: keys)
@@ -45,9 +45,11 @@ enum LiveActivityBody {
         let payload = Payload(publish, timestamp: time).bytes
         let oversize = payload.count > Payload.maximumBytes ? tooLarge(payload.count, body) : nil
         if let oversize, payload.count > Payload.maximumBroadcastBytes || !publish.isForBroadcast { throw oversize }
-        return PublishBody.Push(
+        var push = PublishBody.Push(
             publish: publish, payload: payload, contentState: body["content_state"],
             attributes: body["attributes"], oversize: oversize)
+        if marks { try PushMark.add(to: &push, timestamp: time, warnings: &warnings) }
+        return push
     }
 
     private static func event(_ value: JSONValue) throws(JSONError) -> ActivityEvent {

@@ -17,16 +17,27 @@ enum PublishBody {
         var attributes: JSONValue?
         /// Set if the payload is too large for tokens but not for a broadcast channel.
         var oversize: JSONError?
+        /// The payload has a push mark, without an id yet.
+        var isMarked = false
+
+        func payload(for id: PushID) -> [UInt8] {
+            isMarked ? Payload.marked(payload, publish.event, with: id) : payload
+        }
     }
 
     /// `now` is in epoch milliseconds, `staleAfter` in seconds to the `stale_date` of starts and updates without one.
-    static func parse(_ bytes: [UInt8], now: Int64, staleAfter: Int? = nil) throws(JSONError) -> [Push] {
+    /// `marks` says whether content states get a push mark.
+    static func parse(
+        _ bytes: [UInt8], now: Int64, staleAfter: Int? = nil, marks: Bool = false
+    ) throws(JSONError) -> [Push] {
         try JSONDocument(bytes).root.oneOrMore(atMost: maximumPushes, ("push", "pushes"))
-            .map { value throws(JSONError) in try push(value, now: now / 1_000, staleAfter: staleAfter) }
+            .map { value throws(JSONError) in try push(value, now: now / 1_000, staleAfter: staleAfter, marks: marks) }
     }
 
     /// Reads one push object. `now` is the time of its sending, in epoch seconds.
-    static func push(_ value: JSONValue, now: Int64, staleAfter: Int? = nil) throws(JSONError) -> Push {
+    static func push(
+        _ value: JSONValue, now: Int64, staleAfter: Int? = nil, marks: Bool = false
+    ) throws(JSONError) -> Push {
         guard value.kind == .object else { throw value.mismatch("a push object") }
         let body = try value.object()
         var warnings: [String] = []
@@ -44,7 +55,7 @@ enum PublishBody {
         var publishOptions = PublishOptions()
         if let options { publishOptions = try self.options(options, now: now, warnings: &warnings) }
         var push = try LiveActivityBody.parse(
-            activityValue, audience: audience, options: publishOptions, now: now, staleAfter: staleAfter,
+            activityValue, audience: audience, options: publishOptions, now: now, staleAfter: staleAfter, marks: marks,
             warnings: &warnings)
         try TemplateCheck.check(
             activityValue.object(), areTemplates: AirshipKey.fillInTemplates(body, notification), warnings: &warnings)

@@ -21,13 +21,17 @@ enum ScheduleBody {
     }
 
     /// Reads the body. `now` is in epoch milliseconds.
-    static func parse(_ bytes: [UInt8], now: Int64, staleAfter: Int? = nil) throws(JSONError) -> [Scheduled] {
+    static func parse(
+        _ bytes: [UInt8], now: Int64, staleAfter: Int? = nil, marks: Bool = false
+    ) throws(JSONError) -> [Scheduled] {
         try JSONDocument(bytes).root.oneOrMore(atMost: PublishBody.maximumPushes, ("schedule", "schedules"))
-            .map { value throws(JSONError) in try scheduled(value, now: now, staleAfter: staleAfter) }
+            .map { value throws(JSONError) in try scheduled(value, now: now, staleAfter: staleAfter, marks: marks) }
     }
 
     /// Reads one schedule object: the body of `PUT /api/schedules/{schedule_id}`, or an entry of the array.
-    static func scheduled(_ value: JSONValue, now: Int64, staleAfter: Int?) throws(JSONError) -> Scheduled {
+    static func scheduled(
+        _ value: JSONValue, now: Int64, staleAfter: Int?, marks: Bool
+    ) throws(JSONError) -> Scheduled {
         guard value.kind == .object else { throw value.mismatch("a schedule object") }
         let body = try value.object(known: ["schedule", "push", "name"])
         let (due, past) = try time(try body.required("schedule"), now: now)
@@ -36,7 +40,7 @@ enum ScheduleBody {
         guard push.raw.count <= maximumPushBytes else {
             throw push.error("must be at most \(maximumPushBytes) bytes, not \(push.raw.count)")
         }
-        let checked = try PublishBody.push(push, now: max(due, now) / 1_000, staleAfter: staleAfter)
+        let checked = try PublishBody.push(push, now: max(due, now) / 1_000, staleAfter: staleAfter, marks: marks)
         return Scheduled(due: due, label: label, push: checked, posted: Array(push.raw), past: past)
     }
 

@@ -12,6 +12,8 @@ enum Access: Sendable, Hashable {
     case newChannel
     /// App or master secret, or a request that the SDK signed for the channel in its header.
     case signedChannel
+    /// App or master secret, or the SDK for the channel of its token or signature (`Call.actingChannel`).
+    case ownChannel
     /// App or master secret, or the SDK for the contact that the path names (parameter `contact`).
     case contact
 
@@ -25,6 +27,7 @@ enum Access: Sendable, Hashable {
         case (.channel, .device(let id)), (.channel, .signed(.some(let id))): id == channel
         case (.newChannel, .master), (.newChannel, .app), (.newChannel, .signed): true
         case (.signedChannel, .signed(.some)), (.signedChannel, .app), (.signedChannel, .master): true
+        case (.ownChannel, .device), (.ownChannel, .signed(.some)), (.ownChannel, .app), (.ownChannel, .master): true
         case (.contact, .app), (.contact, .master): true
         case (.contact, .contact(let id, _)): id == contact
         default: false

@@ -14,6 +14,8 @@ public struct GatewayApp: Sendable {
     public var endAfter: Duration?
     /// The value of `options.catch_up` for a registration that does not give one.
     public var catchesUp = false
+    /// Whether pushes get a push mark, and devices may send receipts.
+    public var takesReceipts = false
 
     public init(key: AppKey, secret: String, masterSecret: String) {
         self.key = key

@@ -33,6 +33,14 @@ struct GatewayMetrics: Sendable {
         counter("lamplighter_registrations_total", [("app", app.rawValue), ("outcome", outcome)]).increment(by: count)
     }
 
+    func receipts(_ app: AppKey, _ tally: ReceiptTally) {
+        for (outcome, count) in [("accepted", tally.accepted), ("late", tally.late), ("unknown", tally.unknown)]
+        where count > 0 {
+            let labels = [("app", app.rawValue), ("outcome", outcome)]
+            counter("lamplighter_receipts_total", labels).increment(by: count)
+        }
+    }
+
     func record(_ depth: QueueDepth) {
         let parts = [
             ("pushes_high", depth.pushesHigh), ("pushes_low", depth.pushesLow), ("shard_tasks", depth.shardTasks),

@@ -92,6 +92,7 @@ extension Endpoint {
         Endpoint("POST", "/api/contacts/identify/v2", .signedChannel, Handlers.identifyContact, isAirship: true),
         Endpoint("POST", "/api/contacts/{contact}", .contact, Handlers.updateContact, isAirship: true),
         Endpoint("GET", "/api/remote-data/app/{app_key}/ios", .newChannel, Handlers.remoteData, isAirship: true),
+        Endpoint("POST", "/api/receipts", .ownChannel, Handlers.countReceipts),
         Endpoint("GET", "/api/activities", .master, Handlers.listActivities),
         Endpoint("GET", "/api/activities/{name}", .master, Handlers.activity),
         Endpoint("PUT", "/api/activities/{name}", .master, Handlers.describeActivity),

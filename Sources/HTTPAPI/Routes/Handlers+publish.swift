@@ -11,7 +11,8 @@ extension Handlers {
     func publish(_ call: Call) async throws -> Answer {
         let key = try idempotencyKey(call)
         let bytes = call.body.collect()
-        let pushes = try PublishBody.parse(bytes, now: call.now, staleAfter: call.app.staleAfter)
+        let pushes = try PublishBody.parse(
+            bytes, now: call.now, staleAfter: call.app.staleAfter, marks: call.app.takesReceipts)
         let warnings = try await check(pushes, call) + budgetWarnings(pushes, call)
         let ids = try await self.ids(pushes.count, key, bytes, call)
         try await rememberTypes(pushes, call)
@@ -44,7 +45,8 @@ extension Handlers {
 
     /// A dry run: the same checks, and whom each push would reach. Nothing is written.
     func validate(_ call: Call) async throws -> Answer {
-        let pushes = try PublishBody.parse(call.body.collect(), now: call.now, staleAfter: call.app.staleAfter)
+        let pushes = try PublishBody.parse(
+            call.body.collect(), now: call.now, staleAfter: call.app.staleAfter, marks: call.app.takesReceipts)
         async let unfollowed = self.unfollowed(pushes, call)
         let warnings =
             try await pushes.flatMap(\.warnings) + checkSchemasIfPossible(pushes, call) + checkSizes(pushes, call)
@@ -97,7 +99,7 @@ extension Handlers {
         let app = call.app.key
         do {
             let acceptance = try await store.pushes.accept(
-                app, withLife(push.publish, call), id: ids[position], payload: push.payload,
+                app, withLife(push.publish, call), id: ids[position], payload: push.payload(for: ids[position]),
                 timestampOffset: Payload.timestampOffset, isRepeatable: isRepeatable, bounds: bounds)
             if case .refused(let refusal) = acceptance { throw APIError(refusal) }
             metrics.published(app, outcome: "accepted")

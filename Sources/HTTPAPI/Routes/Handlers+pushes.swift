@@ -40,6 +40,8 @@ extension Ledger {
             "broadcast": broadcast?.json, "superseded_by": supersededBy.map { .string($0.description) },
             "created_at": .string(TimeText.text(createdAt)),
             "finished_at": finishedAt.map { .string(TimeText.text($0)) } ?? JSON.null, "errors": .counts(errors),
+            "shown": receipts[.shown].map(JSON.integer), "ended": receipts[.ended].map(JSON.integer),
+            "dismissed": receipts[.dismissed].map(JSON.integer),
         ])
     }
 }

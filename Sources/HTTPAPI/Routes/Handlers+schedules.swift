@@ -11,7 +11,8 @@ extension Handlers {
     func createSchedules(_ call: Call) async throws -> Answer {
         let key = try idempotencyKey(call)
         let bytes = call.body.collect()
-        let bodies = try ScheduleBody.parse(bytes, now: call.now, staleAfter: call.app.staleAfter)
+        let bodies = try ScheduleBody.parse(
+            bytes, now: call.now, staleAfter: call.app.staleAfter, marks: call.app.takesReceipts)
         let warnings = try await check(bodies.map(\.push), call)
         let ids = try await self.ids(bodies.count, key, bytes, call)
         for (id, body) in zip(ids, bodies) {
@@ -34,7 +35,8 @@ extension Handlers {
     func replaceSchedule(_ call: Call) async throws -> Answer {
         let id = try call.id("schedule_id")
         let root = try JSONDocument(call.body.collect()).root
-        let body = try ScheduleBody.scheduled(root, now: call.now, staleAfter: call.app.staleAfter)
+        let body = try ScheduleBody.scheduled(
+            root, now: call.now, staleAfter: call.app.staleAfter, marks: call.app.takesReceipts)
         if let past = body.past { throw past }
         let warnings = try await check([body.push], call)
         try await rememberTypes([body.push], call)
@@ -50,7 +52,7 @@ extension Handlers {
 
     private func scheduled(_ id: PushID, _ body: ScheduleBody.Scheduled, _ call: Call) -> Schedule {
         Schedule(
-            id: id, publish: withLife(body.push.publish, call), payload: body.push.payload,
+            id: id, publish: withLife(body.push.publish, call), payload: body.push.payload(for: id),
             timestampOffset: Payload.timestampOffset, due: body.due, createdAt: call.now, label: body.label,
             posted: body.posted)
     }

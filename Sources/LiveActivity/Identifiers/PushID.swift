@@ -11,4 +11,14 @@ public struct PushID: Hashable, Sendable, CustomStringConvertible {
     /// committed in the order of their ids.
     public static func ordered(at time: Int64, index: Int) -> PushID { PushID(.ordered(at: time, index: index)) }
     public var description: String { uuid.description }
+
+    /// The form in a content state: 22 characters of URL-safe base64.
+    public var short: String { Base64.encodeURL(uuid.bytes) }
+    public static let shortLength = 22
+
+    public init?(short text: some StringProtocol) {
+        guard text.utf8.count == Self.shortLength, let uuid = Base64.decodeURL(text).flatMap({ UUIDBytes(bytes: $0) })
+        else { return nil }
+        self.uuid = uuid
+    }
 }

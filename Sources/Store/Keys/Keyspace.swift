@@ -41,6 +41,10 @@ public struct Keyspace: Sendable {
     /// A push's tasks: epoch, owner, deadline and position of each shard; counts of queue entries and removals.
     func tasks(_ tag: String, _ id: PushID) -> RedisKey { RedisKey(tasksPrefix(tag) + id.description) }
     func tasksPrefix(_ tag: String) -> String { "\(prefix):w:\(tag):" }
+    /// The devices that a push has counted for an event of receipts.
+    func receipts(_ tag: String, _ id: PushID, _ event: ReceiptEvent) -> RedisKey {
+        key("rc:\(tag):\(id):\(event.rawValue)")
+    }
     /// Waiting channels by due time (ms).
     func waitingChannels(_ tag: String) -> RedisKey { key("r:\(tag)") }
     func retryQueues(_ tag: String) -> RedisKey { key("h:\(tag)") }

@@ -31,6 +31,8 @@ public struct Ledger: Sendable, Hashable {
     public var errors: [String: Int] = [:]
     /// The push ends cards that started long ago. No publisher asked for it.
     public var isAutomatic = false
+    /// How many devices told of the push's content state. Absent: none did.
+    public var receipts: [ReceiptEvent: Int] = [:]
     /// Nil if the push went to tokens alone.
     public var broadcast: PushBroadcast?
 
@@ -61,6 +63,9 @@ extension Ledger {
         }
         for (field, value) in fields.pairs {
             if let reason = field.rest(behind: "e:") { errors[reason] = Int(value) }
+            if let event = field.rest(behind: "r:").flatMap(ReceiptEvent.init(rawValue:)) {
+                receipts[event] = Int(value)
+            }
         }
         if let stopped = fields.text("stopped"), errors[stopped] == nil { errors[stopped] = 1 }
     }

@@ -78,14 +78,24 @@ struct PushIndex: Sendable {
 
     /// The name of a push of the app.
     func name(of id: PushID, _ app: AppKey) async throws(StoreError) -> ActivityName? {
-        let bytes = id.uuid.bytes
-        // No name has a byte of 255.
-        let reply = try await redis.run(
-            "ZRANGEBYLEX", key(app, id), .bytes(Array("[".utf8) + bytes), .bytes(Array("(".utf8) + bytes + [0xFF]),
-            "LIMIT", "0", "1")
-        guard let member = try reply.byteStrings().first else { return nil }
-        guard let found = Self.push(member) else { throw .corrupt("push index") }
-        return found.name
+        try await names(of: [id], app)[0]
+    }
+
+    /// The names of pushes, nil for each that is not one of the app's.
+    func names(of ids: [PushID], _ app: AppKey) async throws(StoreError) -> [ActivityName?] {
+        let replies = try await redis.run(
+            ids.map { id in
+                let bytes = id.uuid.bytes
+                // No name has a byte of 255.
+                return RedisCommand(
+                    "ZRANGEBYLEX", key(app, id), .bytes(Array("[".utf8) + bytes),
+                    .bytes(Array("(".utf8) + bytes + [0xFF]), "LIMIT", "0", "1")
+            })
+        return try replies.map { reply throws(StoreError) -> ActivityName? in
+            guard let member = try reply.byteStrings().first else { return nil }
+            guard let found = Self.push(member) else { throw .corrupt("push index") }
+            return found.name
+        }
     }
 
     static func push(_ member: [UInt8]) -> (id: PushID, name: ActivityName)? {

@@ -7,7 +7,9 @@ import Testing
 struct QuickStartTests {
     @Test func `each step of the page works, from the start token to the broadcast channel`() async throws {
         let page = try Self.page()
-        let deployment = try await Deployment.start(environment: ["LAMPLIGHTER_BUDGET_HIGH_PER_HOUR_INFREQUENT": "1"])
+        let deployment = try await Deployment.start(environment: [
+            "LAMPLIGHTER_BUDGET_HIGH_PER_HOUR_INFREQUENT": "1", "LAMPLIGHTER_DEFAULTS_RECEIPTS": "true",
+        ])
         let worker = try await deployment.worker("one")
         defer { worker.kill() }
         // The form in which Swift writes a UUID.
@@ -62,6 +64,19 @@ struct QuickStartTests {
         }
         let shown = try await deployment.received(Deployment.token(2))
         #expect(shown["accepted"] as? Int == 4 && shown["event"] as? String == "update")
+
+        // The device shows the last update.
+        let mark = try #require((shown["content_state"] as? [String: Any])?["lamplighter"] as? String)
+        let receipt = try Self.body(
+            page, "let receipt = [",
+            ["push": mark, "event": "shown", "server.channel.uuidString": channel])
+        #expect(try await send("POST", "receipts", #"{"receipts":[\#(receipt)]}"#)["accepted"] as? Int == 1)
+        let told = try await deployment.run("history", "match-42", "--limit", "2", "--json").out
+        let pushes = try #require(try JSONSerialization.jsonObject(with: Data(told.utf8)) as? [String: Any])["pushes"]
+        #expect((pushes as? [[String: Any]])?.map { $0["shown"] as? Int } == [1, nil])
+        let history = try await deployment.run("history", "match-42").out
+        #expect(history.contains("SHOWN"))
+
         _ = try await send("DELETE", path, nil)
         #expect(try await update(2)?["targets"] == 0)
 
@@ -71,8 +86,8 @@ struct QuickStartTests {
         let found = try await send("GET", "activities/match-42/broadcast", nil)["broadcast"] as? [String: Any]
         #expect(found?["channel"] as? String == made.channel && made.channel != nil)
         _ = try await deployment.shell(String(command) + " --wait")
-        let history = try await deployment.received(Deployment.token(1))["history"] as? [[String: Any]]
-        #expect(history?.last?["input_channel"] as? String == made.channel)
+        let starts = try await deployment.received(Deployment.token(1))["history"] as? [[String: Any]]
+        #expect(starts?.last?["input_channel"] as? String == made.channel)
         #expect(try await update(3)?.broadcast["state"] as? String == "delivered")
     }
 

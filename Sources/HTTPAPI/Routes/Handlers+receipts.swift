@@ -1,0 +1,26 @@
+import LiveActivity
+import Store
+import StrictJSON
+
+/// What devices tell of the content states that their cards show.
+extension Handlers {
+    /// `POST /api/receipts`: counts each device once for each push and event. A receipt that does not count is no error,
+    /// because a device cannot know which pushes are kept, and would send it again.
+    func countReceipts(_ call: Call) async throws -> Answer {
+        guard call.app.takesReceipts else { throw APIError.receiptsOff }
+        let receipts = try ReceiptsBody.parse(
+            call.body.collect(), from: try? call.actingChannel(), isDevice: call.credential.isDevice)
+        let tally = try await store.receipts.count(call.app.key, receipts)
+        metrics.receipts(call.app.key, tally)
+        let body: JSON = [
+            "ok": true, "accepted": .integer(tally.accepted), "late": .integer(tally.late),
+            "unknown": .integer(tally.unknown),
+        ]
+        return Answer(200, body)
+    }
+}
+
+extension APIError {
+    static let receiptsOff = APIError(
+        403, "Receipts are off for this app. Set defaults.receipts to true in the configuration of the gateway.")
+}

@@ -1,0 +1,65 @@
+-- Counts receipts of devices for one push: each device once for each event.
+-- key p: push, hash; its fields `r:shown`, `r:ended` and `r:dismissed` are the counts
+-- keys shown, ended, dismissed: which devices were counted: up to `most` fingerprints in a row, then a HyperLogLog
+-- argument at: time of the receipts, ms; '' = Redis's own time
+-- argument most: up to this number a count is exact
+-- argument window: for how long after its acceptance the push counts receipts, ms
+-- rest: first letter of the event and fingerprint of the device, which has the same length in all calls
+-- Returns 'ok', 'late', or 'unknown': there is no such push.
+-- A call that is repeated after a lost answer finds the fingerprints, and changes nothing.
+most = tonumber(most)
+local created = tonumber(redis.call('HGET', p, 'created'))
+if not created then return 'unknown' end
+local life = created + window - (tonumber(at) or redis_now())
+if life <= 0 then return 'late' end
+
+local function has(known, device)
+    local found = string.find(known, device, 1, true)
+    while found and found % #device ~= 1 do found = string.find(known, device, found + 1, true) end
+    return found
+end
+
+-- The devices, each once, that `known` does not have.
+local function unknown_of(devices, known)
+    local unknown, seen = {}, {}
+    for _, device in ipairs(devices) do
+        if not seen[device] and not has(known, device) then unknown[#unknown + 1] = device end
+        seen[device] = true
+    end
+    return unknown
+end
+
+local function count(event, key, devices)
+    if #devices == 0 then return end
+    local before, after = tonumber(redis.call('HGET', p, 'r:' .. event)) or 0, nil
+    if before <= most then
+        local known = redis.call('GET', key) or ''
+        devices = unknown_of(devices, known)
+        if #devices == 0 then return end
+        if before + #devices <= most then
+            after = before + #devices
+            redis.call('APPEND', key, table.concat(devices))
+        else
+            redis.call('DEL', key)
+            local size = #devices[1]
+            for i = 1, #known, size do devices[#devices + 1] = string.sub(known, i, i + size - 1) end
+        end
+    end
+    if not after then
+        if redis.call('PFADD', key, unpack(devices)) == 0 then return end
+        -- An estimate may be a little less than what was counted before.
+        after = math.max(before, most + 1, redis.call('PFCOUNT', key))
+    end
+    redis.call('HSET', p, 'r:' .. event, after)
+    redis.call('PEXPIRE', key, string.format('%.0f', life))
+end
+
+local devices = {s = {}, e = {}, d = {}}
+for i = rest, #ARGV do
+    local list = devices[string.sub(ARGV[i], 1, 1)]
+    list[#list + 1] = string.sub(ARGV[i], 2)
+end
+count('shown', shown, devices.s)
+count('ended', ended, devices.e)
+count('dismissed', dismissed, devices.d)
+return 'ok'

@@ -1,0 +1,27 @@
+public import LiveActivity
+
+/// What an app tells of a card: it shows the content state of a push, or it ended or was dismissed while it showed it.
+public enum ReceiptEvent: String, Sendable, Hashable, CaseIterable {
+    case shown, ended, dismissed
+}
+
+public struct Receipt: Sendable, Hashable {
+    /// The push whose content state the card shows.
+    public var push: PushID
+    public var event: ReceiptEvent
+    public var channel: ChannelID
+
+    public init(push: PushID, event: ReceiptEvent, channel: ChannelID) {
+        (self.push, self.event, self.channel) = (push, event, channel)
+    }
+}
+
+/// What became of a call's receipts.
+public struct ReceiptTally: Sendable, Hashable {
+    /// Their push counts them, or has counted them before.
+    public var accepted = 0
+    /// Their push was accepted longer ago than `Receipts.window`.
+    public var late = 0
+    /// The app has no such push, or its record has expired.
+    public var unknown = 0
+}
