@@ -59,15 +59,18 @@ let package = Package(
         // What Lamplighter is for.
         .target(
             name: "Store",
-            dependencies: ["Redis", "LiveActivity", "OpenSSL"],
+            dependencies: ["Redis", "LiveActivity", "OpenSSL", "StrictJSON"],
             resources: [.embedInCode("Lua")]
         ),
         .target(
             name: "APNsClient",
             dependencies: ["APNsWire", "LiveActivity", "StrictJSON", "Curl", "NGHTTP2", "OpenSSL", "Threads", logging]),
+        .target(name: "Webhooks", dependencies: ["LiveActivity", "Curl", "OpenSSL"]),
         .target(
             name: "Fanout",
-            dependencies: ["Store", "APNsClient", "APNsWire", "LiveActivity", "Threads", logging, metrics, lifecycle]),
+            dependencies: [
+                "Store", "APNsClient", "APNsWire", "Webhooks", "LiveActivity", "Threads", logging, metrics, lifecycle,
+            ]),
         .target(
             name: "HTTPAPI",
             dependencies: [
@@ -105,7 +108,8 @@ let package = Package(
             name: "Commands",
             dependencies: [
                 "HTTPAPI", "Fanout", "APNsSimulator", "APNsClient", "APNsWire", "Store", "Settings", "Redis", "Curl",
-                "OpenSSL", "PrometheusText", "LiveActivity", "StrictJSON", arguments, logging, metrics, lifecycle,
+                "Webhooks", "OpenSSL", "PrometheusText", "LiveActivity", "StrictJSON", arguments, logging, metrics,
+                lifecycle,
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
@@ -143,10 +147,13 @@ let package = Package(
         .testTarget(name: "OpenSSLTests", dependencies: ["OpenSSL", "TestSupport"]),
         .testTarget(name: "APNsWireTests", dependencies: ["APNsWire", "LiveActivity"]),
         .testTarget(name: "RedisTests", dependencies: ["Redis", "TestSupport", "Threads", logging]),
-        .testTarget(name: "StoreTests", dependencies: ["Store", "Redis", "LiveActivity", "TestSupport", logging]),
+        .testTarget(
+            name: "StoreTests", dependencies: ["Store", "Redis", "LiveActivity", "StrictJSON", "TestSupport", logging]),
+        .testTarget(
+            name: "WebhooksTests", dependencies: ["Webhooks", "Curl", "OpenSSL", "LiveActivity", "TestSupport"]),
         .testTarget(
             name: "SettingsTests",
-            dependencies: ["Settings", "APNsClient", "Fanout", "HTTPAPI", "LiveActivity", "Redis"]),
+            dependencies: ["Settings", "APNsClient", "Fanout", "HTTPAPI", "LiveActivity", "Redis", "Store"]),
         .testTarget(
             name: "CommandsTests", dependencies: ["Commands", "StrictJSON", "PrometheusText", arguments, logging]),
         .testTarget(
@@ -187,8 +194,8 @@ let package = Package(
         .testTarget(
             name: "FanoutTests",
             dependencies: [
-                "Fanout", "Store", "Redis", "APNsClient", "APNsSimulator", "APNsWire", "LiveActivity", "TestSupport",
-                logging, lifecycle,
+                "Fanout", "Store", "Redis", "APNsClient", "APNsSimulator", "APNsWire", "Webhooks", "LiveActivity",
+                "TestSupport", logging, lifecycle,
             ]
         ),
         .testTarget(

@@ -38,7 +38,7 @@ public struct Lamplighter: AsyncParsableCommand {
                 name: "Operate",
                 subcommands: [
                     StatusCommand.self, PauseCommand.self, ResumeCommand.self, ChannelCommand.self,
-                    ExplainCommand.self, ForgetCommand.self,
+                    ExplainCommand.self, ForgetCommand.self, EventsCommand.self,
                     DoctorCommand.self, QuarantineCommand.self, DeadCommand.self,
                 ]),
         ])

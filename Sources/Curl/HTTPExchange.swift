@@ -1,4 +1,5 @@
 internal import CCurl
+internal import Glibc
 internal import Synchronization
 
 /// One exchange. The caller makes it and runs it once, on a thread of its own. Only this thread touches the parts that
@@ -21,7 +22,7 @@ final class HTTPExchange: Sendable {
         do {
             return try exchange()
         } catch {
-            return .failure(HTTPFailure(kind: .other, description: "\(request.method) \(request.url): \(error)"))
+            return failure(.other, "\(error)")
         }
     }
 
@@ -37,6 +38,7 @@ final class HTTPExchange: Sendable {
         let version = request.requiresHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1
         try easy.set(CURLOPT_HTTP_VERSION, Int(version))
         try state.attach(to: easy)
+        if request.refusesPrivateAddresses { try state.checkAddresses(of: easy) }
         try setBody(easy, state)
         let code = curl_easy_perform(easy.handle)
         return withExtendedLifetime(headers) { conclude(code, easy, state) }
@@ -73,13 +75,20 @@ final class HTTPExchange: Sendable {
             return .success(HTTPResponse(status: status, headers: state.headers, body: state.body))
         }
         if let uploadFailure = state.uploadFailure { return failure(.other, "the upload failed: \(uploadFailure)") }
+        if state.isTooLarge, request.cutsLongAnswers, status != 0 {
+            return .success(HTTPResponse(status: status, headers: state.headers, body: state.body))
+        }
         if state.isTooLarge { return failure(.other, "the answer is longer than \(maximumBody) bytes") }
         if isCancelled.load(ordering: .relaxed) { return failure(.cancelled, "cancelled") }
+        if let address = state.refusedAddress, fault == .unconnectable {
+            return failure(.privateAddress(address), "the name leads to \(address), which is not a public address")
+        }
         return failure(.transfer(fault), "\(easy.message(on: code)) (libcurl \(code.rawValue))")
     }
 
     private func failure(_ kind: HTTPFailure.Kind, _ message: String) -> Result<HTTPResponse, HTTPFailure> {
-        .failure(HTTPFailure(kind: kind, description: "\(request.method) \(request.url): \(message)"))
+        .failure(
+            HTTPFailure(kind: kind, description: "\(request.method) \(request.url): \(message)", reason: message))
     }
 }
 
@@ -88,9 +97,14 @@ private final class ExchangeState {
     var headers: [(String, String)] = []
     var body: [UInt8] = []
     var isTooLarge = false
+    /// The last address that was refused.
+    var refusedAddress: PeerAddress?
+    private var headerBytes = 0
     var uploadFailure: String?
     let isCancelled: () -> Bool
     private let maximumBody: Int
+    /// Of all header fields together. libcurl limits only a single one in older versions.
+    private static let maximumHeaderBytes = 256 << 10
     private var upload: (@Sendable () throws -> [UInt8])?
     private var chunk: ArraySlice<UInt8> = []
 
@@ -119,10 +133,30 @@ private final class ExchangeState {
         try easy.set(CURLOPT_READDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
     }
 
+    func checkAddresses(of easy: EasyHandle) throws(CurlError) {
+        try EasyHandle.check(ccurl_easy_set_opensocket(easy.handle, openCheckedSocket), CURLOPT_OPENSOCKETFUNCTION)
+        try easy.set(CURLOPT_OPENSOCKETDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    /// Opens the socket for a connection to the very address that is given. Nil: it is not a public one.
+    fileprivate func openSocket(_ address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t? {
+        guard let place = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return nil }
+        // libcurl reserves room for longer addresses behind `addr`, as `addrlen` says.
+        let (plain, length) = (address.pointee, Int(address.pointee.addrlen))
+        guard let peer = PeerAddress(UnsafeRawPointer(address) + place, length: length) else { return nil }
+        guard peer.isPublic else {
+            refusedAddress = peer
+            return nil
+        }
+        let socket = Glibc.socket(plain.family, plain.socktype | Int32(SOCK_CLOEXEC.rawValue), plain.protocol)
+        return socket >= 0 ? socket : nil
+    }
+
     /// Takes a part of the answer's body, and returns how many bytes it took. Fewer than all of them end the transfer.
     func receive(body bytes: UnsafeRawBufferPointer) -> Int {
         guard body.count + bytes.count <= maximumBody else {
             isTooLarge = true
+            body.append(contentsOf: bytes.prefix(max(0, maximumBody - body.count)))
             return 0
         }
         body.append(contentsOf: bytes)
@@ -131,6 +165,8 @@ private final class ExchangeState {
 
     /// Takes one header line with its CRLF. A status line drops earlier headers: it begins the answer after a 1xx.
     func receive(header bytes: UnsafeRawBufferPointer) -> Int {
+        headerBytes += bytes.count
+        guard headerBytes <= Self.maximumHeaderBytes else { return 0 }
         if bytes.starts(with: "HTTP/".utf8) {
             headers = []
         } else if let colon = bytes.firstIndex(of: UInt8(ascii: ":")) {
@@ -164,6 +200,13 @@ private final class ExchangeState {
 
 private func state(_ context: UnsafeMutableRawPointer?) -> ExchangeState? {
     context.map { Unmanaged<ExchangeState>.fromOpaque($0).takeUnretainedValue() }
+}
+
+private func openCheckedSocket(
+    _ context: UnsafeMutableRawPointer?, _: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
+) -> curl_socket_t {
+    guard let state = state(context), let address else { return ccurl_socket_bad() }
+    return state.openSocket(address) ?? ccurl_socket_bad()
 }
 
 private func receiveBody(_ bytes: UnsafeMutablePointer<CChar>?, _: Int, count: Int, context: UnsafeMutableRawPointer?)

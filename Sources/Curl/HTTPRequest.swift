@@ -1,4 +1,5 @@
-/// One HTTP request through libcurl's easy interface: for commands, `doctor` and channel management, never for pushes.
+/// One HTTP request through libcurl's easy interface: for commands, `doctor`, webhooks and channel
+/// management, never for pushes.
 public struct HTTPRequest: Sendable {
     public var method: String
     /// `http://` or `https://`. Redirects are not followed. No proxy is used, whatever the environment says.
@@ -11,6 +12,10 @@ public struct HTTPRequest: Sendable {
     public var timeout: Duration
     /// HTTP/2 only (through ALPN), as APNs requires.
     public var requiresHTTP2 = false
+    /// Connects to public addresses only (`PeerAddress.isPublic`).
+    public var refusesPrivateAddresses = false
+    /// An answer that is too long is cut off instead of being a failure.
+    public var cutsLongAnswers = false
 
     public init(
         _ method: String, _ url: String, headers: [(String, String)] = [], body: HTTPBody? = nil,

@@ -37,10 +37,18 @@ public struct Worker: Service {
                 transport: app.transport, app: app.key, circuits: circuits, now: options.now)
             return (app.key, served)
         }
+        let metrics = WorkerMetrics(keys)
         let dispatcher = Dispatcher(
             store: store, apps: Dictionary(uniqueKeysWithValues: served), options: options, owner: consumer,
-            circuits: circuits, metrics: WorkerMetrics(keys), logger: logger, leases: LeaseKeeper(now: options.now))
+            circuits: circuits, metrics: metrics, logger: logger, leases: LeaseKeeper(now: options.now))
         let drain = dispatcher.drain
+        let senders = apps.compactMap { app in
+            app.webhook.map { webhook in
+                WebhookSender(
+                    store: store, app: app.key, webhook: webhook, options: options.webhooks, owner: consumer,
+                    metrics: metrics, drain: drain, logger: logger)
+            }
+        }
         let pools = WorkStream.allCases.map { stream in
             Pool(
                 stream: stream, apps: keys, readers: store.readers(), dispatcher: dispatcher,
@@ -56,6 +64,7 @@ public struct Worker: Service {
                 await withDiscardingTaskGroup { work in
                     work.addTask { await timers.run() }
                     for pool in pools { work.addTask { await pool.run() } }
+                    for sender in senders { work.addTask { await sender.run() } }
                 }
                 group.cancelAll()
             }

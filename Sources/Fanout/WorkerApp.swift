@@ -9,15 +9,17 @@ public struct WorkerApp: Sendable {
     public var otherTransport: (any PushTransport)?
     /// Nil: this worker makes no broadcast channels for the app and sends to none.
     public var broadcasts: BroadcastService?
+    /// Nil: this worker sends no outgoing events for the app.
+    public var webhook: WebhookService?
     /// How long after their start the app's cards are ended. Nil: only when a publisher sends an `end`.
     public var endAfter: Duration?
 
     public init(
         key: AppKey, bundleID: String, transport: any PushTransport, otherTransport: (any PushTransport)? = nil,
-        broadcasts: BroadcastService? = nil, endAfter: Duration? = nil
+        broadcasts: BroadcastService? = nil, webhook: WebhookService? = nil, endAfter: Duration? = nil
     ) {
         (self.key, self.bundleID, self.transport, self.otherTransport) = (key, bundleID, transport, otherTransport)
-        (self.broadcasts, self.endAfter) = (broadcasts, endAfter)
+        (self.broadcasts, self.webhook, self.endAfter) = (broadcasts, webhook, endAfter)
     }
 
     var environments: Environments { Environments(first: transport, other: otherTransport) }

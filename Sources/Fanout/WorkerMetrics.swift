@@ -6,19 +6,26 @@ import Store
 public enum WorkerMetricName {
     public static let tokens = "lamplighter_tokens_total"
     public static let broadcasts = "lamplighter_broadcasts_total"
+    /// Events that webhooks took, that are tried again, and that were given up.
+    public static let webhooks = "lamplighter_webhook_events_total"
     static let retries = "lamplighter_retries_total"
     static let duplicatesPossible = "lamplighter_duplicates_possible_total"
 }
+
+/// What became of events for a webhook.
+enum WebhookOutcome: String, CaseIterable { case delivered, retried, dead }
 
 /// The worker's metrics: one set of handles for each app, made once.
 struct WorkerMetrics: Sendable {
     private let outcomes: [AppKey: [SettledField: Counter]]
     private let broadcasts: [AppKey: [BroadcastEvent: Counter]]
+    private let webhooks: [AppKey: [WebhookOutcome: Counter]]
     private var attempts: [AppKey: (retries: Counter, duplicates: Counter)] = [:]
 
     init(_ apps: [AppKey]) {
         outcomes = Self.byOutcome(WorkerMetricName.tokens, apps)
         broadcasts = Self.byOutcome(WorkerMetricName.broadcasts, apps)
+        webhooks = Self.byOutcome(WorkerMetricName.webhooks, apps)
         for app in apps {
             let labels = [("app", app.rawValue)]
             attempts[app] = (
@@ -46,6 +53,11 @@ struct WorkerMetrics: Sendable {
         for (field, number) in counted where number > 0 { outcomes[app]?[field]?.increment(by: number) }
         if retries > 0 { attempts[app]?.retries.increment(by: retries) }
         if duplicatesPossible > 0 { attempts[app]?.duplicates.increment(by: duplicatesPossible) }
+    }
+
+    /// Counts events for an app's webhook.
+    func webhook(_ app: AppKey, _ counted: [WebhookOutcome: Int]) {
+        for (outcome, number) in counted where number > 0 { webhooks[app]?[outcome]?.increment(by: number) }
     }
 
     /// Counts broadcasts that left the broadcast queue or are tried again.

@@ -27,6 +27,8 @@ public struct WorkerOptions: Sendable {
     /// when the app is opened after this time.
     public var startTokensStaleAfter: Duration = .seconds(48 * 3_600)
 
+    public var webhooks = WebhookOptions()
+
     /// How long a page of starts may wait after the worker read who follows and whether the name has ended. Later ones
     /// are read again. So apart from requests on the wire, no start goes out later than this after an `end`.
     package var startHold: Duration = .seconds(10)

@@ -1,4 +1,5 @@
 import LiveActivity
+import Store
 
 /// A field of one served app. It is set under `apps:` in the file or, for a single app, in the environment.
 public enum AppField: String, Sendable, Hashable, CaseIterable {
@@ -21,12 +22,20 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
     case expiryStart = "defaults.expiry_start"
     case expiryUpdate = "defaults.expiry_update"
     case expiryEnd = "defaults.expiry_end"
+    case webhookURL = "webhook.url"
+    case webhookSecret = "webhook.secret"
+    case webhookSecretFile = "webhook.secret_file"
+    case webhookEvents = "webhook.events"
+    case webhookCAFile = "webhook.ca_file"
+    case webhookAllowsPrivate = "webhook.allow_private"
+    case webhookAllowsHTTP = "webhook.allow_http"
 
     /// The path of the field inside an entry of `apps:`.
     public var path: String { rawValue }
     public var environmentName: String { SettingKey.environmentName(path.hasPrefix("apns.") ? path : "app." + path) }
-    public var isSecret: Bool { self == .secret || self == .masterSecret }
-    var isPath: Bool { self == .keyFile || self == .caFile }
+    /// The address of a webhook often holds a secret of its own.
+    public var isSecret: Bool { [.secret, .masterSecret, .webhookURL, .webhookSecret].contains(self) }
+    var isPath: Bool { [.keyFile, .caFile, .webhookSecretFile, .webhookCAFile].contains(self) }
 
     public var summary: String {
         switch self {
@@ -49,18 +58,25 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
         case .expiryUpdate: "how long an update of the app without an expiry is tried"
         case .expiryEnd: "how long an end of the app without an expiry is tried"
         case .staleAfter: "time to the stale_date of the app's updates that give none"
+        case .webhookURL: "where the app's outgoing events are posted, such as https://hooks.example.com/lamplighter"
+        case .webhookSecret: "the key of their signatures"
+        case .webhookSecretFile: "a file with the key of their signatures, in place of webhook.secret"
+        case .webhookEvents: "which events are posted, with commas between them"
+        case .webhookCAFile: "PEM roots for the webhook's server, in place of the system's"
+        case .webhookAllowsPrivate: "whether the webhook may be at an address that is not public"
+        case .webhookAllowsHTTP: "whether the webhook may be an http:// address"
         }
     }
 
     /// The rule that the value breaks. Nil if it breaks none.
-    func violation(_ value: String) -> String? {
+    public func violation(_ value: String) -> String? {
         func has(_ lengths: ClosedRange<Int>, of isAllowed: (UInt8) -> Bool) -> Bool {
             lengths.contains(value.utf8.count) && value.utf8.allSatisfy(isAllowed)
         }
         func isTime(_ limits: ClosedRange<Double>) -> Bool { TimeText.duration(value).map(limits.contains) == true }
         switch self {
         case .key: return has(1...64, of: \.isURLUnreserved) ? nil : "1 to 64 characters of A-Z a-z 0-9 _ . -"
-        case .secret, .masterSecret:
+        case .secret, .masterSecret, .webhookSecret:
             return has(8...256, of: { $0 > 0x20 && $0 != 0x7F }) ? nil : "8 to 256 characters without spaces"
         case .bundleID: return has(1...155, of: \.isURLUnreserved) ? nil : "a bundle id such as com.example.shop"
         case .environment:
@@ -70,12 +86,28 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
             let rest = value.hasPrefix("https://") ? value.dropFirst(8) : ""
             return rest.isEmpty || rest.contains("/") || rest.contains(" ")
                 ? "https://host or https://host:port, without a path" : nil
-        case .keyFile, .caFile: return nil
-        case .catchUp, .receipts: return ["true", "false"].contains(value) ? nil : "true or false"
+        case .keyFile, .caFile, .webhookSecretFile, .webhookCAFile: return nil
+        case .webhookURL: return WebhookAddress(value) == nil ? WebhookAddress.rule : nil
+        case .webhookEvents:
+            return Self.events(value) == nil ? "of \(Self.eventWords.joined(separator: ", ")), with commas" : nil
+        case .catchUp, .receipts, .webhookAllowsPrivate, .webhookAllowsHTTP:
+            return ["true", "false"].contains(value) ? nil : "true or false"
         case .expiryStart, .expiryUpdate, .expiryEnd:
             return isTime(1...86_400) ? nil : "a time from 1s to 24h, such as 15m"
         case .staleAfter, .endAfter:
             return isTime(0...28_800) ? nil : "a time from 0 to 8h, such as 15m"
         }
+    }
+    /// The words of `webhook.events`. A test event is always posted.
+    static let eventWords = OutgoingEvent.Kind.allCases.filter { $0 != .test }.map(\.rawValue)
+
+    static func events(_ text: String) -> Set<OutgoingEvent.Kind>? {
+        var kinds: Set<OutgoingEvent.Kind> = []
+        for word in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let word = word.filter { $0 != " " }
+            guard eventWords.contains(word), let kind = OutgoingEvent.Kind(rawValue: word) else { return nil }
+            kinds.insert(kind)
+        }
+        return kinds
     }
 }

@@ -59,6 +59,7 @@ struct AppsReader {
             values[field] = field.isPath ? entry.origin.resolved(text) : text
         }
         problems += [secretProblem(values, entries, name), sandboxProblem(values, entries, name)].compactMap(\.self)
+        problems += webhookProblems(values, entries, name)
         guard let text = values[.key] else {
             if entries[AppField.key.path] == nil {
                 problems.append(.missing(key: name(.key), remedy: "every app needs one: \(AppField.key.summary)"))
@@ -83,5 +84,39 @@ struct AppsReader {
         }
         let reason = "it is for \(AppField.environment.path) both; apns.url names the only server"
         return .conflict(key: name(.sandboxURL), origin, reason: reason)
+    }
+    /// Refuses a webhook without a secret or with two, an address without TLS that was not allowed, and settings of a
+    /// webhook without an address.
+    private func webhookProblems(
+        _ values: [AppField: String], _ entries: [String: SettingsFile.Entry], _ name: (AppField) -> String
+    ) -> [SettingsError] {
+        let fields: [AppField] = [
+            .webhookSecret, .webhookSecretFile, .webhookEvents, .webhookCAFile, .webhookAllowsPrivate,
+            .webhookAllowsHTTP,
+        ]
+        guard let url = values[.webhookURL] else {
+            // A wrong address is reported as such.
+            guard entries[AppField.webhookURL.path] == nil, let first = fields.first(where: { values[$0] != nil })
+            else { return [] }
+            let remedy = "\(name(first)) needs it: \(AppField.webhookURL.summary)"
+            return [.missing(key: name(.webhookURL), remedy: remedy)]
+        }
+        var problems: [SettingsError] = []
+        let secrets: [AppField] = [.webhookSecret, .webhookSecretFile].filter { entries[$0.path] != nil }
+        if secrets.isEmpty {
+            let remedy = "it is \(AppField.webhookSecret.summary); or set \(name(.webhookSecretFile))"
+            problems.append(.missing(key: name(.webhookSecret), remedy: remedy))
+        }
+        if secrets.count == 2, let origin = entries[AppField.webhookSecretFile.path]?.origin {
+            let reason = "\(name(.webhookSecret)) is set too: leave one of them"
+            problems.append(.conflict(key: name(.webhookSecretFile), origin, reason: reason))
+        }
+        let mayBePlain = values[.webhookAllowsHTTP] == "true"
+        if !mayBePlain, WebhookAddress(url)?.isHTTPS == false, let origin = entries[AppField.webhookURL.path]?.origin {
+            let reason = "it must begin with https://, because events and signatures would be readable on their way; "
+            problems.append(
+                .conflict(key: name(.webhookURL), origin, reason: reason + "\(name(.webhookAllowsHTTP)) allows it"))
+        }
+        return problems
     }
 }

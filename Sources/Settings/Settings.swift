@@ -52,6 +52,9 @@ public struct Settings: Sendable {
     public var receipts = false
     /// For apps that do not set `defaults.expiry_start`, `expiry_update` or `expiry_end`.
     public var lives: [ActivityEvent: Duration] = [:]
+    /// About how many outgoing events the stream of an app keeps. 0: apps have no stream.
+    public var eventsKept = 0
+    public var webhookTimeout = Duration.zero
     public var pushesExpireAfter = Duration.zero
     /// 0 means never.
     public var channelsExpireAfter = Duration.zero
@@ -87,6 +90,12 @@ public struct Settings: Sendable {
     public func lives(_ app: AppSettings) -> [ActivityEvent: Duration] {
         let own: [ActivityEvent: AppField] = [.start: .expiryStart, .update: .expiryUpdate, .end: .expiryEnd]
         return lives.reduce(into: [:]) { $0[$1.key] = time(own[$1.key].flatMap { app[$0] }, or: $1.value) ?? $1.value }
+    }
+
+    /// The apps' outgoing events, for `Store`.
+    public var eventPolicies: [AppKey: EventPolicy] {
+        Dictionary(
+            uniqueKeysWithValues: apps.map { ($0.key, EventPolicy(keep: eventsKept, webhook: $0.webhookEvents)) })
     }
 
     /// Whether a device that begins to follow gets the state published before, if its registration does not say.

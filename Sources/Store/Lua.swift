@@ -40,7 +40,10 @@ enum Lua {
     static let deadCollect = script("dead-collect", [.time, .queue], Source.dead_collect_lua)
     static let guardCount = script("guard-count", [.time], Source.guard_count_lua)
     static let quarantineForget = script("quarantine-forget", Source.quarantine_forget_lua)
-    static let alarmRaise = script("alarm-raise", Source.alarm_raise_lua)
+    static let alarmRaise = script("alarm-raise", [.events], Source.alarm_raise_lua)
+    static let alarmClear = script("alarm-clear", [.events], Source.alarm_clear_lua)
+    static let eventAdd = script("event-add", [.events], Source.event_add_lua)
+    static let eventLease = script("event-lease", Source.event_lease_lua)
     static let broadcastWant = script("broadcast-want", Source.broadcast_want_lua)
     static let broadcastLive = script("broadcast-live", Source.broadcast_live_lua)
     static let broadcastDiscard = script("broadcast-discard", Source.broadcast_discard_lua)
@@ -70,9 +73,8 @@ enum Lua {
         registrySet, registryRemove, registryPrune, registrySplit, registryAlive, registryFollowed, registryForget,
         followingTidy, channelMark, channelConfirm, channelForget, pushAccept, pushChain, pushBegin, pushCancel,
         receiptCount, taskClaim, taskPlanned, taskRenew, taskSettle, retryClaim, retrySettle, latePut, removalConfirm,
-        queueDue,
-        intakeLease, queueForget, queueLook, deadRetry, deadCollect, guardCount,
-        quarantineForget, alarmRaise, scheduleCreate, scheduleQueue, scheduleDue, scheduleClaim, scheduleReplace,
+        queueDue, intakeLease, queueForget, queueLook, deadRetry, deadCollect, guardCount, quarantineForget, alarmRaise,
+        alarmClear, eventAdd, eventLease, scheduleCreate, scheduleQueue, scheduleDue, scheduleClaim, scheduleReplace,
         scheduleSettle, endClaim, broadcastWant, broadcastLive, broadcastDiscard, broadcastRetire, broadcastGone,
         broadcastFail, broadcastLease, broadcastIntend, broadcastForeign, broadcastTake, broadcastSettle, providerToken,
         schemaSet,

@@ -6,7 +6,8 @@ enum LuaFragment: CaseIterable {
 
     case constants, time, tally, record, holders, buckets, queue, lease, queueLate, ended, endings, dead, supersede,
         newest, broadcast, supersedeQueued, waiting, checkpoint, sweep, attempts, supersedeUnswept, waking, pacing,
-        states, budget, registration, newcomers, resuming, supersedeBroadcasts, broadcastWalk, tags
+        states, budget, registration, newcomers, resuming, supersedeBroadcasts, broadcastWalk, tags,
+        events
 
     /// The text of this fragment, and the fragments that it uses itself.
     private var content: (text: [UInt8], needs: [LuaFragment]) {
@@ -21,7 +22,7 @@ enum LuaFragment: CaseIterable {
         case .lease: (Source.shared_lease_lua, [])
         case .queueLate: (Source.shared_queue_late_lua, [])
         case .ended: (Source.shared_ended_lua, [])
-        case .endings: (Source.shared_endings_lua, [.ended, .tally])
+        case .endings: (Source.shared_endings_lua, [.constants, .ended, .tally])
         case .dead: (Source.shared_dead_lua, [.constants, .endings])
         case .supersede: (Source.shared_supersede_lua, [.constants])
         case .newest: (Source.shared_newest_lua, [.constants])
@@ -42,6 +43,7 @@ enum LuaFragment: CaseIterable {
         case .supersedeBroadcasts: (Source.shared_supersede_broadcasts_lua, [.supersede])
         case .broadcastWalk: (Source.shared_broadcast_walk_lua, [.supersede])
         case .tags: (Source.shared_tags_lua, [.tally])
+        case .events: (Source.shared_events_lua, [])
         }
     }
 
@@ -66,6 +68,8 @@ enum LuaFragment: CaseIterable {
         local AGE_UNIT = \(RegistryRecord.ageUnit)
         -- How much longer than its pushes a name is kept.
         local NAME_SLACK = \(Keyspace.nameSlack.milliseconds)
+        -- How long an outbox is kept after the last push that it tells of.
+        local OUTBOX_LIFE = \(Outbox.life.milliseconds)
         local DEAD_LETTER_CHANNELS = \(DeadLetters.mostChannels)
         -- Most pushes in a channel's retry queue.
         local QUEUE_MOST = \(WaitingChannel.mostPushes)

@@ -1,4 +1,4 @@
-import LiveActivity
+public import LiveActivity
 public import Redis
 
 /// All access to Redis, in the words of the domain. `docs/keyspace.md` lists the keys.
@@ -14,6 +14,8 @@ public struct Store: Sendable {
     public let sweeps: SweepStore
     public let lateJoiners: LateJoiners
     public let alarms: Alarms
+    public let events: Events
+    public let webhooks: Webhooks
     public let pauses: Pauses
     public let tokenVerdicts: TokenVerdicts
     public let quarantine: Quarantine
@@ -34,13 +36,15 @@ public struct Store: Sendable {
     ///   - retention: how long pushes, ledgers, dead letters and finished schedules are kept.
     ///   - tagsPerChannel: most tags of one channel.
     ///   - quotas: of each app. 0 or absent means no limit.
+    ///   - events: the apps with outgoing events. All processes of a deployment must agree.
     ///   - machine: epoch milliseconds in place of the machine's own clock.
     ///   - clock: epoch milliseconds in place of Redis's time. The life of registrations is judged by it.
     public init(
         redis: RedisClient, prefix: String = Keyspace.defaultPrefix, replicas: ReplicaPolicy? = nil,
         channelLife: Duration = .zero, retention: Duration = Keyspace.defaultRetention,
         tagsPerChannel: Int = Channels.defaultMaximumTags, quotas: [Quota: Int] = [:],
-        machine: (@Sendable () -> Int64)? = nil, clock: (@Sendable () -> Int64)? = nil
+        events policies: [AppKey: EventPolicy] = [:], machine: (@Sendable () -> Int64)? = nil,
+        clock: (@Sendable () -> Int64)? = nil
     ) {
         self.redis = redis
         let time = ServerTime(redis: redis, machine: machine ?? wallClock)
@@ -53,18 +57,21 @@ public struct Store: Sendable {
         channels = Channels(redis: redis, keys: keys, registry: registry, life: channelLife, clock: clock)
         channels.quotas.limits = quotas
         channels.maximumTags = tagsPerChannel
+        let telling = Set(policies.filter(\.value.isOn).keys)
         let replicaWait = replicas.map { ReplicaWait(beside: redis, $0) }
         pushes = Pushes(
             redis: redis, keys: keys, time: time, replicas: replicaWait, memory: registry.memory,
-            index: PushIndex(redis: redis, keys: keys))
+            index: PushIndex(redis: redis, keys: keys), telling: telling)
         receipts = Receipts(redis: redis, keys: keys, index: pushes.index)
         schemas = Schemas(redis: redis, keys: keys)
         schedules = Schedules(redis: redis, keys: keys, pushes: pushes, replicas: replicaWait)
-        queue = WorkQueue(redis: redis, keys: keys)
+        queue = WorkQueue(redis: redis, keys: keys, telling: telling)
         sweeps = SweepStore(redis: redis, keys: keys)
         lateJoiners = LateJoiners(redis: redis, keys: keys)
         pauses = Pauses(redis: redis, keys: keys, clock: clock)
-        alarms = Alarms(redis: redis, keys: keys, clock: clock)
+        events = Events(redis: redis, keys: keys, policies: policies.filter(\.value.isOn))
+        webhooks = Webhooks(redis: redis, keys: keys, clock: clock)
+        alarms = Alarms(redis: redis, keys: keys, clock: clock, events: events)
         tokenVerdicts = TokenVerdicts(redis: redis, keys: keys)
         otherEnvironment = OtherEnvironment(redis: redis, keys: keys)
         quarantine = Quarantine(redis: redis, keys: keys, registry: registry, alarms: alarms, clock: clock)

@@ -99,6 +99,10 @@ struct Run: Sendable {
         try await registryCheck.run { progress.phase($0) }
         progress.phase("what is left at rest")
         try await AtRest(redis: fleet.redis, found: found).judge(within: .seconds(20))
+        if plan.hasEvents {
+            progress.phase("what was told")
+            try await EventCheck(redis: fleet.redis, pushes: judged, found: found).judge(within: .seconds(90))
+        }
         progress.phase("shutting down")
         await fleet.shutDown(found)
         progress.clear()

@@ -33,9 +33,11 @@ struct GatewayFixture: Sendable {
     ///   - extra: further options of redis-server.
     ///   - patience: how long the gateway waits for Redis. It is long, because a busy machine must not look like a
     ///     missing Redis. A test of a silent Redis sets a short one.
+    ///   - events: the app's outgoing events; nil: it has none.
     static func run(
         redis extra: [String] = [], replicas: ReplicaPolicy? = nil, patience: Duration = .seconds(60),
-        quotas: [Quota: Int] = [:], configure: (inout GatewayConfiguration) -> Void = { _ in },
+        quotas: [Quota: Int] = [:], events: EventPolicy? = nil,
+        configure: (inout GatewayConfiguration) -> Void = { _ in },
         _ body: (GatewayFixture) async throws -> Void
     ) async throws {
         let server = try await RedisServer.start(extra: extra)
@@ -48,7 +50,9 @@ struct GatewayFixture: Sendable {
             url: server.url, scripts: Store.scripts, options: options, logger: .quiet)
         // The gateway dates registrations, and the same clock decides about their life. So the real
         // date does not matter.
-        let store = Store(redis: client, replicas: replicas, quotas: quotas, clock: { testNow })
+        let store = Store(
+            redis: client, replicas: replicas, quotas: quotas, events: try events.map { [try AppKey(key): $0] } ?? [:],
+            clock: { testNow })
         var configuration = GatewayConfiguration(
             apps: [
                 GatewayApp(key: try AppKey(key), secret: secret, masterSecret: masterSecret),

@@ -90,7 +90,7 @@ public struct BroadcastChannelManager: Sendable {
             let isUnsent =
                 switch error.kind {
                 case .transfer(.unresolvable), .transfer(.unconnectable), .transfer(.tls): true
-                case .transfer, .http2Unavailable, .cancelled, .other: false
+                case .transfer, .http2Unavailable, .privateAddress, .cancelled, .other: false
                 }
             throw .unanswered(request, error.description, mayHaveHappened: !isUnsent)
         }

@@ -86,7 +86,7 @@ extension DoctorChecks {
             return .bad(subject, text, "the certificate is not trusted: \(roots)", .configuration)
         case .transfer(.unresolvable): return .bad(subject, text, "check apns.url and the name service", .unreachable)
         case .http2Unavailable: return .bad(subject, text, "a proxy in between must let HTTP/2 pass", .unreachable)
-        case .transfer, .cancelled, .other:
+        case .transfer, .privateAddress, .cancelled, .other:
             return .bad(subject, text, "check apns.url, and that the firewall lets this port out", .unreachable)
         }
     }

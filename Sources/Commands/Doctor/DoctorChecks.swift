@@ -51,6 +51,9 @@ struct DoctorChecks {
                 let remedy = "use at least \(AppSettings.safeSecretBytes) characters"
                 findings.append(.warning(subject, "can be guessed: \(fields)", remedy))
             }
+            if let path = app[.webhookSecretFile], let exposure = ProviderKeyFile.exposure(path) {
+                findings.append(.warning("webhook \(app.key)", exposure, "chmod 600 \(path)"))
+            }
             return findings + key(app)
         }
     }

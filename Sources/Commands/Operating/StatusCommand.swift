@@ -19,14 +19,17 @@ struct StatusCommand: AsyncParsableCommand {
         let logger = global.quietLogger("status", settings)
         let client = RedisInspection.client(settings, logger: logger)
         try await RedisInspection.await(client, settings, logger: logger)
-        let store = Store(redis: client, prefix: settings.redisPrefix, retention: settings.pushesExpireAfter)
+        let store = Store(
+            redis: client, prefix: settings.redisPrefix, retention: settings.pushesExpireAfter,
+            events: settings.eventPolicies)
         let findings = try await RedisInspection.findings(client)
         let keys = settings.apps.map(\.key)
         var apps: [App] = []
         for depth in try await store.queue.depth(keys) {
             let deadLetters = try await store.deadLetters.count(depth.app)
             let names = try await store.quarantine.count(depth.app)
-            apps.append(App(depth: depth, deadLetters: deadLetters, quarantinedNames: names))
+            let webhook = try await store.webhooks.status(depth.app)
+            apps.append(App(depth: depth, deadLetters: deadLetters, quarantinedNames: names, webhook: webhook))
         }
         let report = Report(
             settings: settings, findings: findings, apps: apps, alarms: try await store.alarms.list(keys),
@@ -41,6 +44,37 @@ struct StatusCommand: AsyncParsableCommand {
         var depth: QueueDepth
         var deadLetters: Int
         var quarantinedNames: Int
+        var webhook: WebhookStatus
+
+        /// What an operator has to know of the webhook. Nil: nothing.
+        func webhookLine(now: Int64) -> String? {
+            let (waiting, dead) = (Terminal.grouped(webhook.waiting), Terminal.grouped(webhook.dead))
+            var parts: [String] = []
+            if let failure = webhook.failure {
+                let next = max(0, (failure.next - now) / 1_000)
+                parts.append(
+                    "the webhook does not take events: \(failure.reason) (\(failure.attempts) attempts, the next in "
+                        + "\(next) s, \(waiting) events wait)")
+            }
+            if webhook.dead > 0 { parts.append("\(dead) events were given up ('lamplighter events dead')") }
+            if webhook.dropped > 0 {
+                parts.append("\(Terminal.grouped(webhook.dropped)) events were lost because too many waited")
+            }
+            return parts.isEmpty ? nil : "! app \(depth.app): " + parts.joined(separator: "; ")
+        }
+
+        var webhookJSON: JSON {
+            let failing: JSON? = webhook.failure.map { failure in
+                [
+                    "since": .integer(failure.since), "attempts": .integer(failure.attempts),
+                    "reason": .string(failure.reason), "next": .integer(failure.next),
+                ]
+            }
+            return [
+                "waiting": .integer(webhook.waiting), "dead": .integer(webhook.dead),
+                "dropped": .integer(webhook.dropped), "failing": failing ?? .null,
+            ]
+        }
     }
 
     private struct Report {
@@ -77,6 +111,7 @@ struct StatusCommand: AsyncParsableCommand {
                     "\(Terminal.grouped(app.quarantinedNames)) names in quarantine ('lamplighter quarantine list')"
                 lines.append("! app \(app.depth.app): \(letters), \(names)")
             }
+            lines += apps.compactMap { $0.webhookLine(now: now) }
             guard !workers.isEmpty else { return lines + ["", "no worker has joined yet: start 'lamplighter work'"] }
             var table = Table(.left, .right, .right)
             table.add("WORKER", "TASKS", "LAST SEEN")
@@ -98,7 +133,7 @@ struct StatusCommand: AsyncParsableCommand {
                             "key": .string(app.depth.app.rawValue), "pushes_high": .integer(app.depth.pushesHigh),
                             "pushes_low": .integer(app.depth.pushesLow), "shard_tasks": .integer(app.depth.shardTasks),
                             "retries_due": .integer(app.depth.retriesDue), "dead_letters": .integer(app.deadLetters),
-                            "quarantined_names": .integer(app.quarantinedNames),
+                            "quarantined_names": .integer(app.quarantinedNames), "webhook": app.webhookJSON,
                         ]
                     }),
                 "alarms": .array(

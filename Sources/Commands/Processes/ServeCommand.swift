@@ -54,7 +54,7 @@ struct ServeCommand: AsyncParsableCommand {
         let store = Store(
             redis: client, prefix: settings.redisPrefix, replicas: replicas,
             channelLife: settings.channelsExpireAfter, retention: settings.pushesExpireAfter,
-            tagsPerChannel: settings.tagsPerChannel, quotas: settings.quotas)
+            tagsPerChannel: settings.tagsPerChannel, quotas: settings.quotas, events: settings.eventPolicies)
         let registry = PrometheusRegistry()
         MetricsSystem.bootstrap(registry)
         let service = Gateway(configuration, store: store, registry: registry, logger: logger)

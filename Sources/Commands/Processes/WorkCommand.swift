@@ -10,6 +10,7 @@ import PrometheusText
 import Redis
 import Settings
 import Store
+import Webhooks
 
 /// `lamplighter work`: runs one worker process. Any number of workers may run, on any machines.
 struct WorkCommand: AsyncParsableCommand {
@@ -36,7 +37,9 @@ struct WorkCommand: AsyncParsableCommand {
             logger.warning("\(fault.problem)", metadata: ["remedy": "\(fault.remedy)"])
         }
         let client = RedisInspection.client(settings, logger: logger)
-        let store = Store(redis: client, prefix: settings.redisPrefix, retention: settings.pushesExpireAfter)
+        let store = Store(
+            redis: client, prefix: settings.redisPrefix, retention: settings.pushesExpireAfter,
+            events: settings.eventPolicies)
         // Make the transports before waiting for Redis: a configuration that cannot send must end the process at once.
         let served = try zip(apps, configurations).map { app, configuration in
             var configuration = configuration
@@ -55,7 +58,7 @@ struct WorkCommand: AsyncParsableCommand {
                             settings.apns.transport, configuration: configuration, manageOrigin: origin,
                             bundleID: try app.required(.bundleID), logger: logger))
                 },
-                endAfter: settings.endAfter(app))
+                webhook: try Webhook(app, settings).map(WebhookService.init), endAfter: settings.endAfter(app))
         }
         try await RedisInspection.await(client, settings, logger: logger)
         await RedisInspection.warn(client, logger: logger)

@@ -20,6 +20,7 @@ struct Dispatcher: Sendable {
     let verdictLog = VerdictLog()
     let alarmThrottle = AlarmThrottle()
     let pauses = PauseBook()
+    let outboxes = OutboxTurns()
 
     /// The worker's clock, milliseconds.
     var now: Int64 { options.now() }
@@ -32,8 +33,21 @@ struct Dispatcher: Sendable {
         case leave
     }
 
-    /// Processes one entry. While the app's circuit is open, or an operator pauses it, the entry goes into a timer.
+    /// Processes one entry, then empties its name's outbox. The entry stays pending until both are done, so that a
+    /// death in between loses no outgoing event.
     func handle(_ entry: WorkEntry) async -> Disposition {
+        let disposition = await process(entry)
+        do throws(StoreError) {
+            try await outboxes.empty(entry.item.app, entry.item.name, of: store.events)
+        } catch {
+            logger.warning("outgoing events wait: \(error)", metadata: ["app": "\(entry.item.app)"])
+            return .leave
+        }
+        return disposition
+    }
+
+    /// While the app's circuit is open, or an operator pauses it, the entry goes into a timer.
+    private func process(_ entry: WorkEntry) async -> Disposition {
         var log = logger
         log[metadataKey: "app"] = "\(entry.item.app)"
         log[metadataKey: "name"] = "\(entry.item.name)"

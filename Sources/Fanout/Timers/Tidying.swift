@@ -21,6 +21,7 @@ struct Tidying: Sendable {
             if removed == 0 || removed < Self.step / 2 && !next.isEmpty { break }
         }
         for _ in 0..<Self.steps where try await store.forgetting.runDue(app, limit: Self.step) < Self.step { break }
+        try await store.alarms.tellEnded(app)
         _ = try await store.registry.tidyFollowings(app, buckets: Self.followingBuckets)
         for _ in 0..<Self.steps where try await store.deadLetters.tidy(app, limit: Self.step) < Self.step { break }
         for _ in 0..<Self.steps where try await store.quarantine.tidy(app, limit: Self.step) < Self.step { break }

@@ -70,6 +70,12 @@ struct GatewayMetrics: Sendable {
         gauge("lamplighter_fleet_dead_letters", [("app", app.rawValue)]).set(pushes)
     }
 
+    func webhook(_ app: AppKey, _ status: WebhookStatus) {
+        let labels = [("app", app.rawValue)]
+        gauge("lamplighter_fleet_webhook_waiting", labels).set(status.waiting)
+        gauge("lamplighter_fleet_webhook_dead", labels).set(status.dead)
+    }
+
     func broadcasts(_ app: AppKey, _ counts: [BroadcastEvent: Int]) {
         for (event, count) in counts {
             let labels = [("app", app.rawValue), ("outcome", event.rawValue)]

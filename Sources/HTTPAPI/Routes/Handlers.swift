@@ -31,6 +31,9 @@ struct Handlers: Sendable {
         for app in apps {
             if let names = try? await store.quarantine.count(app) { metrics.quarantined(app, names: names) }
             if let pushes = try? await store.deadLetters.count(app) { metrics.deadLetters(app, pushes: pushes) }
+            if store.events.isOn(app), let status = try? await store.webhooks.status(app) {
+                metrics.webhook(app, status)
+            }
             if let counts = try? await store.broadcasts.counts(app) { metrics.broadcasts(app, counts) }
         }
         return Answer(200, text: registry.text(), type: Answer.prometheusType)

@@ -17,6 +17,8 @@ public struct Alarm: Sendable, Hashable {
         case broadcast
         /// Pushes expired before they were sent to all of their targets, or before their broadcast channel was made.
         case expired
+        /// The app's webhook does not take its events.
+        case webhook
     }
 
     public var app: AppKey

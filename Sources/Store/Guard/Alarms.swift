@@ -9,20 +9,64 @@ public struct Alarms: Sendable {
     let keys: Keyspace
     /// Epoch milliseconds.
     let clock: @Sendable () -> Int64
+    let events: Events
 
     public func raise(_ app: AppKey, _ kind: Alarm.Kind, _ reason: String) async throws(StoreError) {
         let life = kind == .pruneGuard ? .milliseconds(RegistryRecord.Span.activity.retention) : Self.life
+        let alarm = Alarm(app: app, kind: kind, reason: reason, since: clock())
+        let event = OutgoingEvent.raised(alarm)
+        let told = events.arguments(of: event, alarm)
         try await redis.run(
-            Lua.alarmRaise, keys: ["alarm": keys.alarm(app)],
+            Lua.alarmRaise, keys: keysOfEvents(app),
             [
-                "kind": .string(kind.rawValue), "reason": .string(reason), "now": .int(clock()),
+                "kind": .string(kind.rawValue), "reason": .string(reason), "now": .int(alarm.since),
                 "life": .int(life.milliseconds),
+                // A worker still has to tell that it ended.
+                "kept": .int((events.isOn(app) ? life + Outbox.life : life).milliseconds),
+                "keep": .int(told.keep), "id": .string(event.id), "event": .string(told.text),
+                "isForWebhook": told.isForWebhook ? "1" : "0",
             ])
     }
 
     public func clear(_ app: AppKey, _ kind: Alarm.Kind) async throws(StoreError) {
         let name = kind.rawValue
+        if events.isOn(app), try await tellCleared(app, kind, before: nil) { return }
         try await redis.run("HDEL", keys.alarm(app), .string(name), .string("\(name):since"), .string("\(name):until"))
+    }
+
+    /// Tells the end of alarms that nobody repeated. A worker calls this now and then.
+    public func tellEnded(_ app: AppKey) async throws(StoreError) {
+        guard events.isOn(app) else { return }
+        let now = clock()
+        let fields = try await redis.hash(keys.alarm(app))
+        let told = Alarm.Kind.allCases.filter { fields.text("\($0.rawValue):told") != nil }
+        if told.isEmpty { return }
+        let standing = Set(try await list([app]).map(\.kind))
+        for kind in told where !standing.contains(kind) { _ = try await tellCleared(app, kind, before: now) }
+    }
+
+    /// Clears an alarm and tells it, in one step.
+    /// - Parameter before: only if it ended by then, epoch ms.
+    /// - Returns: false if its raising was not told, or another caller was quicker.
+    private func tellCleared(_ app: AppKey, _ kind: Alarm.Kind, before: Int64?) async throws(StoreError) -> Bool {
+        let name = kind.rawValue
+        let values = try await redis.run("HMGET", keys.alarm(app), .string(name), .string("\(name):told"))
+        guard let told = try values[1].optionalString(), let since = Int64(told) else { return false }
+        let alarm = Alarm(app: app, kind: kind, reason: try values[0].optionalString() ?? "", since: since)
+        let event = OutgoingEvent.cleared(alarm, at: clock())
+        let arguments = events.arguments(of: event, alarm)
+        return try await redis.run(
+            Lua.alarmClear, keys: keysOfEvents(app),
+            [
+                "kind": .string(name), "told": .string(told), "before": before.map { .int($0) } ?? "",
+                "keep": .int(arguments.keep), "id": .string(event.id), "event": .string(arguments.text),
+                "isForWebhook": arguments.isForWebhook ? "1" : "0",
+            ]
+        ).isOne()
+    }
+
+    private func keysOfEvents(_ app: AppKey) -> KeyValuePairs<String, RedisKey> {
+        ["alarm": keys.alarm(app), "out": keys.events(app), "wh": keys.webhookQueue(app)]
     }
 
     /// The alarms that stand, sorted by app and kind. That of the prune guard stands as long as tokens are quarantined.

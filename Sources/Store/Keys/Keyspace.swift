@@ -38,6 +38,8 @@ public struct Keyspace: Sendable {
     /// One push: record and ledger.
     func push(_ tag: String, _ id: PushID) -> RedisKey { RedisKey(pushPrefix(tag) + id.description) }
     func pushPrefix(_ tag: String) -> String { "\(prefix):p:\(tag):" }
+    /// The name's final pushes that are not told yet. Scripts find it beside the pushes.
+    func outbox(_ tag: String) -> RedisKey { RedisKey(pushPrefix(tag) + "outbox") }
     /// A push's tasks: epoch, owner, deadline and position of each shard; counts of queue entries and removals.
     func tasks(_ tag: String, _ id: PushID) -> RedisKey { RedisKey(tasksPrefix(tag) + id.description) }
     func tasksPrefix(_ tag: String) -> String { "\(prefix):w:\(tag):" }
@@ -74,6 +76,13 @@ public struct Keyspace: Sendable {
     func intakeDone(_ app: AppKey) -> RedisKey { key("in:{\(app)}:done") }
     func intakeRejected(_ app: AppKey) -> RedisKey { key("in:{\(app)}:rejected") }
     func intakeLease(_ app: AppKey) -> RedisKey { key("in:{\(app)}:lease") }
+    /// The app's outgoing events, for anybody who may read this Redis.
+    func events(_ app: AppKey) -> RedisKey { key("out:{\(app)}") }
+    /// Events that the app's webhook has not got yet, those that it did not take, its lease and its failures.
+    func webhookQueue(_ app: AppKey) -> RedisKey { key("wh:{\(app)}") }
+    func deadEvents(_ app: AppKey) -> RedisKey { key("wh:{\(app)}:dead") }
+    func webhookLease(_ app: AppKey) -> RedisKey { key("wh:{\(app)}:lease") }
+    func webhookState(_ app: AppKey) -> RedisKey { key("wh:{\(app)}:state") }
     /// Since when the app (field '') or names of it are paused, epoch ms.
     func pauses(_ app: AppKey) -> RedisKey { key("pause:{\(app)}") }
     func alarm(_ app: AppKey) -> RedisKey { key("alarm:{\(app)}") }

@@ -18,6 +18,8 @@ public struct Pushes: Sendable {
     let replicas: ReplicaWait?
     let memory: RegistryMemory
     let index: PushIndex
+    /// Apps whose outgoing events tell when a push is final.
+    let telling: Set<AppKey>
     let wakes = WakeGuess()
 
     /// Commits one publish on its name's slot and wakes a worker. Returns when Redis has the push.
@@ -122,7 +124,7 @@ public struct Pushes: Sendable {
         let flags = [
             publish.isSupersedable, publish.event == .end && publish.contentState == nil,
             payload.count > Publish.maximumTokenPayload, publish.isDemotable, publish.options.restart, isFull,
-            asks,
+            asks, telling.contains(app),
         ].map { $0 ? "1" : "0" }.joined()
         return RedisCommand(
             Lua.pushAccept,
@@ -206,6 +208,8 @@ public struct Pushes: Sendable {
                 "id": .string(id.description), "at": now.map { .int($0) } ?? "", "retention": .int(keys.retention),
                 "ps": .string(keys.pushPrefix(tag)),
             ])
+        // A worker moves the event out of the outbox. If the wake-up is lost, the reconciler finds the outbox.
+        if telling.contains(app) { _ = try? await redis.replies([WorkQueue.add(keys, .outbox(app, name))]) }
         return try await ledger(app, name, id)
     }
 

@@ -44,6 +44,11 @@ public struct WorkItem: Sendable, Hashable {
         WorkItem(app: app, name: name, push: .none, priority: .high, part: .late)
     }
 
+    /// For a name whose outbox waits. Whatever work an entry is for, its worker also empties the outbox.
+    static func outbox(_ app: AppKey, _ name: ActivityName) -> WorkItem {
+        WorkItem(app: app, name: name, push: .none, priority: .high, part: .reconcile)
+    }
+
     public var stream: WorkStream {
         switch (part, priority) {
         case (.shard, .high): .shardsHigh

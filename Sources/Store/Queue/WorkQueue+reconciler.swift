@@ -83,22 +83,26 @@ extension WorkQueue {
         var due: Int64?
         var hasBroadcasts = false
         var hasLate = false
+        var hasOutbox = false
 
-        var isOver: Bool { first == nil && due == nil && !hasBroadcasts && !hasLate }
+        var isOver: Bool { first == nil && due == nil && !hasBroadcasts && !hasLate && !hasOutbox }
 
         /// The timers of the other work. None if a push is unswept, because its sweep handles the rest.
         func timers(_ app: AppKey, _ name: ActivityName) -> [(WorkItem, due: Int64)] {
             if first != nil { return [] }
             return (due.map { [(.retries(app, name, .high), $0)] } ?? [])
                 + (hasBroadcasts ? [(.broadcast(app, name, .high), 0)] : []) + (hasLate ? [(.late(app, name), 0)] : [])
+                + (hasOutbox ? [(.outbox(app, name), 0)] : [])
         }
 
-        init(reading replies: [Reply]) throws(StoreError) {
+        init(reading replies: ArraySlice<Reply>) throws(StoreError) {
+            let replies = Array(replies)
             if let text = try replies[0].array().first?.string(), let push = PushID(text) { first = (push, .high) }
             due = replies[1].count == 2 ? try replies[1][1].optionalTime() : nil
             if try replies[2].isOne() { due = 0 }
             hasBroadcasts = try replies[3].isOne()
             hasLate = try replies[4].isOne()
+            if replies.count > 5 { hasOutbox = try replies[5].isOne() }
         }
     }
 
@@ -106,20 +110,22 @@ extension WorkQueue {
     private func work(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) -> [OpenWork?] {
         if names.isEmpty { return [] }
         let tags = names.map { keys.tag(app, $0) }
-        let replies = try await redis.replies(
-            tags.flatMap { tag in
-                [
-                    RedisCommand("ZRANGE", keys.unswept(tag), "0", "0"),
-                    RedisCommand("ZRANGE", keys.waitingChannels(tag), "0", "0", "WITHSCORES"),
-                    RedisCommand("EXISTS", keys.pendingRemovals(tag)), RedisCommand("EXISTS", keys.broadcastQueue(tag)),
-                    RedisCommand("EXISTS", keys.lateJoiners(tag)),
-                ]
-            })
+        let reads = tags.map { tag in
+            [
+                RedisCommand("ZRANGE", keys.unswept(tag), "0", "0"),
+                RedisCommand("ZRANGE", keys.waitingChannels(tag), "0", "0", "WITHSCORES"),
+                RedisCommand("EXISTS", keys.pendingRemovals(tag)), RedisCommand("EXISTS", keys.broadcastQueue(tag)),
+                RedisCommand("EXISTS", keys.lateJoiners(tag)),
+                // Last, because the script that ends the work above writes the outbox.
+            ] + (telling.contains(app) ? [RedisCommand("EXISTS", keys.outbox(tag))] : [])
+        }
+        let replies = try await redis.replies(reads.flatMap(\.self))
+        let count = reads[0].count
         var found: [OpenWork?] = []
-        for start in stride(from: 0, to: replies.count, by: 5) {
-            let answers = replies[start..<start + 5]
+        for start in stride(from: 0, to: replies.count, by: count) {
+            let answers = replies[start..<start + count]
             if let error = answers.lazy.compactMap(\.error).first(where: \.isRetriable) { throw .redis(error) }
-            found.append(try? OpenWork(reading: Array(answers)))
+            found.append(try? OpenWork(reading: answers))
         }
         let pushes = found.indices.filter { found[$0]?.first != nil }
         let priorities = try await redis.replies(

@@ -9,6 +9,8 @@ public struct WorkQueue: Sendable {
 
     let redis: RedisClient
     let keys: Keyspace
+    /// Apps whose names have outboxes.
+    let telling: Set<AppKey>
     /// Rings when this process sets a timer.
     public let wakeup = TimerWakeup()
 

@@ -88,6 +88,7 @@ final class Fleet: Sendable {
             "LAMPLIGHTER_WORKER_STREAMS": "\(Self.streams)",
             "LAMPLIGHTER_WORKER_CLAIM_AFTER": "\(Plan.claimAfter)ms",
             "LAMPLIGHTER_WORKER_REQUEST_TIMEOUT": "\(Plan.requestTimeout)ms", "LAMPLIGHTER_LOG_LEVEL": "debug",
+            "LAMPLIGHTER_EVENTS_KEEP": configuration.plan.hasEvents ? "10000000" : "0",
         ].merging(redis.environment) { own, _ in own }
         members = Mutex([.simulator: Member(program: simulator, starts: 1)])
     }

@@ -9,9 +9,8 @@ struct AtRest: Sendable {
 
     /// Kinds of keys without a TTL: data from devices and operators, and data that all workers share.
     private static let permanent: Set<String> = [
-        "meta", "schemas", "names", "fo", "fg", "nu", "pause", "in", "c", "t", "u", "{q}", "d", "xn", "alarm", "bc",
-        "bcn", "bcf", "bct",
-        "bcl",
+        "meta", "schemas", "names", "fo", "fg", "nu", "pause", "in", "out", "wh", "c", "t", "u", "{q}", "d", "xn",
+        "alarm", "bc", "bcn", "bcf", "bct", "bcl",
     ]
     /// Kinds of keys that exist only while pushes do: unswept pushes, their tasks, waiting channels,
     /// a catch-up, removals, broadcasts.

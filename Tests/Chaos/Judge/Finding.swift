@@ -20,6 +20,7 @@ enum Finding: String, CaseIterable, Sendable {
     case schedules = "schedules that were not sent, or though they were deleted"
     case deadLetters = "dead letters whose retry missed somebody"
     case atRest = "keys that should be gone at rest"
+    case untold = "pushes whose end nobody was told"
     case keys = "idempotency keys that led elsewhere"
     case ledgers = "ledgers that do not add up, or never ended"
     case duplicates = "duplicates beyond what deaths explain"

@@ -14,11 +14,14 @@ struct WorkerFixture {
     let app = try! AppKey("shop")
     let name = try! ActivityName("match-1")
 
-    /// Starts the fixture. `extra` are further options of redis-server.
-    static func start(extra: [String] = []) async throws -> WorkerFixture {
+    /// Starts the fixture. `extra` are further options of redis-server; `events` are the app's outgoing events.
+    static func start(extra: [String] = [], events: EventPolicy? = nil) async throws -> WorkerFixture {
         let server = try await RedisServer.start(append: true, extra: extra)
         return WorkerFixture(
-            server: server, store: Store(redis: RedisClient(url: server.url, scripts: Store.scripts, logger: .quiet)))
+            server: server,
+            store: Store(
+                redis: RedisClient(url: server.url, scripts: Store.scripts, logger: .quiet),
+                events: events.map { [try! AppKey("shop"): $0] } ?? [:]))
     }
 
     func track(_ channel: ChannelID, _ number: Int, secondsAgo: Int = 0) async throws {
@@ -71,7 +74,8 @@ struct WorkerFixture {
         _ transport: any PushTransport, other: (any PushTransport)? = nil, _ name: String = "w",
         claimAfter: Duration = Self.patience, minInterval: Duration = .zero, pageSize: Int = 1_000,
         concurrency: Int = 48, attempts: Int = 4, budget: HighBudget = HighBudget(), endAfter: Duration? = nil,
-        startHold: Duration = .seconds(10), now: @escaping @Sendable () -> Int64 = bootClock
+        webhook: WebhookService? = nil, webhooks: WebhookOptions = WebhookOptions(), startHold: Duration = .seconds(10),
+        now: @escaping @Sendable () -> Int64 = bootClock
     ) -> ServiceGroup {
         var options = WorkerOptions(name: name)
         options.pageSize = pageSize
@@ -81,6 +85,7 @@ struct WorkerFixture {
         options.budget = budget
         options.startHold = startHold
         options.now = now
+        options.webhooks = webhooks
         options.retries.base = .milliseconds(20)
         options.retries.attempts = attempts
         let worker = Worker(
@@ -88,7 +93,7 @@ struct WorkerFixture {
             apps: [
                 WorkerApp(
                     key: app, bundleID: "com.example.shop", transport: transport, otherTransport: other,
-                    endAfter: endAfter)
+                    webhook: webhook, endAfter: endAfter)
             ],
             options: options, logger: .quiet)
         return ServiceGroup(configuration: .init(services: [.init(service: worker)], logger: .quiet))
@@ -102,12 +107,14 @@ struct WorkerFixture {
     func withWorker<T: Sendable>(
         _ transport: any PushTransport, other: (any PushTransport)? = nil, claimAfter: Duration = Self.patience,
         minInterval: Duration = .zero, pageSize: Int = 1_000, concurrency: Int = 48, budget: HighBudget = HighBudget(),
-        endAfter: Duration? = nil, startHold: Duration = .seconds(10),
-        now: @escaping @Sendable () -> Int64 = bootClock, _ body: @Sendable () async throws -> T
+        endAfter: Duration? = nil, webhook: WebhookService? = nil, webhooks: WebhookOptions = WebhookOptions(),
+        startHold: Duration = .seconds(10), now: @escaping @Sendable () -> Int64 = bootClock,
+        _ body: @Sendable () async throws -> T
     ) async throws -> T {
         let group = group(
             transport, other: other, claimAfter: claimAfter, minInterval: minInterval, pageSize: pageSize,
-            concurrency: concurrency, budget: budget, endAfter: endAfter, startHold: startHold, now: now)
+            concurrency: concurrency, budget: budget, endAfter: endAfter, webhook: webhook, webhooks: webhooks,
+            startHold: startHold, now: now)
         async let running: Void = group.run()
         let value: T
         do { value = try await body() } catch {

@@ -18,13 +18,16 @@ struct PushFixture {
     func partition(_ name: String = "match-1") throws -> Partition { store.keys.partition(try ActivityName(name)) }
     func reader(_ name: String = "match-1") throws -> WorkReader { store.reader(try partition(name)) }
 
-    static func start(retention: Duration = Keyspace.defaultRetention) async throws -> PushFixture {
+    /// - Parameter events: the app's outgoing events; nil: it has none.
+    static func start(
+        retention: Duration = Keyspace.defaultRetention, events: EventPolicy? = nil
+    ) async throws -> PushFixture {
         let server = try await RedisServer.start()
         return PushFixture(
             server: server,
             store: Store(
                 redis: RedisClient(url: server.url, scripts: Store.scripts, logger: .quiet), retention: retention,
-                clock: { 1_795_000_002_000 }))
+                events: events.map { [try! AppKey("shop"): $0] } ?? [:], clock: { 1_795_000_002_000 }))
     }
 
     /// One of the keys of a name, such as `Keyspace.unswept`.

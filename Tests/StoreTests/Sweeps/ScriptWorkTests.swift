@@ -14,7 +14,7 @@ import Testing
     /// Scripts that do the same work in each call, or whose work is bounded by 64 or fewer entries.
     private static let small: Set<String> = [
         "registry-set", "registry-remove", "registry-alive", "registry-followed", "registry-forget", "channel-forget",
-        "push-begin", "push-cancel", "receipt-count", "intake-lease",
+        "push-begin", "push-cancel", "receipt-count", "intake-lease", "event-lease", "alarm-clear",
         "task-claim", "task-planned", "task-renew", "retry-claim", "queue-due", "queue-forget", "alarm-raise",
         "broadcast-want", "broadcast-live", "broadcast-discard", "broadcast-retire", "broadcast-gone", "broadcast-fail",
         "broadcast-lease", "broadcast-intend", "broadcast-settle", "schedule-create", "schedule-due",
@@ -23,7 +23,7 @@ import Testing
     /// Scripts that read a list as long as their caller says, one or two commands an entry: at most 1,000 entries.
     private static let lists: Set<String> = [
         "push-chain", "quarantine-forget", "guard-count", "queue-look", "end-claim", "schedule-queue",
-        "broadcast-foreign",
+        "broadcast-foreign", "event-add",
     ]
     /// Scripts whose largest call runs below.
     private static let measured: Set<String> = [

@@ -19,8 +19,8 @@
 --   after 'take': {'taken', how many, next cursor, how many are left}. With none left the dead letter is removed.
 -- Keys found in data: docs/keyspace.md.
 -- Atomic. No push is behind this one in a retry queue, because no newer push has begun.
-local state, seq, stopped, expanded, broadcast =
-    unpack(redis.call('HMGET', p, 'state', 'seq', 'stopped', 'expanded', 'bc'))
+local state, seq, stopped, expanded, broadcast, tell =
+    unpack(redis.call('HMGET', p, 'state', 'seq', 'stopped', 'expanded', 'bc', 'tell'))
 if not state or redis.call('EXISTS', dl) == 0 then return {'none'} end
 local now = redis_now()
 if now >= tonumber(deadline) then return {'expired'} end
@@ -60,6 +60,7 @@ if step == 'resume' then
         join_broadcast(bt, w, id, seq, retention)
     end
     redis.call('HDEL', p, 'stopped', 'finished')
+    tell_again(p, tell)
     close_again()
     redis.call('HDEL', dl, 'stop')
     -- A dead letter with positions alone is kept until 'take' finds it empty.
@@ -74,6 +75,7 @@ local taken = queue_again(found[2], dl, dlc, r, h, raw, string.format('%.0f', no
 if taken > 0 then
     redis.call('HINCRBY', p, 'failed', -taken)
     redis.call('HINCRBY', w, 'wait', taken)
+    tell_again(p, tell)
     close_again()
     if state ~= 'queued' then redis.call('HSET', p, 'state', 'sending') end
     redis.call('HDEL', p, 'finished')

@@ -6,11 +6,11 @@
 -- argument at: time of acceptance, ms; '' = Redis's own time
 -- argument timestamp: from the publisher, s, or ''
 -- arguments payload, offset: `offset` is where the timestamp's ten digits begin
--- argument flags: seven digits, each 1 or 0:
+-- argument flags: eight digits, each 1 or 0:
 --   supersedable, stateless; for the broadcast channel alone, because the payload is too large for tokens;
 --   soft: at priority 5 once the name's budget of priority 10 is used up; a start also goes to channels that already
 --   follow the name; the queues are full, so only a push that supersedes another is accepted; asks: the caller does
---   not know whether a channel follows the name
+--   not know whether a channel follows the name; tells: an outgoing event tells that the push is final
 -- arguments expiry, life: expiry (s) or ''; ms for which a push without an expiry is tried
 -- argument attributesType: of a start
 -- argument cutoff: of an automatic end: the latest start (ms) of the cards that it ends; else ''
@@ -37,8 +37,8 @@ end
 
 -- A stateless push supersedes nothing. An automatic end is stateless and does not close the name: it is for some cards.
 local isAutomatic = cutoff ~= ''
-local supersedable, stateless, broadcastOnly, soft, restart, queuesFull, asks =
-    string.match(flags, '(.)(.)(.)(.)(.)(.)(.)')
+local supersedable, stateless, broadcastOnly, soft, restart, queuesFull, asks, tells =
+    string.match(flags, '(.)(.)(.)(.)(.)(.)(.)(.)')
 -- One clock decides the order and the timestamps, because the gateways' clocks may differ by minutes.
 local now = tonumber(at) or redis_now()
 local lastTimestamp, ended, active, woken, lastSeq, kept, last =
@@ -68,6 +68,7 @@ local function commit(wakes, replaced)
     if stateless == '1' then set('bare', '1') end
     if replaced then set('replaced', table.concat(replaced, ' ')) end
     if last then set('prev', last) end
+    if tells == '1' then set('tell', '1') end
     redis.call('HSET', p, unpack(record))
     redis.call('PEXPIRE', p, retention)
     redis.call('ZADD', q, seq, id)
@@ -120,11 +121,15 @@ local wakes, wokenNow = wake_up(woken, waits, active, supersedable == '1' or som
 -- A cancel finds the name's last push without `replaced`.
 commit(wokenNow, superseded[1] and (superseded[2] or superseded[1] ~= last) and superseded)
 local answer = {'ok', tonumber(seq), ts, wakes and (waits == 0 and 1 or 2) or 0, followed()}
-if event == 'update' and not withTasks[1] then return answer end
+if event == 'update' and not next(withTasks) and (tells ~= '1' or not superseded[1]) then return answer end
 -- (later rules)
-for _, old in ipairs(withTasks) do
-    end_push(ps .. old, ws .. old, 'superseded', stamp)
-    finish(ps .. old, ws .. old, stamp)
+for _, old in ipairs(superseded) do
+    if withTasks[old] then
+        end_push(ps .. old, ws .. old, 'superseded', stamp)
+        finish(ps .. old, ws .. old, stamp)
+    elseif tells == '1' then
+        tell_end(ps .. old, redis.call('HGET', ps .. old, 'tell'), 'superseded', stamp)
+    end
 end
 if event == 'start' then
     redis.call('HSET', p, 'type', attributesType, 'restart', restart)

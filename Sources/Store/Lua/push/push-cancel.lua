@@ -21,14 +21,15 @@ local function bring_back(by)
     local replaced, prev = unpack(redis.pcall('HMGET', ps .. by, 'replaced', 'prev'))
     for old in string.gmatch(replaced or prev or '', '%S+') do
         local key = ps .. old
-        local values = redis.pcall('HMGET', key, 'seq', 'state', 'superseded_by', 'unwanted', 'resumed')
-        local seq, was, newer, unwanted, resumed = unpack(values)
+        local values = redis.pcall('HMGET', key, 'seq', 'state', 'superseded_by', 'unwanted', 'resumed', 'tell')
+        local seq, was, newer, unwanted, resumed, tell = unpack(values)
         if not values.err and was == 'superseded' and newer == by and not resumed and tonumber(seq) > begun then
             if unwanted then
                 bring_back(old)
             else
                 redis.call('HSET', key, 'state', 'queued')
                 redis.call('HDEL', key, 'superseded_by', 'expanded', 'finished')
+                tell_again(key, tell)
                 redis.call('ZADD', q, seq, old)
                 redis.call('PEXPIRE', q, string.format('%d', retention + NAME_SLACK))
             end

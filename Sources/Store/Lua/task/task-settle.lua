@@ -36,28 +36,36 @@ for at = rest, #ARGV, 3 do
     if not isUsual then break end
     counted[#counted + 1] = ARGV[at + 1]
 end
+-- Of a usual push whose end is told, which takes a function of the rules.
+local answer, tell, finished
 if isUsual then
-    local record = redis.call('HMGET', p, 'state', 'expanded', 'expired', 'closes', 'resumed', unpack(counted))
+    local record = redis.call('HMGET', p, 'state', 'expanded', 'expired', 'closes', 'resumed', 'tell', unpack(counted))
     local itsState, expanded, expired, closes, resumed = unpack(record, 1, 5)
     local ownEpoch, itsOwner, left, settled, wait, owed, broadcast =
         unpack(redis.call('HMGET', w, '0/1:e', '0/1:o', 'left', '0/1:p', 'wait', 'owed', 'bc'))
     if itsState == 'sending' and not (expanded or expired or closes or resumed) and ownEpoch == epoch
         and itsOwner == owner and left == '1' and not (settled or wait or owed or broadcast)
         and from == first and to == last and redis.call('EXISTS', k, r, o) == 0 then
-        local changes = {'state', 'done', 'expanded', 1, 'finished', string.format('%.0f', redis_now())}
+        tell, finished = record[6], string.format('%.0f', redis_now())
+        local changes = {'state', 'done', 'expanded', 1, 'finished', finished}
         for i, field in ipairs(counted) do
             changes[#changes + 1] = field
-            changes[#changes + 1] = (tonumber(record[5 + i]) or 0) + ARGV[rest + 3 * i - 1]
+            changes[#changes + 1] = (tonumber(record[6 + i]) or 0) + ARGV[rest + 3 * i - 1]
         end
         redis.call('HSET', p, unpack(changes))
         redis.call('UNLINK', w)
         redis.call('ZREM', q, id)
         -- The push is still the name's active one, because its sweep has not ended before.
         redis.call('HDEL', n, 'active', 'catch')
-        return {'ok', 'done', 1, redis.call('ZCARD', q), '', 0, 0}
+        answer = {'ok', 'done', 1, redis.call('ZCARD', q), '', 0, 0}
+        if not tell then return answer end
     end
 end
 -- (rules)
+if answer then
+    tell_end(p, tell, 'done', finished)
+    return answer
+end
 local part = shard .. ':'
 local state = redis.call('HGET', p, 'state')
 if not state then return {'gone'} end

@@ -10,11 +10,26 @@ local function reached_nobody(p, state)
         or broadcast == 'failed' or broadcast == 'expired'
 end
 
+-- Adds the end of a push to its name's outbox. tell: the push's field, the number of the outgoing event that tells this
+-- end; negative once it is in the outbox. Absent: the app has no outgoing events.
+local function tell_end(p, tell, state, now)
+    if not tell or tonumber(tell) <= 0 then return end
+    local outbox = string.sub(p, 1, -37) .. 'outbox'
+    redis.call('HSET', p, 'tell', -tell)
+    redis.call('RPUSH', outbox, string.format('%s %s %s %s', string.sub(p, -36), tell, state, now))
+    redis.call('PEXPIRE', outbox, OUTBOX_LIFE)
+end
+
+-- A final push goes on and will be final once more, which another outgoing event tells.
+local function tell_again(p, tell)
+    if tell and tonumber(tell) < 0 then redis.call('HSET', p, 'tell', 1 - tell) end
+end
+
 -- Finishes a push once its sweep is finished and no retry, removal or broadcast (`bc`) of it is pending. Returns its
 -- state. An `end` that reached no device closes its name (`closes`: key of the name's meta) no more.
 local function finish(p, w, now)
-    local state, expanded, targets, expired, closes =
-        unpack(redis.call('HMGET', p, 'state', 'expanded', 'targets', 'expired', 'closes'))
+    local state, expanded, targets, expired, closes, tell =
+        unpack(redis.call('HMGET', p, 'state', 'expanded', 'targets', 'expired', 'closes', 'tell'))
     local waiting, removals, broadcast = unpack(redis.call('HMGET', w, 'wait', 'owed', 'bc'))
     if expanded ~= '1' or tonumber(waiting or 0) > 0 or tonumber(removals or 0) > 0 or broadcast then return state end
     if state == 'queued' or state == 'sending' then
@@ -22,6 +37,7 @@ local function finish(p, w, now)
         redis.call('HSET', p, 'state', state, 'finished', now)
     end
     if closes and reached_nobody(p, state) then undo_close(closes, string.sub(p, -36)) end
+    tell_end(p, tell, state, now)
     redis.call('UNLINK', w)
     return state
 end

@@ -2,8 +2,8 @@
 -- reads `sup`, which says until when a push is tried that can be superseded, because a publish pays for each field.
 
 -- Returns the ids of the waiting pushes that the new push supersedes, whether a push that stays is not supersedable,
--- whether no waiting push is supersedable, and the superseded pushes that an operator retried: they have tasks, and may
--- wait in retry queues. While a slot moves, a read may fail. Then the push stays.
+-- whether no waiting push is supersedable, and a set of the superseded pushes that an operator retried: they have tasks,
+-- and may wait in retry queues. While a slot moves, a read may fail. Then the push stays.
 -- waiting: push ids, oldest first. active: the active push, which is not superseded. lives: until when the new push is
 -- tried, ms. audience: of the new push, or false if it supersedes nothing. ps, ws: common prefixes of the p and w keys
 local function superseded_by(waiting, active, audience, lives, ps, ws)
@@ -20,7 +20,7 @@ local function superseded_by(waiting, active, audience, lives, ps, ws)
             local tasks = isSuperseded and resumed and redis.pcall('EXISTS', ws .. id)
             if isSuperseded and type(tasks) ~= 'table' then
                 found[#found + 1] = id
-                if tasks == 1 then withTasks[#withTasks + 1] = id end
+                withTasks[id] = tasks == 1 or nil
             elseif isSuperseded or not tried then
                 someNotSupersedable = true
             end

@@ -1,0 +1,180 @@
+import ArgumentParser
+import LiveActivity
+import Redis
+import Settings
+import Store
+import StrictJSON
+
+struct EventsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        name: "events", "Follow the outgoing events, try the webhook, and see what it did not take.",
+        details: """
+            An outgoing event tells that a push is final, that tokens were pruned, or that an alarm was raised or \
+            cleared. Events go into a stream of Redis (events.keep) and to the app's webhook (webhook.url).
+            """,
+        examples: "events", "events --all --no-follow --json", "events test", "events dead", "events retry --all",
+        subcommands: [Follow.self, Test.self, Dead.self, Retry.self, Discard.self], defaultSubcommand: Follow.self)
+
+    struct Follow: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            "Print the outgoing events of an app as they come.",
+            details: "This command reads Redis itself, so it works without a gateway. It ends with Ctrl-C.",
+            examples: "events follow", "events follow --all --no-follow --json")
+
+        @OptionGroup var global: GlobalOptions
+        @OptionGroup var redis: RedisFlags
+        @Option(help: .value("key", "Key of the app. It is needed if several apps are configured.")) var app: String?
+        @Flag(help: "Begin with the events that the stream still keeps.") var all = false
+        @Flag(inversion: .prefixedNo, help: "Wait for further events.") var follow = true
+
+        func run() async throws {
+            let settings = try global.settings(redis.given)
+            let app = try settings.app(named: app).key
+            guard settings.eventsKept > 0 else {
+                throw CommandFailure(
+                    .configuration, "there is no stream of events: set events.keep, for gateways and workers too")
+            }
+            let logger = global.quietLogger("events", settings)
+            let client = RedisInspection.client(settings, logger: logger)
+            try await RedisInspection.await(client, settings, logger: logger)
+            let store = Store(redis: client, prefix: settings.redisPrefix, retention: settings.pushesExpireAfter)
+            let reader = store.eventReader()
+            var position = all ? "0-0" : try await reader.end(app)
+            while true {
+                let events: [StoredEvent]
+                do throws(StoreError) {
+                    events = try await reader.events(app, after: position, limit: 100, waits: follow)
+                } catch {
+                    // Redis may be away for a moment, and the position stays.
+                    guard follow, error.isPassing else { throw error }
+                    try await Task.sleep(for: .seconds(1))
+                    continue
+                }
+                for event in events { Terminal.print(global.json ? event.text : event.line) }
+                position = events.last?.entry ?? position
+                if !follow, events.isEmpty { break }
+            }
+            reader.close()
+            await client.close()
+        }
+    }
+
+    struct Test: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            "Post a test event to the webhook, from this machine, and show the answer.",
+            details: "The test event does not go through Redis. The exit code is 1 if the webhook does not accept it.",
+            examples: "events test", "events test --app shop --json")
+
+        @OptionGroup var global: GlobalOptions
+        @Option(help: .value("key", "Key of the app. It is needed if several apps are configured.")) var app: String?
+
+        func run() async throws { try await WebhookTest(settings: global.settings(), app: app).run(json: global.json) }
+    }
+
+    struct Dead: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            "List the events that the webhook did not take, the latest first.",
+            examples: "events dead", "events dead --limit 20 --json")
+
+        @OptionGroup var gateway: GatewayOptions
+        @Option(help: .value("number", "List at most this many.")) var limit = 100
+        @Option(help: .value("entry", "List the events before this one.")) var after: String?
+
+        func run() async throws {
+            let request = GatewayRequest.get("/api/webhook/dead", ["limit": "\(limit)", "after": after])
+            try await gateway.call(request) { (listing: Listing) in
+                guard !listing.dead.isEmpty else { return ["no dead events"] }
+                var table = Table(.left, .left, .left, .left, .left)
+                table.add("ENTRY", "ADDED", "TYPE", "NAME OR ALARM", "WHY")
+                for dead in listing.dead {
+                    table.add(
+                        dead.entry, dead.added_at, dead.event.type,
+                        dead.event.push?.name ?? dead.event.alarm?.kind ?? "", dead.reason)
+                }
+                return table.lines + (listing.next.map { ["more: --after \($0)"] } ?? [])
+            }
+        }
+
+        private struct Listing: Decodable {
+            struct Entry: Decodable {
+                struct Event: Decodable {
+                    struct Push: Decodable { var name: String }
+                    struct Alarm: Decodable { var kind: String }
+                    var type: String
+                    var push: Push?
+                    var alarm: Alarm?
+                }
+                var entry: String
+                var added_at: String
+                var reason: String
+                var event: Event
+            }
+            var dead: [Entry]
+            var next: String?
+        }
+    }
+
+    struct Retry: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            "Put dead events behind those that wait for the webhook.",
+            examples: "events retry 1795284000184-0", "events retry --all")
+
+        @OptionGroup var gateway: GatewayOptions
+        @OptionGroup var choice: Choice
+
+        func run() async throws {
+            try await gateway.call(choice.request("/api/webhook/retry")) { (result: Result) in
+                ["\(Terminal.grouped(result.retried)) events wait for the webhook again"]
+            }
+        }
+
+        private struct Result: Decodable { var retried: Int }
+    }
+
+    struct Discard: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            "Delete dead events.", examples: "events discard 1795284000184-0", "events discard --all")
+
+        @OptionGroup var gateway: GatewayOptions
+        @OptionGroup var choice: Choice
+
+        func run() async throws {
+            try await gateway.call(choice.request("/api/webhook/discard")) { (result: Result) in
+                ["\(Terminal.grouped(result.discarded)) events are deleted"]
+            }
+        }
+
+        private struct Result: Decodable { var discarded: Int }
+    }
+
+    /// One dead event, or all. The user must say which.
+    struct Choice: ParsableArguments {
+        @Argument(help: "Entry of the dead event, as 'events dead' shows it.") var entry: String?
+        @Flag(help: "All dead events of the app.") var all = false
+
+        func validate() throws {
+            guard (entry != nil) != all else { throw ValidationError("give an entry, or --all") }
+        }
+
+        func request(_ path: GatewayPath) -> GatewayRequest {
+            .post(path, .fields(["entry": entry.map(JSON.string)])).within(.seconds(600))
+        }
+    }
+}
+
+extension StoredEvent {
+    /// For a person: the time, the type, and what it is about.
+    fileprivate var line: String {
+        guard let event = try? JSONDocument(self.text).root.object() else { return "\(entry)  \(kind)" }
+        func text(_ object: JSONObject?, _ field: String) -> String { (try? object?[field]?.string()) ?? "" }
+        func number(_ object: JSONObject, _ field: String) -> Int64 { (try? object[field]?.integer()) ?? 0 }
+        var words = [text(event, "at"), kind]
+        if let push = try? event["push"]?.object() {
+            let counts = ["targets", "delivered", "pruned", "failed", "superseded", "expired", "skipped"]
+                .map { ($0, number(push, $0)) }.filter { $0.1 > 0 }.map { "\($0.0) \($0.1)" }
+            words += [text(push, "name"), text(push, "push_id"), counts.joined(separator: ", ")]
+        }
+        if let alarm = try? event["alarm"]?.object() { words += [text(alarm, "kind"), text(alarm, "reason")] }
+        return words.filter { !$0.isEmpty }.joined(separator: "  ")
+    }
+}

@@ -1,0 +1,120 @@
+import LiveActivity
+import Logging
+import ServiceLifecycle
+import Store
+import Threads
+import Webhooks
+
+/// Sends an app's outgoing events to its webhook while this worker runs. One worker at a time does so, under a lease.
+/// Another takes over when it ends or stalls; events whose answer it did not write down are sent again.
+struct WebhookSender: Sendable {
+    /// The pauses while the webhook fails.
+    private static let backoff = Backoff(first: .seconds(1), cap: .seconds(300))
+    /// The part of a lease that is more than a request can take.
+    private static let margin: Duration = .seconds(20)
+    /// Most of a pause without a look whether this worker still has the lease.
+    private static let look: Duration = .seconds(5)
+    /// A failure is an alarm from then on.
+    private static let alarmAfter: Duration = .seconds(60)
+
+    let store: Store
+    let app: AppKey
+    let webhook: WebhookService
+    let options: WebhookOptions
+    let owner: String
+    let metrics: WorkerMetrics
+    let drain: Drain
+    let logger: Logger
+
+    private var isEnding: Bool { drain.isOn || Task.isCancelled }
+    private var lease: Duration { webhook.timeout + Self.margin }
+
+    /// Runs until the drain begins. A request in flight is finished.
+    func run() async {
+        let queue = store.webhookQueue()
+        await withTaskCancellationOrGracefulShutdownHandler {
+            var batch = WebhookBatch()
+            while !isEnding {
+                do throws(StoreError) {
+                    guard try await queue.hold(app, owner: owner, for: lease) else {
+                        await sleep(Self.look)
+                        continue
+                    }
+                    let failure = try await queue.failure(app)
+                    if let next = failure?.next, next > store.time.now() {
+                        await sleep(min(Self.look, .milliseconds(next - store.time.now())))
+                        continue
+                    }
+                    let waiting = try await queue.read(app, limit: WebhookBatch.most)
+                    if !waiting.isEmpty, !isEnding { try await send(waiting, failure, &batch, queue) }
+                } catch {
+                    if isEnding { break }
+                    logger.warning("the webhook waits for Redis: \(error)", metadata: metadata())
+                    await sleep(.seconds(1))
+                }
+            }
+        } onCancelOrGracefulShutdown: {
+            Task { await queue.interrupt() }
+        }
+        try? await queue.giveBack(app, owner: owner)
+        queue.close()
+    }
+
+    private func sleep(_ duration: Duration) async {
+        try? await cancelWhenGracefulShutdown { try await Task.sleep(for: duration) }
+    }
+
+    /// Posts the next events once, and writes down what the answer means.
+    private func send(
+        _ waiting: [StoredEvent], _ failure: WebhookFailure?, _ batch: inout WebhookBatch, _ queue: WebhookQueue
+    ) async throws(StoreError) {
+        let chosen = batch.next(waiting.map { (entry: $0.entry, bytes: $0.text.utf8.count) })
+        let answer = await webhook.post(waiting[chosen].map(\.text), app, store.time.now())
+        // If Redis does not take what follows, the same events are sent again.
+        switch batch.answered(answer) {
+        case .goOn: return
+        case .delivered(let refused, let refusal):
+            try await queue.giveUp(app, waiting[..<refused], reason: refusal)
+            try await queue.delivered(app, waiting[chosen], endsFailure: failure != nil)
+            metrics.webhook(app, [.delivered: chosen.count, .dead: refused])
+            if refused > 0 { report(refused, refusal) }
+            guard let failure else { return }
+            logger.notice("the webhook takes events again", metadata: metadata(["attempts": "\(failure.attempts)"]))
+            try await store.alarms.clear(app, .webhook)
+        case .backOff:
+            metrics.webhook(app, [.retried: chosen.count])
+            try await backOff(answer.reason, failure, queue)
+        }
+    }
+
+    private func backOff(
+        _ reason: String, _ last: WebhookFailure?, _ queue: WebhookQueue
+    ) async throws(StoreError) {
+        let now = store.time.now()
+        let attempts = (last?.attempts ?? 0) + 1
+        let pause = min(options.longestPause, Self.backoff.pause(after: attempts)) * Double.random(in: 0.5..<1)
+        let failure = WebhookFailure(
+            since: last?.since ?? now, attempts: attempts, reason: reason, next: now + pause.milliseconds)
+        try await queue.failed(app, failure)
+        if last == nil {
+            logger.warning("the webhook does not take events", metadata: metadata(["reason": "\(reason)"]))
+        }
+        let dead = try await queue.giveUp(
+            app, addedBefore: now - options.giveUpAfter.milliseconds, reason: reason)
+        metrics.webhook(app, [.dead: dead])
+        if dead > 0 { report(dead, reason) }
+        if now - failure.since >= Self.alarmAfter.milliseconds {
+            try await store.alarms.raise(app, .webhook, "\(webhook.host) does not take events: \(reason)")
+        }
+    }
+
+    private func report(_ events: Int, _ reason: String) {
+        logger.error(
+            "events are given up; see `lamplighter events dead`",
+            metadata: metadata(["events": "\(events)", "reason": "\(reason)"]))
+    }
+
+    private func metadata(_ more: Logger.Metadata = [:]) -> Logger.Metadata {
+        more.merging(["app": "\(app)", "webhook": "\(webhook.host)"]) { $1 }
+    }
+}

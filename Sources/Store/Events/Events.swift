@@ -1,0 +1,70 @@
+public import LiveActivity
+import Redis
+
+/// The outgoing events of apps: from the outboxes of names into the app's stream and the queue of its webhook.
+public struct Events: Sendable {
+    /// Outbox entries that one round moves.
+    private static let step = 100
+    /// Events that wait for a webhook, and events that it did not take, about. Older ones are dropped.
+    static let mostWaiting = 100_000
+
+    let redis: RedisClient
+    let keys: Keyspace
+    /// Only of apps with outgoing events.
+    let policies: [AppKey: EventPolicy]
+
+    public func isOn(_ app: AppKey) -> Bool { policies[app] != nil }
+    /// The events that the app's webhook gets; none if it has no webhook.
+    public func ofWebhook(_ app: AppKey) -> [OutgoingEvent.Kind] {
+        OutgoingEvent.Kind.allCases.filter { policies[app]?.webhook.contains($0) ?? false }
+    }
+
+    /// Empties the outbox of a name.
+    ///
+    /// What a death leaves: before `add`, the outbox. After it, the outbox too, so the events are added again with the
+    /// same ids. Two callers at once may also add an event twice, but the first of each are in the outbox's order.
+    public func empty(_ app: AppKey, _ name: ActivityName) async throws(StoreError) {
+        guard isOn(app) else { return }
+        let tag = keys.tag(app, name)
+        let outbox = keys.outbox(tag)
+        while true {
+            let waiting = try await redis.run("LRANGE", outbox, "0", .int(Self.step - 1)).byteStrings()
+            if waiting.isEmpty { return }
+            let ends = waiting.compactMap { Outbox.Entry(String(decoding: $0, as: UTF8.self)) }
+            let records = try await redis.run(ends.map { RedisCommand("HGETALL", keys.push(tag, $0.push)) })
+            var events: [OutgoingEvent] = []
+            for (end, record) in zip(ends, records) {
+                // A record that expired or cannot be read tells nothing any more.
+                guard let ledger = try? Ledger(id: end.push, name: name, StoredHash(record)) else { continue }
+                events += OutgoingEvent.of(end, ledger, app)
+            }
+            try await add(app, events)
+            // The first of its kind, from the head: another caller may have removed it already.
+            try await redis.run(waiting.map { RedisCommand("LREM", outbox, "1", .bytes($0)) })
+            if waiting.count < Self.step { return }
+        }
+    }
+
+    func add(_ app: AppKey, _ events: [OutgoingEvent]) async throws(StoreError) {
+        guard let policy = policies[app] else { return }
+        let wanted = events.filter { policy.keep > 0 || policy.webhook.contains($0.kind) }
+        if wanted.isEmpty { return }
+        try await redis.run(
+            Lua.eventAdd,
+            keys: ["out": keys.events(app), "wh": keys.webhookQueue(app), "hook": keys.webhookState(app)],
+            ["keep": .int(policy.keep), "most": .int(Self.mostWaiting)],
+            rest: wanted.flatMap { event in
+                [
+                    .string(event.id), .string(event.kind.rawValue), .string(event.text),
+                    policy.webhook.contains(event.kind) ? "1" : "0",
+                ]
+            })
+    }
+
+    /// The arguments by which a script tells an alarm's event. An app without outgoing events has an empty one.
+    func arguments(of event: OutgoingEvent, _ alarm: Alarm) -> (keep: Int, text: String, isForWebhook: Bool) {
+        guard let policy = policies[alarm.app] else { return (0, "", false) }
+        // A webhook that fails cannot be told so.
+        return (policy.keep, event.text, alarm.kind != .webhook && policy.webhook.contains(event.kind))
+    }
+}

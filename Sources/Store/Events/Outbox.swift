@@ -1,0 +1,27 @@
+import LiveActivity
+
+/// A name's outbox: its final pushes that are not told yet, in the order in which they became final. The script that
+/// makes a push final writes the entry on the name's slot. A worker moves it to the app's slot, which in a cluster is
+/// another one. Until then the entry stays, so a death in between loses nothing.
+enum Outbox {
+    /// How long it is kept without a worker that empties it.
+    static let life: Duration = .seconds(7 * 86_400)
+
+    /// `<push> <number> <state> <ms>`
+    struct Entry {
+        var push: PushID
+        /// How often the push has become final. An operator may have retried its dead letter.
+        var number: Int
+        var state: PushState
+        /// Epoch milliseconds.
+        var at: Int64
+
+        init?(_ text: String) {
+            let parts = text.split(separator: " ")
+            guard parts.count == 4, let push = PushID(String(parts[0])), let number = Int(parts[1]),
+                let state = PushState(rawValue: String(parts[2])), let at = Int64(parts[3])
+            else { return nil }
+            (self.push, self.number, self.state, self.at) = (push, number, state, at)
+        }
+    }
+}

@@ -1,0 +1,69 @@
+public import LiveActivity
+import StrictJSON
+
+/// Something that Lamplighter tells others: a push is final, tokens were pruned, an alarm.
+public struct OutgoingEvent: Sendable, Hashable {
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// The final states of a push.
+        case done, failed, cancelled, expired, superseded
+        /// Tokens of a final push were pruned.
+        case pruned
+        case alarmRaised = "alarm_raised"
+        case alarmCleared = "alarm_cleared"
+        /// An operator tries the webhook.
+        case test
+    }
+
+    /// The same whenever the event is told again, so that its readers can drop repetitions.
+    public var id: String
+    public var kind: Kind
+    /// The event as JSON.
+    public var text: String
+
+    private init(
+        _ id: String, _ kind: Kind, _ app: AppKey, at: Int64, _ subject: KeyValuePairs<String, JSON?> = [:]
+    ) {
+        self.id = id
+        self.kind = kind
+        var json: JSON = [
+            "id": .string(id), "type": .string(kind.rawValue), "app": .string(app.rawValue),
+            "at": .string(TimeText.text(at)),
+        ]
+        for case (let name, let value?) in subject { json.append(name, value) }
+        text = json.text
+    }
+
+    /// The events that tell the end of a push.
+    /// - Parameter ledger: of the push, as it is now. It may have gone on since with late joiners.
+    static func of(_ end: Outbox.Entry, _ ledger: Ledger, _ app: AppKey) -> [OutgoingEvent] {
+        guard let kind = Kind(rawValue: end.state.rawValue) else { return [] }
+        var ledger = ledger
+        (ledger.state, ledger.finishedAt) = (end.state, end.at)
+        func event(_ suffix: String, _ kind: Kind) -> OutgoingEvent {
+            OutgoingEvent("\(end.push).\(end.number)\(suffix)", kind, app, at: end.at, ["push": ledger.json])
+        }
+        return [event("", kind)] + (ledger.pruned > 0 ? [event(".pruned", .pruned)] : [])
+    }
+
+    static func raised(_ alarm: Alarm) -> OutgoingEvent {
+        OutgoingEvent(
+            "\(alarm.kind.rawValue).\(alarm.since).raised", .alarmRaised, alarm.app, at: alarm.since,
+            ["alarm": json(alarm)])
+    }
+
+    static func cleared(_ alarm: Alarm, at: Int64) -> OutgoingEvent {
+        OutgoingEvent(
+            "\(alarm.kind.rawValue).\(alarm.since).cleared", .alarmCleared, alarm.app, at: at, ["alarm": json(alarm)])
+    }
+
+    public static func test(_ app: AppKey, at: Int64) -> OutgoingEvent {
+        OutgoingEvent("test.\(PushID.random())", .test, app, at: at)
+    }
+
+    private static func json(_ alarm: Alarm) -> JSON {
+        [
+            "kind": .string(alarm.kind.rawValue), "reason": .string(alarm.reason),
+            "since": .string(TimeText.text(alarm.since)),
+        ]
+    }
+}

@@ -1,0 +1,56 @@
+import Curl
+public import LiveActivity
+import OpenSSL
+
+/// The server to which an app's outgoing events are posted. Its owner is trusted with the events, but the address comes
+/// from a configuration that others may write, so a request goes to public addresses only, unless the operator allows
+/// others, and never follows a redirect.
+public struct Webhook: Sendable {
+    /// `https://host[:port][/path]`. It may hold a secret, so logs and errors show only `host`.
+    public let url: String
+    private let key: HMACKey
+    /// PEM file of the root certificates; nil: the system's.
+    public var caFile: String?
+    public var allowsPrivateAddresses = false
+    /// For the whole request.
+    public var timeout: Duration = .seconds(10)
+
+    /// The bytes of an answer that are read. The rest is not needed to know its status.
+    private static let mostAnswer = 16 << 10
+
+    public init(url: String, secret: String) {
+        self.url = url
+        key = HMACKey(secret.utf8)
+    }
+
+    /// The part of the URL that may be shown.
+    public var host: String {
+        let rest = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? url[...]
+        return String(rest.prefix { !"/?#".contains($0) })
+    }
+
+    /// Posts events once.
+    /// - Parameters:
+    ///   - events: each is JSON.
+    ///   - now: epoch milliseconds, for the signature.
+    public func post(_ events: [String], of app: AppKey, now: Int64) async -> WebhookAnswer {
+        let body = Self.body(events, app)
+        let signature = WebhookSignature(key, body, at: now / 1_000)
+        var request = HTTPRequest(
+            "POST", url, headers: [("Content-Type", "application/json")] + signature.headers, body: .bytes(body),
+            caFile: caFile, timeout: timeout)
+        request.refusesPrivateAddresses = !allowsPrivateAddresses
+        request.cutsLongAnswers = true
+        do throws(HTTPFailure) {
+            let response = try await HTTPClient().send(request, maximumBody: Self.mostAnswer)
+            return WebhookAnswer(status: response.status, body: response.body)
+        } catch {
+            return WebhookAnswer(failure: error.reason)
+        }
+    }
+
+    /// The body of a request: `{"app":…,"events":[…]}`. App keys need no escapes.
+    static func body(_ events: [String], _ app: AppKey) -> [UInt8] {
+        Array(#"{"app":"\#(app)","events":[\#(events.joined(separator: ","))]}"#.utf8)
+    }
+}

@@ -1,0 +1,207 @@
+import APNsWire
+import LiveActivity
+import Redis
+import ServiceLifecycle
+import Synchronization
+import TestSupport
+import Testing
+import Webhooks
+
+@testable import Fanout
+@testable import Store
+
+/// Outgoing events of real pushes, from Redis to a real server over TLS.
+@Suite struct WebhookStoryTests {
+    private static let policy = EventPolicy(keep: 1_000, webhook: Set(OutgoingEvent.Kind.allCases))
+
+    private static let gone = PushOutcome.rejected(
+        Rejection(status: 410, reason: .known(.unregistered), timestamp: nowMilliseconds()))
+
+    private func service(_ receiver: HTTPSReceiver) -> WebhookService {
+        var webhook = Webhook(url: receiver.url, secret: "hook-secret-0123456789")
+        webhook.caFile = receiver.caFile
+        webhook.allowsPrivateAddresses = true
+        webhook.timeout = .seconds(60)
+        return WebhookService(webhook)
+    }
+
+    /// Pauses that a test can wait for.
+    private var quick: WebhookOptions {
+        var options = WebhookOptions()
+        options.longestPause = .milliseconds(50)
+        return options
+    }
+
+    /// The ids of the events that the server has accepted, in order.
+    private func ids(_ receiver: HTTPSReceiver) -> [String] {
+        receiver.requests.flatMap { request in
+            request.text.matches(of: #/\{"id":"([^"]+)","type"/#).map { String($0.output.1) }
+        }
+    }
+
+    private func stream(_ fixture: WorkerFixture) async throws -> [String] {
+        let reader = fixture.store.eventReader()
+        defer { reader.close() }
+        return try await reader.events(fixture.app, after: "0-0", limit: 1_000, waits: false).map(\.id)
+    }
+
+    @Test func `pushes that end are told to the stream and to the webhook, in order`() async throws {
+        let fixture = try await WorkerFixture.start(events: Self.policy)
+        try await fixture.track(0..<3)
+        let receiver = try HTTPSReceiver()
+        let transport = ScriptedTransport { token, _ in
+            WorkerFixture.number(token) == 0 ? Self.gone : .accepted
+        }
+        try await fixture.withWorker(transport, webhook: service(receiver)) {
+            let first = try await fixture.publish()
+            #expect(try await fixture.finished(first).pruned == 1)
+            let second = try await fixture.publish()
+            _ = try await fixture.finished(second)
+            let expected = ["\(first).1", "\(first).1.pruned", "\(second).1"]
+            try await eventually("the webhook has them: \(ids(receiver))") { ids(receiver) == expected }
+            #expect(try await stream(fixture) == expected)
+            let status = try await fixture.store.webhooks.status(fixture.app)
+            try await eventually("they leave the queue: \(status)") {
+                try await fixture.store.webhooks.status(fixture.app) == WebhookStatus()
+            }
+        }
+        let first = try #require(receiver.requests.first)
+        #expect(first.text.hasPrefix(#"{"app":"shop","events":[{"id":""#) && first.text.hasSuffix("]}"))
+        #expect(first.text.contains(#""delivered":2,"pruned":1"#), "\(first.text)")
+    }
+
+    @Test func `a webhook that fails gets its events when it works again`() async throws {
+        let fixture = try await WorkerFixture.start(events: Self.policy)
+        try await fixture.track(0..<1)
+        let receiver = try HTTPSReceiver { _ in .status(503) }
+        try await fixture.withWorker(ScriptedTransport(), webhook: service(receiver), webhooks: quick) {
+            let ids = [try await fixture.publish(), try await fixture.publish(), try await fixture.publish()]
+            for id in ids { _ = try await fixture.finished(id) }
+            try await eventually("it is tried again and again") { receiver.requests.count > 5 }
+            let status = try await fixture.store.webhooks.status(fixture.app)
+            #expect(status.waiting >= 1 && status.dead == 0 && status.failure?.reason == "HTTP 503", "\(status)")
+            let failed = receiver.requests.count
+            receiver.answer { _ in .accepted }
+            try await eventually("all are delivered") {
+                try await fixture.store.webhooks.status(fixture.app) == WebhookStatus()
+            }
+            let delivered = receiver.requests.dropFirst(failed).map(\.text).joined()
+            for id in ids { #expect(delivered.contains("\(id).1")) }
+        }
+    }
+
+    @Test func `events that wait too long are given up, and a retry delivers them`() async throws {
+        let fixture = try await WorkerFixture.start(events: Self.policy)
+        try await fixture.track(0..<1)
+        let receiver = try HTTPSReceiver { _ in .status(500) }
+        var options = quick
+        options.giveUpAfter = .milliseconds(1)
+        let webhooks = fixture.store.webhooks
+        try await fixture.withWorker(ScriptedTransport(), webhook: service(receiver), webhooks: options) {
+            let id = try await fixture.publish()
+            try await eventually("it is given up") { try await webhooks.status(fixture.app).dead == 1 }
+            let dead = try await webhooks.dead(fixture.app, after: nil, limit: 10)
+            #expect(dead.map(\.event.id) == ["\(id).1"] && dead[0].reason == "HTTP 500")
+            receiver.answer { _ in .accepted }
+            #expect(try await webhooks.retry(fixture.app) == 1)
+            try await eventually("it is delivered") {
+                try await webhooks.status(fixture.app) == WebhookStatus()
+            }
+        }
+        #expect(Set(ids(receiver)).count == 1)
+    }
+
+    @Test func `an event that is refused alone is given up, and those behind it go on`() async throws {
+        let fixture = try await WorkerFixture.start(events: Self.policy)
+        try await fixture.track(0..<1)
+        let poison = PushID.random()
+        let taken = Mutex<[String]>([])
+        let receiver = try HTTPSReceiver { request in
+            if request.text.contains("\(poison)") { return .status(422) }
+            taken.withLock { $0.append(request.text) }
+            return .accepted
+        }
+        // All are in the queue before the webhook is served.
+        let ids = [PushID.random(), poison, PushID.random(), PushID.random()]
+        try await fixture.withWorker(ScriptedTransport()) {
+            for id in ids { _ = try await fixture.finished(try await fixture.publish(id: id)) }
+            try await eventually("all are told") { try await stream(fixture).count == ids.count }
+        }
+        try await fixture.withWorker(ScriptedTransport(), webhook: service(receiver), webhooks: quick) {
+            try await eventually("the queue is empty") {
+                try await fixture.store.webhooks.status(fixture.app) == WebhookStatus(dead: 1)
+            }
+        }
+        let dead = try await fixture.store.webhooks.dead(fixture.app, after: nil, limit: 10)
+        #expect(dead.map(\.event.id) == ["\(poison).1"] && dead[0].reason == "HTTP 422")
+        let delivered = taken.withLock { $0.joined() }
+        for id in ids where id != poison { #expect(delivered.contains("\(id).1")) }
+    }
+
+    @Test func `of two workers one sends, and the other goes on when it has stopped`() async throws {
+        let fixture = try await WorkerFixture.start(events: Self.policy)
+        try await fixture.track(0..<1)
+        let receiver = try HTTPSReceiver()
+        let groups = ["one", "two"].map { fixture.group(ScriptedTransport(), $0, webhook: service(receiver)) }
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            for group in groups { tasks.addTask { try await group.run() } }
+            var expected: [String] = []
+            func tell() async throws {
+                for _ in 0..<5 {
+                    let id = try await fixture.publish()
+                    _ = try await fixture.finished(id)
+                    expected.append("\(id).1")
+                }
+                try await eventually("all are told: \(ids(receiver))") { Set(ids(receiver)) == Set(expected) }
+            }
+            try await tell()
+            let lease = fixture.store.keys.webhookLease(fixture.app)
+            let owner = try await fixture.store.redis.send(RedisCommand("GET", lease)).string()
+            let first = owner.hasPrefix("one") ? 0 : 1
+            await groups[first].triggerGracefulShutdown()
+            try await tell()
+            await groups[1 - first].triggerGracefulShutdown()
+            try await tasks.waitForAll()
+            var known: Set<String> = []
+            let firsts = ids(receiver).filter { known.insert($0).inserted }
+            #expect(firsts == expected, "in order; both may have told an end")
+        }
+    }
+
+    /// The worker that made the push final died before it moved the event.
+    @Test func `a push that a dead worker finished is told by the next one`() async throws {
+        let fixture = try await WorkerFixture.start(events: Self.policy)
+        try await fixture.track(0..<1)
+        try await fixture.store.queue.prepare([fixture.app])
+        let id = try await fixture.publish()
+        let reader = fixture.reader()
+        let found = try await reader.read(
+            .namesHigh, [fixture.app], consumer: "dead", count: 10, block: .milliseconds(100))
+        reader.close()
+        #expect(found.entries.count == 1)
+        let claim = try await fixture.claimed(id)
+        var page = Settlement(range: claim.lease.bounds)
+        page.targets = 1
+        page.count(.delivered)
+        _ = try await fixture.store.sweeps.settle(claim.lease, for: .seconds(10), page)
+        #expect(try await stream(fixture).isEmpty)
+        try await fixture.ageEntries(.namesHigh)
+        try await fixture.withWorker(ScriptedTransport()) {
+            try await eventually("it is told") { try await stream(fixture) == ["\(id).1"] }
+        }
+    }
+
+    @Test func `a push that a gateway cancels is told at once`() async throws {
+        let fixture = try await WorkerFixture.start(events: Self.policy)
+        try await fixture.track(0..<1)
+        let transport = ScriptedTransport { _, _ in WaitingTests.busy(retryAfter: 600) }
+        try await fixture.withWorker(transport) {
+            let id = try await fixture.publish()
+            try await fixture.swept(id)
+            _ = try await fixture.store.pushes.cancel(fixture.app, id)
+            try await eventually("it is told", within: .seconds(20)) {
+                try await stream(fixture) == ["\(id).1"]
+            }
+        }
+    }
+}
