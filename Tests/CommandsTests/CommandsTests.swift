@@ -111,6 +111,28 @@ struct ReadingTests {
         }
     }
 
+    @Test func `CSV of tags and of users has a line for each tag and each channel`() throws {
+        var tags = CSVLines(.tags)
+        let tagged = try tags.feed(
+            Array("tag,channel,group,action\ngold,a,membership,\nnew,7,,remove\n,b,,\nx,c,,set\n".utf8))
+        #expect(
+            String(decoding: tagged, as: UTF8.self) == """
+                {"channel":"a","add":{"membership":["gold"]}}
+                {"channel":"7","remove":{"device":["new"]}}
+
+                """)
+        #expect(tags.rejected.map(\.line) == [4, 5])
+        #expect(tags.rejected.map(\.error) == ["tag: is empty", "action: must be add or remove"])
+        var users = CSVLines(.users)
+        let named = try users.feed(Array("channel,named_user_id\na,12\nb,\n".utf8))
+        #expect(String(decoding: named, as: UTF8.self) == #"{"channel":"a","named_user_id":"12"}"# + "\n")
+        #expect(users.rejected.map(\.line) == [3], "an empty cell must not remove a user")
+        for form in [CSVForm.tags, .users] {
+            var lines = CSVLines(form)
+            #expect(throws: CommandFailure.self) { try lines.feed(Array("channel,token\n".utf8)) }
+        }
+    }
+
     @Test(arguments: ["a,b\n", "channel\n", "token,channel,colour\n"])
     func `a header without what is needed ends the import`(text: String) {
         var lines = CSVLines()

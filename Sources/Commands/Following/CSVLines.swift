@@ -4,20 +4,16 @@ import StrictJSON
 /// Turns CSV into NDJSON, line by line. The first line is a header with the keys of NDJSON. Fields may be quoted (""
 /// for a quote inside). A field cannot hold a line break, because no column here needs one.
 struct CSVLines {
-    static let columns = [
-        "channel", "token", "registered_at_ms", "started_at_ms", "activity_id", "frequent_pushes_enabled", catchUp,
-    ]
-    /// The column for `{"options":{"catch_up":…}}` in NDJSON.
-    private static let catchUp = "options.catch_up"
-    /// Columns that stay text, even if a field looks like a number.
-    private static let texts = ["channel", "token", "activity_id"]
+    let form: CSVForm
     private var header: [String]?
     private var rest: [UInt8] = []
     /// Lines of the file that were read so far.
     private var lineNumber = 0
     /// Lines of the file that were not uploaded, ascending. `line(of:)` skips them.
     private var unwritten: [Int] = []
-    private(set) var rejected: [ImportCommand.Result.Rejected] = []
+    private(set) var rejected: [RejectedLine] = []
+
+    init(_ form: CSVForm = .followers) { self.form = form }
 
     mutating func feed(_ piece: [UInt8]) throws -> [UInt8] {
         var out: [UInt8] = []
@@ -52,18 +48,19 @@ struct CSVLines {
             return reject("is not CSV: a quote is not closed, or the text is not UTF-8")
         }
         guard let header else {
-            self.header = try Self.header(fields)
+            self.header = try columns(fields)
             return unwritten.append(lineNumber)
         }
         if rest.isEmpty { return unwritten.append(lineNumber) }
         guard fields.count == header.count else {
             return reject("\(fields.count) fields where the header has \(header.count)")
         }
-        let cells = zip(header, fields).filter { !$1.isEmpty }.map { column, field in
-            let value = Self.texts.contains(column) ? .string(field) : Self.value(field)
-            return column == Self.catchUp ? JSON.Member("options", ["catch_up": value]) : JSON.Member(column, value)
+        let cells = zip(header, fields).filter { !$1.isEmpty }.map { (column: $0, field: $1) }
+        do throws(CSVProblem) {
+            out += JSON.object(try form.members(cells)).bytes + [UInt8(ascii: "\n")]
+        } catch {
+            reject(error.text)
         }
-        out += JSON.object(cells).bytes + [UInt8(ascii: "\n")]
     }
 
     private mutating func reject(_ error: String) {
@@ -71,20 +68,16 @@ struct CSVLines {
         rejected.append(.init(line: lineNumber, error: error))
     }
 
-    private static func header(_ fields: [String]) throws -> [String] {
+    private func columns(_ fields: [String]) throws -> [String] {
         let names = fields.map { $0.lowercased() }
-        for name in names where !columns.contains(name) {
-            throw CommandFailure(.failed, "line 1: unknown column '\(name)'; use \(columns.joined(separator: ", "))")
+        for name in names where !form.columns.contains(name) {
+            let known = form.columns.joined(separator: ", ")
+            throw CommandFailure(.failed, "line 1: unknown column '\(name)'; use \(known)")
         }
-        for name in ["channel", "token"] where !names.contains(name) {
+        for name in form.required where !names.contains(name) {
             throw CommandFailure(.failed, "line 1: the header needs a column '\(name)'")
         }
         return names
-    }
-
-    /// Numbers and flags stay as they are. Everything else is quoted, so that the gateway can name the problem.
-    private static func value(_ field: String) -> JSON {
-        Int(field) != nil || field == "true" || field == "false" ? .raw(Array(field.utf8)) : .string(field)
     }
 
     /// The fields of a line. Nil if a quote is not closed.

@@ -1,88 +1,86 @@
 import ArgumentParser
-import Curl
-import StrictJSON
 
-struct ImportCommand: AsyncParsableCommand {
+struct ImportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "import",
-        abstract: "Let many channels follow a name, from NDJSON or CSV of any length.",
-        discussion: """
-            NDJSON has {"channel":"…","token":"…hex…"} on each line. CSV begins with a line of column names, of which \
-            channel and token are required. Both may have registered_at_ms, started_at_ms, activity_id and \
-            frequent_pushes_enabled. The column options.catch_up is "options":{"catch_up":true} in NDJSON.
+        name: "import", "Register the followers of a name, tags or named users, from NDJSON or CSV of any length.",
+        details: """
+            Without 'tags' or 'users' the file has followers, and 'lamplighter help import followers' shows the options \
+            for them. The command lists rejected lines and then exits with code 1. All other lines are applied, and \
+            applying a line twice does no harm. A file that is called tags or users is ./tags or ./users.
+            """,
+        examples: "import devices.csv --name match-42", "import tokens.ndjson --start-tokens MatchAttributes",
+        "import tags tags.csv", "import users users.ndjson --json",
+        subcommands: [Followers.self, Tags.self, Users.self], defaultSubcommand: Followers.self)
 
-            With --start-tokens the tokens are push-to-start tokens of an attributes type, and no name is followed.
+    struct Followers: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            "Let many channels follow a name. This is what 'import' does without a subcommand.",
+            details: """
+                NDJSON has {"channel":"…","token":"…hex…"} on each line. CSV begins with a line of column names, of \
+                which channel and token are required. Both may have registered_at_ms, started_at_ms, activity_id and \
+                frequent_pushes_enabled. The column options.catch_up is "options":{"catch_up":true} in NDJSON.
 
-            The command lists rejected lines and then exits with code 1. All other lines are registered.
+                With --start-tokens the tokens are push-to-start tokens of an attributes type, and no name is followed.
+                """,
+            examples: "import devices.ndjson --name match-42", "import devices.csv --name match-42",
+            "import tokens.ndjson --start-tokens MatchAttributes", "import - --name match-42 --json <devices.ndjson")
 
-            Examples:
-              lamplighter import devices.ndjson --name match-42
-              lamplighter import tokens.ndjson --start-tokens MatchAttributes
-              lamplighter import devices.csv --name match-42
-              zcat devices.ndjson.gz | lamplighter import - --name match-42 --json
-            """)
+        @OptionGroup var upload: ImportOptions
+        @Option(help: .value("name", "Name of the activity to follow.")) var name: String?
+        @Option(help: .value("type", "The tokens are push-to-start tokens of this attributes type."))
+        var startTokens: String?
 
-    @OptionGroup var gateway: GatewayOptions
-    @Argument(help: "File to read. A dash reads stdin.") var file: String
-    @Option(help: .value("name", "Name of the activity to follow.")) var name: String?
-    @Option(help: .value("type", "The tokens are push-to-start tokens of this attributes type."))
-    var startTokens: String?
-    @Option(help: .value("format", "ndjson or csv. The default depends on the file's first character."))
-    var format: ImportFormat?
+        func validate() throws {
+            guard (name == nil) != (startTokens == nil) else {
+                throw ValidationError("give --name or --start-tokens")
+            }
+        }
 
-    func validate() throws {
-        guard (name == nil) != (startTokens == nil) else { throw ValidationError("give --name or --start-tokens") }
+        func run() async throws {
+            if let startTokens {
+                let path: GatewayPath = "/api/start-tokens/\(startTokens)/channels"
+                return try await upload.run(path, .followers) { accepted in
+                    "\(Terminal.grouped(accepted)) channels can be sent a start of \(startTokens)"
+                }
+            }
+            let name = name ?? ""
+            try await upload.run("/api/activities/\(name)/channels", .followers) { accepted in
+                "\(Terminal.grouped(accepted)) channels follow \(name)"
+            }
+        }
     }
 
-    /// The path of the bulk call, and words for its outcome.
-    private var target: (path: GatewayPath, outcome: String) {
-        if let startTokens {
-            return ("/api/start-tokens/\(startTokens)/channels", "channels can be sent a start of \(startTokens)")
+    struct Tags: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            "Tag many channels, or remove their tags.",
+            details: """
+                NDJSON has {"channel":"…","add":{"membership":["gold"]}} on each line, also with remove and set, which \
+                replaces a group. CSV begins with a line of column names, of which channel and tag are required. It \
+                may have group (default: device) and action (add or remove; default: add). Each line of CSV is for \
+                one tag. The lines of a channel are applied in their order.
+                """,
+            examples: "import tags tags.csv", "import tags tags.ndjson --json")
+
+        @OptionGroup var upload: ImportOptions
+
+        func run() async throws {
+            try await upload.run("/api/channels/bulk", .tags) { "\(Terminal.counted($0, "line")) of tags applied" }
         }
-        let name = name ?? ""
-        return ("/api/activities/\(name)/channels", "channels follow \(name)")
     }
 
-    func run() async throws {
-        let client = try gateway.client()
-        let source = try ImportSource(path: file, format: format)
-        // A long file takes a long time. The connection itself notices a gateway that went away.
-        var request = GatewayRequest.post(target.path).within(.seconds(7 * 24 * 3_600))
-        request.body = .stream { try source.next() }
-        let answer: [UInt8]
-        do {
-            answer = try await client.send(request)
-        } catch {
-            source.abandon()
-            throw source.failure ?? error
-        }
-        let result: Result = try GatewayClient.decode(answer)
-        let rejected =
-            (result.rejected.map { Result.Rejected(line: source.line(of: $0.line), error: $0.error) } + source.rejected)
-            .sorted { $0.line < $1.line }
-        source.finish()
-        if gateway.json {
-            let report: JSON = [
-                "ok": .bool(rejected.isEmpty), "accepted": .integer(result.accepted),
-                "rejected": .array(rejected.map { ["line": .integer($0.line), "error": .string($0.error)] }),
-            ]
-            Terminal.print(report.text)
-        } else {
-            for entry in rejected { Terminal.print("line \(entry.line): \(entry.error)") }
-            let rest = rejected.isEmpty ? "" : ", \(Terminal.grouped(rejected.count)) lines rejected"
-            Terminal.print("\(Terminal.grouped(result.accepted)) \(target.outcome)\(rest)")
-        }
-        if !rejected.isEmpty { throw CommandFailure(.failed, "") }
-    }
+    struct Users: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            "Give many channels their named users.",
+            details: """
+                NDJSON has {"channel":"…","named_user_id":"…"} on each line; null removes the channel's user. CSV begins \
+                with the line channel,named_user_id.
+                """,
+            examples: "import users users.csv", "import users users.ndjson --json")
 
-    struct Result: Decodable {
-        struct Rejected: Decodable {
-            var line: Int
-            var error: String
+        @OptionGroup var upload: ImportOptions
+
+        func run() async throws {
+            try await upload.run("/api/channels/bulk", .users) { "\(Terminal.counted($0, "line")) of users applied" }
         }
-        var accepted: Int
-        var rejected: [Rejected]
     }
 }
-
-enum ImportFormat: String, ExpressibleByArgument { case ndjson, csv }

@@ -22,7 +22,7 @@ final class ImportSource: Sendable {
     /// The file's size in bytes. Nil for a pipe.
     private let size: Int?
 
-    init(path: String, format: ImportFormat?) throws {
+    init(path: String, format: ImportFormat?, form: CSVForm) throws {
         let reader: FileHandle
         if path == "-" {
             reader = .standardInput
@@ -35,7 +35,7 @@ final class ImportSource: Sendable {
         let first = [UInt8](try reader.read(upToCount: Self.pieceBytes) ?? Data())
         let looksLikeJSON = first.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } == UInt8(ascii: "{")
         let isCSV = format.map { $0 == .csv } ?? !(looksLikeJSON || first.isEmpty)
-        state = Mutex(State(reader: reader, csv: isCSV ? CSVLines() : nil, pending: first))
+        state = Mutex(State(reader: reader, csv: isCSV ? CSVLines(form) : nil, pending: first))
     }
 
     /// The next piece. Empty at the end.
@@ -70,7 +70,7 @@ final class ImportSource: Sendable {
 
     /// The line of the file for an uploaded line. Both count from 1.
     func line(of uploaded: Int) -> Int { state.withLock { $0.csv?.line(of: uploaded) ?? uploaded } }
-    var rejected: [ImportCommand.Result.Rejected] { state.withLock { $0.csv?.rejected ?? [] } }
+    var rejected: [RejectedLine] { state.withLock { $0.csv?.rejected ?? [] } }
     func abandon() { state.withLock { $0.bar.abandon() } }
 
     func finish() {

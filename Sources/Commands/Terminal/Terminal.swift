@@ -38,6 +38,11 @@ enum Terminal {
         return (number < 0 ? "-" : "") + ([digits[...]] + groups).joined(separator: ",")
     }
 
+    /// Writes `1 line` or `2,000 lines`.
+    static func counted(_ number: Int, _ thing: String) -> String {
+        "\(grouped(number)) \(thing)\(number == 1 ? "" : "s")"
+    }
+
     /// The line under a table that shows only some of `total` entries.
     static func total(_ total: Int, shown: Int, what: String = "in all") -> [String] {
         total > shown ? ["\(grouped(total)) \(what)"] : []

@@ -79,6 +79,7 @@ extension Endpoint {
         Endpoint("POST", "/api/channels", .newChannel, Handlers.createChannel, isAirship: true),
         Endpoint("POST", "/api/channels/tags", .master, Handlers.tagChannels, isAirship: true),
         Endpoint("POST", "/api/channels/uninstall", .master, Handlers.uninstallChannels, isAirship: true),
+        Endpoint("POST", "/api/channels/bulk", .master, Handlers.bulkChannels, body: .streamed),
         Endpoint("PUT", "/api/channels/sdk/batch/{channel}", .channel, Handlers.channelBatch, isAirship: true),
         Endpoint("GET", "/api/channels/{channel}", .master, Handlers.channel, isAirship: true),
         Endpoint("PUT", "/api/channels/{channel}", .channel, Handlers.updateChannel, isAirship: true),

@@ -61,27 +61,6 @@ extension Handlers {
         return .empty
     }
 
-    /// Reads lines as they arrive and applies them batch by batch, so memory holds one batch whatever the length.
-    /// Applying a line twice does no harm, so after a failure the caller may send the whole body once more.
-    func bulkTrack(_ call: Call) async throws -> Answer {
-        var bulk = BulkTrack(place: try call.place(), catchesUp: call.app.catchesUp, now: call.now)
-        do {
-            try await call.body.stream { part in
-                for line in bulk.lines.read(part) {
-                    bulk.take(line)
-                    if bulk.isFull { bulk.applied(try await register(bulk.batch, in: bulk.place, call.app)) }
-                }
-            }
-            if let line = bulk.lines.finish() { bulk.take(line) }
-            bulk.applied(try await register(bulk.batch, in: bulk.place, call.app))
-        } catch {
-            var failure = APIError(thrown: error)
-            failure.extra = bulk.counts + [JSON.Member("lines_applied", .integer(bulk.appliedLines))]
-            throw failure
-        }
-        return Answer(200, .object([JSON.Member("ok", true)] + bulk.counts))
-    }
-
     func register(
         _ registrations: [Registration], in place: TokenPlace, _ app: GatewayApp
     ) async throws -> [RegistrationResult] {

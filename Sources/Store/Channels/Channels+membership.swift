@@ -53,7 +53,8 @@ enum ChannelOperation: Sendable, Hashable {
 }
 
 extension Channels {
-    private struct Work {
+    /// The changes of one channel, while they are made.
+    struct Work {
         var channel: ChannelID
         var operations: [RedisArgument]
         var version = 0
@@ -61,8 +62,8 @@ extension Channels {
     }
 
     /// Channels in one round trip, and their arguments together: each channel's command repeats the call's tags.
-    private static let batch = 500
-    private static let batchArguments = 100_000
+    static let batch = 500
+    static let batchArguments = 100_000
     /// Returns the channels of one round trip if each channel's command has that many arguments.
     static func batchSize(of arguments: Int) -> Int { max(1, min(batch, batchArguments / max(1, arguments))) }
     /// Tags in one call of channel-mark, which must stay under 5 ms: 500 take up to 3 ms with a record of 1,000 tags.
@@ -97,20 +98,30 @@ extension Channels {
                 channels.removeAll { refused.contains($0) }
             }
             for part in parts.count > 1 ? parts.map({ $0.flatMap(\.arguments) }) : [arguments] {
-                var open = channels.map { Work(channel: $0, operations: part) }
-                for _ in 0..<Self.rounds where !open.isEmpty {
-                    open = try await mark(app, open, &full, parts.count > 1 ? "part" : "most")
-                    let sets = Set(open.flatMap(\.fields).map { ExactText($0) })
-                    open = try await confirm(app, open)
-                    if let set = sets.randomElement() { await tidy(app, set.description) }
-                }
+                let works = channels.map { Work(channel: $0, operations: part) }
+                try await change(app, works, &full, parts.count > 1 ? "part" : "most")
             }
         }
         if let first = full.first { throw .tooManyTags(first, limit: maximumTags) }
     }
 
+    /// The three steps for different channels, again for those that another writer changed meanwhile. Channels that
+    /// would have too many tags come to `full`.
+    /// - Parameter limit: as for `mark`
+    func change(
+        _ app: AppKey, _ works: [Work], _ full: inout [ChannelID], _ limit: RedisArgument
+    ) async throws(StoreError) {
+        var open = works
+        for _ in 0..<Self.rounds where !open.isEmpty {
+            open = try await mark(app, open, &full, limit)
+            let sets = Set(open.flatMap(\.fields).map { ExactText($0) })
+            open = try await confirm(app, open)
+            if let set = sets.randomElement() { await tidy(app, set.description) }
+        }
+    }
+
     /// Throws `quotaReached` if one of the channels is new and the quota is full.
-    private func requireRoom(_ app: AppKey, _ channels: [ChannelID]) async throws(StoreError) {
+    func requireRoom(_ app: AppKey, _ channels: [ChannelID]) async throws(StoreError) {
         guard quotas.isFull(.channels, app) else { return }
         let known = channels.map { RedisCommand("EXISTS", keys.channel(app, $0)) }
         let measure = quotas.count(.channels, app, [], life: life.milliseconds, now: clock())

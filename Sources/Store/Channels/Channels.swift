@@ -10,7 +10,8 @@ public struct Channels: Sendable {
     let keys: Keyspace
     /// For the index of channels.
     let registry: Registry
-    var maximumTags = Self.defaultMaximumTags
+    /// Tags that a channel may have.
+    public internal(set) var maximumTags = Self.defaultMaximumTags
     var quotas: Quotas
     /// Epoch milliseconds.
     let clock: @Sendable () -> Int64

@@ -97,4 +97,31 @@ struct StoryTests {
         let rejected = answer?["rejected"] as? [[String: Any]] ?? []
         #expect(rejected.map { $0["line"] as? Int } == [4, 5], "\(output.out)")
     }
+
+    @Test func `tags and users are imported, and a push finds them`() async throws {
+        let deployment = try await Deployment.start()
+        let worker = try await deployment.worker("one")
+        defer { worker.kill() }
+        func write(_ name: String, _ text: String) throws -> String {
+            let path = deployment.directory + "/" + name
+            try text.write(toFile: path, atomically: false, encoding: .utf8)
+            return path
+        }
+        _ = try await deployment.importChannels(3, name: "match")
+        let channel = Deployment.channel
+        let tags = try write(
+            "tags.csv", "channel,group,tag\n\(channel(0)),team,reds\n\(channel(1)),team,reds\n\(channel(2)),team,\n")
+        let tagged = try await deployment.run("import", "tags", tags)
+        #expect(tagged.code == 1 && tagged.out.contains("line 4: tag: is empty"), "\(tagged.out)")
+        #expect(tagged.out.contains("2 lines of tags applied, 1 line rejected"), "\(tagged.out)")
+        let users = try write("users.ndjson", #"{"channel":"\#(channel(2))","named_user_id":"ann"}"#)
+        let named = try await deployment.run("import", "users", users, "--json")
+        #expect(
+            named.code == 0 && named.out.contains(#""accepted":1,"rejected":[],"rejected_count":0"#), "\(named.out)")
+        for (audience, targets) in [("tag:team/reds", 2), ("user:ann", 1)] {
+            let published = try await deployment.run(
+                "publish", "match", "--content-state", "{}", "--audience", audience, "--wait", "--json")
+            #expect(try Ledger(published.out)["delivered"] == targets, "\(published.out)")
+        }
+    }
 }

@@ -1,0 +1,64 @@
+import ArgumentParser
+import Curl
+import StrictJSON
+
+/// What every `import` has: a file, whose lines are uploaded in one request.
+struct ImportOptions: ParsableArguments {
+    @OptionGroup var gateway: GatewayOptions
+    @Argument(help: "File to read. A dash reads stdin.") var file: String
+    @Option(help: .value("format", "ndjson or csv. The default depends on the file's first character."))
+    var format: ImportFormat?
+
+    /// Uploads the file and prints the outcome. `outcome` says it of the number of lines that were applied.
+    /// - Throws: after that, with code 1, if lines were rejected.
+    func run(_ path: GatewayPath, _ form: CSVForm, _ outcome: (Int) -> String) async throws {
+        let client = try gateway.client()
+        let source = try ImportSource(path: file, format: format, form: form)
+        // A long file takes a long time. The connection itself notices a gateway that went away.
+        var request = GatewayRequest.post(path).within(.seconds(7 * 24 * 3_600))
+        request.body = .stream { try source.next() }
+        let answer: [UInt8]
+        do {
+            answer = try await client.send(request)
+        } catch {
+            source.abandon()
+            throw source.failure ?? error
+        }
+        let result: Result = try GatewayClient.decode(answer)
+        let rejected =
+            (result.rejected.map { RejectedLine(line: source.line(of: $0.line), error: $0.error) } + source.rejected)
+            .sorted { $0.line < $1.line }
+        // The gateway lists only the first of many rejected lines.
+        let unlisted = result.rejected_count - result.rejected.count
+        source.finish()
+        if gateway.json {
+            let report: JSON = [
+                "ok": .bool(rejected.isEmpty), "accepted": .integer(result.accepted),
+                "rejected": .array(rejected.map { ["line": .integer($0.line), "error": .string($0.error)] }),
+                "rejected_count": .integer(rejected.count + unlisted),
+            ]
+            Terminal.print(report.text)
+        } else {
+            for entry in rejected { Terminal.print("line \(entry.line): \(entry.error)") }
+            if unlisted > 0 { Terminal.print("and \(Terminal.counted(unlisted, "further line"))") }
+            let rest = rejected.isEmpty ? "" : ", \(Terminal.counted(rejected.count + unlisted, "line")) rejected"
+            Terminal.print(outcome(result.accepted) + rest)
+        }
+        if !rejected.isEmpty { throw CommandFailure(.failed, "") }
+    }
+
+    private struct Result: Decodable {
+        var accepted: Int
+        var rejected: [RejectedLine]
+        var rejected_count: Int
+    }
+}
+
+/// A line of the file that was not applied.
+struct RejectedLine: Decodable {
+    /// Counts from 1.
+    var line: Int
+    var error: String
+}
+
+enum ImportFormat: String, ExpressibleByArgument { case ndjson, csv }

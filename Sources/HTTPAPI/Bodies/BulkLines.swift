@@ -1,0 +1,81 @@
+import StrictJSON
+
+/// The body of a bulk call: one JSON object a line. Lines become entries, which the handler applies batch by batch, and
+/// each line that is refused is reported by its number.
+struct BulkLines<Entry: Sendable> {
+    /// The longest line: 1,024 digits of a token, 128 bytes of a channel, and room for escapes.
+    static var maximumLineBytes: Int { 8 << 10 }
+    static var batchSize: Int { 1_000 }
+    /// The most rejections that the response lists. All of them are counted.
+    static var maximumListed: Int { 1_000 }
+
+    private let read: @Sendable ([UInt8]) throws(JSONError) -> Entry
+    var lines = LineReader(maximumBytes: BulkLines.maximumLineBytes)
+    private(set) var batch: [Entry] = []
+    private(set) var appliedLines = 0
+    /// The line of each entry of the batch.
+    private var lineNumbers: [Int] = []
+    private var line = 0
+    private var accepted = 0
+    private var stale: Int?
+    private var rejected: [(line: Int, problem: String)] = []
+    private var rejectedCount = 0
+
+    /// - Parameter countsStale: whether the call has entries that change nothing, because what is stored is newer.
+    init(countsStale: Bool = false, _ read: @escaping @Sendable ([UInt8]) throws(JSONError) -> Entry) {
+        self.read = read
+        stale = countsStale ? 0 : nil
+    }
+
+    var isFull: Bool { batch.count >= Self.batchSize }
+
+    /// Reads one line. Lines are counted from 1, and empty lines are skipped.
+    mutating func take(_ text: LineReader.Line) {
+        line += 1
+        switch text {
+        case .tooLong: reject(line, "is longer than \(Self.maximumLineBytes) bytes")
+        case .text(let bytes):
+            if bytes.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { return }
+            do throws(JSONError) {
+                batch.append(try read(bytes))
+                lineNumbers.append(line)
+            } catch {
+                reject(line, error.path.isEmpty ? error.message : "\(error.path): \(error.message)")
+            }
+        }
+    }
+
+    /// Notes that the batch was applied, but for some of its entries.
+    mutating func applied(_ outcome: BulkOutcome) {
+        accepted += batch.count - outcome.refused.count
+        stale = stale.map { $0 + outcome.stale }
+        for (position, problem) in outcome.refused.sorted(by: { $0.key < $1.key }) {
+            reject(lineNumbers[position], problem)
+        }
+        appliedLines = line
+        batch.removeAll(keepingCapacity: true)
+        lineNumbers.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func reject(_ line: Int, _ problem: String) {
+        rejectedCount += 1
+        if rejected.count < Self.maximumListed { rejected.append((line, problem)) }
+    }
+
+    /// `accepted` counts the applied lines. `stale` of them changed nothing: what is stored is newer.
+    var counts: [JSON.Member] {
+        let listed = rejected.sorted { $0.line < $1.line }
+            .map { ["line": .integer($0.line), "error": .string($0.problem)] as JSON }
+        return [JSON.Member("accepted", .integer(accepted))]
+            + (stale.map { [JSON.Member("stale", .integer($0))] } ?? [])
+            + [JSON.Member("rejected", .array(listed)), JSON.Member("rejected_count", .integer(rejectedCount))]
+    }
+}
+
+/// What became of a batch.
+struct BulkOutcome: Sendable {
+    /// Entries that changed nothing.
+    var stale = 0
+    /// Why an entry was not applied, by its position in the batch.
+    var refused: [Int: String] = [:]
+}

@@ -1,0 +1,52 @@
+import LiveActivity
+import Store
+import StrictJSON
+
+/// The calls whose bodies have a line for each channel, of any number.
+extension Handlers {
+    func bulkTrack(_ call: Call) async throws -> Answer {
+        let place = try call.place()
+        let (now, catchesUp) = (call.now, call.app.catchesUp)
+        let lines = BulkLines(countsStale: true) { bytes throws(JSONError) in
+            try TrackBody.read(bytes, channel: nil, isStart: place.isForStartTokens, now: now, catchesUp: catchesUp)
+        }
+        return try await bulk(call, lines) { registrations in
+            let results = try await register(registrations, in: place, call.app)
+            return BulkOutcome(stale: results.count { $0 == .stale })
+        }
+    }
+
+    /// Tags and named users of many channels.
+    func bulkChannels(_ call: Call) async throws -> Answer {
+        let lines = BulkLines { bytes throws(JSONError) in try ChannelLine.read(bytes) }
+        return try await bulk(call, lines) { changes in
+            let refused = try await store.channels.apply(call.app.key, changes)
+            let problem =
+                "the channel would have more than \(store.channels.maximumTags) tags: remove some of them first"
+            return BulkOutcome(refused: Dictionary(uniqueKeysWithValues: refused.map { ($0, problem) }))
+        }
+    }
+
+    /// Reads lines as they arrive and applies them batch by batch, so memory holds one batch whatever the length.
+    /// Applying a line twice does no harm, so after a failure the caller may send the whole body once more.
+    private func bulk<Entry: Sendable>(
+        _ call: Call, _ lines: BulkLines<Entry>, apply: ([Entry]) async throws -> BulkOutcome
+    ) async throws -> Answer {
+        var bulk = lines
+        do {
+            try await call.body.stream { part in
+                for line in bulk.lines.read(part) {
+                    bulk.take(line)
+                    if bulk.isFull { bulk.applied(try await apply(bulk.batch)) }
+                }
+            }
+            if let line = bulk.lines.finish() { bulk.take(line) }
+            bulk.applied(try await apply(bulk.batch))
+        } catch {
+            var failure = APIError(thrown: error)
+            failure.extra = bulk.counts + [JSON.Member("lines_applied", .integer(bulk.appliedLines))]
+            throw failure
+        }
+        return Answer(200, .object([JSON.Member("ok", true)] + bulk.counts))
+    }
+}

@@ -1,0 +1,30 @@
+public import LiveActivity
+
+/// What one line of a bulk call changes of a channel.
+public struct ChannelChange: Sendable, Hashable {
+    public enum NamedUser: Sendable, Hashable {
+        case unchanged
+        case removed
+        case user(String)
+    }
+
+    public var channel: ChannelID
+    public var tags: TagChange
+    public var namedUser: NamedUser
+
+    public init(channel: ChannelID, tags: TagChange = TagChange(), namedUser: NamedUser = .unchanged) {
+        self.channel = channel
+        self.tags = tags
+        self.namedUser = namedUser
+    }
+
+    var operations: [ChannelOperation] {
+        let user: [ChannelOperation] =
+            switch namedUser {
+            case .unchanged: []
+            case .removed: [.set(prefix: "u:", [])]
+            case .user(let user): [.set(prefix: "u:", [.namedUser(user)])]
+            }
+        return ChannelOperation.list(tags) + user
+    }
+}
