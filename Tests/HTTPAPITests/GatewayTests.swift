@@ -32,7 +32,8 @@ import Testing
             let info = try await gateway.send("GET", "/api/activities/order-1")
             #expect(
                 info.golden == #"{"name":"order-1","tokens":1,"shards":1,"last_push_id":"<uuid>","ended":false,"#
-                    + #""broadcast":null}"#)
+                    + #""broadcast":null,"last_content_state":{"push_id":"<uuid>","event":"update","#
+                    + #""accepted_at":"<time>","audience":"all","content_state":{"n":1}}}"#)
             #expect(try info.string("last_push_id") == ids[1].string())
             let cancelled = try await gateway.send("DELETE", "/api/push/\(try ids[1].string())")
             #expect(cancelled.status == 200)

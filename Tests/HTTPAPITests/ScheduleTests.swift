@@ -50,6 +50,32 @@ import Testing
         }
     }
 
+    @Test func `finished schedules are listed apart`() async throws {
+        try await GatewayFixture.run { gateway in
+            var ids: [String] = []
+            for _ in 0..<3 {
+                ids += try await gateway.send("POST", "/api/schedules", text("2026-11-21T19:00:00"))
+                    .strings("schedule_ids")
+            }
+            for id in ids.dropFirst() { _ = try await gateway.send("DELETE", "/api/schedules/\(id)") }
+            func list(_ query: String) async throws -> Reply {
+                let reply = try await gateway.send("GET", "/api/schedules?\(query)")
+                try #require(reply.status == 200, "\(reply.text)")
+                return reply
+            }
+            #expect(try await list("state=scheduled").integer("count") == 1)
+            let first = try await list("state=finished&limit=1")
+            #expect(try first.integer("total_count") == 2)
+            #expect(first.text.contains(#""state":"cancelled","finished_at":"20"#), "\(first.text)")
+            let next = try first.string("next_page")
+            #expect(next.contains("state=finished"))
+            let path = try #require(next.firstRange(of: "/api/")).lowerBound
+            let second = try await gateway.send("GET", String(next[path...]))
+            #expect(try second.integer("count") == 1 && second.object["next_page"] == nil)
+            #expect(try await gateway.send("GET", "/api/schedules?state=sent").status == 400)
+        }
+    }
+
     @Test func `schedules of the same time go out in the order in which they were created`() async throws {
         try await GatewayFixture.run { gateway in
             var ids: [String] = []

@@ -44,15 +44,30 @@ struct ActivityCommand: AsyncParsableCommand {
         if let attributesType {
             return try await gateway.call(.put("/api/activities/\(name)", ["attributes_type": .string(attributesType)]))
         }
-        try await gateway.call(.get("/api/activities/\(name)")) { (activity: Activity) in
-            let broadcast = activity.broadcast.map { $0.channel ?? "none yet (\($0.state))" }
-            return Table(fields: [
-                "name": activity.name, "tokens": Terminal.grouped(activity.tokens),
-                "shards": Terminal.grouped(activity.shards), "last push": activity.last_push_id ?? "none",
-                "ended": activity.ended ? "yes" : "no", "automatic end": activity.automatic_end_at,
-                "type": activity.attributes_type, "broadcast channel": broadcast,
-            ]).lines
+        let answer = try await gateway.client().send(.get("/api/activities/\(name)"))
+        if gateway.json { return Terminal.print(json: answer) }
+        let activity: Activity = try GatewayClient.decode(answer)
+        let broadcast = activity.broadcast.map { $0.channel ?? "none yet (\($0.state))" }
+        Table(fields: [
+            "name": activity.name, "tokens": Terminal.grouped(activity.tokens),
+            "shards": Terminal.grouped(activity.shards), "last push": activity.last_push_id ?? "none",
+            "ended": activity.ended ? "yes" : "no", "automatic end": activity.automatic_end_at,
+            "type": activity.attributes_type, "broadcast channel": broadcast,
+            "last content state": try Self.lastState(answer),
+        ]).print()
+    }
+
+    /// The state as it was written, with its push. Nil if the name has none.
+    private static func lastState(_ answer: [UInt8]) throws -> String? {
+        guard let value = try JSONDocument(answer).root.object()["last_content_state"], value.kind == .object else {
+            return nil
         }
+        let state = try value.object()
+        let audience = try state.required("audience")
+        let text = String(decoding: try state.required("content_state").raw, as: UTF8.self)
+        let origin = try "\(state.required("event").string()) of \(state.required("accepted_at").string())"
+        let isForAll = audience.kind == .string
+        return "\(text) (\(origin)\(isForAll ? "" : ", for \(String(decoding: audience.raw, as: UTF8.self))"))"
     }
 
     struct Activity: Decodable {

@@ -2,14 +2,15 @@ import ArgumentParser
 
 struct HistoryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        name: "history", "List the pushes of the app or of a name, newest first.",
+        name: "history", "List the pushes of the app or of a name, newest first, or add them up.",
         details: """
             Pushes are listed as long as they are kept (pushes.expire_after). Those of a name come in the order of \
             their acceptance, those of the app in the order of their requests. SHOWN, ENDED and DISMISSED count the \
-            devices that sent receipts, if there are any.
+            devices that sent receipts, if there are any. Sums read every push, so a million of them take a while.
             """,
         examples: "history", "history match-42 --limit 20", "history --state failed,expired --from 2026-11-21T18:00:00",
-        "history match-42 --event end --json")
+        "history match-42 --event end --json", "history --sums day --from 2026-11-20T00:00:00",
+        "history --sums name --event update")
 
     @OptionGroup var gateway: GatewayOptions
     @Argument(help: "Name of the activity. Without it, the pushes of all names.") var name: String?
@@ -17,16 +18,29 @@ struct HistoryCommand: AsyncParsableCommand {
     @Option(help: .value("events", "Only these events, with commas between them.")) var event: String?
     @Option(help: .value("time", "Only pushes accepted from this time on (UTC), or epoch seconds.")) var from: String?
     @Option(help: .value("time", "Only pushes accepted before this time.")) var to: String?
-    @Option(help: .value("number", "List at most this many.")) var limit = 100
+    @Option(help: .value("number", "List at most this many (default: 100).")) var limit: Int?
     @Option(help: .value("position", "Go on where a page ended, at its 'next'.")) var after: String?
+    @Option(help: .value("group", "Add up the pushes of each day (UTC) or of each name.")) var sums: HistorySums.Group?
+
+    func validate() throws {
+        if sums != nil, limit != nil || after != nil {
+            throw ValidationError("--sums adds up all pushes: leave out --limit and --after")
+        }
+    }
+
+    /// The request for the list or for sums, from a position on.
+    func request(_ path: GatewayPath, by group: String? = nil, limit: Int? = nil, after: String?) -> GatewayRequest {
+        .get(
+            path,
+            [
+                "by": group, "name": name, "state": state, "event": event, "from": from, "to": to,
+                "limit": limit.map { "\($0)" }, "after": after,
+            ])
+    }
 
     func run() async throws {
-        let request = GatewayRequest.get(
-            "/api/pushes",
-            [
-                "name": name, "state": state, "event": event, "from": from, "to": to, "limit": "\(limit)",
-                "after": after,
-            ])
+        if let sums { return try await HistorySums(group: sums, command: self).print() }
+        let request = request("/api/pushes", limit: limit ?? 100, after: after)
         try await gateway.call(request) { (page: Page) in
             var lines: [String] = page.pushes.isEmpty ? ["no pushes"] : table(page.pushes).lines
             if let next = page.next { lines.append("more: --after \(next)") }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 
 struct ScheduleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -10,27 +11,41 @@ struct ScheduleCommand: ParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            "List the schedules that wait, the earliest first.", examples: "schedule list --limit 20")
+            "List the schedules that wait, the earliest first, or those that are over, the latest first.",
+            details: "A schedule that waits is shown with its time, one that is over with the time of its end.",
+            examples: "schedule list --limit 20", "schedule list --finished")
 
         @OptionGroup var gateway: GatewayOptions
         @Option(help: .value("id", "List from this schedule on.")) var start: String?
         @Option(help: .value("number", "List at most this many, up to 100.")) var limit = 100
+        @Flag(help: "List those that were sent, failed or were deleted, as long as they are kept.") var finished = false
 
         func run() async throws {
-            try await gateway.call(.get("/api/schedules", ["limit": "\(limit)", "start": start])) { (page: Page) in
-                var table = Table(.left, .left, .left)
-                for entry in page.schedules { table.add(entry.id, entry.schedule.scheduled_time + "Z", entry.title) }
-                if page.count < page.total_count {
-                    Terminal.error("\(page.count) of \(page.total_count) shown; --start lists the others")
+            let query: KeyValuePairs = [
+                "limit": "\(limit)", "start": start, "state": finished ? "finished" : nil,
+            ]
+            try await gateway.call(.get("/api/schedules", query)) { (page: Page) in
+                var table = Table(.left, .left, .left, .left)
+                for entry in page.schedules {
+                    let time = entry.finished_at ?? entry.schedule.scheduled_time + "Z"
+                    table.rows.append([entry.id, time] + (finished ? [entry.outcome] : []) + [entry.title])
                 }
-                return table.lines
+                if let next = page.next {
+                    Terminal.error("\(Terminal.grouped(page.total_count)) in all; --start \(next) lists the next ones")
+                }
+                return page.total_count == 0 ? ["no schedules"] : table.lines
             }
         }
 
         private struct Page: Decodable {
-            var count: Int
             var total_count: Int
+            var next_page: String?
             var schedules: [Schedule]
+
+            /// The first schedule of the next page.
+            var next: String? {
+                next_page.flatMap { URLComponents(string: $0)?.queryItems?.first { $0.name == "start" }?.value }
+            }
         }
     }
 
@@ -46,7 +61,7 @@ struct ScheduleCommand: ParsableCommand {
                 Table(fields: [
                     "schedule": schedule.id, "called": schedule.name, "name": schedule.activity.name,
                     "event": schedule.activity.event, "at": schedule.schedule.scheduled_time + "Z",
-                    "state": schedule.state + (schedule.reason.map { ": \($0)" } ?? ""),
+                    "state": schedule.outcome, "finished": schedule.finished_at,
                 ]).lines
             }
         }
@@ -79,7 +94,9 @@ struct ScheduleCommand: ParsableCommand {
         var push_ids: [String]
         var state: String
         var reason: String?
+        var finished_at: String?
 
+        var outcome: String { state + (reason.map { ": \($0)" } ?? "") }
         var id: String { push_ids.first ?? "" }
         var activity: Activity { push.notification.ios.live_activity }
         var title: String { "\(activity.event) \(activity.name)" + (name.map { " (\($0))" } ?? "") }

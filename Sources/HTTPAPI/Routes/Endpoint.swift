@@ -70,6 +70,7 @@ extension Endpoint {
         Endpoint("GET", "/api/push/{push_id}/content", .master, Handlers.pushContent),
         Endpoint("GET", "/api/push/{push_id}/channels", .master, Handlers.pushChannels),
         Endpoint("GET", "/api/pushes", .master, Handlers.listPushes),
+        Endpoint("GET", "/api/pushes/sums", .master, Handlers.sumPushes),
         Endpoint("POST", "/api/schedules", .master, Handlers.createSchedules, isAirship: true),
         Endpoint("GET", "/api/schedules", .master, Handlers.listSchedules, isAirship: true),
         Endpoint("GET", "/api/schedules/{schedule_id}", .master, Handlers.schedule, isAirship: true),

@@ -21,6 +21,7 @@ extension Handlers {
         let name = try call.name()
         let info = try await store.registry.info(call.app.key, name)
         let broadcast = try await store.broadcasts.channel(call.app.key, name)
+        let state = try await store.pushes.lastState(call.app.key, name)
         guard info != nil || broadcast != nil else {
             throw APIError(404, "This name has no followers and no pushes. Check its spelling.", code: 40401)
         }
@@ -31,6 +32,7 @@ extension Handlers {
             "ended": .bool(info?.ended ?? false), "broadcast": broadcast?.json ?? JSON.null,
             "automatic_end_at": info?.automaticEndAt.map { .string(TimeText.text($0)) },
             "attributes_type": info?.attributesType.map(JSON.string),
+            "last_content_state": state?.json ?? JSON.null,
         ])
         return Answer(200, body)
     }
@@ -75,6 +77,19 @@ extension Handlers {
     func unregister(_ untrack: Untrack, from place: TokenPlace, _ app: GatewayApp) async throws {
         try await store.registry.untrack(app.key, place, [untrack])
         metrics.registered(app.key, outcome: place.isForStartTokens ? "start_token_removed" : "removed")
+    }
+}
+
+extension LastState {
+    /// Null if the payload cannot be read.
+    fileprivate var json: JSON {
+        let aps = try? JSONDocument(payload).root.object()["aps"]?.object()
+        guard let state = aps?["content-state"] else { return .null }
+        return [
+            "push_id": .string(ledger.id.description), "event": .string(ledger.event.rawValue),
+            "accepted_at": .string(TimeText.text(ledger.createdAt)), "audience": audience.json,
+            "content_state": .raw(Array(state.raw)),
+        ]
     }
 }
 

@@ -14,16 +14,47 @@ extension Handlers {
                 app, of: call.queriedName(), filter, after: after, limit: limit)
             return Self.page(page.pushes, total: nil, next: page.next?.description)
         }
-        let after = try call.query["after"].map { text throws(APIError) in
-            guard let position = HistoryPosition(text) else {
-                throw .parameter("after", "must be the `next` of an earlier page")
-            }
-            return position
-        }
+        let after = try call.position()
         let page = try await store.pushes.history(app, filter, after: after, limit: limit)
         let isFirst = after == nil && filter == PushFilter()
         let total = isFirst ? try await store.pushes.kept(app) : nil
         return Self.page(page.pushes, total: total, next: page.next?.description)
+    }
+
+    /// `GET /api/pushes/sums`: ledgers added up by day or by name. A call reads a bounded part of the history.
+    func sumPushes(_ call: Call) async throws -> Answer {
+        let most = try call.number(
+            "limit", "a whole number", in: 1...Pushes.mostCounted, default: Pushes.mostCounted)
+        guard let group = PushSums.Group(rawValue: call.query["by"] ?? PushSums.Group.day.rawValue) else {
+            throw APIError.parameter("by", "must be day or name")
+        }
+        let filter = try pushFilter(call)
+        let app = call.app.key
+        if call.query["name"] != nil {
+            let after = try call.query["after"] == nil ? nil : call.id("after", in: call.query)
+            let (sums, next) = try await store.pushes.sums(
+                app, of: call.queriedName(), by: group, filter, after: after, most: most)
+            return Self.page(sums, by: group, next: next?.description)
+        }
+        let (sums, next) = try await store.pushes.sums(
+            app, by: group, filter, after: call.position(), most: most)
+        return Self.page(sums, by: group, next: next?.description)
+    }
+
+    private static func page(_ sums: PushSums, by group: PushSums.Group, next: String?) -> Answer {
+        let rows = sums.rows.map { key, sum in
+            let outcomes = SettledField.allCases.map { JSON.Member($0.rawValue, .integer(sum[$0])) }
+            return JSON.object(
+                [
+                    JSON.Member(group.rawValue, .string(key)), JSON.Member("pushes", .integer(sum.pushes)),
+                    JSON.Member("targets", .integer(sum.targets)),
+                ] + outcomes + [JSON.Member("pending", .integer(sum.pending))])
+        }
+        return Answer(
+            200,
+            .fields([
+                "ok": true, "by": .string(group.rawValue), "sums": .array(rows), "next": next.map(JSON.string),
+            ]))
     }
 
     /// Which channels a push did not light, and why, as far as they are kept.
@@ -61,6 +92,13 @@ extension Handlers {
 }
 
 extension Call {
+    /// The `after` of an app's history.
+    fileprivate func position() throws(APIError) -> HistoryPosition? {
+        guard let text = query["after"] else { return nil }
+        if let position = HistoryPosition(text) { return position }
+        throw .parameter("after", "must be the `next` of an earlier page")
+    }
+
     fileprivate func queriedName() throws(APIError) -> ActivityName {
         do throws(IdentifierError) {
             return try ActivityName(query["name"] ?? "")

@@ -64,7 +64,7 @@ extension Handlers {
         return publish
     }
 
-    /// The waiting schedules, the earliest first.
+    /// The waiting schedules, the earliest first; with `state=finished` those that are over, the latest first.
     func listSchedules(_ call: Call) async throws -> Answer {
         guard let wanted = Int(call.query["limit"] ?? "\(Self.maximumSchedules)"), wanted > 0 else {
             throw APIError.parameter(
@@ -72,10 +72,19 @@ extension Handlers {
         }
         let limit = min(wanted, Self.maximumSchedules)
         let start = try call.query["start"] == nil ? nil : call.id("start", in: call.query)
-        let page = try await store.schedules.list(call.app.key, start: start, limit: limit)
+        let state = call.query["state"] ?? "scheduled"
+        guard ["scheduled", "finished"].contains(state) else {
+            throw APIError.parameter("state", "must be scheduled or finished")
+        }
+        let isFinished = state == "finished"
+        let page =
+            try await isFinished
+            ? store.schedules.finished(call.app.key, start: start, limit: limit)
+            : store.schedules.list(call.app.key, start: start, limit: limit)
+        let rest = "&limit=\(limit)\(isFinished ? "&state=finished" : "")"
         let body = JSON.fields([
             "ok": true, "count": .integer(page.schedules.count), "total_count": .integer(page.total),
-            "next_page": page.next.map { .string("\(call.origin)/api/schedules?start=\($0)&limit=\(limit)") },
+            "next_page": page.next.map { .string("\(call.origin)/api/schedules?start=\($0)\(rest)") },
             "schedules": .array(page.schedules.map { Self.json($0, call) }),
         ])
         return Answer(200, body)
@@ -135,6 +144,7 @@ extension Handlers {
             "push_ids": [.string(schedule.id.description)],
             "state": .string(schedule.state == .taken ? "scheduled" : schedule.state.rawValue),
             "reason": schedule.reason.map(JSON.string),
+            "finished_at": schedule.finishedAt.map { .string(TimeText.text($0)) },
         ])
     }
 }

@@ -106,6 +106,8 @@ public struct Keyspace: Sendable {
     /// The value of `defaults.end_after` (ms) for which all of the app's names were put into `ends`.
     func endsAfter(_ app: AppKey) -> RedisKey { key("{q}:\(app):end:after") }
     func schedule(_ app: AppKey, _ id: PushID) -> RedisKey { key("at:{\(app):\(id)}") }
+    /// An app's schedules that were sent, failed or were cancelled, by when (epoch ms).
+    func finishedSchedules(_ app: AppKey) -> RedisKey { key("atf:{\(app)}") }
     /// An app's names with committed work, by the time of the last commit or look. The reconciler reads them.
     func open(_ app: AppKey, _ partition: Partition) -> RedisKey { key("\(partition.tag):\(app):open") }
 }

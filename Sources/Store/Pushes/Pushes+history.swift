@@ -11,9 +11,11 @@ public struct PushFilter: Sendable, Hashable {
 
     public init() {}
 
-    func includes(_ ledger: Ledger) -> Bool {
-        (states.isEmpty || states.contains(ledger.state)) && (events.isEmpty || events.contains(ledger.event))
-            && (from..<max(from, to)).contains(ledger.createdAt)
+    func includes(_ ledger: Ledger) -> Bool { includes(ledger.state, ledger.event, ledger.createdAt) }
+
+    func includes(_ state: PushState, _ event: ActivityEvent, _ createdAt: Int64) -> Bool {
+        (states.isEmpty || states.contains(state)) && (events.isEmpty || events.contains(event))
+            && (from..<max(from, to)).contains(createdAt)
     }
 }
 
@@ -42,7 +44,6 @@ public struct HistoryPage: Sendable {
 extension Pushes {
     /// Ledgers that one call reads at most, whatever is asked for.
     private static let mostRead = 2_000
-    private static let mostHours: Int64 = 32
 
     /// The pushes of an app that are still kept, newest first, in the order of their ids, so of their requests.
     /// - Parameters:
@@ -52,36 +53,32 @@ extension Pushes {
         _ app: AppKey, _ filter: PushFilter, after position: HistoryPosition?, limit: Int
     ) async throws(StoreError) -> HistoryPage {
         let now = time.now()
-        let newest = min(now, filter.to) / PushIndex.hour + 1
-        let oldest = max(now - keys.retention, filter.from, 0) / PushIndex.hour
-        var (hour, before) = position.map { (min($0.hour, newest), $0.hour <= newest ? $0.push : nil) } ?? (newest, nil)
+        var walk = HistoryWalk(
+            index, app, from: max(now - keys.retention, filter.from), to: min(now, filter.to), after: position,
+            step: limit)
         var page = HistoryPage()
-        var (read, hoursAtOnce) = (0, 1 as Int64)
-        while hour >= oldest {
-            let hours = Array(stride(from: hour, through: max(oldest, hour - hoursAtOnce + 1), by: -1))
-            let parts = try await index.pushes(app, hours: hours, before: before, limit: limit)
-            parts: for (at, part) in zip(hours, parts) {
-                for (ledger, id) in try await ledgers(app, part.pushes) {
+        var read = 0
+        while true {
+            let entries = try await walk.next()
+            if entries.isEmpty { return page }
+            for part in entries.parts(of: limit) {
+                for (entry, (ledger, _)) in zip(part, try await ledgers(app, part.map { ($0.id, $0.name) })) {
                     read += 1
-                    (hour, before) = (at, id)
-                    if let ledger, filter.includes(ledger), Self.shows(ledger, in: at) { page.pushes.append(ledger) }
+                    if let ledger, filter.includes(ledger), Self.shows(ledger.id, ledger.createdAt, in: entry.hour) {
+                        page.pushes.append(ledger)
+                    }
                     if page.pushes.count == limit || read >= Self.mostRead {
-                        page.next = HistoryPosition(hour: at, push: id)
+                        page.next = entry.position
                         return page
                     }
                 }
-                // This hour has more.
-                if !part.isWhole, !part.pushes.isEmpty { break parts }
-                (hour, before) = (at - 1, nil)
             }
-            hoursAtOnce = min(2 * hoursAtOnce, Self.mostHours)
         }
-        return page
     }
 
     /// A push that was accepted long after its id was made is in two hours, and shown in that of its acceptance.
-    private static func shows(_ ledger: Ledger, in hour: Int64) -> Bool {
-        !PushIndex.isLate(ledger.id, acceptedAt: ledger.createdAt) || ledger.createdAt / PushIndex.hour == hour
+    static func shows(_ id: PushID, _ createdAt: Int64, in hour: Int64) -> Bool {
+        !PushIndex.isLate(id, acceptedAt: createdAt) || createdAt / PushIndex.hour == hour
     }
 
     /// A name's pushes that are still kept, newest first. The order is that of their acceptance.
@@ -89,13 +86,9 @@ extension Pushes {
     public func history(
         _ app: AppKey, of name: ActivityName, _ filter: PushFilter, after push: PushID?, limit: Int
     ) async throws(StoreError) -> (pushes: [Ledger], next: PushID?) {
-        let tag = keys.tag(app, name)
         var (found, read, last) = ([Ledger](), 0, push)
         while read < Self.mostRead {
-            let reply = try await redis.run(
-                Lua.pushChain, keys: ["n": keys.name(tag)],
-                ["from": .string(last?.description ?? ""), "most": .int(limit), "ps": .string(keys.pushPrefix(tag))])
-            let ids = try reply.strings().compactMap { PushID($0) }
+            let ids = try await chain(app, name, before: last, limit: limit)
             if ids.isEmpty { return (found, nil) }
             for (ledger, id) in try await ledgers(app, ids.map { ($0, name) }) {
                 (read, last) = (read + 1, id)
@@ -105,6 +98,17 @@ extension Pushes {
             }
         }
         return (found, last)
+    }
+
+    /// A name's pushes before `push`, or from the last one on, newest first.
+    func chain(
+        _ app: AppKey, _ name: ActivityName, before push: PushID?, limit: Int
+    ) async throws(StoreError) -> [PushID] {
+        let tag = keys.tag(app, name)
+        let reply = try await redis.run(
+            Lua.pushChain, keys: ["n": keys.name(tag)],
+            ["from": .string(push?.description ?? ""), "most": .int(limit), "ps": .string(keys.pushPrefix(tag))])
+        return try reply.strings().compactMap { PushID($0) }
     }
 
     /// Whom a push was for, and its APNs payload. Nil if the app has no such push.

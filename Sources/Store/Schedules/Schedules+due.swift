@@ -167,6 +167,7 @@ extension Schedules {
             case .failed(let word): (.failed, word, 0)
             case .postponed(let word): (.scheduled, word, now + Self.postponement)
             }
+        if state != .scheduled { try await noteFinished(app, id, now: now) }
         _ = try await settle(app, id, from: .taken, to: state, reason: reason, until: until, now: now)
         // A postponed schedule keeps its place in the timer, so that later schedules of its name still wait behind it.
         if state != .scheduled { try await forget(app, id.description) }

@@ -63,7 +63,7 @@ public struct Schedules: Sendable {
         try await find(app, [id])[0]
     }
 
-    private func find(_ app: AppKey, _ ids: [PushID]) async throws(StoreError) -> [Schedule?] {
+    func find(_ app: AppKey, _ ids: [PushID]) async throws(StoreError) -> [Schedule?] {
         let replies = try await redis.run(ids.map { RedisCommand("HGETALL", keys.schedule(app, $0)) })
         return try zip(ids, replies).map { id, reply throws(StoreError) in
             let fields = try StoredHash(reply)
@@ -99,6 +99,7 @@ public struct Schedules: Sendable {
     public func cancel(_ app: AppKey, _ id: PushID, now: Int64) async throws(StoreError) -> ScheduleCancellation? {
         guard let found = try await find(app, id) else { return nil }
         if found.state == .failed || found.state == .cancelled { return .finished }
+        try await noteFinished(app, id, now: now)
         let state = try await settle(app, id, from: .scheduled, to: .cancelled, reason: nil, now: now)
         guard state == .cancelled else { return state == nil ? nil : .tooLate }
         // If the process dies here, the next worker that sees the entry due removes it.

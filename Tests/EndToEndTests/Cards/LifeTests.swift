@@ -42,6 +42,9 @@ struct LifeTests {
         #expect(try await schedule(deployment, at: "+2", #"{"home":1}"#, ["--replace", soon]) == soon)
         let listed = try await deployment.run("schedule", "list")
         #expect(listed.out.split(separator: "\n").map { String($0.prefix(36)) } == [soon, never], "\(listed.out)")
+        let first = try await deployment.run("schedule", "list", "--limit", "1")
+        #expect(first.out.hasPrefix(soon) && first.err.contains("2 in all; --start \(never) lists"), "\(first.err)")
+        #expect(try await deployment.run("schedule", "list", "--finished").out == "no schedules\n")
         #expect(try await Ledger(deployment.run("push", soon, "--json").out).state == "scheduled")
         #expect(try await deployment.run("schedule", "delete", never).code == 0)
         let late = try await deployment.run(

@@ -374,6 +374,43 @@ import Testing
         #expect(second.schedules.map(\.id) == all[3...].map(\.id) && second.total == 4 && second.next == nil)
     }
 
+    @Test func `finished schedules are listed, the latest first, and waiting ones are not`() async throws {
+        let fixture = try await PushFixture.start()
+        let (schedules, app) = (fixture.store.schedules, fixture.app)
+        let time = try await fixture.redisTime()
+        let sent = schedule(due: time - 1_000)
+        let failed = schedule(due: time - 500, timestamp: 1_000_000_000)
+        let cancelled = (0..<3).map { _ in schedule(due: time + 3_600_000) }
+        let waiting = schedule(due: time + 3_600_000)
+        #expect(try await schedules.create(app, [sent, failed, waiting] + cancelled))
+        #expect(try await schedules.finished(app, start: nil, limit: 10).schedules.isEmpty)
+        #expect(try await schedules.runDue(app, limit: 10).count == 2)
+        for (number, schedule) in cancelled.enumerated() {
+            #expect(try await schedules.cancel(app, schedule.id, now: time + 10_000 + Int64(number)) == .cancelled)
+        }
+        let page = try await schedules.finished(app, start: nil, limit: 10)
+        #expect(page.total == 5 && page.next == nil)
+        #expect(page.schedules.prefix(3).map(\.id) == cancelled.reversed().map(\.id))
+        #expect(Set(page.schedules.suffix(2).map(\.state)) == [.sent, .failed])
+        #expect(page.schedules.allSatisfy { $0.finishedAt != nil })
+        var (found, start) = ([PushID](), PushID?.none)
+        repeat {
+            let part = try await schedules.finished(app, start: start, limit: 2)
+            found += part.schedules.map(\.id)
+            start = part.next
+        } while start != nil
+        #expect(found == page.schedules.map(\.id))
+        #expect(try await schedules.finished(AppKey("other"), start: nil, limit: 10).schedules.isEmpty)
+        #expect(try await schedules.finished(app, start: .random(), limit: 10).schedules.isEmpty)
+        // A worker died between the note and the record.
+        try await schedules.noteFinished(app, waiting.id, now: time + 20_000)
+        #expect(try await schedules.finished(app, start: nil, limit: 10).schedules.map(\.id) == found)
+        // What is no longer kept leaves the list with the next note.
+        let later = time + 20_001 + fixture.store.keys.retention
+        try await schedules.noteFinished(app, sent.id, now: later)
+        #expect(try await schedules.finished(app, start: nil, limit: 10).total == 1)
+    }
+
     /// Guards against a new field of `Publish` that is missing in the schedule's record, because it
     /// would be lost silently.
     @Test func `everything of a publish is kept`() async throws {
@@ -389,8 +426,7 @@ import Testing
             Mirror(reflecting: publish).children.count == 14 && Mirror(reflecting: publish.options).children.count == 4)
         let schedule = Schedule(
             id: .random(), publish: publish, payload: [0, 255], timestampOffset: 7, due: 4_102_444_800_000,
-            createdAt: 9,
-            label: "kick-off", posted: Array(#"{"p":1}"#.utf8))
+            createdAt: 9, label: "kick-off", posted: Array(#"{"p":1}"#.utf8))
         _ = try await fixture.store.schedules.create(fixture.app, [schedule])
         #expect(try await fixture.store.schedules.find(fixture.app, schedule.id) == schedule)
         let life = try await fixture.store.redis.send(

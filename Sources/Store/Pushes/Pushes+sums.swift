@@ -1,0 +1,87 @@
+public import LiveActivity
+import Redis
+
+/// Sums over the history. They read every push, so a call reads a bounded number of them and says where it stopped. The
+/// sums of the calls, added up, are those of all pushes.
+extension Pushes {
+    /// Pushes that one call counts at most.
+    public static let mostCounted = 10_000
+    /// Pushes of one round trip.
+    private static let countedAtOnce = 1_000
+
+    /// Sums of an app's pushes that are still kept.
+    /// - Parameters:
+    ///   - position: where the last call stopped. Nil begins with the newest push.
+    ///   - most: pushes that are read, whether the filter picks them or not.
+    public func sums(
+        _ app: AppKey, by group: PushSums.Group, _ filter: PushFilter, after position: HistoryPosition?,
+        most: Int = Pushes.mostCounted
+    ) async throws(StoreError) -> (sums: PushSums, next: HistoryPosition?) {
+        var sums = PushSums(by: group)
+        let now = time.now()
+        var walk = HistoryWalk(
+            index, app, from: max(now - keys.retention, filter.from), to: min(now, filter.to), after: position,
+            step: min(most, Self.countedAtOnce))
+        var read = 0
+        while true {
+            let entries = try await walk.next()
+            if entries.isEmpty { return (sums, nil) }
+            for part in entries.parts(of: min(most, Self.countedAtOnce)) {
+                let pushes = try await counted(app, part.map { ($0.id, $0.name) })
+                for (entry, push) in zip(part, pushes) {
+                    read += 1
+                    if let push, filter.includes(push.state, push.event, push.createdAt),
+                        Self.shows(entry.id, push.createdAt, in: entry.hour)
+                    {
+                        sums.add(push)
+                    }
+                    if read == most { return (sums, entry.position) }
+                }
+            }
+        }
+    }
+
+    /// Sums of a name's pushes that are still kept.
+    /// - Parameter push: the last one that the call before has read.
+    public func sums(
+        _ app: AppKey, of name: ActivityName, by group: PushSums.Group, _ filter: PushFilter, after push: PushID?,
+        most: Int = Pushes.mostCounted
+    ) async throws(StoreError) -> (sums: PushSums, next: PushID?) {
+        var sums = PushSums(by: group)
+        var (read, last) = (0, push)
+        while read < most {
+            let ids = try await chain(app, name, before: last, limit: min(most - read, Self.countedAtOnce))
+            if ids.isEmpty { return (sums, nil) }
+            for push in try await counted(app, ids.map { ($0, name) }) {
+                guard let push else { continue }
+                if push.createdAt < filter.from { return (sums, nil) }
+                if filter.includes(push.state, push.event, push.createdAt) { sums.add(push) }
+            }
+            (read, last) = (read + ids.count, ids.last)
+        }
+        return (sums, last)
+    }
+
+    private static let fields = ["event", "state", "created", "targets"]
+
+    /// Nil for a push whose record is gone, or was never written. Payloads are not read.
+    private func counted(
+        _ app: AppKey, _ pushes: [(id: PushID, name: ActivityName)]
+    ) async throws(StoreError) -> [CountedPush?] {
+        let fields = (Self.fields + SettledField.allCases.map(\.rawValue)).map { RedisArgument.string($0) }
+        let replies = try await redis.run(
+            pushes.map { RedisCommand("HMGET", keys.push(keys.tag(app, $0.name), $0.id), fields) })
+        return zip(pushes, replies).map { push, reply in
+            func text(_ index: Int) -> String? { try? reply[index].string() }
+            guard let event = text(0).flatMap(ActivityEvent.init(rawValue:)),
+                let state = text(1).flatMap(PushState.init(rawValue:)), let created = text(2).flatMap({ Int64($0) })
+            else { return nil }
+            var sum = PushSum()
+            (sum.pushes, sum.targets) = (1, text(3).flatMap { Int($0) } ?? 0)
+            for (position, outcome) in SettledField.allCases.enumerated() {
+                sum[outcome] = text(Self.fields.count + position).flatMap { Int($0) } ?? 0
+            }
+            return CountedPush(name: push.name, state: state, event: event, createdAt: created, sum: sum)
+        }
+    }
+}

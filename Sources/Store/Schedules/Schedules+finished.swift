@@ -1,0 +1,44 @@
+public import LiveActivity
+import Redis
+
+/// The list of schedules that were sent, failed or were cancelled. A schedule is noted before its record says so. After a
+/// crash in between, the list has a schedule that still waits or is claimed. Readers leave it out, and its end notes it
+/// again.
+extension Schedules {
+    /// Old entries that one note removes, so that the list does not grow while schedules come and go.
+    private static let tidiedAtOnce = 100
+
+    func noteFinished(_ app: AppKey, _ id: PushID, now: Int64) async throws(StoreError) {
+        let list = keys.finishedSchedules(app)
+        let replies = try await redis.run([
+            RedisCommand("ZADD", list, .int(now), .bytes(id.uuid.bytes)),
+            RedisCommand("PEXPIRE", list, .int(keys.retention)),
+            RedisCommand(
+                "ZRANGEBYSCORE", list, "-inf", .int(now - keys.retention), "LIMIT", "0", .int(Self.tidiedAtOnce)),
+        ])
+        let old = try replies[2].byteStrings()
+        if !old.isEmpty { try await redis.run("ZREM", list, old.map { .bytes($0) }) }
+    }
+
+    /// Lists the finished schedules that are still kept, the latest first.
+    /// - Parameter start: the first schedule of the page, or nil. An unlisted one is behind all others.
+    /// - Returns: the schedules, about how many there are, and where the next page starts.
+    public func finished(
+        _ app: AppKey, start: PushID?, limit: Int
+    ) async throws(StoreError) -> (schedules: [Schedule], total: Int, next: PushID?) {
+        let list = keys.finishedSchedules(app)
+        var first = 0
+        if let start {
+            let rank = try await redis.run("ZREVRANK", list, .bytes(start.uuid.bytes))
+            if rank.isNil { return ([], try await redis.run("ZCARD", list).integer(), nil) }
+            first = try rank.integer()
+        }
+        let replies = try await redis.run([
+            RedisCommand("ZCARD", list), RedisCommand("ZREVRANGE", list, .int(first), .int(first + limit)),
+        ])
+        let ids = try replies[1].byteStrings().compactMap { UUIDBytes(bytes: $0).map(PushID.init) }
+        let found = try await find(app, Array(ids.prefix(limit))).compactMap { $0 }
+        let finished = found.filter { $0.state != .scheduled && $0.state != .taken }
+        return (finished, try replies[0].integer(), ids.count > limit ? ids[limit] : nil)
+    }
+}
