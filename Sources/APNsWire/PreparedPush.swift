@@ -10,6 +10,8 @@ public struct PreparedPush: Sendable, Hashable {
     /// At most 64 bytes.
     public var collapseID: String?
     public var payload: [UInt8]
+    /// Gets what is exchanged for each token of the page. Nil: nothing is noted.
+    public var trace: Trace?
 
     public init(
         bundleID: String, priority: PushPriority, expiration: Int? = nil, collapseID: String? = nil, payload: [UInt8]

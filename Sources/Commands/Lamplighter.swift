@@ -38,8 +38,8 @@ public struct Lamplighter: AsyncParsableCommand {
                 name: "Operate",
                 subcommands: [
                     StatusCommand.self, PauseCommand.self, ResumeCommand.self, ChannelCommand.self,
-                    ExplainCommand.self, ForgetCommand.self, EventsCommand.self,
-                    DoctorCommand.self, QuarantineCommand.self, DeadCommand.self,
+                    ExplainCommand.self, ForgetCommand.self, EventsCommand.self, DoctorCommand.self,
+                    TestSendCommand.self, QuarantineCommand.self, DeadCommand.self,
                 ]),
         ])
 

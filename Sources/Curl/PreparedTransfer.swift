@@ -122,6 +122,17 @@ public final class PreparedTransfer {
         return String(cString: header.pointee.value)
     }
 
+    /// All fields of the answer's header. It allocates memory, so it is for requests that are traced.
+    public var fields: [(name: String, value: String)] {
+        var fields: [(name: String, value: String)] = []
+        var header: UnsafeMutablePointer<curl_header>?
+        while let next = curl_easy_nextheader(easy.handle, UInt32(CURLH_HEADER), -1, header) {
+            fields.append((String(cString: next.pointee.name), String(cString: next.pointee.value)))
+            header = next
+        }
+        return fields
+    }
+
     func result(_ code: CURLcode) -> TransferResult {
         let status = easy.long(CURLINFO_RESPONSE_CODE)
         return TransferResult(

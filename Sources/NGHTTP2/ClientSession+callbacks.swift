@@ -61,6 +61,11 @@ private func receiveField(
         state.pointee.readingID = id
     }
     guard let stream = state.pointee.reading else { return 0 }
+    if stream.pointee.isTraced {
+        let field = UnsafeBufferPointer(start: name, count: nameCount)
+        let text = UnsafeBufferPointer(start: value, count: valueCount)
+        state.pointee.keep((String(decoding: field, as: UTF8.self), String(decoding: text, as: UTF8.self)), of: stream)
+    }
     if name[0] == UInt8(ascii: ":") {
         // This is `:status`, the only pseudo-field of an answer. nghttp2 has checked its three digits.
         guard valueCount == 3 else { return 0 }

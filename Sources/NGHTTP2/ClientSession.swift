@@ -162,9 +162,13 @@ public final class ClientSession {
         return String(decoding: id, as: UTF8.self)
     }
 
+    /// All fields of the answer to a traced request; empty for any other.
+    public func fields(_ slot: Int) -> [(name: String, value: String)] { state.pointee.fields[slot] ?? [] }
+
     /// Frees the slot of a request that has ended.
     public func release(_ slot: Int) {
         let stream = state.pointee.streams + slot
+        if stream.pointee.isTraced { state.pointee.dropFields(slot) }
         precondition(stream.pointee.id == 0, "the request of this slot has not ended")
         stream.pointee.letGoOfTemplate()
         state.pointee.free[state.pointee.freeCount] = Int32(slot)

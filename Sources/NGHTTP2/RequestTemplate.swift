@@ -9,13 +9,18 @@ public final class RequestTemplate {
     let path: UnsafeMutablePointer<nghttp2_nv>
     let body: UnsafeMutablePointer<UInt8>
     let bodyCount: Int
+    /// The sessions keep all fields of the answers.
+    let isTraced: Bool
     /// How many requests in flight use this template. The session retains it once for all of them, while there are any.
     var uses = 0
     /// The bytes of names and values, which `fields` points into. Both live and are freed together.
     private let text: UnsafeMutablePointer<UInt8>
 
     /// Makes a POST. Nil if HTTP/2 cannot hold a field: names are lowercase tokens, values have no line breaks.
-    public init?(authority: String, fields others: [(name: String, value: String)], body source: [UInt8]) {
+    /// - Parameter isTraced: the fields of the answers are wanted (`ClientSession.fields`)
+    public init?(
+        authority: String, fields others: [(name: String, value: String)], body source: [UInt8], isTraced: Bool = false
+    ) {
         guard others.allSatisfy({ Self.isSafe(name: $0.name, value: $0.value) }),
             Self.isSafe(name: "host", value: authority)
         else { return nil }
@@ -49,6 +54,7 @@ public final class RequestTemplate {
         body = .allocate(capacity: max(1, source.count))
         body.initialize(from: source, count: source.count)
         bodyCount = source.count
+        self.isTraced = isTraced
     }
 
     deinit {

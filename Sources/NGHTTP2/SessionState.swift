@@ -18,6 +18,12 @@ struct SessionState {
     var reading: UnsafeMutablePointer<StreamState>?
     var readingID: Int32 = 0
 
+    /// The fields of traced requests' answers, by slot, until its release.
+    private(set) var fields: [Int: [(name: String, value: String)]] = [:]
+    /// The most fields and bytes of a value that are kept of an answer.
+    private static let mostFields = 32
+    private static let longestValue = 256
+
     var goaway: Goaway?
     var pongs = 0
     /// The session ends its streams. A stream that nghttp2 closes from now on is lost, not answered.
@@ -44,6 +50,14 @@ struct SessionState {
         ended.deallocate()
         output.deallocate()
     }
+
+    /// Keeps a field of a traced request's answer. Pseudo-fields are left out.
+    mutating func keep(_ field: (name: String, value: String), of stream: UnsafeMutablePointer<StreamState>) {
+        guard !field.name.hasPrefix(":"), fields[stream - streams, default: []].count < Self.mostFields else { return }
+        fields[stream - streams, default: []].append((field.name, String(field.value.prefix(Self.longestValue))))
+    }
+
+    mutating func dropFields(_ slot: Int) { fields[slot] = nil }
 
     /// Notes a closed stream. Each slot is in `ended` at most once before its release, so there is room.
     mutating func end(_ stream: UnsafeMutablePointer<StreamState>, _ end: StreamEnd) {

@@ -19,6 +19,8 @@ struct StreamState {
     var startedAt: Int64 = 0
     /// We have reset the stream.
     var isLate = false
+    /// All fields of the answer are kept, in the session's `fields`.
+    var isTraced = false
     /// How many bytes of `retry-after` are kept, after the place of the id.
     var retryAfterCount = 0
     /// Allocated for the first answer that has something to keep, then kept with the slot.
@@ -31,7 +33,9 @@ struct StreamState {
         let held = Unmanaged.passUnretained(template)
         if template.uses == 0 { _ = held.retain() }
         template.uses += 1
-        self = StreamState(id: id, template: held, position: position, startedAt: startedAt, answer: answer)
+        self = StreamState(
+            id: id, template: held, position: position, startedAt: startedAt, isTraced: template.isTraced,
+            answer: answer)
     }
 
     mutating func letGoOfTemplate() {

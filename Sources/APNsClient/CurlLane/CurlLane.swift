@@ -134,11 +134,13 @@ final class CurlLane: Lane {
         let isLate = now - request.since > settings.requestTimeout / 4
         connection.window.answered(
             status == 200 ? .accepted : status == 403 ? .unauthenticated : .rejected, isLate: isLate)
-        settleAnswered(request, status, on: connection) {
-            Rejection(
-                status: status, body: transfer.withAnswer(ResponseBody.init),
-                retryAfter: transfer.header("retry-after")?.utf8)
-        }
+        settleAnswered(
+            request, status, on: connection, fields: { transfer.fields.map { Exchange.Field($0.name, $0.value) } },
+            rejection: {
+                Rejection(
+                    status: status, body: transfer.withAnswer(ResponseBody.init),
+                    retryAfter: transfer.header("retry-after")?.utf8)
+            })
     }
 
     // MARK: Connections

@@ -47,15 +47,28 @@ extension Lane {
         handle.end()
     }
 
-    /// Settles a request that APNs answered. Counts a 200; `rejection` reads anything else for `LaneInbox.rejected`.
+    /// Settles a request that APNs answered. Counts a 200.
+    /// - Parameters:
+    ///   - fields: reads the answer's header fields, for a trace
+    ///   - rejection: reads any other answer, for `LaneInbox.rejected`
     func settleAnswered(
         _ request: LaneRequest<Connection.Template>, _ status: Int, on connection: Connection,
-        _ rejection: () -> Rejection
+        fields: () -> [Exchange.Field], rejection: () -> Rejection
     ) {
         connection.use.answered(handedAt: request.handedAt, now: now)
         if connection.use.answers == ConnectionUse.provenAnswers { delay.succeeded() }
-        guard status != 200 else { return request.part.accept() }
+        guard status != 200 else {
+            // Note it first: the last acceptance of a page resumes the sender.
+            if let trace = request.part.shared.trace {
+                inbox.note(request, .answered(status: status, reason: "", fields: fields()), in: trace)
+            }
+            return request.part.accept()
+        }
         let rejection = rejection()
+        if let trace = request.part.shared.trace {
+            inbox.note(
+                request, .answered(status: status, reason: rejection.reason.wire, fields: fields()), in: trace)
+        }
         if inbox.rejected(request, rejection) { retire(connection, rejection.reason.wire) }
     }
 

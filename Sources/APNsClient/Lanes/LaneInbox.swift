@@ -2,6 +2,7 @@ internal import APNsWire
 internal import LiveActivity
 internal import Logging
 internal import OpenSSL
+internal import Threads
 
 /// The requests of a lane and the reaction to each answer. The lane takes parts of pages from `PageQueue` and hands out
 /// their entries one by one. `PartInFlight` collects the outcomes. It belongs to the lane's thread.
@@ -170,12 +171,31 @@ final class LaneInbox<Template> {
     }
 
     func unanswered(_ request: LaneRequest<Template>, _ cause: NoAnswer.Cause, mayHaveBeenDelivered: Bool) {
+        // A cancelled request never left, so there was no exchange.
+        if cause != .cancelled, let trace = request.part.shared.trace {
+            note(request, .unanswered(cause.rawValue), in: trace)
+        }
         request.part.record(request.index, .unanswered(.init(cause, mayHaveBeenDelivered: mayHaveBeenDelivered)))
     }
 
     /// Sends a request again, which is safe because the server has not acted on it.
     func unprocessed(_ request: LaneRequest<Template>) {
+        if let trace = request.part.shared.trace { note(request, .unanswered("Unprocessed"), in: trace) }
         sendAgain(request, orElse: .unanswered(.init(.timeout, mayHaveBeenDelivered: false)))
+    }
+
+    /// Notes what was exchanged for a request of a traced page.
+    func note(_ request: LaneRequest<Template>, _ outcome: Exchange.Outcome, in trace: Trace) {
+        let index = request.tokenNumber - firstToken
+        let jwt = tokens.indices.contains(index) ? tokens[index].jwt : ""
+        let authorization = Exchange.Field("authorization", "bearer \(Exchange.shortened(jwt))")
+        let ended = wallClock()
+        trace.note(
+            Exchange(
+                origin: settings.origin, path: RequestPath.shortened(of: request),
+                fields: [authorization] + request.part.push.fields.map { Exchange.Field($0.name, $0.value) },
+                payload: request.part.push.payload,
+                sentAt: ended - max(0, monotonicMilliseconds() - request.handedAt), endedAt: ended, outcome: outcome))
     }
 
     /// Handles an answer about the credentials or the push as a whole. The page's unsent entries would get the same

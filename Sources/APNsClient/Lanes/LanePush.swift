@@ -14,6 +14,13 @@ enum LanePush: Sendable, Hashable {
         }
     }
 
+    var trace: Trace? {
+        switch self {
+        case .devices(let push): push.trace
+        case .broadcast: nil
+        }
+    }
+
     var payload: [UInt8] {
         switch self {
         case .devices(let push): push.payload

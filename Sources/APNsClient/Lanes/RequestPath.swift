@@ -29,6 +29,14 @@ final class RequestPath {
         }
     }
 
+    /// The path with the first digits of the token, for people.
+    static func shortened<Template>(of request: LaneRequest<Template>) -> String {
+        switch request.part.push {
+        case .devices: "\(prefix)\(Exchange.shortened(Hex.encode(request.part.page.token(request.index))))"
+        case .broadcast(let broadcast): broadcast.path
+        }
+    }
+
     /// Writes the path of one entry, and returns its number of bytes.
     private func write(_ page: TokenPage, _ index: Int) -> Int {
         let range = page.entries[index].tokenRange

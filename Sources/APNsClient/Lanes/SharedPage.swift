@@ -1,3 +1,4 @@
+internal import APNsWire
 internal import LiveActivity
 internal import Synchronization
 
@@ -11,6 +12,8 @@ final class SharedPage: Sendable {
 
     let page: TokenPage
     let push: LanePush
+    /// That of the push.
+    let trace: Trace?
     /// Asked before each request.
     let permission: any SendPermission
     private let continuation: CheckedContinuation<PageOutcome, Never>
@@ -22,6 +25,7 @@ final class SharedPage: Sendable {
     ) {
         self.page = page
         self.push = push
+        trace = push.trace
         self.permission = permission
         self.continuation = continuation
         state = Mutex(State(remaining: page.count))

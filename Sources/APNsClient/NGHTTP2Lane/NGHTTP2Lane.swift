@@ -44,7 +44,7 @@ final class NGHTTP2Lane: Lane {
             RequestTemplate(
                 authority: origin.authority,
                 fields: [(name: "authorization", value: "bearer \(token.jwt)")] + push.fields,
-                body: push.payload)
+                body: push.payload, isTraced: push.trace != nil)
         }
     }
 
@@ -110,17 +110,20 @@ final class NGHTTP2Lane: Lane {
         _ request: HTTP2Request, _ ended: EndedStream, _ status: Int, _ connection: NGHTTP2Connection
     ) {
         connection.answered(isAuthenticated: status != 403, isLate: now - ended.startedAt > timeout / 4)
-        settleAnswered(request, status, on: connection) {
-            let rejection = Rejection(
-                status: status, body: connection.session.withAnswer(ended.slot, ResponseBody.init),
-                retryAfter: connection.session.retryAfter(ended.slot))
-            settings.logger.debug(
-                "rejected",
-                metadata: [
-                    "reason": "\(rejection.reason.wire)", "apns_id": "\(connection.session.apnsID(ended.slot) ?? "")",
-                ])
-            return rejection
-        }
+        let session = connection.session
+        settleAnswered(
+            request, status, on: connection,
+            fields: { session.fields(ended.slot).map { Exchange.Field($0.name, $0.value) } },
+            rejection: { rejection(status, ended.slot, session) })
+    }
+
+    private func rejection(_ status: Int, _ slot: Int, _ session: ClientSession) -> Rejection {
+        let rejection = Rejection(
+            status: status, body: session.withAnswer(slot, ResponseBody.init), retryAfter: session.retryAfter(slot))
+        settings.logger.debug(
+            "rejected",
+            metadata: ["reason": "\(rejection.reason.wire)", "apns_id": "\(session.apnsID(slot) ?? "")"])
+        return rejection
     }
 
     private func unprocessed(_ request: HTTP2Request, _ connection: NGHTTP2Connection) {

@@ -71,7 +71,7 @@ struct PublishRequest {
     }
 
     /// An object: as written, from `@file`, or from stdin (`-`). Its bytes are passed on unchanged.
-    private static func object(_ text: String?, _ option: String) throws -> JSON? {
+    static func object(_ text: String?, _ option: String) throws -> JSON? {
         guard let text else { return nil }
         let value = try checked(InputText.read(text, option), option)
         guard value.kind == .object else { throw ValidationError("\(option) must be a JSON object") }

@@ -4,6 +4,14 @@ import Glibc
 enum Terminal {
     static var standardErrorIsTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
+    static var standardInputIsTerminal: Bool { isatty(STDIN_FILENO) == 1 }
+
+    /// Asks a person on stderr. Only a yes is a yes.
+    static func confirm(_ question: String) -> Bool {
+        put("\(question) [y/N] ", to: STDERR_FILENO)
+        return ["y", "yes"].contains(readLine()?.lowercased())
+    }
+
     static func error(_ text: String) {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         put("lamplighter: " + lines.joined(separator: "\n             ") + "\n", to: STDERR_FILENO)

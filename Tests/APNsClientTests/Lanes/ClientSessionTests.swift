@@ -90,6 +90,27 @@ import Testing
         #expect(try submit() == nil)
     }
 
+    @Test func `all fields of an answer are kept for a traced request alone`() throws {
+        let session = try ClientSession(capacity: 8)
+        let traced = try #require(RequestTemplate(authority: "a", fields: [], body: [1], isTraced: true))
+        let path = Array("/3/device/ab".utf8)
+        try Self.receive(Self.frame(4, []), in: session)
+        let slots = try path.withUnsafeBufferPointer { bytes in
+            [
+                try session.submit(traced, path: bytes, now: 0), try session.submit(template, path: bytes, now: 0),
+            ]
+        }
+        let fields = [("apns-id", "id-7"), ("apns-unique-id", "u-7")]
+        try Self.receive(
+            Self.head(1, "200", fields, ends: true) + Self.head(3, "200", fields, ends: true), in: session)
+        let ended = [session.nextEnded(), session.nextEnded()].compactMap { $0?.slot }
+        #expect(ended == slots.compactMap { $0 })
+        #expect(session.fields(ended[0]).map { "\($0.name)=\($0.value)" } == ["apns-id=id-7", "apns-unique-id=u-7"])
+        #expect(session.fields(ended[1]).isEmpty)
+        for slot in ended { session.release(slot) }
+        #expect(session.fields(ended[0]).isEmpty)
+    }
+
     @Test func `a slot is taken until it is released`() throws {
         try receive(Self.frame(4, []))
         for _ in 0..<8 { _ = try submit() }
