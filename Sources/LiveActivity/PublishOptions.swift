@@ -7,8 +7,13 @@ public struct PublishOptions: Sendable, Hashable {
     public var insist: Bool
     /// For a start: it also goes to channels that follow the name already.
     public var restart: Bool
+    /// The channel whose exchanges with APNs are kept.
+    public var trace: ChannelID?
 
-    public init(conflate: Bool = true, expiry: Int? = nil, insist: Bool = false, restart: Bool = false) {
+    public init(
+        conflate: Bool = true, expiry: Int? = nil, insist: Bool = false, restart: Bool = false, trace: ChannelID? = nil
+    ) {
         (self.conflate, self.expiry, self.insist, self.restart) = (conflate, expiry, insist, restart)
+        self.trace = trace
     }
 }

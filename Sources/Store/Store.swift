@@ -9,6 +9,7 @@ public struct Store: Sendable {
     public let pushes: Pushes
     public let receipts: Receipts
     public let schedules: Schedules
+    public let traces: Traces
     public let schemas: Schemas
     public let queue: WorkQueue
     public let sweeps: SweepStore
@@ -63,6 +64,7 @@ public struct Store: Sendable {
             redis: redis, keys: keys, time: time, replicas: replicaWait, memory: registry.memory,
             index: PushIndex(redis: redis, keys: keys), telling: telling)
         receipts = Receipts(redis: redis, keys: keys, index: pushes.index)
+        traces = Traces(redis: redis, keys: keys)
         schemas = Schemas(redis: redis, keys: keys)
         schedules = Schedules(redis: redis, keys: keys, pushes: pushes, replicas: replicaWait)
         queue = WorkQueue(redis: redis, keys: keys, telling: telling)

@@ -13,6 +13,7 @@ struct PublishCommand: AsyncParsableCommand {
               lamplighter publish match-42 --content-state - --audience tag:vip --stale-date +15m < score.json
               lamplighter publish order-1234 --event end --dismissal-date +10m
               lamplighter publish match-42 --content-state @score.json --audience tag:vip --dry-run
+              lamplighter publish match-42 --content-state @score.json --trace 3f0c8a51-8a3e-4b9b-9a66-0c8a3f0c8a51
               lamplighter publish match-42 --event end --at 2026-11-21T18:00+01:00
               lamplighter publish match-42 --event end --at +2h --replace 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10
               lamplighter publish order-1234 --event start --attributes-type DeliveryAttributes \\
@@ -62,6 +63,10 @@ struct PublishCommand: AsyncParsableCommand {
     @Option(help: .value("key", "A publish that is repeated with the same key is sent once."))
     var idempotencyKey: String?
     @Flag(help: "Wait until every token has an outcome, then print the ledger.") var wait = false
+    @Option(
+        help: .value(
+            "channel", "Wait for this channel's outcome, and print the whole exchange with APNs for its token."))
+    var trace: String?
     @Flag(help: "Publish nothing. Print whom it would reach, the warnings, and the payload.") var dryRun = false
 
     func validate() throws {
@@ -88,6 +93,12 @@ struct PublishCommand: AsyncParsableCommand {
             throw ValidationError("--replace may be repeated without --idempotency-key: leave that out")
         }
         if dryRun, wait { throw ValidationError("--wait waits for a push, and --dry-run makes none: leave one out") }
+        if trace != nil, wait {
+            throw ValidationError("--wait waits for all tokens, and --trace for one: leave one out")
+        }
+        if trace != nil, dryRun || at != nil {
+            throw ValidationError("--trace waits for a push: leave out --dry-run and --at")
+        }
         if dryRun, at != nil { throw ValidationError("--dry-run is for a publish now: leave out --at") }
         if [contentState, attributes, alert].count(where: { $0 == "-" }) > 1 {
             throw ValidationError("only one option can read stdin")
@@ -119,6 +130,10 @@ struct PublishCommand: AsyncParsableCommand {
         if wait {
             return try await PushWatch(client: client, pushID: id, expected: expected).report(json: gateway.json)
         }
+        if trace != nil {
+            if !gateway.json { Terminal.print("push \(id)\n") }
+            return try await TraceWatch(client: client, pushID: id).report(json: gateway.json)
+        }
         if gateway.json { return Terminal.print(json: answer) }
         Terminal.print(id)
         if let time, Terminal.standardErrorIsTerminal { Terminal.error("scheduled for \(time.text)") }
@@ -136,9 +151,9 @@ struct PublishCommand: AsyncParsableCommand {
         do { return try ScheduleTime.parse(text, now: now) } catch { throw ValidationError("--at \(error)") }
     }
 
-    /// Prints warnings to stderr. With `--json` the printed response holds them already, unless a ledger is printed.
+    /// Prints warnings to stderr. With `--json` the printed response holds them already, unless another one is printed.
     private func warn(_ warnings: [String]?) {
-        guard wait || !gateway.json else { return }
+        guard wait || trace != nil || !gateway.json else { return }
         for warning in warnings ?? [] { Terminal.error("warning: \(warning)") }
     }
 

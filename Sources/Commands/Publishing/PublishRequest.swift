@@ -31,7 +31,7 @@ struct PublishRequest {
         ])
         let pushOptions = JSON.fields([
             "expiry": try time(options.expiry, "--expiry"), "insist": options.insist ? true : nil,
-            "restart": options.restart ? true : nil,
+            "restart": options.restart ? true : nil, "trace": options.trace.map(JSON.string),
         ])
         return .fields([
             "audience": try Self.audience(options.audience), "device_types": ["ios"],

@@ -5,7 +5,7 @@ struct PushCommand: AsyncParsableCommand {
         name: "push", "Show the ledger of a push or whom it missed, wait for its end, or cancel what is unsent.",
         examples: "push 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",
         "push 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10 --wait --json",
-        "push 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10 --channels",
+        "push 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10 --channels", "push 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10 --trace",
         "push 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10 --cancel")
 
     @OptionGroup var gateway: GatewayOptions
@@ -14,8 +14,18 @@ struct PushCommand: AsyncParsableCommand {
     @Flag(help: "Cancel what is unsent.") var cancel = false
     @Flag(help: "List the channels that were pruned or given up, as far as they are kept (1,000 and 10,000).")
     var channels = false
+    @Flag(help: "Show the exchanges with APNs of the channel that it was published to trace.") var trace = false
+
+    func validate() throws {
+        guard [cancel, channels, trace].count(where: { $0 }) < 2 else {
+            throw ValidationError("--cancel, --channels and --trace are different requests: give one of them")
+        }
+    }
 
     func run() async throws {
+        if trace {
+            return try await TraceWatch(client: gateway.client(), pushID: id).report(json: gateway.json, waits: wait)
+        }
         if channels {
             return try await gateway.call(.get("/api/push/\(id)/channels")) { (answer: Channels) in
                 var table = Table(.left, .left, .left)

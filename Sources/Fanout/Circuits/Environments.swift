@@ -6,21 +6,31 @@ import LiveActivity
 /// of them, and only APNs's answer tells in which. If one environment calls a token bad, the token is tried once in the
 /// other, as part of the same attempt.
 struct Environments: Sendable {
+    /// The entry of a page whose exchanges are kept.
+    struct Traced: Sendable {
+        var index: Int
+        let trace = Trace()
+    }
+
     let first: any PushTransport
     let other: (any PushTransport)?
 
     /// Sends a page, each entry to the environment where its token lives.
     /// - Parameters:
     ///   - variant: another push, and the indices of the entries that get it
+    ///   - traced: an entry that is sent in a page of its own, which its trace describes
     ///   - known: indices of entries that are known to live in the other environment
     /// - Returns: the plan with the page's outcome
     func send(
         _ page: TokenPage, _ push: PreparedPush, variant: (push: PreparedPush, entries: Set<Int>)? = nil,
-        known: Set<Int> = [], while permission: any SendPermission = StandingPermission()
+        known: Set<Int> = [], traced: Traced? = nil, while permission: any SendPermission = StandingPermission()
     ) async -> PagePlan {
-        var plan = PagePlan(page.count, variant: variant?.entries ?? [], elsewhere: known, hasOther: other != nil)
+        var plan = PagePlan(
+            page.count, variant: variant?.entries ?? [], elsewhere: known, traced: traced?.index, hasOther: other != nil
+        )
         @Sendable func send(_ part: PagePlan.Part) async -> PageOutcome {
-            let push = part.isVariant ? variant?.push ?? push : push
+            var push = part.isVariant ? variant?.push ?? push : push
+            if part.isTraced { push.trace = traced?.trace }
             return await (part.isElsewhere ? other ?? first : first).send(part, of: page, push, while: permission)
         }
         while let first = plan.parts.first {

@@ -78,9 +78,12 @@ struct PageDelivery: Sendable {
         let isStart = outgoing.record.event == .start
         let notes = isStart ? await noteStarted(page, outgoing, besides: onBroadcastChannel) : [:]
         guard let notes else { return nil }
+        let traced = outgoing.record.isTraced ? await traced(page, outgoing.record) : nil
         let sent = await app.environments.send(
             page, outgoing.push, variant: outgoing.variant(page, onBroadcastChannel), known: elsewhere,
-            while: held.permission(until: time))
+            traced: traced, while: held.permission(until: time))
+        // Before the page is settled, so that a final push has its whole trace.
+        if let traced { await keep(traced, page, outgoing.record) }
         let report = report(page, sent, outgoing)
         let newlyFound = sent.found.filter { !elsewhere.contains($0) }
         if !newlyFound.isEmpty {
@@ -167,6 +170,27 @@ extension PageDelivery {
         _ = await held.repeatWhileLive(log) { () async throws(StoreError) in
             try await dispatcher.store.lateJoiners.expectNothing(
                 app.key, lease.name, unreached.map { (Array(page.channel($0.index)), before[$0.index]) })
+        }
+    }
+}
+
+extension PageDelivery {
+    /// The entry whose exchanges are kept. Nil if the page has not the channel, or if Redis did not tell which it is:
+    /// a trace is no reason to send a page twice.
+    private func traced(_ page: TokenPage, _ record: PushRecord) async -> Environments.Traced? {
+        guard let channel = try? await dispatcher.store.traces.channel(app.key, lease.name, record.id),
+            let index = page.entries.indices.first(where: { page.channel($0).elementsEqual(channel) })
+        else { return nil }
+        return Environments.Traced(index: index)
+    }
+
+    private func keep(_ traced: Environments.Traced, _ page: TokenPage, _ record: PushRecord) async {
+        let attempt = Int(page.entries[traced.index].attempt) + 1
+        let exchanges = traced.trace.exchanges.map { $0.json(attempt: attempt) }
+        // Nothing left this machine.
+        if exchanges.isEmpty { return }
+        _ = await held.repeatWhileLive(log) { () async throws(StoreError) in
+            try await dispatcher.store.traces.add(app.key, lease.name, record.id, exchanges)
         }
     }
 }

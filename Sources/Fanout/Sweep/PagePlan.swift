@@ -12,6 +12,8 @@ struct PagePlan: Sendable {
         var isVariant = false
         /// These entries go to the app's other environment.
         var isElsewhere = false
+        /// The exchanges of this one entry are kept.
+        var isTraced = false
     }
 
     /// The parts to send next; empty when each entry has its outcome.
@@ -29,21 +31,27 @@ struct PagePlan: Sendable {
     ///   - count: how many entries the page has
     ///   - variant: indices of the entries that get the variant of the push
     ///   - elsewhere: indices of the entries that are known to live in the other environment
+    ///   - traced: index of the entry whose exchanges are kept: it is a part of its own
     ///   - hasOther: the app is configured for both environments
-    init(_ count: Int, variant: Set<Int> = [], elsewhere: Set<Int> = [], hasOther: Bool = false) {
+    init(
+        _ count: Int, variant: Set<Int> = [], elsewhere: Set<Int> = [], traced: Int? = nil, hasOther: Bool = false
+    ) {
         asksOther = hasOther
         let elsewhere = hasOther ? elsewhere : []
-        if variant.isEmpty, elsewhere.isEmpty {
+        if variant.isEmpty, elsewhere.isEmpty, traced == nil {
             parts = [Part(indices: Array(0..<count))]
             return
         }
         parts = [false, true].flatMap { isElsewhere in
-            [false, true].map { isVariant in
-                Part(
-                    indices: (0..<count).filter {
-                        variant.contains($0) == isVariant && elsewhere.contains($0) == isElsewhere
-                    },
-                    isVariant: isVariant, isElsewhere: isElsewhere)
+            [false, true].flatMap { isVariant in
+                [false, true].map { isTraced in
+                    Part(
+                        indices: (0..<count).filter {
+                            variant.contains($0) == isVariant && elsewhere.contains($0) == isElsewhere
+                                && ($0 == traced) == isTraced
+                        },
+                        isVariant: isVariant, isElsewhere: isElsewhere, isTraced: isTraced)
+                }
             }
         }.filter { !$0.indices.isEmpty }
     }
@@ -76,7 +84,10 @@ struct PagePlan: Sendable {
                 found += part.indices.filter { !refused.contains($0) }
             }
             if !misplaced.isEmpty {
-                next.append(Part(indices: misplaced, isVariant: part.isVariant, isElsewhere: !part.isElsewhere))
+                next.append(
+                    Part(
+                        indices: misplaced, isVariant: part.isVariant, isElsewhere: !part.isElsewhere,
+                        isTraced: part.isTraced))
             }
         }
         asksOther = false

@@ -67,7 +67,7 @@ enum PublishBody {
     }
 
     private static let pushKeys = ["audience", "device_types", "notification", "options"]
-    private static let optionKeys = ["conflate", "expiry", "insist", "restart"]
+    private static let optionKeys = ["conflate", "expiry", "insist", "restart", "trace"]
 
     /// `all`, `ios`, or a list of platforms that includes `ios`.
     private static func deviceTypes(_ value: JSONValue) throws(JSONError) {
@@ -93,6 +93,7 @@ enum PublishBody {
         if let conflate = object["conflate"] { options.conflate = try conflate.bool() }
         if let insist = object["insist"] { options.insist = try insist.bool() }
         if let restart = object["restart"] { options.restart = try restart.bool() }
+        if let trace = object["trace"] { options.trace = try trace.channelID() }
         if let expiry = object["expiry"] {
             options.expiry = Int(try self.expiry(expiry, now: now))
             // Only warn: a publisher must be able to repeat a request with its Idempotency-Key after the expiry.

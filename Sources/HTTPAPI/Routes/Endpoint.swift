@@ -69,6 +69,7 @@ extension Endpoint {
         Endpoint("DELETE", "/api/push/{push_id}", .master, Handlers.cancelPush),
         Endpoint("GET", "/api/push/{push_id}/content", .master, Handlers.pushContent),
         Endpoint("GET", "/api/push/{push_id}/channels", .master, Handlers.pushChannels),
+        Endpoint("GET", "/api/push/{push_id}/trace", .master, Handlers.pushTrace),
         Endpoint("GET", "/api/pushes", .master, Handlers.listPushes),
         Endpoint("GET", "/api/pushes/sums", .master, Handlers.sumPushes),
         Endpoint("POST", "/api/schedules", .master, Handlers.createSchedules, isAirship: true),

@@ -19,6 +19,22 @@ extension Handlers {
         return Answer(200, body)
     }
 
+    /// What went to APNs and came back for the channel that the push traces.
+    func pushTrace(_ call: Call) async throws -> Answer {
+        let id = try call.id("push_id")
+        // The ledger first: if it is final, the trace is complete.
+        guard let ledger = try await self.ledger(call.app.key, id) else { throw APIError.noSuchPush }
+        guard let trace = try await store.traces.find(call.app.key, ledger.name, id) else {
+            throw ledger.state == .scheduled ? APIError.notSentYet : APIError.noTrace
+        }
+        let body: JSON = [
+            "push_id": .string(id.description), "name": .string(ledger.name.rawValue),
+            "channel_id": .string(trace.channel.description), "state": .string(ledger.state.rawValue),
+            "total": .integer(trace.total), "exchanges": .array(trace.exchanges.map(JSON.raw)),
+        ]
+        return Answer(200, body)
+    }
+
     /// Cancels what is not yet sent. The ledger in the response tells how much was sent before.
     func cancelPush(_ call: Call) async throws -> Answer {
         let id = try call.id("push_id")

@@ -103,6 +103,10 @@ struct APIError: Error, Sendable, Hashable {
     static let noDeadEvent = APIError(404, "There is no dead event of that entry.", code: 40401)
     static let noDeadLetter = APIError(404, "There is no dead letter of that push.", code: 40401)
     static let noSuchPush = APIError(404, "This app has no push of that id, or its record has expired.", code: 40401)
+    static let noTrace = APIError(
+        404, "This push has no trace: it was published without options.trace, or its trace has expired.", code: 40401)
+    static let notSentYet = APIError(
+        404, "This push has no trace yet: it is a schedule that waits for its time.", code: 40401)
     static let noSuchSchema = APIError(404, "This app has no schema of that attributes type.", code: 40401)
     static let noSuchSchedule = APIError(
         404, "This app has no schedule of that id, or its record has expired.", code: 40401)

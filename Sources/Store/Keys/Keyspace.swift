@@ -40,6 +40,8 @@ public struct Keyspace: Sendable {
     func pushPrefix(_ tag: String) -> String { "\(prefix):p:\(tag):" }
     /// The name's final pushes that are not told yet. Scripts find it beside the pushes.
     func outbox(_ tag: String) -> RedisKey { RedisKey(pushPrefix(tag) + "outbox") }
+    /// What is exchanged with APNs for one channel of a push.
+    func trace(_ tag: String, _ id: PushID) -> RedisKey { key("tr:\(tag):\(id)") }
     /// A push's tasks: epoch, owner, deadline and position of each shard; counts of queue entries and removals.
     func tasks(_ tag: String, _ id: PushID) -> RedisKey { RedisKey(tasksPrefix(tag) + id.description) }
     func tasksPrefix(_ tag: String) -> String { "\(prefix):w:\(tag):" }

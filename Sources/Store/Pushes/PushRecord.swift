@@ -29,6 +29,8 @@ public struct PushRecord: Sendable {
     public var cutoff: Int64?
     /// For an automatic end: the payload of the update whose content state it shows; nil: it shows none.
     public var shown: [UInt8]?
+    /// A record beside the push says which channel's exchanges with APNs are kept.
+    public var isTraced = false
     public var isAutomatic: Bool { cutoff != nil }
     /// Whether a card that started at this time (epoch ms) is a target, if it is in the audience.
     public func isFor(startedAt: Int64) -> Bool { cutoff.map { startedAt <= $0 } ?? true }
@@ -61,6 +63,7 @@ extension PushRecord {
             awaitsBroadcast: fields.text("bc") == PushBroadcast.State.waiting.rawValue)
         attributesType = fields.text("type")
         restarts = fields.text("restart") == "1"
+        isTraced = fields.text("trace") == "1"
         cutoff = fields.number("cutoff").map { Int64($0) }
         shown = fields.bytes("shown").map { Array($0) }
         inputChannel = fields.text("input").flatMap { try? BroadcastChannelID($0) }

@@ -44,6 +44,10 @@ public struct Pushes: Sendable {
         _ app: AppKey, _ publish: Publish, id: PushID, payload: [UInt8], timestampOffset: Int,
         isRepeatable: Bool = false, bounds: QueueBounds? = nil, cutoff: Int64? = nil, now: Int64? = nil
     ) async throws(StoreError) -> Acceptance {
+        if let channel = publish.options.trace {
+            // Before the commit, because a worker may send the push right after it.
+            try await redis.run(Traces.open(keys, keys.tag(app, publish.name), id, channel))
+        }
         let route = WorkQueue.route(app, publish.name)
         let arrival = now ?? time.now()
         let preparations =
@@ -124,7 +128,7 @@ public struct Pushes: Sendable {
         let flags = [
             publish.isSupersedable, publish.event == .end && publish.contentState == nil,
             payload.count > Publish.maximumTokenPayload, publish.isDemotable, publish.options.restart, isFull,
-            asks, telling.contains(app),
+            asks, telling.contains(app), publish.options.trace != nil,
         ].map { $0 ? "1" : "0" }.joined()
         return RedisCommand(
             Lua.pushAccept,

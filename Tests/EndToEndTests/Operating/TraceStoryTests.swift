@@ -66,4 +66,36 @@ struct TraceStoryTests {
         let dead = try await deployment.run("test-send", token, "--content-state", "{}", "--yes")
         #expect(dead.code == 1 && dead.out.contains("410 Unregistered after"), "\(dead.out) \(dead.err)")
     }
+
+    @Test(arguments: ["nghttp2", "libcurl"])
+    func `a publish shows the exchange of one channel, or why there is none`(transport: String) async throws {
+        let deployment = try await Deployment.start()
+        let worker = try await deployment.worker("one", ["LAMPLIGHTER_WORKER_TRANSPORT": transport])
+        defer { worker.kill() }
+        _ = try await deployment.importChannels(300, name: "match")
+        let (channel, token) = (Deployment.channel(123), Deployment.token(123))
+        let traced = try await deployment.run("publish", "match", "--content-state", #"{"a":1.50}"#, "--trace", channel)
+        #expect(traced.code == 0, "\(traced.err)")
+        #expect(traced.out.hasPrefix("push "), "its id can be asked for later: \(traced.out)")
+        for text in [
+            "/3/device/\(token.prefix(8))… (attempt 1)", "authorization: bearer eyJhbGci…",
+            #""content-state":{"a":1.50}"#,
+            "200 after", "apns-id: ",
+        ] {
+            #expect(traced.out.contains(text), "\(text) is missing in\n\(traced.out)")
+        }
+        #expect(!(traced.out + traced.err).contains(token.prefix(9)))
+        try await eventually("everybody got it") { try await deployment.record()["accepted"] as? Int == 300 }
+
+        let json = try await deployment.run("publish", "match", "--content-state", "{}", "--trace", channel, "--json")
+        let answer = try JSONSerialization.jsonObject(with: Data(json.out.utf8)) as? [String: Any]
+        #expect(answer?["total"] as? Int == 1 && answer?["channel_id"] as? String == channel, "\(json.out)")
+        let id = try #require(answer?["push_id"] as? String)
+        let again = try await deployment.run("push", id, "--trace")
+        #expect(again.code == 0 && again.out.contains("200 after"), "\(again.out) \(again.err)")
+
+        let stranger = try await deployment.run("publish", "match", "--content-state", "{}", "--trace", "nobody")
+        #expect(stranger.code == 1 && stranger.out.contains("No request went to channel nobody"), "\(stranger.out)")
+        #expect(stranger.out.contains("- "), "a reason follows: \(stranger.out)")
+    }
 }

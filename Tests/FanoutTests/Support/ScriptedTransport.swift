@@ -83,6 +83,7 @@ final class ScriptedTransport: PushTransport {
                 case .accepted: outcome.accepted += 1
                 case let other: outcome.exceptions.append(.init(index: index, outcome: other))
                 }
+                push.trace?.note(Self.exchange(token, push, answered))
                 state.requests.append(
                     Request(token: token, label: label, isAccepted: answered == .accepted, at: .now))
             }
@@ -110,6 +111,19 @@ final class ScriptedTransport: PushTransport {
             return ""
         }
         return String(text[start..<end])
+    }
+
+    private static func exchange(_ token: [UInt8], _ push: PreparedPush, _ answer: PushOutcome) -> Exchange {
+        let outcome: Exchange.Outcome =
+            switch answer {
+            case .accepted: .answered(status: 200, reason: "", fields: [])
+            case .rejected(let rejection):
+                .answered(status: rejection.status, reason: rejection.reason.wire, fields: [])
+            case .unanswered(let none): .unanswered(none.cause.rawValue)
+            }
+        return Exchange(
+            origin: "https://apns", path: "/3/device/\(WorkerFixture.number(token))", fields: [],
+            payload: push.payload, sentAt: 0, endedAt: 0, outcome: outcome)
     }
 
     /// How many pushes were sent to each token.

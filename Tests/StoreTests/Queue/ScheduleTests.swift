@@ -420,10 +420,10 @@ import Testing
             contentState: RawJSON(checked: #"{"a":1.50}"#), staleDate: 2, dismissalDate: 3,
             relevanceScore: RawJSON(checked: "4.0"), alert: RawJSON(checked: #"{"title":"ä"}"#),
             attributesType: "T", attributes: RawJSON(checked: "{}"),
-            options: PublishOptions(conflate: false, expiry: 5, insist: true, restart: true))
+            options: PublishOptions(conflate: false, expiry: 5, insist: true, restart: true, trace: .random()))
         publish.life = .seconds(90)
         #expect(
-            Mirror(reflecting: publish).children.count == 14 && Mirror(reflecting: publish.options).children.count == 4)
+            Mirror(reflecting: publish).children.count == 14 && Mirror(reflecting: publish.options).children.count == 5)
         let schedule = Schedule(
             id: .random(), publish: publish, payload: [0, 255], timestampOffset: 7, due: 4_102_444_800_000,
             createdAt: 9, label: "kick-off", posted: Array(#"{"p":1}"#.utf8))

@@ -6,11 +6,12 @@
 -- argument at: time of acceptance, ms; '' = Redis's own time
 -- argument timestamp: from the publisher, s, or ''
 -- arguments payload, offset: `offset` is where the timestamp's ten digits begin
--- argument flags: eight digits, each 1 or 0:
+-- argument flags: nine digits, each 1 or 0:
 --   supersedable, stateless; for the broadcast channel alone, because the payload is too large for tokens;
 --   soft: at priority 5 once the name's budget of priority 10 is used up; a start also goes to channels that already
 --   follow the name; the queues are full, so only a push that supersedes another is accepted; asks: the caller does
---   not know whether a channel follows the name; tells: an outgoing event tells that the push is final
+--   not know whether a channel follows the name; tells: an outgoing event tells that the push is final; traced: one
+--   channel's exchange with APNs is kept
 -- arguments expiry, life: expiry (s) or ''; ms for which a push without an expiry is tried
 -- argument attributesType: of a start
 -- argument cutoff: of an automatic end: the latest start (ms) of the cards that it ends; else ''
@@ -37,8 +38,8 @@ end
 
 -- A stateless push supersedes nothing. An automatic end is stateless and does not close the name: it is for some cards.
 local isAutomatic = cutoff ~= ''
-local supersedable, stateless, broadcastOnly, soft, restart, queuesFull, asks, tells =
-    string.match(flags, '(.)(.)(.)(.)(.)(.)(.)(.)')
+local supersedable, stateless, broadcastOnly, soft, restart, queuesFull, asks, tells, traced =
+    string.match(flags, '(.)(.)(.)(.)(.)(.)(.)(.)(.)')
 -- One clock decides the order and the timestamps, because the gateways' clocks may differ by minutes.
 local now = tonumber(at) or redis_now()
 local lastTimestamp, ended, active, woken, lastSeq, kept, last =
@@ -67,6 +68,7 @@ local function commit(wakes, replaced)
     if soft == '1' then set('soft', '1') end
     if stateless == '1' then set('bare', '1') end
     if replaced then set('replaced', table.concat(replaced, ' ')) end
+    if traced == '1' then set('trace', '1') end
     if last then set('prev', last) end
     if tells == '1' then set('tell', '1') end
     redis.call('HSET', p, unpack(record))
