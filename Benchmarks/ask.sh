@@ -24,7 +24,7 @@ load --method PUT --path '/api/activities/order-{n}/channels/{channel}' --header
 echo "$names names, $(ratio "$names" "$(field seconds <"$work/line")" %.0f) registrations/s" >&2
 
 # The index: all its parts, and the entries in them.
-redis --scan --pattern 'll:fo:*' --count 10000 >"$work/parts"
+redis --scan --pattern 'll:fo:*' >"$work/parts"
 entries=$(sed 's/.*/HLEN &/' "$work/parts" | redis | awk '{ n += $1 } END { print n + 0 }')
 bytes=$(sed 's/.*/MEMORY USAGE & SAMPLES 0/' "$work/parts" | redis | awk '{ n += $1 } END { print n + 0 }')
 
@@ -62,4 +62,5 @@ ask '100 ended names (there are none)' '/api/activities?limit=100&ended=true'
 ask '100 pushes' '/api/pushes?limit=100'
 ask '100 pushes of a name' '/api/pushes?limit=100&name=order-{n}'
 ask 'pushes that failed (there are none)' '/api/pushes?limit=100&state=failed'
+ask 'sums by day of 1,000 pushes' '/api/pushes/sums?by=day&limit=1000'
 busy

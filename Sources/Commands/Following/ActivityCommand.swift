@@ -25,11 +25,14 @@ struct ActivityCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard let name else {
-            let query: KeyValuePairs = [
-                "prefix": prefix, "contains": contains, "ended": ended.map { "\($0)" },
-                "followed": followed.map { "\($0)" }, "after": after, "limit": "\(limit)",
-            ]
-            return try await gateway.call(.get("/api/activities", query)) { (listing: Listing) in
+            return try await gateway.list("activities", limit: limit, after: after) { limit, after in
+                .get(
+                    "/api/activities",
+                    [
+                        "prefix": prefix, "contains": contains, "ended": ended.map { "\($0)" },
+                        "followed": followed.map { "\($0)" }, "after": after, "limit": "\(limit)",
+                    ])
+            } lines: { (listing: Listing) in
                 var table = Table(.left, .right, .left, .left)
                 if !listing.activities.isEmpty { table.add("NAME", "FOLLOWERS", "STATE", "LAST PUSH") }
                 for entry in listing.activities {

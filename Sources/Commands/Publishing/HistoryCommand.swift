@@ -40,8 +40,9 @@ struct HistoryCommand: AsyncParsableCommand {
 
     func run() async throws {
         if let sums { return try await HistorySums(group: sums, command: self).print() }
-        let request = request("/api/pushes", limit: limit ?? 100, after: after)
-        try await gateway.call(request) { (page: Page) in
+        try await gateway.list("pushes", limit: limit ?? 100, after: after) { limit, after in
+            request("/api/pushes", limit: limit, after: after)
+        } lines: { (page: Page) in
             var lines: [String] = page.pushes.isEmpty ? ["no pushes"] : table(page.pushes).lines
             if let next = page.next { lines.append("more: --after \(next)") }
             return lines
