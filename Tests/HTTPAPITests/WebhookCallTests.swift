@@ -76,6 +76,9 @@ import Testing
                 #expect(reply.status == 400, "\(reply.text)")
             }
             #expect(try await gateway.send("GET", "/api/webhook/dead?after=e1").status == 400)
+            for first in ["0-0", "00-000"] {
+                #expect(try await gateway.send("GET", "/api/webhook/dead?after=\(first)").status == 200)
+            }
             #expect(try await gateway.send("GET", "/api/webhook").text.contains(#""waiting":0,"dead":1"#))
         }
     }

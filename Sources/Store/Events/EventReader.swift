@@ -18,6 +18,11 @@ public struct StoredEvent: Sendable, Hashable {
             && parts.allSatisfy { $0.utf8.allSatisfy { (0x30...0x39).contains($0) } && UInt64($0) != nil }
     }
 
+    /// Whether an id is `0-0`, before which no entry can stand.
+    static func isFirstEntry(_ entry: String) -> Bool {
+        entry.split(separator: "-").allSatisfy { UInt64($0) == 0 }
+    }
+
     /// Epoch milliseconds.
     public var addedAt: Int64 { entry.firstIndex(of: "-").flatMap { Int64(entry[..<$0]) } ?? 0 }
 

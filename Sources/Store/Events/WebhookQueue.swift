@@ -84,7 +84,7 @@ public struct WebhookQueue: Sendable {
         var count = 0
         while true {
             let found = try await redis.run(
-                "XRANGE", keys.webhookQueue(app), "-", .string("(\(max(time, 0))-0"), "COUNT", .int(Self.step))
+                "XRANGE", keys.webhookQueue(app), "-", .string("(\(max(time, 1))-0"), "COUNT", .int(Self.step))
             let events = try found.events().events
             try await giveUp(app, events[...], reason: reason)
             count += events.count

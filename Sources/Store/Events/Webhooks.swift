@@ -61,6 +61,8 @@ public struct Webhooks: Sendable {
     /// Events that the webhook did not take, the latest first.
     /// - Parameter after: the `entry` of the last one of the page before; nil: from the latest on.
     public func dead(_ app: AppKey, after: String?, limit: Int) async throws(StoreError) -> [DeadEvent] {
+        // Redis refuses the interval before its first id.
+        if after.map(StoredEvent.isFirstEntry) == true { return [] }
         let start = after.map { "(\($0)" } ?? "+"
         let reply = try await redis.run(
             "XREVRANGE", keys.deadEvents(app), .string(start), "-", "COUNT", .int(limit))
