@@ -34,15 +34,21 @@ import Testing
         }
     }
 
-    @Test func `a channel that only follows is known, and one that left everything is not`() async throws {
+    @Test func `a channel that only follows is known, and so is what it left`() async throws {
         try await GatewayFixture.run { gateway in
-            #expect(try await gateway.send("GET", "/api/channels/c").status == 404)
+            let unknown = try await gateway.send("GET", "/api/channels/c")
+            #expect(try unknown.status == 404 && unknown.integer("error_code") == 40401)
             try await gateway.follow("order-1")
             let reply = try await gateway.send("GET", "/api/channels/c")
             #expect(reply.status == 200 && !reply.text.contains("created"))
             _ = try await gateway.send("DELETE", "/api/activities/order-1/channels/c")
             let gone = try await gateway.send("GET", "/api/channels/c")
-            #expect(try gone.status == 404 && gone.integer("error_code") == 40401)
+            let former = try gone.object.required("channel").object().required("former").array().map { try $0.object() }
+            #expect(try former.map { try $0.required("name").string() } == ["order-1"])
+            #expect(try former.map { try $0.required("state").string() } == ["left"])
+            #expect(gone.text.contains(#""opt_in":false"#) && gone.text.contains(#""live_activities":[]"#))
+            _ = try await gateway.send("POST", "/api/channels/uninstall", #"[{"channel_id":"c","device_type":"ios"}]"#)
+            #expect(try await gateway.send("GET", "/api/channels/c").status == 404, "nothing of a forgotten channel")
         }
     }
 

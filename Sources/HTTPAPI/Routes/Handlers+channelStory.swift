@@ -21,6 +21,7 @@ extension ChannelStory {
             Self.members(channel, record, hasTokens: !tokens.isEmpty) + [
                 JSON.Member("live_activities", .array(names.map { $0.json("name", now) })),
                 JSON.Member("start_tokens", .array(types.map { $0.json("attributes_type", now) })),
+                JSON.Member("former", .array(former.compactMap(\.json))),
             ])
     }
 
@@ -45,20 +46,39 @@ extension ChannelStory {
 extension Following {
     /// - Parameter key: of the place
     func json(_ key: String, _ now: Int64) -> JSON {
-        let name =
-            switch place {
-            case .activity(let activity): activity.rawValue
-            case .startTokens(let type): type
-            }
         // Enough to compare with a device's own log, and useless for anything else.
         let beginning = Hex.encode(token.prefix(4)) + "…"
         return JSON.fields([
-            key: .string(name), "token": .string(beginning),
+            key: .string(place.text), "token": .string(beginning),
             "registered_at": .string(TimeText.text(registeredAt)),
             "age_seconds": .integer(Int(max(0, now - registeredAt) / 1_000)),
             "started_at": place.isForStartTokens ? nil : .string(TimeText.text(startedAt)),
             "state": .string(isQuarantined ? "quarantined" : waits ? "waiting" : "following"),
             "other_environment": .bool(isElsewhere),
         ])
+    }
+}
+
+extension FormerFollowing {
+    fileprivate var json: JSON? {
+        let (state, time): (JSON, Int64)
+        switch presence {
+        case .left(let at): (state, time) = ("left", at)
+        case .pruned(let at): (state, time) = ("pruned", at)
+        case .over(let registeredAt): (state, time) = ("over", registeredAt)
+        case .follows, .unknown: return nil
+        }
+        let key = place.isForStartTokens ? "attributes_type" : "name"
+        return JSON.fields([key: .string(place.text), "state": state, "at": .string(TimeText.text(time))])
+    }
+}
+
+extension TokenPlace {
+    /// The name, or the attributes type of start tokens.
+    fileprivate var text: String {
+        switch self {
+        case .activity(let activity): activity.rawValue
+        case .startTokens(let type): type
+        }
     }
 }

@@ -6,13 +6,16 @@ public struct ChannelStory: Sendable {
     public var record: ChannelRecord?
     /// Attributes types, then names, in byte order.
     public var tokens: [Following]
+    /// In the same order.
+    public var former: [FormerFollowing]
 }
 
 extension Store {
     /// Nil for a channel of which nothing is known.
     public func story(_ app: AppKey, _ channel: ChannelID) async throws(StoreError) -> ChannelStory? {
-        let story = ChannelStory(
-            record: try await channels.record(app, channel), tokens: try await registry.followings(app, channel))
-        return story.record == nil && story.tokens.isEmpty ? nil : story
+        let record = try await channels.record(app, channel)
+        let (live, former) = try await registry.followings(app, channel)
+        if record == nil, live.isEmpty, former.isEmpty { return nil }
+        return ChannelStory(record: record, tokens: live, former: former)
     }
 }

@@ -54,21 +54,28 @@ extension Registry {
         }
     }
 
-    /// The live tokens of a channel, by place: attributes types, then names, in byte order.
-    public func followings(_ app: AppKey, _ channel: ChannelID) async throws(StoreError) -> [Following] {
+    /// The live tokens of a channel, and the places that it no longer follows, as long as they are remembered. Both by
+    /// place: attributes types, then names, in byte order.
+    func followings(
+        _ app: AppKey, _ channel: ChannelID
+    ) async throws(StoreError) -> (live: [Following], former: [FormerFollowing]) {
         let stored = channel.stored
-        var found: [Following] = []
+        var (live, former): ([Following], [FormerFollowing]) = ([], [])
         for place in try await notedPlaces(app, stored) {
             let (page, hints) = try await lookup(app, place, [stored])
             let event: ActivityEvent = place.isForStartTokens ? .start : .update
-            guard let entry = page.entries.first else { continue }
+            guard let entry = page.entries.first else {
+                let presence = try await past(placeKeys(app, place), stored)
+                if presence != .unknown { former.append(FormerFollowing(place: place, presence: presence)) }
+                continue
+            }
             let marks = try await marks(app, place, page, hints, for: event)?[0] ?? []
-            found.append(
+            live.append(
                 Following(
                     place: place, token: Array(page.token(0)), registeredAt: entry.registeredAt,
                     startedAt: entry.startedAt, marks: marks))
         }
-        return found
+        return (live, former)
     }
 
     /// The places at which the index says that a channel may have a token.

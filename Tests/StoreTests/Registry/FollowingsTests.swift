@@ -17,13 +17,13 @@ import Testing
             fixture.app, .startTokens(of: "T"), [registration(channel, 1_795_000_000_000)])
         try await track(fixture, "match-1", as: .random())
         try await track(fixture, "match-1", as: ChannelID("\(channel)x"))
-        let found = try await fixture.store.registry.followings(fixture.app, channel)
+        let found = try await fixture.store.registry.followings(fixture.app, channel).live
         #expect(
             found.map(\.place.stored) == ["\u{1}T", "match-1", "match-2", "order-1"],
             "start tokens are stored under a control character")
         #expect(found.allSatisfy { $0.token == [7] && $0.registeredAt == 1_795_000_000_000 })
-        #expect(try await fixture.store.registry.followings(fixture.app, .random()).isEmpty)
-        #expect(try await fixture.store.registry.followings(try AppKey("other"), channel).isEmpty)
+        #expect(try await fixture.store.registry.followings(fixture.app, .random()).live.isEmpty)
+        #expect(try await fixture.store.registry.followings(try AppKey("other"), channel).live.isEmpty)
     }
 
     @Test func `a removal and a prune show at once`() async throws {
@@ -35,17 +35,19 @@ import Testing
             app, .activity(try ActivityName("left")), [Untrack(channel: channel, removedAt: 1_795_000_001_000)])
         let dead = TokenRemoval(channel: channel.stored, token: [7], deadSince: nil, reason: "BadDeviceToken")
         #expect(try await registry.prune(app, .activity(try ActivityName("pruned")), [dead]) == [.pruned])
-        #expect(try await registry.followings(app, channel).map(\.place.stored) == ["old", "stays"])
+        let (live, former) = try await registry.followings(app, channel)
+        #expect(live.map(\.place.stored) == ["old", "stays"] && former.map(\.place.stored) == ["left", "pruned"])
+        #expect(former.map(\.presence) == [.left(at: 1_795_000_001_000), .pruned(at: 1_795_000_000_000)])
         // Registered again, it is there again.
         try await track(fixture, "left", at: 1_795_000_001_500)
-        #expect(try await registry.followings(app, channel).map(\.place.stored) == ["left", "old", "stays"])
+        #expect(try await registry.followings(app, channel).live.map(\.place.stored) == ["left", "old", "stays"])
     }
 
     @Test func `many names of one channel, and names in any bytes`() async throws {
         let fixture = try await PushFixture.start()
         let names = (0..<300).map { "order-\($0)" } + ["{a}", "a b", "ä", "a\u{308}"]
         for name in names { try await track(fixture, name) }
-        let found = try await fixture.store.registry.followings(fixture.app, channel).map(\.place.stored)
+        let found = try await fixture.store.registry.followings(fixture.app, channel).live.map(\.place.stored)
         let sorted = names.map { Array($0.utf8) }.sorted { $0.lexicographicallyPrecedes($1) }
         #expect(found.map { Array($0.utf8) } == sorted)
     }
@@ -57,7 +59,8 @@ import Testing
             place, [(channel.stored, 1_000)], now: 1_795_000_000_000)
         try await fixture.store.redis.send(notes[0])
         #expect(try await fixture.store.registry.notedPlaces(fixture.app, channel.stored) == [.activity(name)])
-        #expect(try await fixture.store.registry.followings(fixture.app, channel).isEmpty)
+        let (live, former) = try await fixture.store.registry.followings(fixture.app, channel)
+        #expect(live.isEmpty && former.isEmpty)
     }
 
     @Test func `expired notes are dropped, and a note that was renewed stays`() async throws {
