@@ -6,6 +6,8 @@ public enum StoreError: Error, Sendable, Hashable {
     case redis(RedisError)
     /// Bytes in Redis that no version of Lamplighter writes. The text says the kind of key, never its content.
     case corrupt(String)
+    /// A newer version has changed the format of what is stored. This version must not read or write it.
+    case newerFormat(Int, known: Int)
     /// A push is committed and may go out, but too few replicas confirmed it in time.
     case unreplicated(replicas: Int, of: Int)
     /// The channel would have too many tags. It was not changed.

@@ -4,6 +4,7 @@ import Logging
 import OpenSSL
 import Redis
 import Settings
+import Store
 
 /// The checks behind `doctor`. Each returns findings and never throws an error of its own.
 struct DoctorChecks {
@@ -87,6 +88,7 @@ struct DoctorChecks {
             }
             findings += try await RedisInspection.findings(client).merged(\.all)
             if let failover = RedisInspection.failover(settings) { findings.append(failover) }
+            findings.append(try await format(client))
             findings.append(try await clock(client))
         } catch {
             let failure = CommandFailure(error) ?? CommandFailure(.failed, "\(error)")
@@ -95,6 +97,19 @@ struct DoctorChecks {
         }
         await client.close()
         return findings
+    }
+
+    /// Finds out whether a newer version has changed what is stored.
+    private func format(_ client: RedisClient) async throws -> Finding {
+        do throws(StoreError) {
+            try await Store(redis: client, prefix: settings.redisPrefix).checkFormat()
+            return .good("stored format", "\(StoredFormat.current), which this version reads and writes")
+        } catch .newerFormat(let found, let known) {
+            let remedy = "install that version here too, before any gateway or worker runs here"
+            return .bad(
+                "stored format", "\(found), of a newer Lamplighter; \(Lamplighter.version) knows \(known)", remedy,
+                .configuration)
+        }
     }
 
     /// Compares the clocks, because timestamps order the updates on a device and machines must agree on the time.

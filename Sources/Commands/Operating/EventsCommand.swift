@@ -38,6 +38,7 @@ struct EventsCommand: ParsableCommand {
             let client = RedisInspection.client(settings, logger: logger)
             try await RedisInspection.await(client, settings, logger: logger)
             let store = Store(redis: client, prefix: settings.redisPrefix, retention: settings.pushesExpireAfter)
+            try await store.checkFormat()
             let reader = store.eventReader()
             var position = all ? "0-0" : try await reader.end(app)
             while true {

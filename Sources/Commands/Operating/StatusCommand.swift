@@ -22,6 +22,7 @@ struct StatusCommand: AsyncParsableCommand {
         let store = Store(
             redis: client, prefix: settings.redisPrefix, retention: settings.pushesExpireAfter,
             events: settings.eventPolicies)
+        try await store.checkFormat()
         let findings = try await RedisInspection.findings(client)
         let keys = settings.apps.map(\.key)
         var apps: [App] = []

@@ -15,7 +15,7 @@ struct ServeCommand: AsyncParsableCommand {
             The gateway speaks plain HTTP, so put a proxy with TLS in front of it. Any number may run. On SIGTERM it \
             accepts no more connections, answers the requests that it has, and exits 0.
             """,
-        examples: "serve", "serve --host 0.0.0.0 --port 8080 --config /etc/lamplighter.yaml")
+        examples: "serve", "serve --host 0.0.0.0 --port 8080 --config /etc/lamplighter/lamplighter.yaml")
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var redis: RedisFlags
@@ -55,11 +55,13 @@ struct ServeCommand: AsyncParsableCommand {
             redis: client, prefix: settings.redisPrefix, replicas: replicas,
             channelLife: settings.channelsExpireAfter, retention: settings.pushesExpireAfter,
             tagsPerChannel: settings.tagsPerChannel, quotas: settings.quotas, events: settings.eventPolicies)
+        try await store.claimFormat()
         let registry = PrometheusRegistry()
         MetricsSystem.bootstrap(registry)
         let service = Gateway(configuration, store: store, registry: registry, logger: logger)
+        let watch = FormatWatch(store: store, apps: apps.map(\.key), process: "a gateway", logger: logger)
         try await ServiceRun.run(
-            [service], listener: service, at: settings.gateway.host, settings.gateway.port, saying: "listening",
+            [watch, service], listener: service, at: settings.gateway.host, settings.gateway.port, saying: "listening",
             within: .seconds(30), logger: logger)
         await client.close()
     }

@@ -21,7 +21,7 @@ struct WorkCommand: AsyncParsableCommand {
             begins no new work, settles the pages in flight, and exits 0 within worker.drain_timeout. On SIGUSR1 it \
             logs what it has settled. If it is killed, other workers claim its work after worker.claim_after.
             """,
-        examples: "work", "work --lanes 4 --name worker-eu-1 --config /etc/lamplighter.yaml",
+        examples: "work", "work --lanes 4 --name worker-eu-1 --config /etc/lamplighter/lamplighter.yaml",
         "work --host 0.0.0.0 --port 9090")
 
     @OptionGroup var global: GlobalOptions
@@ -62,6 +62,7 @@ struct WorkCommand: AsyncParsableCommand {
         }
         try await RedisInspection.await(client, settings, logger: logger)
         await RedisInspection.warn(client, logger: logger)
+        try await store.claimFormat()
         // Bootstrap the metrics before the worker is made, because it gets its counters from there.
         let registry = PrometheusRegistry()
         MetricsSystem.bootstrap(registry)
@@ -70,6 +71,7 @@ struct WorkCommand: AsyncParsableCommand {
         options.name = settings.workerName ?? "\(process.hostName)-\(process.processIdentifier)"
         let service = Worker(store: store, apps: served, options: options, logger: logger)
         let totals = WorkerTotals(registry: registry, logger: logger)
+        let watch = FormatWatch(store: store, apps: apps.map(\.key), process: "worker \(options.name)", logger: logger)
         let limit = settings.worker.drainTimeout
         if let port = settings.monitorPort {
             let host = settings.monitorHost
@@ -78,10 +80,10 @@ struct WorkCommand: AsyncParsableCommand {
                 version: Lamplighter.version, logger: logger)
             // The services stop in reverse order, so that the monitor still answers during the drain.
             try await ServiceRun.run(
-                [monitor, totals, service], listener: monitor, at: host, port, saying: "health and metrics",
+                [monitor, totals, watch, service], listener: monitor, at: host, port, saying: "health and metrics",
                 within: limit, logger: logger)
         } else {
-            try await ServiceRun.run([totals, service], within: limit, logger: logger)
+            try await ServiceRun.run([totals, watch, service], within: limit, logger: logger)
         }
         totals.log()
         await client.close()

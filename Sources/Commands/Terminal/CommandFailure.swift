@@ -23,6 +23,11 @@ struct CommandFailure: Error {
         case StoreError.redis(let error): self.init(error)
         case StoreError.corrupt(let what):
             self.init(.failed, "Redis holds \(what) that no version of Lamplighter wrote")
+        case StoreError.newerFormat(let found, let known):
+            let versions = "format \(found), and \(Lamplighter.version) knows \(known)"
+            self.init(
+                .configuration,
+                "a newer Lamplighter changed what Redis holds to \(versions): install that version here too")
         case let error as RedisError: self.init(error)
         case let error as HTTPFailure: self.init(.unreachable, error.description)
         case let error as APNsClientError: self.init(error.isRetriable ? .failed : .configuration, error.description)

@@ -146,6 +146,7 @@ extension Alarm.Kind {
         case .manyUnregistered: "APNs calls unusually many tokens dead: they are pruned"
         case .broadcast: "APNs makes or deletes no broadcast channels for this app"
         case .webhook: "the app's webhook does not take events: they are kept for a while"
+        case .newerFormat: "a newer version has changed what is stored: this version stops; install the newer one"
         case .otherEnvironment:
             "the app's other APNs environment refuses what the first takes: tokens that live there wait; check the key"
         }

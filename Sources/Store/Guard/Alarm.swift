@@ -19,6 +19,8 @@ public struct Alarm: Sendable, Hashable {
         case expired
         /// The app's webhook does not take its events.
         case webhook
+        /// A process ended because a newer version has changed the format of what is stored.
+        case newerFormat = "newer_format"
     }
 
     public var app: AppKey

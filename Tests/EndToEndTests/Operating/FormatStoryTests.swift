@@ -1,0 +1,58 @@
+import Foundation
+import Store
+import TestSupport
+import Testing
+
+/// Tests what a process does when a newer version has changed the format of what is stored.
+@Suite("A newer format")
+struct FormatStoryTests {
+    private func format(_ deployment: Deployment, _ value: String) throws {
+        #expect(try deployment.redis.command("HSET ll:meta format \(value)").first == ":")
+    }
+
+    @Test func `processes that run stop, those that start refuse, and what was accepted is sent later`() async throws {
+        let deployment = try await Deployment.start()
+        #expect(try deployment.redis.command("HGET ll:meta format") == "$1")
+        let worker = try await deployment.worker("old", ["LAMPLIGHTER_WORKER_PORT": "0"])
+        defer { worker.kill() }
+        #expect(try await deployment.importChannels(20, name: "match").code == 0)
+        worker.signal(SIGSTOP)
+        #expect(try await deployment.run("publish", "match", "--content-state", "{}").code == 0)
+
+        try format(deployment, "\(StoredFormat.current + 1)")
+        worker.signal(SIGCONT)
+        let gateway = try #require(await deployment.gateway.end(within: .seconds(120)))
+        let stopped = try #require(await worker.end(within: .seconds(120)))
+        for output in [gateway, stopped] {
+            #expect(output.code == 78, "\(output.err)")
+            #expect(output.err.contains("a newer Lamplighter changed what Redis holds to format 2"), "\(output.err)")
+        }
+        for command in ["serve --port 0", "work", "status", "doctor", "events --no-follow"] {
+            let words = command.split(separator: " ").map(String.init)
+            let refused = try await deployment.run(words, environment: ["LAMPLIGHTER_EVENTS_KEEP": "10"])
+            #expect(refused.code == 78, "\(command): \(refused.out)\(refused.err)")
+            let text = refused.out + refused.err
+            #expect(text.contains("a newer Lamplighter"), "\(command): \(text)")
+        }
+
+        try format(deployment, "\(StoredFormat.current)")
+        let next = try await deployment.worker("next")
+        defer { next.kill() }
+        try await eventually("the alarm shows, and the push is sent") {
+            let status = try await deployment.run("status")
+            let received = try await deployment.call("GET", deployment.controlURL + "/simulator/record", user: nil)
+            return status.out.contains("newer_format: ") && received.json["accepted_tokens"] as? Int == 20
+        }
+    }
+
+    @Test func `a deployment from before formats gets a number, and a number that is none is named`() async throws {
+        let deployment = try await Deployment.start()
+        #expect(try deployment.redis.command("HDEL ll:meta format") == ":1")
+        let worker = try await deployment.worker("one")
+        worker.kill()
+        #expect(try deployment.redis.command("HGET ll:meta format") == "$1")
+        try format(deployment, "new")
+        let refused = try await deployment.run("work")
+        #expect(refused.code == 1 && refused.err.contains("field format of ll:meta"), "\(refused.err)")
+    }
+}
