@@ -4,6 +4,7 @@ import TestSupport
 
 extension Fleet.Transport: ExpressibleByArgument {}
 extension RedisServers.Kind: ExpressibleByArgument {}
+extension UpgradeOrder: ExpressibleByArgument {}
 
 @main
 struct Chaos: AsyncParsableCommand {
@@ -20,6 +21,14 @@ struct Chaos: AsyncParsableCommand {
     var largest = 50_000
     @Option(help: "The lamplighter to run; default: the one built beside this program.")
     var program: String?
+    @Option(help: "The lamplighter of an older release, which gateways and workers begin with; with --upgrade.")
+    var old: String?
+    @Option(
+        help: """
+            Instead of faults, gateways and workers are restarted one by one as the new release, back as the old one, and as the \
+            new one again.
+            """)
+    var upgrade: UpgradeOrder?
     @Option(help: "What the workers send over: libcurl, nghttp2, or mixed, which takes turns.")
     var transport = Fleet.Transport.mixed
     @Option(
@@ -44,14 +53,19 @@ struct Chaos: AsyncParsableCommand {
     func validate() throws {
         guard (0.05...600).contains(minutes) else { throw ValidationError("--minutes is 0.05 to 600") }
         guard Action.parse(actions) != nil else { throw ValidationError("--actions: see --help") }
+        guard (old == nil) == (upgrade == nil) else { throw ValidationError("--old and --upgrade go together") }
         guard (1...1_000_000).contains(largest) else { throw ValidationError("--largest is 1 to 1000000") }
     }
 
     func run() async throws {
         let seed = seed ?? UInt64.random(in: 1...999_999)
-        let plan = Plan(
+        var plan = Plan(
             seed: seed, milliseconds: Int(minutes * 60_000), largest: largest, redis: redis,
             actions: Action.parse(actions) ?? [])
+        if let upgrade {
+            plan.disturbances = upgrade.disturbances(plan.milliseconds)
+            (plan.apnsFaults, plan.broadcastFaults) = ([], [])
+        }
         if self.plan { return print(plan.lines.joined(separator: "\n")) }
         // Use a short path, because a unix socket's path has at most 107 bytes.
         let directory = "/tmp/lamplighter-chaos-\(seed)-\(getpid())"
@@ -62,8 +76,8 @@ struct Chaos: AsyncParsableCommand {
         let outcome: Run.Outcome
         do {
             outcome = try await Run(
-                plan: plan, directory: directory, program: program ?? Program.path, transport: transport,
-                found: found, progress: progress
+                plan: plan, directory: directory, program: program ?? Program.path, oldProgram: old,
+                transport: transport, found: found, progress: progress
             ).run()
         } catch {
             progress.clear()
@@ -99,6 +113,7 @@ struct Chaos: AsyncParsableCommand {
     private func again(_ seed: UInt64) -> String {
         "--redis \(redis.rawValue) --seed \(seed) --minutes \(minutes) --largest \(largest) --transport \(transport.rawValue)"
             + (actions == "usual" ? "" : " --actions \(actions)")
+            + (upgrade.map { " --upgrade \($0.rawValue) --old \(old ?? "")" } ?? "")
     }
 
     private func complain(_ text: String) {

@@ -5,6 +5,7 @@ struct Run: Sendable {
     let plan: Plan
     let directory: String
     let program: String
+    let oldProgram: String?
     let transport: Fleet.Transport
     let found: Findings
     let progress: Progress
@@ -23,7 +24,8 @@ struct Run: Sendable {
             toFile: directory + "/schedule.log", atomically: false, encoding: .utf8)
         let log = try EventLog(path: directory + "/events.log", clock: clock)
         let fleet = try await Fleet(
-            .init(program: program, directory: directory, plan: plan, transport: transport), log: log)
+            .init(program: program, oldProgram: oldProgram, directory: directory, plan: plan, transport: transport),
+            log: log)
         defer { fleet.kill() }
         progress.phase("starting")
         try await fleet.startAll()

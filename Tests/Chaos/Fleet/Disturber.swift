@@ -120,22 +120,31 @@ final class Disturber: Sendable {
                 state.withLock { $0.wakes.append((role, Clock.epoch)) }
                 log.note("SIGCONT \(role)")
             }
-        case .terminate(let role):
-            await alone(role) {
-                log.announce("SIGTERM \(role)")
-                interrupt(role, losesWork: false)
-                fleet.signal(role, SIGTERM)
-                let end = await fleet.program(role)?.end(within: .seconds(40))
-                log.note("\(role) ended with \(end.map { "\($0.code)" } ?? "nothing: it still runs")")
-                if end == nil { fleet.program(role)?.kill() }
-                start(role)
-            }
+        case .terminate(let role): await terminate(role)
+        case .upgrade(let role, let release): await terminate(role, for: release)
         case .redis(let command):
             let servers = fleet.redis.roles
             let server = servers[Int(planned.seed % UInt64(servers.count))]
             log.announce("\(server): \(command)")
             count("redis commands")
             send(command, to: server)
+        }
+    }
+
+    /// - Parameter release: takes its place. Nil: what it was.
+    private func terminate(_ role: Role, for release: UpgradeOrder.Release? = nil) async {
+        await alone(role) {
+            log.announce("SIGTERM \(role)\(release.map { ", then the \($0) release" } ?? "")")
+            interrupt(role, losesWork: false)
+            fleet.signal(role, SIGTERM)
+            let end = await fleet.program(role)?.end(within: .seconds(40))
+            log.note("\(role) ended with \(end.map { "\($0.code)" } ?? "nothing: it still runs")")
+            if end == nil { fleet.program(role)?.kill() }
+            if let release {
+                fleet.use(release, role)
+                count("processes replaced by the \(release) release")
+            }
+            start(role)
         }
     }
 

@@ -10,6 +10,8 @@ import TestSupport
 final class Fleet: Sendable {
     struct Configuration: Sendable {
         var program: String
+        /// The program of the old release, which gateways and workers begin with. Nil: all run `program`.
+        var oldProgram: String?
         var directory: String
         var plan: Plan
         var transport: Transport
@@ -46,6 +48,8 @@ final class Fleet: Sendable {
     private let gatewayPorts: [Int]
     private let log: EventLog
     private let members: Mutex<[Role: Member]>
+    /// What gateways and workers run when they start next. Absent: `program`.
+    private let releases: Mutex<[Role: UpgradeOrder.Release]>
 
     private struct Member {
         var program: Program
@@ -91,6 +95,16 @@ final class Fleet: Sendable {
             "LAMPLIGHTER_EVENTS_KEEP": configuration.plan.hasEvents ? "10000000" : "0",
         ].merging(redis.environment) { own, _ in own }
         members = Mutex([.simulator: Member(program: simulator, starts: 1)])
+        let begin: UpgradeOrder.Release = configuration.oldProgram == nil ? .new : .old
+        releases = Mutex(Dictionary(uniqueKeysWithValues: roles.map { ($0, begin) }))
+    }
+
+    /// The process runs this release from its next start on.
+    func use(_ release: UpgradeOrder.Release, _ role: Role) { releases.withLock { $0[role] = release } }
+
+    private func path(_ role: Role) -> String {
+        let isOld = releases.withLock { $0[role] } == .old
+        return isOld ? configuration.oldProgram ?? configuration.program : configuration.program
     }
 
     func program(_ role: Role) -> Program? { members.withLock { $0[role]?.program } }
@@ -99,8 +113,8 @@ final class Fleet: Sendable {
         switch role {
         case .redis, .node: redis.command(role)
         case .simulator: []
-        case .gateway(let number): [configuration.program, "serve", "--port", "\(gatewayPorts[number - 1])"]
-        case .worker: [configuration.program, "work", "--name", "\(role)"]
+        case .gateway(let number): [path(role), "serve", "--port", "\(gatewayPorts[number - 1])"]
+        case .worker: [path(role), "work", "--name", "\(role)"]
         }
     }
 

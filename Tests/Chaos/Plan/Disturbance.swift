@@ -5,6 +5,8 @@ enum Disturbance: Sendable {
     case stop(Role, for: Int)
     /// SIGTERM. When the process has ended, it is started again.
     case terminate(Role)
+    /// SIGTERM. When the process has ended, the other release takes its place.
+    case upgrade(Role, to: UpgradeOrder.Release)
     /// A command for one server.
     case redis(String)
 }

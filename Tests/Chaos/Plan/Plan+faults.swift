@@ -138,7 +138,7 @@ extension Disturbance {
         switch self {
         case .kill(let role, let down): (role, down + 2_000)
         case .stop(let role, let length): (role, length + 500)
-        case .terminate(let role): (role, 8_000)
+        case .terminate(let role), .upgrade(let role, _): (role, 8_000)
         case .redis: nil
         }
     }
