@@ -4,8 +4,6 @@ import OpenSSL
 
 /// The program. It parses the command line, runs one subcommand and exits with a code for the result.
 public struct Lamplighter: AsyncParsableCommand {
-    static let version = "0.1.0"
-
     public static let configuration = CommandConfiguration(
         commandName: "lamplighter",
         abstract: "Name a Live Activity once; light every lock screen that follows it.",

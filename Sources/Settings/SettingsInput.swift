@@ -7,6 +7,8 @@ public struct SettingsInput: Sendable {
     public var environment: [String: String]
     public var file: (path: String, text: String)?
     public static let defaultFile = "config/lamplighter.yaml"
+    /// The file that is read where there is no default file: the Debian package installs it.
+    public static let systemFile = "/etc/lamplighter/lamplighter.yaml"
     /// The variable that names the file, like `--config`.
     public static let fileVariable = "LAMPLIGHTER_CONFIG"
 
@@ -18,19 +20,25 @@ public struct SettingsInput: Sendable {
         self.file = file
     }
 
-    /// Reads the file. A file that was named must exist, but the default one may be missing.
-    public init(flags: [String: String], environment: [String: String], config: String?) throws(SettingsError) {
+    /// Reads the file. A file that was named must exist.
+    /// - Parameter usual: the first of these that exists is read if neither the caller nor the environment names one.
+    public init(
+        flags: [String: String], environment: [String: String], config: String?,
+        usual: [String] = [SettingsInput.defaultFile, SettingsInput.systemFile]
+    ) throws(SettingsError) {
         self.init(flags: flags, environment: environment)
         let asked = config ?? environment[Self.fileVariable].flatMap { $0.isEmpty ? nil : $0 }
-        let path = asked ?? Self.defaultFile
+        let candidates = asked.map { [$0] } ?? usual
         var isDirectory = false
-        guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
-            if asked == nil { return }
-            throw .unreadable(path: path, reason: "no such file")
+        let existing = candidates.first { FileManager.default.fileExists(atPath: $0, isDirectory: &isDirectory) }
+        guard let path = existing else {
+            guard let asked else { return }
+            throw .unreadable(path: asked, reason: "no such file")
         }
         if isDirectory { throw .unreadable(path: path, reason: "it is a directory") }
         guard let data = FileManager.default.contents(atPath: path) else {
-            throw .unreadable(path: path, reason: "permission denied")
+            let remedy = path == Self.systemFile ? "; run this as root or as the user lamplighter" : ""
+            throw .unreadable(path: path, reason: "permission denied\(remedy)")
         }
         guard let text = String(validating: data, as: UTF8.self) else {
             throw .malformed(.file(path, line: nil), reason: "not UTF-8 text")

@@ -241,4 +241,24 @@ struct RefusalTests {
             try SettingsInput(flags: [:], environment: ["LAMPLIGHTER_CONFIG": "/tmp"], config: nil)
         }
     }
+
+    @Test func `the working directory's file is read before the system's, and a named one before both`() throws {
+        let directory = FileManager.default.temporaryDirectory.path + "/lamplighter-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+        let (own, system) = (directory + "/own.yaml", directory + "/system.yaml")
+        func read(_ environment: [String: String] = [:]) throws -> String? {
+            try SettingsInput(flags: [:], environment: environment, config: nil, usual: [own, system]).file?.path
+        }
+        #expect(try read() == nil)
+        try "log:\n".write(toFile: system, atomically: false, encoding: .utf8)
+        #expect(try read() == system)
+        try "log:\n".write(toFile: own, atomically: false, encoding: .utf8)
+        #expect(try read() == own)
+        #expect(try read(["LAMPLIGHTER_CONFIG": system]) == system)
+        try FileManager.default.removeItem(atPath: own)
+        try FileManager.default.createDirectory(atPath: own, withIntermediateDirectories: false)
+        #expect(throws: SettingsError.unreadable(path: own, reason: "it is a directory")) { try read() }
+        #expect(SettingsInput.systemFile == "/etc/lamplighter/lamplighter.yaml")
+    }
 }

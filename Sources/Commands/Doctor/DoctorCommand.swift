@@ -9,7 +9,7 @@ struct DoctorCommand: AsyncParsableCommand {
             ✓ is right, ! works but should be changed, ✗ is wrong. Each ! and ✗ comes with a remedy. Exit codes: 0 \
             everything is usable, 69 Redis or APNs is not reachable, 78 the configuration is wrong, 1 anything else.
             """,
-        examples: "doctor", "doctor --config /etc/lamplighter.yaml --json")
+        examples: "doctor", "doctor --config /etc/lamplighter/lamplighter.yaml --json")
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var redis: RedisFlags

@@ -29,15 +29,17 @@ struct ProviderKeyFile {
 
     /// Says which users other than the owner can read or change a file of secrets. Nil if none can.
     static func exposure(_ path: String) -> String? {
-        let mode = (try? FileManager.default.attributesOfItem(atPath: path))?[.posixPermissions] as? Int ?? 0
-        return exposure(mode: mode, path)
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        let owner = attributes?[.ownerAccountID] as? Int ?? -1
+        return exposure(mode: attributes?[.posixPermissions] as? Int ?? 0, isRoots: owner == 0, path)
     }
 
-    static func exposure(mode: Int, _ path: String) -> String? {
+    /// The group may read a file of root's: root gives it to the group of the service's user, as the Debian package does.
+    static func exposure(mode: Int, isRoots: Bool, _ path: String) -> String? {
         if mode & 0o002 != 0 { return "every user of this machine can change \(path)" }
         if mode & 0o004 != 0 { return "every user of this machine can read \(path)" }
         if mode & 0o020 != 0 { return "its group can change \(path)" }
-        if mode & 0o040 != 0 { return "its group can read \(path)" }
+        if mode & 0o040 != 0, !isRoots { return "its group can read \(path)" }
         return nil
     }
 }

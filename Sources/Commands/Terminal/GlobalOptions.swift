@@ -6,7 +6,11 @@ import Settings
 struct GlobalOptions: ParsableArguments {
     @Option(
         help: .value(
-            "file", "Configuration file (\(SettingsInput.fileVariable), default \(SettingsInput.defaultFile))."))
+            "file",
+            """
+            Configuration file (\(SettingsInput.fileVariable), default \(SettingsInput.defaultFile) or \
+            \(SettingsInput.systemFile)).
+            """))
     var config: String?
     @Flag(help: "Print results as JSON.") var json = false
     @Option(\.log.level) var logLevel: SettingFlag?
