@@ -14,6 +14,8 @@ start_redis
 start_simulator --fast
 # A name of each order: more than the default allows.
 export LAMPLIGHTER_LIMITS_NAMES=$((names + 1))
+# The publishers do not wait for the worker.
+export LAMPLIGHTER_GATEWAY_MAX_QUEUE=$pushes LAMPLIGHTER_GATEWAY_MAX_QUEUE_TOTAL=$pushes
 start_gateway
 compile load
 master=$(basic master) app=$(basic secret) json='Content-Type: application/json'
