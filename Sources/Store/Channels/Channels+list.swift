@@ -31,6 +31,8 @@ public struct ListedChannel: Sendable {
 extension Channels {
     /// Buckets of the index in one round trip: at first, and at most.
     private static let (firstBuckets, mostBuckets) = (16, 1_024)
+    /// From so many buckets on, ask first which hold anything, of so many buckets in one command.
+    private static let (probedBuckets, bucketsOfProbe) = (256, 32)
 
     /// The app's channels, in the order of the index. The index may hold some of which nothing is left.
     public func list(
@@ -72,21 +74,32 @@ extension Channels {
         _ app: AppKey, in block: Range<Int>
     ) async throws(StoreError) -> [[(channel: [UInt8], places: Int)]] {
         let keys = block.map { self.keys.followings(app, $0) }
+        var channels = keys.map { _ in [(channel: [UInt8], places: Int)]() }
+        var asked = Array(keys.indices)
         // Of a small app most buckets are empty. A cluster cannot ask for many slots in one command.
-        if block.count == Self.mostBuckets, !redis.isCluster,
-            try await redis.run("EXISTS", keys[0], keys.dropFirst().map { .key($0) }).integer() == 0
-        {
-            return keys.map { _ in [] }
+        if keys.count >= Self.probedBuckets, !redis.isCluster {
+            let groups = asked.parts(of: Self.bucketsOfProbe)
+            let replies = try await redis.run(
+                groups.map { group in
+                    RedisCommand("EXISTS", group.map { .key(keys[$0]) })
+                })
+            asked = []
+            for (group, reply) in zip(groups, replies) where try reply.integer() > 0 { asked += group }
         }
-        return try await redis.run(keys.map { RedisCommand("HKEYS", $0) }).map { (reply) throws(StoreError) in
-            var places: [[UInt8]: Int] = [:]
-            for field in try reply.byteStrings() {
-                guard let channel = FollowingIndex.channel(field[...]) else { continue }
-                places[channel, default: 0] += field.count > 1 + channel.count ? 1 : 0
-            }
-            return places.map { (channel: $0.key, places: $0.value) }
-                .sorted { $0.channel.lexicographicallyPrecedes($1.channel) }
+        if asked.isEmpty { return channels }
+        let replies = try await redis.run(asked.map { RedisCommand("HKEYS", keys[$0]) })
+        for (index, reply) in zip(asked, replies) { channels[index] = try Self.channels(reply) }
+        return channels
+    }
+
+    private static func channels(_ fields: Reply) throws(StoreError) -> [(channel: [UInt8], places: Int)] {
+        var places: [[UInt8]: Int] = [:]
+        for field in try fields.byteStrings() {
+            guard let channel = FollowingIndex.channel(field[...]) else { continue }
+            places[channel, default: 0] += field.count > 1 + channel.count ? 1 : 0
         }
+        return places.map { (channel: $0.key, places: $0.value) }
+            .sorted { $0.channel.lexicographicallyPrecedes($1.channel) }
     }
 
     /// The command that puts named users on the app's list.
