@@ -61,6 +61,9 @@ extension SettingKey {
             .help("the most queued names and shards of one app; above it publishes are answered 429"),
         .whole(\.gateway.maximumQueueTotal, "gateway.max_queue_total", 1...100_000_000, "500000")
             .help("the most queued names and shards of all apps; above it publishes are answered 429"),
+        .text(\.gateway.trustedProxies, "gateway.trusted_proxies", nil, expected: TrustedProxies.rule) {
+            TrustedProxies($0)
+        }.help("proxies whose X-Forwarded-For is believed: addresses or networks, with commas between them"),
         .choice(\.gateway.readsIntake, "gateway.intake", [("false", false), ("true", true)], "false")
             .help("whether to publish what others write into the stream of publishes in Redis, see docs/api.md"),
     ]
@@ -160,6 +163,10 @@ extension SettingKey {
             .help("time after which an event that a webhook does not take becomes a dead event"),
         .time(\.pushesExpireAfter, "pushes.expire_after", 172_800...315_360_000, "168h")
             .help("how long a push, its counts, its dead letter and a finished schedule are kept"),
+        .time(\.actions.life, "actions.expire_after", 3_600...315_360_000, "2160h")
+            .help("how long the log of actions keeps who did what"),
+        .whole(\.actions.keep, "actions.keep", 0...100_000_000, "100000")
+            .help("about how many actions of an app its log keeps; 0 = no log"),
         .time(\.channelsExpireAfter, "channels.expire_after", 0...315_360_000, "8760h")
             .help("time without a call after which a channel is forgotten, with its tags and named user; 0 = never"),
     ]

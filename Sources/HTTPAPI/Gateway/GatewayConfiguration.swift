@@ -34,6 +34,8 @@ public struct GatewayConfiguration: Sendable {
     public var readTimeout: Duration = .seconds(30)
     /// A connection is closed if its peer reads nothing of a response for this long.
     public var writeTimeout: Duration = .seconds(30)
+    /// Whose `X-Forwarded-For` is believed.
+    public var trustedProxies = TrustedProxies()
     /// Whether this gateway also publishes what others write into the apps' intakes.
     public var readsIntake = false
     /// Shown in the `Server` header, in `/healthz` and in the log.

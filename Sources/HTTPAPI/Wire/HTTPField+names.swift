@@ -7,6 +7,7 @@ extension HTTPField.Name {
     static let airshipNonce = constant("X-UA-Nonce")
     static let airshipTimestamp = constant("X-UA-Timestamp")
     static let idempotencyKey = constant("Idempotency-Key")
+    static let forwardedFor = constant("X-Forwarded-For")
     static let forwardedProto = constant("X-Forwarded-Proto")
 
     private static func constant(_ name: String) -> HTTPField.Name {

@@ -137,7 +137,7 @@ public struct Pushes: Sendable {
                 "id": .string(id.description), "event": .string(publish.event.rawValue),
                 "priority": .int(publish.priority.rawValue), "audience": .bytes(publish.audience.encoded),
                 "at": optional(now), "timestamp": optional(publish.timestamp), "payload": .bytes(payload),
-                "offset": .int(timestampOffset), "flags": .string(flags), "expiry": optional(publish.options.expiry),
+                "offset": .int(timestampOffset), "flags": .string(flags + (publish.publisher?.stored ?? "")), "expiry": optional(publish.options.expiry),
                 "life": .int((publish.life ?? publish.event.life).milliseconds),
                 "attributesType": .string(publish.attributesType ?? ""), "cutoff": optional(cutoff),
                 "mostUnswept": .int(Self.mostUnswept),
