@@ -7,7 +7,8 @@ import Store
 
 extension SettingKey {
     /// All settings of a deployment, in the order of the file.
-    public static let all: [SettingKey] = redis + gateway + limits + worker + prune + defaults + lifetimes + log
+    public static let all: [SettingKey] =
+        redis + gateway + console + limits + worker + prune + defaults + lifetimes + log
 
     private static let redis: [SettingKey] = [
         SettingKey(\Settings.redisURL, "redis.url", .text, "redis://127.0.0.1:6379/0") { text, origin, settings in
@@ -66,6 +67,11 @@ extension SettingKey {
         }.help("proxies whose X-Forwarded-For is believed: addresses or networks, with commas between them"),
         .choice(\.gateway.readsIntake, "gateway.intake", [("false", false), ("true", true)], "false")
             .help("whether to publish what others write into the stream of publishes in Redis, see docs/api.md"),
+    ]
+
+    private static let console: [SettingKey] = [
+        .choice(\.gateway.hasConsole, "console.enabled", [("true", true), ("false", false)], "true")
+            .help("whether the gateway serves the console at /console, see docs/console.md")
     ]
 
     /// Removes slashes at the end. Nil if the text is not an HTTP address.

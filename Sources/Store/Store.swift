@@ -29,6 +29,7 @@ public struct Store: Sendable {
     public let broadcasts: Broadcasts
     public let automaticEnds: AutomaticEnds
     public let forgetting: Forgetting
+    public let console: ConsoleStore
     let keys: Keyspace
 
     /// Connects with the first command.
@@ -86,6 +87,7 @@ public struct Store: Sendable {
         automaticEnds = AutomaticEnds(redis: redis, keys: keys, registry: registry, pushes: pushes)
         forgetting = Forgetting(redis: redis, keys: keys, registry: registry, channels: channels, clock: clock)
         providerTokens = ProviderTokens(redis: redis, keys: keys)
+        console = ConsoleStore(redis: redis, keys: keys)
     }
 
     /// Asks whether Redis answers. In a cluster it asks the node that every publish needs.

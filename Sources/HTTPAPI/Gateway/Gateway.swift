@@ -1,3 +1,4 @@
+import Console
 import Hummingbird
 import HummingbirdCore
 public import Logging
@@ -41,9 +42,14 @@ public final class Gateway: ListeningService {
                 total: configuration.maximumQueueTotal),
             metrics: metrics, registry: registry, schemas: SchemaCache(store.schemas))
         let recorder = ActionRecorder(store.actions, logger: logger)
+        let authenticator = Authenticator(configuration.apps)
+        let capacity = configuration.capacity
+        let bridge = ConsoleBridge(
+            handlers: handlers, authenticator: authenticator, capacity: capacity, recorder: recorder)
         let responder = GatewayResponder(
-            handlers: handlers, authenticator: Authenticator(configuration.apps), capacity: configuration.capacity,
-            metrics: metrics, logger: logger, configuration: configuration, clock: clock, recorder: recorder)
+            handlers: handlers, authenticator: authenticator, capacity: capacity, metrics: metrics, logger: logger,
+            configuration: configuration, clock: clock, recorder: recorder,
+            console: configuration.hasConsole ? Console(bridge.gateway, store: store) : nil)
         let connections = OpenFiles.connectionLimit(wanted: configuration.maximumConnections)
         if connections < configuration.maximumConnections {
             logger.warning(

@@ -1,3 +1,4 @@
+import Console
 import HTTPTypes
 import Hummingbird
 import LiveActivity
@@ -18,10 +19,15 @@ struct GatewayResponder: HTTPResponder {
     /// Epoch milliseconds.
     let clock: @Sendable () -> Int64
     let recorder: ActionRecorder
+    /// Nil: it is switched off.
+    let console: Console?
     /// Limits the log lines about wrong credentials, because anybody can send these.
     let refusals = LogThrottle(burst: 100, perSecond: 10)
 
     func respond(to request: Request, context: GatewayContext) async -> Response {
+        if let console, Console.serves(request.target.path) {
+            return await respond(to: request, context, console)
+        }
         let started = ContinuousClock.now
         let operation = UUIDBytes.random().description
         let body = IncomingBody(
@@ -98,14 +104,14 @@ struct GatewayResponder: HTTPResponder {
     }
 
     /// The client's address, as far as trusted proxies tell it.
-    private func address(of request: Request, _ channel: any Channel) -> String {
+    func address(of request: Request, _ channel: any Channel) -> String {
         // A unix socket has no address.
         guard let peer = channel.remoteAddress?.ipAddress else { return "local" }
         return configuration.trustedProxies.client(of: peer, forwarded: request.headers[values: .forwardedFor])
     }
 
     /// Refuses a request that clients, proxies and servers would read in different ways.
-    private func checkForm(_ request: Request) throws(APIError) {
+    func checkForm(_ request: Request) throws(APIError) {
         guard request.head.authority != nil else { throw APIError.parameter("Host", "must be sent exactly once") }
         if let coding = request.headers[.transferEncoding], coding.lowercased() != "chunked" {
             throw APIError(501, "The Transfer-Encoding must be chunked.")
@@ -113,7 +119,7 @@ struct GatewayResponder: HTTPResponder {
     }
 
     /// The address by which the caller reached this gateway. A proxy that ends TLS says so in `X-Forwarded-Proto`.
-    private static func origin(_ request: Request) -> String {
+    static func origin(_ request: Request) -> String {
         guard let authority = request.head.authority, !authority.isEmpty,
             authority.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !Array(#"/\?#@"<>"#.utf8).contains($0) })
         else { return "" }

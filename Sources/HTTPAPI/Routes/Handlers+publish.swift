@@ -52,7 +52,7 @@ extension Handlers {
         async let unfollowed = self.unfollowed(pushes, call)
         let warnings =
             try await pushes.flatMap(\.warnings) + checkSchemasIfPossible(pushes, call) + checkSizes(pushes, call)
-        let previews = await self.previews(pushes, call)
+        let previews = try await self.previews(pushes, counts: call.flag("reach") ?? true, call)
         let hints = await self.hints(unfollowed, call)
         return Answer(200, ["ok": true, "pushes": .array(previews)], warnings: warnings, hints: hints)
     }

@@ -101,6 +101,12 @@ public struct Keyspace: Sendable {
     /// An app's tasks that wait for their time (ms).
     func due(_ app: AppKey, _ partition: Partition) -> RedisKey { key("\(partition.tag):\(app):due") }
     func schemas(_ app: AppKey) -> RedisKey { key("schemas:{\(app)}") }
+    /// Who is signed in to the console; `digest` is of the session's id.
+    func consoleSession(_ digest: String) -> RedisKey { key("console:s:{\(digest)}") }
+    /// Sign-ins that an address has tried for an app key; `digest` is of both.
+    func consoleAttempts(_ digest: String) -> RedisKey { key("console:f:{\(digest)}") }
+    /// Pushes that the console's users keep to send again.
+    func consoleTemplates(_ app: AppKey) -> RedisKey { key("console:t:{\(app)}") }
     /// An app's schedules that wait, by due time (ms).
     func at(_ app: AppKey) -> RedisKey { key("{q}:\(app):at") }
     /// An app's names by the time at which cards of theirs are to be ended (epoch ms).
