@@ -8,7 +8,10 @@ enum PushPage {
         let path = "/api/push/\(Form.encoded(id))"
         let push = PushValues(ledger: try await visit.get(path), now: visit.now)
         let content = try await visit.find(path + "/content")
-        let channels = try await visit.find(path + "/channels")?.objects("channels") ?? []
+        // The API answers all of them, so a long list is read only if it is asked for.
+        let unreached = push.ledger.whole("pruned") + push.ledger.whole("failed")
+        let isLong = unreached > 2_000 && visit.query["channels"] != "all"
+        let channels = isLong ? [] : try await visit.find(path + "/channels")?.objects("channels") ?? []
         let dead = try await visit.find("/api/dead/\(Form.encoded(id))")
         let name = push.ledger.text("name") ?? ""
         let payload = content?.object("payload")
@@ -37,6 +40,7 @@ enum PushPage {
             ] as Values
         }
         shown["hasChannels"] = channels.isEmpty ? nil : true
+        shown["unread"] = isLong ? Shown.count(unreached) : nil
         shown["moreChannels"] = channels.count > 200 ? Shown.count(channels.count - 200) : nil
         if let dead {
             shown["dead"] = values([
