@@ -32,6 +32,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
@@ -72,9 +73,17 @@ let package = Package(
                 "Store", "APNsClient", "APNsWire", "Webhooks", "LiveActivity", "Threads", logging, metrics, lifecycle,
             ]),
         .target(
+            name: "Console",
+            dependencies: [
+                "Store", "LiveActivity", "OpenSSL", "StrictJSON", .product(name: "Mustache", package: "swift-mustache"),
+            ],
+            resources: [.embedInCode("Templates"), .embedInCode("Assets")]
+        ),
+        .target(
             name: "HTTPAPI",
             dependencies: [
-                "Store", "Redis", "APNsWire", "LiveActivity", "OpenSSL", "StrictJSON", "JSONSchema", "PrometheusText",
+                "Console", "Store", "Redis", "APNsWire", "LiveActivity", "OpenSSL", "StrictJSON", "JSONSchema",
+                "PrometheusText",
                 logging, metrics, lifecycle,
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -180,10 +189,12 @@ let package = Package(
                 .unsafeFlags(["-Xlinker", "--export-dynamic-symbol=getaddrinfo"], .when(platforms: [.linux]))
             ]
         ),
+        .testTarget(name: "ConsoleTests", dependencies: ["Console", "StrictJSON", "Store"]),
         .testTarget(
             name: "HTTPAPITests",
             dependencies: [
-                "HTTPAPI", "Store", "Redis", "LiveActivity", "OpenSSL", "StrictJSON", "JSONSchema", "PrometheusText",
+                "HTTPAPI", "Console", "Store", "Redis", "LiveActivity", "OpenSSL", "StrictJSON", "JSONSchema",
+                "PrometheusText",
                 "Curl",
                 "TestSupport", logging, lifecycle, .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),

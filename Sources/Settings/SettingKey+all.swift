@@ -7,7 +7,8 @@ import Store
 
 extension SettingKey {
     /// All settings of a deployment, in the order of the file.
-    public static let all: [SettingKey] = redis + gateway + limits + worker + prune + defaults + lifetimes + log
+    public static let all: [SettingKey] =
+        redis + gateway + console + limits + worker + prune + defaults + lifetimes + log
 
     private static let redis: [SettingKey] = [
         SettingKey(\Settings.redisURL, "redis.url", .text, "redis://127.0.0.1:6379/0") { text, origin, settings in
@@ -61,8 +62,16 @@ extension SettingKey {
             .help("the most queued names and shards of one app; above it publishes are answered 429"),
         .whole(\.gateway.maximumQueueTotal, "gateway.max_queue_total", 1...100_000_000, "500000")
             .help("the most queued names and shards of all apps; above it publishes are answered 429"),
+        .text(\.gateway.trustedProxies, "gateway.trusted_proxies", nil, expected: TrustedProxies.rule) {
+            TrustedProxies($0)
+        }.help("proxies whose X-Forwarded-For is believed: addresses or networks, with commas between them"),
         .choice(\.gateway.readsIntake, "gateway.intake", [("false", false), ("true", true)], "false")
             .help("whether to publish what others write into the stream of publishes in Redis, see docs/api.md"),
+    ]
+
+    private static let console: [SettingKey] = [
+        .choice(\.gateway.hasConsole, "console.enabled", [("true", true), ("false", false)], "true")
+            .help("whether the gateway serves the console at /console, see docs/console.md")
     ]
 
     /// Removes slashes at the end. Nil if the text is not an HTTP address.
@@ -160,6 +169,10 @@ extension SettingKey {
             .help("time after which an event that a webhook does not take becomes a dead event"),
         .time(\.pushesExpireAfter, "pushes.expire_after", 172_800...315_360_000, "168h")
             .help("how long a push, its counts, its dead letter and a finished schedule are kept"),
+        .time(\.actions.life, "actions.expire_after", 3_600...315_360_000, "2160h")
+            .help("how long the log of actions keeps who did what"),
+        .whole(\.actions.keep, "actions.keep", 0...100_000_000, "100000")
+            .help("about how many actions of an app its log keeps; 0 = no log"),
         .time(\.channelsExpireAfter, "channels.expire_after", 0...315_360_000, "8760h")
             .help("time without a call after which a channel is forgotten, with its tags and named user; 0 = never"),
     ]

@@ -56,6 +56,8 @@ public struct Settings: Sendable {
     public var eventsKept = 0
     public var webhookTimeout = Duration.zero
     public var pushesExpireAfter = Duration.zero
+    /// How much of the logs of actions is kept.
+    public var actions = ActionPolicy()
     /// 0 means never.
     public var channelsExpireAfter = Duration.zero
     public var log = Log()

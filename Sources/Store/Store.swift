@@ -16,6 +16,7 @@ public struct Store: Sendable {
     public let lateJoiners: LateJoiners
     public let alarms: Alarms
     public let events: Events
+    public let actions: Actions
     public let webhooks: Webhooks
     public let pauses: Pauses
     public let tokenVerdicts: TokenVerdicts
@@ -28,6 +29,7 @@ public struct Store: Sendable {
     public let broadcasts: Broadcasts
     public let automaticEnds: AutomaticEnds
     public let forgetting: Forgetting
+    public let console: ConsoleStore
     let keys: Keyspace
 
     /// Connects with the first command.
@@ -38,13 +40,15 @@ public struct Store: Sendable {
     ///   - tagsPerChannel: most tags of one channel.
     ///   - quotas: of each app. 0 or absent means no limit.
     ///   - events: the apps with outgoing events. All processes of a deployment must agree.
+    ///   - actions: how much of the logs of actions is kept.
     ///   - machine: epoch milliseconds in place of the machine's own clock.
     ///   - clock: epoch milliseconds in place of Redis's time. The life of registrations is judged by it.
     public init(
         redis: RedisClient, prefix: String = Keyspace.defaultPrefix, replicas: ReplicaPolicy? = nil,
         channelLife: Duration = .zero, retention: Duration = Keyspace.defaultRetention,
         tagsPerChannel: Int = Channels.defaultMaximumTags, quotas: [Quota: Int] = [:],
-        events policies: [AppKey: EventPolicy] = [:], machine: (@Sendable () -> Int64)? = nil,
+        events policies: [AppKey: EventPolicy] = [:],
+        actions: ActionPolicy = ActionPolicy(), machine: (@Sendable () -> Int64)? = nil,
         clock: (@Sendable () -> Int64)? = nil
     ) {
         self.redis = redis
@@ -71,6 +75,7 @@ public struct Store: Sendable {
         sweeps = SweepStore(redis: redis, keys: keys)
         lateJoiners = LateJoiners(redis: redis, keys: keys)
         pauses = Pauses(redis: redis, keys: keys, clock: clock)
+        self.actions = Actions(redis: redis, keys: keys, time: time, policy: actions)
         events = Events(redis: redis, keys: keys, policies: policies.filter(\.value.isOn))
         webhooks = Webhooks(redis: redis, keys: keys, clock: clock)
         alarms = Alarms(redis: redis, keys: keys, clock: clock, events: events)
@@ -82,6 +87,7 @@ public struct Store: Sendable {
         automaticEnds = AutomaticEnds(redis: redis, keys: keys, registry: registry, pushes: pushes)
         forgetting = Forgetting(redis: redis, keys: keys, registry: registry, channels: channels, clock: clock)
         providerTokens = ProviderTokens(redis: redis, keys: keys)
+        console = ConsoleStore(redis: redis, keys: keys)
     }
 
     /// Asks whether Redis answers. In a cluster it asks the node that every publish needs.

@@ -54,7 +54,8 @@ struct ServeCommand: AsyncParsableCommand {
         let store = Store(
             redis: client, prefix: settings.redisPrefix, replicas: replicas,
             channelLife: settings.channelsExpireAfter, retention: settings.pushesExpireAfter,
-            tagsPerChannel: settings.tagsPerChannel, quotas: settings.quotas, events: settings.eventPolicies)
+            tagsPerChannel: settings.tagsPerChannel, quotas: settings.quotas, events: settings.eventPolicies,
+            actions: settings.actions)
         try await store.claimFormat()
         let registry = PrometheusRegistry()
         MetricsSystem.bootstrap(registry)

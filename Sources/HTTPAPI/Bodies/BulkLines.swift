@@ -16,7 +16,7 @@ struct BulkLines<Entry: Sendable> {
     /// The line of each entry of the batch.
     private var lineNumbers: [Int] = []
     private var line = 0
-    private var accepted = 0
+    private(set) var accepted = 0
     private var stale: Int?
     private var rejected: [(line: Int, problem: String)] = []
     private var rejectedCount = 0

@@ -46,6 +46,8 @@ struct Authenticator: Sendable {
         }
     }
 
+    func app(_ key: AppKey) -> App? { apps[key.rawValue] }
+
     private func basic(_ value: Substring) -> (App, Credential)? {
         guard let bytes = Base64.decode(value), let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         let known = apps[String(decoding: bytes[..<colon], as: UTF8.self)]

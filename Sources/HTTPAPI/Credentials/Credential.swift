@@ -11,6 +11,17 @@ enum Credential: Sendable, Hashable {
     /// The SDK with a token that we issued for the contact of this channel.
     case contact(ContactID, ChannelID)
 
+    /// The word for it in logs and in pushes.
+    var id: String {
+        switch self {
+        case .master: "master"
+        case .app: "app"
+        case .device: "device"
+        case .signed: "signed"
+        case .contact: "contact"
+        }
+    }
+
     /// Whether an app on a device sent the request, not a server with a secret.
     var isDevice: Bool {
         switch self {

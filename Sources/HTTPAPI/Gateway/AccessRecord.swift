@@ -6,6 +6,8 @@ struct AccessRecord: Sendable {
     let operation: String
     let endpoint: Endpoint?
     var app: AppKey?
+    /// Who called, if the secret was right.
+    var caller: Publisher?
     /// The internal cause of a 5xx.
     var cause: String?
     /// The client's address, for a failed authentication.
@@ -24,6 +26,10 @@ struct AccessRecord: Sendable {
         ]
         if let app { metadata["app"] = "\(app)" }
         if !answer.warnings.isEmpty { metadata["warnings"] = "\(answer.warnings.prefix(5).joined(separator: "; "))" }
+        if let caller {
+            metadata["credential"] = "\(caller.credential)"
+            metadata["address"] = "\(caller.address)"
+        }
         if let address { metadata["address"] = "\(address)" }
         if leftOut > 0 { metadata["left_out"] = "\(leftOut)" }
         if let cause { metadata["cause"] = "\(cause)" }

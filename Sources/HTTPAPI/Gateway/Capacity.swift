@@ -8,6 +8,8 @@ final class Capacity: Sendable {
         case master, app, device
         /// Callers of `/readyz` and `/metrics`. These ask Redis and need no secret.
         case anyone
+        /// A browser that is signed in to the console, and one that is not. Their calls of the API count besides.
+        case console, signIn
 
         init(_ credential: Credential) {
             self =

@@ -1,3 +1,4 @@
+import Console
 import Hummingbird
 import HummingbirdCore
 public import Logging
@@ -40,9 +41,15 @@ public final class Gateway: ListeningService {
                 apps: configuration.apps.map(\.key), perApp: configuration.maximumQueue,
                 total: configuration.maximumQueueTotal),
             metrics: metrics, registry: registry, schemas: SchemaCache(store.schemas))
+        let recorder = ActionRecorder(store.actions, logger: logger)
+        let authenticator = Authenticator(configuration.apps)
+        let capacity = configuration.capacity
+        let bridge = ConsoleBridge(
+            handlers: handlers, authenticator: authenticator, capacity: capacity, recorder: recorder)
         let responder = GatewayResponder(
-            handlers: handlers, authenticator: Authenticator(configuration.apps), capacity: configuration.capacity,
-            metrics: metrics, logger: logger, configuration: configuration, clock: clock)
+            handlers: handlers, authenticator: authenticator, capacity: capacity, metrics: metrics, logger: logger,
+            configuration: configuration, clock: clock, recorder: recorder,
+            console: configuration.hasConsole ? Console(bridge.gateway, store: store) : nil)
         let connections = OpenFiles.connectionLimit(wanted: configuration.maximumConnections)
         if connections < configuration.maximumConnections {
             logger.warning(
@@ -55,10 +62,10 @@ public final class Gateway: ListeningService {
         applicationConfiguration.availableConnectionsDelegate = MaximumAvailableConnections(connections)
         // Measure first, so that even the first registration is dated by Redis's clock and not by this machine's.
         try? await store.time.measure()
-        var services: [any Service] = [ClockKeeper(time: store.time)]
+        var services: [any Service] = [ClockKeeper(time: store.time), recorder]
         if configuration.readsIntake {
             let callers = configuration.apps.map { IntakeService.Caller(app: $0, tokens: SDKTokens(app: $0)) }
-            services.append(IntakeService(handlers, callers, logger: logger, clock: clock))
+            services.append(IntakeService(handlers, callers, recorder, logger: logger, clock: clock))
         }
         let application = Application(
             responder: responder,
@@ -74,7 +81,13 @@ public final class Gateway: ListeningService {
             services: services,
             onServerRunning: { [binding] channel in binding.settle(channel.localAddress?.port) },
             logger: logger.quietAtInfo)
-        try await application.run()
+        do {
+            try await application.run()
+        } catch {
+            await recorder.flush(all: true)
+            throw error
+        }
+        await recorder.flush(all: true)
     }
 }
 

@@ -34,19 +34,26 @@ public struct GatewayConfiguration: Sendable {
     public var readTimeout: Duration = .seconds(30)
     /// A connection is closed if its peer reads nothing of a response for this long.
     public var writeTimeout: Duration = .seconds(30)
+    /// Whose `X-Forwarded-For` is believed.
+    public var trustedProxies = TrustedProxies()
     /// Whether this gateway also publishes what others write into the apps' intakes.
     public var readsIntake = false
+    /// Whether the gateway serves the console.
+    public var hasConsole = true
     /// Shown in the `Server` header, in `/healthz` and in the log.
     public var version = "dev"
     /// The limit for `/readyz` and `/metrics`, because they ask Redis and need no secret.
     static let openRequests = 16
+    /// The limits for browsers that are signed in to the console, and for those that are not.
+    static let consoleRequests = 64
+    static let signInRequests = 16
 
     var capacity: Capacity {
         let half = max(1, maximumRequests / 2)
         return Capacity(
             requests: [
                 .master: maximumRequests, .app: maximumAppRequests ?? half, .device: maximumDeviceRequests ?? half,
-                .anyone: Self.openRequests,
+                .anyone: Self.openRequests, .console: Self.consoleRequests, .signIn: Self.signInRequests,
             ], bytes: max(maximumBodyMemory, 2 * maximumBodyBytes), apps: apps.count)
     }
 

@@ -1,3 +1,4 @@
+import Console
 import HTTPTypes
 import Hummingbird
 import LiveActivity
@@ -17,10 +18,16 @@ struct GatewayResponder: HTTPResponder {
     let configuration: GatewayConfiguration
     /// Epoch milliseconds.
     let clock: @Sendable () -> Int64
+    let recorder: ActionRecorder
+    /// Nil: it is switched off.
+    let console: Console?
     /// Limits the log lines about wrong credentials, because anybody can send these.
     let refusals = LogThrottle(burst: 100, perSecond: 10)
 
     func respond(to request: Request, context: GatewayContext) async -> Response {
+        if let console, Console.serves(request.target.path) {
+            return await respond(to: request, context, console)
+        }
         let started = ContinuousClock.now
         let operation = UUIDBytes.random().description
         let body = IncomingBody(
@@ -30,7 +37,7 @@ struct GatewayResponder: HTTPResponder {
         var record = AccessRecord(operation: operation, endpoint: match.endpoint)
         let answer: Answer
         do {
-            answer = try await perform(match, request, body, operation, &record)
+            answer = try await perform(match, request, body, operation, context.channel, &record)
         } catch {
             let error = APIError(thrown: error)
             record.cause = error.cause
@@ -40,7 +47,7 @@ struct GatewayResponder: HTTPResponder {
         if await body.finish() || request.headers[.connection] == "close" { response.headers[.connection] = "close" }
         let duration = started.duration(to: .now)
         metrics.requested(method: record.method, route: record.route, status: answer.status, duration: duration)
-        if answer.status == 401 { record.address = context.channel.remoteAddress?.ipAddress }
+        if answer.status == 401 { record.address = address(of: request, context.channel) }
         // Log each request, but only as many 401s as `refusals` allows. `leftOut` counts the 401s without a line.
         if let leftOut = answer.status == 401 ? refusals.take() : 0 {
             record.write(answer, bytesIn: body.bytesRead, duration, leftOut: leftOut, to: logger)
@@ -49,7 +56,8 @@ struct GatewayResponder: HTTPResponder {
     }
 
     private func perform(
-        _ match: RouteMatch, _ request: Request, _ body: IncomingBody, _ operation: String, _ record: inout AccessRecord
+        _ match: RouteMatch, _ request: Request, _ body: IncomingBody, _ operation: String,
+        _ channel: any Channel, _ record: inout AccessRecord
     ) async throws -> Answer {
         try checkForm(request)
         let (endpoint, parameters) = try match.get()
@@ -72,6 +80,8 @@ struct GatewayResponder: HTTPResponder {
         else { throw APIError.unauthorized(request.headers) }
         let app = caller.app
         record.app = app.key
+        let publisher = Publisher(credential: credential.id, address: address(of: request, channel))
+        record.caller = publisher
         guard let query = PercentEncoding.query(request.target.query) else {
             throw APIError.parameter("query", "must be percent-encoded UTF-8")
         }
@@ -82,15 +92,26 @@ struct GatewayResponder: HTTPResponder {
         guard share.take(.requests) else { throw APIError.busy("requests that run at once") }
         metrics.inFlight(1)
         defer { metrics.inFlight(-1) }
-        return try await handle(
+        let answer = try await handle(
             Call(
                 operation: operation, parameters: parameters, query: query, headers: request.headers,
-                origin: Self.origin(request), app: app, tokens: caller.tokens, credential: credential, body: body,
-                now: now))
+                origin: Self.origin(request), app: app, tokens: caller.tokens, credential: credential,
+                caller: publisher, body: body, now: now))
+        if let kind = endpoint.action, !credential.isDevice, (200..<300).contains(answer.status) {
+            await recorder.note(kind, answer.action(kind, publisher, operation, parameters), of: app.key)
+        }
+        return answer
+    }
+
+    /// The client's address, as far as trusted proxies tell it.
+    func address(of request: Request, _ channel: any Channel) -> String {
+        // A unix socket has no address.
+        guard let peer = channel.remoteAddress?.ipAddress else { return "local" }
+        return configuration.trustedProxies.client(of: peer, forwarded: request.headers[values: .forwardedFor])
     }
 
     /// Refuses a request that clients, proxies and servers would read in different ways.
-    private func checkForm(_ request: Request) throws(APIError) {
+    func checkForm(_ request: Request) throws(APIError) {
         guard request.head.authority != nil else { throw APIError.parameter("Host", "must be sent exactly once") }
         if let coding = request.headers[.transferEncoding], coding.lowercased() != "chunked" {
             throw APIError(501, "The Transfer-Encoding must be chunked.")
@@ -98,7 +119,7 @@ struct GatewayResponder: HTTPResponder {
     }
 
     /// The address by which the caller reached this gateway. A proxy that ends TLS says so in `X-Forwarded-Proto`.
-    private static func origin(_ request: Request) -> String {
+    static func origin(_ request: Request) -> String {
         guard let authority = request.head.authority, !authority.isEmpty,
             authority.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !Array(#"/\?#@"<>"#.utf8).contains($0) })
         else { return "" }

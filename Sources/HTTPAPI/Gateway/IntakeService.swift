@@ -14,10 +14,14 @@ struct IntakeService: Service {
 
     let handlers: Handlers
     let callers: [Caller]
+    let recorder: ActionRecorder
     let logger: Logger
     /// Epoch milliseconds.
     let clock: @Sendable () -> Int64
     private let owner = UUIDBytes.random().description
+
+    /// Redis does not tell who wrote an entry.
+    private static let publisher = Publisher(credential: "intake", address: "redis")
 
     /// What a request of the app's publisher would have.
     struct Caller: Sendable {
@@ -25,9 +29,13 @@ struct IntakeService: Service {
         let tokens: SDKTokens
     }
 
-    init(_ handlers: Handlers, _ callers: [Caller], logger: Logger, clock: @escaping @Sendable () -> Int64) {
+    init(
+        _ handlers: Handlers, _ callers: [Caller], _ recorder: ActionRecorder, logger: Logger,
+        clock: @escaping @Sendable () -> Int64
+    ) {
         self.handlers = handlers
         self.callers = callers
+        self.recorder = recorder
         self.logger = logger
         self.clock = clock
     }
@@ -96,7 +104,11 @@ struct IntakeService: Service {
         _ entry: IntakeEntry, _ caller: Caller, _ operation: String
     ) async -> (answer: Answer, isAccepted: Bool) {
         do {
-            return (try await handlers.publish(call(entry, caller, operation)), true)
+            let call = try call(entry, caller, operation)
+            let answer = try await handlers.publish(call)
+            await recorder.note(
+                .publish, answer.action(.publish, call.caller, operation, [:]), of: caller.app.key)
+            return (answer, true)
         } catch {
             return (Answer(APIError(thrown: error), operation: operation), false)
         }
@@ -120,6 +132,7 @@ struct IntakeService: Service {
         headers[.idempotencyKey] = key
         return Call(
             operation: operation, parameters: [:], query: [:], headers: headers, origin: "", app: caller.app,
-            tokens: caller.tokens, credential: .master, body: IncomingBody(whole: body), now: clock())
+            tokens: caller.tokens, credential: .master, caller: Self.publisher, body: IncomingBody(whole: body),
+            now: clock())
     }
 }

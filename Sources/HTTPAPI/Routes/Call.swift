@@ -15,6 +15,8 @@ struct Call: Sendable {
     let app: GatewayApp
     let tokens: SDKTokens
     let credential: Credential
+    /// Who calls, for the log of actions and for pushes.
+    let caller: Publisher
     let body: IncomingBody
     /// Epoch milliseconds at which the request arrived.
     let now: Int64
@@ -78,6 +80,29 @@ struct Call: Sendable {
             if let channel = headers[.airshipChannel].flatMap({ try? ChannelID($0) }) { return channel }
             throw .parameter("X-UA-Channel-ID", "is required: the channel that the call is for")
         }
+    }
+
+    /// A query parameter that is one word, or several between commas.
+    func words<Value: Hashable>(
+        _ name: String, _ known: [String], _ make: (String) -> Value?
+    ) throws(APIError) -> Set<Value> {
+        guard let text = query[name] else { return [] }
+        var values: Set<Value> = []
+        for word in text.split(separator: ",", omittingEmptySubsequences: false) {
+            guard let value = make(String(word)) else {
+                throw .parameter(name, "must be of \(known.joined(separator: ", ")), with commas between them")
+            }
+            values.insert(value)
+        }
+        return values
+    }
+
+    /// A query parameter that is a time: `2026-11-21T18:00:00`, in UTC, or epoch seconds. Returns epoch ms.
+    func time(_ name: String) throws(APIError) -> Int64? {
+        guard let text = query[name] else { return nil }
+        if let seconds = Int64(text), (0...99_999_999_999).contains(seconds) { return seconds * 1_000 }
+        if let time = TimeText.parse(text), time >= 0 { return time }
+        throw .parameter(name, "must be a time like 2026-11-21T18:00:00 (UTC), or epoch seconds")
     }
 
     private func identified<Value>(

@@ -27,6 +27,8 @@ struct Endpoint: Sendable {
     let isLimited: Bool
     let body: Body
     let answerType: String
+    /// What a call is in the log of actions. Nil: it is not in it.
+    let action: ActionKind?
     let handler: Handler
     let segments: [Segment]
 }
@@ -36,12 +38,12 @@ extension Endpoint {
     init(
         _ method: String, _ pattern: String, _ access: Access,
         _ handle: @escaping @Sendable (Handlers) -> (Call) async throws -> Answer,
-        isAirship: Bool = false, body: Body? = nil
+        acts action: ActionKind? = nil, isAirship: Bool = false, body: Body? = nil
     ) {
         self.init(
             method: method, pattern: pattern, access: access, isLimited: true,
             body: body ?? (["GET", "DELETE"].contains(method) ? .none : .whole),
-            answerType: isAirship ? Answer.airshipType : Answer.jsonType, handler: .call(handle),
+            answerType: isAirship ? Answer.airshipType : Answer.jsonType, action: action, handler: .call(handle),
             segments: Self.segments(pattern))
     }
 
@@ -52,7 +54,7 @@ extension Endpoint {
     ) {
         self.init(
             method: "GET", pattern: pattern, access: .anyone, isLimited: isLimited, body: .none,
-            answerType: Answer.jsonType, handler: .open(handle), segments: Self.segments(pattern))
+            answerType: Answer.jsonType, action: nil, handler: .open(handle), segments: Self.segments(pattern))
     }
 
     private static func segments(_ pattern: String) -> [Segment] {
@@ -63,34 +65,41 @@ extension Endpoint {
 
     /// In order of precedence: a literal path stands before a parameter that would match it too.
     static let all: [Endpoint] = [
-        Endpoint("POST", "/api/push", .master, Handlers.publish, isAirship: true),
+        Endpoint("POST", "/api/push", .master, Handlers.publish, acts: .publish, isAirship: true),
         Endpoint("POST", "/api/push/validate", .master, Handlers.validate, isAirship: true),
         Endpoint("GET", "/api/push/{push_id}", .master, Handlers.pushLedger),
-        Endpoint("DELETE", "/api/push/{push_id}", .master, Handlers.cancelPush),
+        Endpoint("DELETE", "/api/push/{push_id}", .master, Handlers.cancelPush, acts: .cancelPush),
         Endpoint("GET", "/api/push/{push_id}/content", .master, Handlers.pushContent),
         Endpoint("GET", "/api/push/{push_id}/channels", .master, Handlers.pushChannels),
         Endpoint("GET", "/api/push/{push_id}/trace", .master, Handlers.pushTrace),
         Endpoint("GET", "/api/pushes", .master, Handlers.listPushes),
         Endpoint("GET", "/api/pushes/sums", .master, Handlers.sumPushes),
-        Endpoint("POST", "/api/schedules", .master, Handlers.createSchedules, isAirship: true),
+        Endpoint("POST", "/api/schedules", .master, Handlers.createSchedules, acts: .schedule, isAirship: true),
         Endpoint("GET", "/api/schedules", .master, Handlers.listSchedules, isAirship: true),
         Endpoint("GET", "/api/schedules/{schedule_id}", .master, Handlers.schedule, isAirship: true),
-        Endpoint("PUT", "/api/schedules/{schedule_id}", .master, Handlers.replaceSchedule, isAirship: true),
-        Endpoint("DELETE", "/api/schedules/{schedule_id}", .master, Handlers.cancelSchedule, isAirship: true),
+        Endpoint(
+            "PUT", "/api/schedules/{schedule_id}", .master, Handlers.replaceSchedule, acts: .replaceSchedule,
+            isAirship: true),
+        Endpoint(
+            "DELETE", "/api/schedules/{schedule_id}", .master, Handlers.cancelSchedule, acts: .cancelSchedule,
+            isAirship: true),
         Endpoint("GET", "/api/channels", .master, Handlers.listChannels, isAirship: true),
         Endpoint("POST", "/api/channels", .newChannel, Handlers.createChannel, isAirship: true),
-        Endpoint("POST", "/api/channels/tags", .master, Handlers.tagChannels, isAirship: true),
-        Endpoint("POST", "/api/channels/uninstall", .master, Handlers.uninstallChannels, isAirship: true),
-        Endpoint("POST", "/api/channels/bulk", .master, Handlers.bulkChannels, body: .streamed),
+        Endpoint("POST", "/api/channels/tags", .master, Handlers.tagChannels, acts: .tagChannels, isAirship: true),
+        Endpoint(
+            "POST", "/api/channels/uninstall", .master, Handlers.uninstallChannels, acts: .forgetChannels,
+            isAirship: true),
+        Endpoint("POST", "/api/channels/bulk", .master, Handlers.bulkChannels, acts: .importChannels, body: .streamed),
         Endpoint("PUT", "/api/channels/sdk/batch/{channel}", .channel, Handlers.channelBatch, isAirship: true),
         Endpoint("GET", "/api/channels/{channel}", .master, Handlers.channel, isAirship: true),
         Endpoint("PUT", "/api/channels/{channel}", .channel, Handlers.updateChannel, isAirship: true),
         Endpoint("GET", "/api/named_users", .master, Handlers.namedUser, isAirship: true),
-        Endpoint("POST", "/api/named_users/tags", .master, Handlers.tagUsers, isAirship: true),
-        Endpoint("POST", "/api/named_users/uninstall", .master, Handlers.uninstallUsers, isAirship: true),
+        Endpoint("POST", "/api/named_users/tags", .master, Handlers.tagUsers, acts: .tagUsers, isAirship: true),
+        Endpoint(
+            "POST", "/api/named_users/uninstall", .master, Handlers.uninstallUsers, acts: .forgetUsers, isAirship: true),
         Endpoint("POST", "/api/named_users/associate", .server, Handlers.associate, isAirship: true),
         Endpoint("POST", "/api/named_users/disassociate", .server, Handlers.disassociate, isAirship: true),
-        Endpoint("POST", "/api/named_users/{user}", .master, Handlers.updateUser, isAirship: true),
+        Endpoint("POST", "/api/named_users/{user}", .master, Handlers.updateUser, acts: .changeUser, isAirship: true),
         Endpoint("GET", "/api/auth/device", .signedChannel, Handlers.deviceToken, isAirship: true),
         Endpoint("POST", "/api/contacts/identify/v2", .signedChannel, Handlers.identifyContact, isAirship: true),
         Endpoint("POST", "/api/contacts/{contact}", .contact, Handlers.updateContact, isAirship: true),
@@ -98,42 +107,50 @@ extension Endpoint {
         Endpoint("POST", "/api/receipts", .ownChannel, Handlers.countReceipts),
         Endpoint("GET", "/api/activities", .master, Handlers.listActivities),
         Endpoint("GET", "/api/activities/{name}", .master, Handlers.activity),
-        Endpoint("PUT", "/api/activities/{name}", .master, Handlers.describeActivity),
+        Endpoint("PUT", "/api/activities/{name}", .master, Handlers.describeActivity, acts: .describeName),
         Endpoint("GET", "/api/activities/{name}/channels", .master, Handlers.listFollowers),
-        Endpoint("POST", "/api/activities/{name}/channels", .master, Handlers.bulkTrack, body: .streamed),
-        Endpoint("DELETE", "/api/activities/{name}/channels", .master, Handlers.removeFollowers),
+        Endpoint(
+            "POST", "/api/activities/{name}/channels", .master, Handlers.bulkTrack, acts: .importFollowers,
+            body: .streamed),
+        Endpoint(
+            "DELETE", "/api/activities/{name}/channels", .master, Handlers.removeFollowers, acts: .removeFollowers),
         Endpoint("GET", "/api/activities/{name}/channels/{channel}", .master, Handlers.explain),
         Endpoint("PUT", "/api/activities/{name}/channels/{channel}", .channel, Handlers.track),
         Endpoint("DELETE", "/api/activities/{name}/channels/{channel}", .channel, Handlers.untrack),
         Endpoint("GET", "/api/start-tokens/{attributes_type}", .master, Handlers.startTokens),
         Endpoint("GET", "/api/start-tokens/{attributes_type}/channels", .master, Handlers.listFollowers),
-        Endpoint("DELETE", "/api/start-tokens/{attributes_type}/channels", .master, Handlers.removeFollowers),
         Endpoint(
-            "POST", "/api/start-tokens/{attributes_type}/channels", .master, Handlers.bulkTrack, body: .streamed),
+            "DELETE", "/api/start-tokens/{attributes_type}/channels", .master, Handlers.removeFollowers,
+            acts: .removeFollowers),
+        Endpoint(
+            "POST", "/api/start-tokens/{attributes_type}/channels", .master, Handlers.bulkTrack, acts: .importFollowers,
+            body: .streamed),
         Endpoint("PUT", "/api/start-tokens/{attributes_type}/channels/{channel}", .channel, Handlers.track),
         Endpoint("DELETE", "/api/start-tokens/{attributes_type}/channels/{channel}", .channel, Handlers.untrack),
         Endpoint("GET", "/api/dead", .master, Handlers.listDead),
         Endpoint("GET", "/api/dead/{push_id}", .master, Handlers.deadLetter),
-        Endpoint("DELETE", "/api/dead/{push_id}", .master, Handlers.dropDead),
-        Endpoint("POST", "/api/dead/{push_id}/retry", .master, Handlers.retryDead),
+        Endpoint("DELETE", "/api/dead/{push_id}", .master, Handlers.dropDead, acts: .dropDead),
+        Endpoint("POST", "/api/dead/{push_id}/retry", .master, Handlers.retryDead, acts: .retryDead),
         Endpoint("GET", "/api/webhook", .master, Handlers.webhook),
         Endpoint("GET", "/api/webhook/dead", .master, Handlers.listDeadEvents),
-        Endpoint("POST", "/api/webhook/retry", .master, Handlers.retryDeadEvents),
-        Endpoint("POST", "/api/webhook/discard", .master, Handlers.discardDeadEvents),
+        Endpoint("POST", "/api/webhook/retry", .master, Handlers.retryDeadEvents, acts: .retryEvents),
+        Endpoint("POST", "/api/webhook/discard", .master, Handlers.discardDeadEvents, acts: .discardEvents),
         Endpoint("GET", "/api/broadcasts", .master, Handlers.listBroadcasts),
-        Endpoint("PUT", "/api/activities/{name}/broadcast", .master, Handlers.createBroadcast),
+        Endpoint("PUT", "/api/activities/{name}/broadcast", .master, Handlers.createBroadcast, acts: .createBroadcast),
         Endpoint("GET", "/api/activities/{name}/broadcast", .server, Handlers.broadcast),
-        Endpoint("DELETE", "/api/activities/{name}/broadcast", .master, Handlers.deleteBroadcast),
+        Endpoint(
+            "DELETE", "/api/activities/{name}/broadcast", .master, Handlers.deleteBroadcast, acts: .deleteBroadcast),
         Endpoint("GET", "/api/pauses", .master, Handlers.listPauses),
-        Endpoint("POST", "/api/pause", .master, Handlers.pause),
-        Endpoint("POST", "/api/resume", .master, Handlers.resume),
+        Endpoint("POST", "/api/pause", .master, Handlers.pause, acts: .pause),
+        Endpoint("POST", "/api/resume", .master, Handlers.resume, acts: .resume),
         Endpoint("GET", "/api/quarantine", .master, Handlers.listQuarantine),
-        Endpoint("POST", "/api/quarantine/release", .master, Handlers.releaseQuarantine),
-        Endpoint("POST", "/api/quarantine/discard", .master, Handlers.discardQuarantine),
+        Endpoint("POST", "/api/quarantine/release", .master, Handlers.releaseQuarantine, acts: .releaseQuarantine),
+        Endpoint("POST", "/api/quarantine/discard", .master, Handlers.discardQuarantine, acts: .discardQuarantine),
+        Endpoint("GET", "/api/actions", .master, Handlers.listActions),
         Endpoint("GET", "/api/schemas", .master, Handlers.listSchemas),
         Endpoint("GET", "/api/schemas/{attributes_type}", .master, Handlers.schema),
-        Endpoint("PUT", "/api/schemas/{attributes_type}", .master, Handlers.setSchema),
-        Endpoint("DELETE", "/api/schemas/{attributes_type}", .master, Handlers.deleteSchema),
+        Endpoint("PUT", "/api/schemas/{attributes_type}", .master, Handlers.setSchema, acts: .setSchema),
+        Endpoint("DELETE", "/api/schemas/{attributes_type}", .master, Handlers.deleteSchema, acts: .deleteSchema),
         Endpoint(open: "/healthz", Handlers.health, isLimited: false),
         Endpoint(open: "/readyz", Handlers.readiness),
         Endpoint(open: "/openapi.json", Handlers.openAPI),

@@ -47,6 +47,6 @@ extension Handlers {
             failure.extra = bulk.counts + [JSON.Member("lines_applied", .integer(bulk.appliedLines))]
             throw failure
         }
-        return Answer(200, .object([JSON.Member("ok", true)] + bulk.counts))
+        return Answer(200, .object([JSON.Member("ok", true)] + bulk.counts)).about([:], count: bulk.accepted)
     }
 }

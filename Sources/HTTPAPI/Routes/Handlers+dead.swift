@@ -21,7 +21,8 @@ extension Handlers {
     func retryDead(_ call: Call) async throws -> Answer {
         switch try await store.deadLetters.retry(call.app.key, call.id("push_id")) {
         case .taken(let tokens, let isResumed):
-            return Answer(200, ["ok": true, "retried": .integer(tokens), "resumed": .bool(isResumed)])
+            return Answer(200, ["ok": true, "retried": .integer(tokens), "resumed": .bool(isResumed)]).about(
+                [:], count: tokens)
         case .none: throw APIError.noDeadLetter
         case .newer(let newer):
             let sent = "A newer push\(newer.map { " (\($0))" } ?? "") went out under this name"

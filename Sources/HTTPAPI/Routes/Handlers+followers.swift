@@ -39,6 +39,7 @@ extension Handlers {
         metrics.registered(
             call.app.key, outcome: place.isForStartTokens ? "start_token_removed" : "removed", count: removed)
         return Answer(200, ["ok": true, "removed": .integer(removed), "complete": .bool(position >= .end)])
+            .about([:], count: removed)
     }
 }
 

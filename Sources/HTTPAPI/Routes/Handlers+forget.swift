@@ -5,18 +5,22 @@ import StrictJSON
 /// To forget a person: answers 202 once Redis knows what is to be forgotten. A worker does what this process leaves.
 extension Handlers {
     func uninstallChannels(_ call: Call) async throws -> Answer {
-        try await forget(ChannelBody.uninstalls(call.body.collect()), call)
-        return Answer(202, ["ok": true])
+        let channels = try ChannelBody.uninstalls(call.body.collect())
+        try await forget(channels, call)
+        return Answer(202, ["ok": true]).about(
+            [.channel: channels.count == 1 ? channels[0].description : nil], count: channels.count)
     }
 
     /// Forgets the channels that the users have now.
     func uninstallUsers(_ call: Call) async throws -> Answer {
-        for user in try NamedUserBody.uninstalls(call.body.collect()) {
+        let users = try NamedUserBody.uninstalls(call.body.collect())
+        for user in users {
             try await store.channels.eachChannel(call.app.key, of: user) { channels throws(StoreError) in
                 try await forget(channels, call)
             }
         }
-        return Answer(202, ["ok": true])
+        return Answer(202, ["ok": true]).about(
+            [.namedUser: users.count == 1 ? users[0] : nil], count: users.count)
     }
 
     private func forget(_ channels: [ChannelID], _ call: Call) async throws(StoreError) {

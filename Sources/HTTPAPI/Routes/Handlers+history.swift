@@ -76,7 +76,7 @@ extension Handlers {
         Answer(
             200,
             .fields([
-                "ok": true, "total": total.map(JSON.integer), "pushes": .array(pushes.map(\.json)),
+                "ok": true, "total": total.map(JSON.integer), "pushes": .array(pushes.map(\.answer)),
                 "next": next.map(JSON.string),
             ]))
     }
@@ -106,28 +106,17 @@ extension Call {
             throw .parameter("name", "must be \(error.rule)")
         }
     }
+}
 
-    /// A query parameter that is one word, or several between commas.
-    fileprivate func words<Value: Hashable>(
-        _ name: String, _ known: [String], _ make: (String) -> Value?
-    ) throws(APIError) -> Set<Value> {
-        guard let text = query[name] else { return [] }
-        var values: Set<Value> = []
-        for word in text.split(separator: ",", omittingEmptySubsequences: false) {
-            guard let value = make(String(word)) else {
-                throw .parameter(name, "must be of \(known.joined(separator: ", ")), with commas between them")
-            }
-            values.insert(value)
+extension Ledger {
+    /// The ledger with who published the push, which outgoing events do not tell.
+    var answer: JSON {
+        var body = json
+        if let publisher {
+            let by: JSON = ["credential": .string(publisher.credential), "address": .string(publisher.address)]
+            body.append("by", by)
         }
-        return values
-    }
-
-    /// A query parameter that is a time: `2026-11-21T18:00:00`, in UTC, or epoch seconds. Returns epoch ms.
-    fileprivate func time(_ name: String) throws(APIError) -> Int64? {
-        guard let text = query[name] else { return nil }
-        if let seconds = Int64(text), (0...99_999_999_999).contains(seconds) { return seconds * 1_000 }
-        if let time = TimeText.parse(text), time >= 0 { return time }
-        throw .parameter(name, "must be a time like 2026-11-21T18:00:00 (UTC), or epoch seconds")
+        return body
     }
 }
 

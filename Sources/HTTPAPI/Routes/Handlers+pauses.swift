@@ -7,17 +7,19 @@ extension Handlers {
     func listPauses(_ call: Call) async throws -> Answer { try await pauses(call) }
 
     func pause(_ call: Call) async throws -> Answer {
-        guard try await store.pauses.pause(call.app.key, pausedName(call)) else {
+        let name = try pausedName(call)
+        guard try await store.pauses.pause(call.app.key, name) else {
             throw APIError(429, "\(Pauses.mostNames) names are paused already. Pause the app, or resume some names.")
         }
-        return try await pauses(call)
+        return try await pauses(call).about([.name: name?.rawValue])
     }
 
     func resume(_ call: Call) async throws -> Answer {
-        guard try await store.pauses.resume(call.app.key, pausedName(call)) else {
+        let name = try pausedName(call)
+        guard try await store.pauses.resume(call.app.key, name) else {
             throw APIError(404, "This is not paused. GET /api/pauses lists what is.", code: 40403)
         }
-        return try await pauses(call)
+        return try await pauses(call).about([.name: name?.rawValue])
     }
 
     private func pausedName(_ call: Call) throws(JSONError) -> ActivityName? {

@@ -9,20 +9,21 @@ extension Handlers {
     private static let countingTime: Duration = .seconds(5)
 
     /// Without Redis only what the body itself says.
-    func previews(_ pushes: [PublishBody.Push], _ call: Call) async -> [JSON] {
+    /// - Parameter counts: whether to count the tokens, which reads all of them.
+    func previews(_ pushes: [PublishBody.Push], counts: Bool, _ call: Call) async -> [JSON] {
         let deadline = ContinuousClock.now + Self.countingTime
         var previews: [JSON] = []
-        for push in pushes { previews.append(await preview(push, until: deadline, call)) }
+        for push in pushes { previews.append(await preview(push, until: counts ? deadline : nil, call)) }
         return previews
     }
 
     private func preview(
-        _ push: PublishBody.Push, until deadline: ContinuousClock.Instant, _ call: Call
+        _ push: PublishBody.Push, until deadline: ContinuousClock.Instant?, _ call: Call
     ) async -> JSON {
         let publish = push.publish
         let isStart = publish.event == .start
         var preview: JSON = ["name": .string(publish.name.rawValue), "event": .string(publish.event.rawValue)]
-        if let reach = try? await store.reach(call.app.key, publish, until: deadline) {
+        if let deadline, let reach = try? await store.reach(call.app.key, publish, until: deadline) {
             preview.append(isStart ? "start_tokens" : "tokens", .integer(reach.tokens))
             if !reach.isComplete { preview.append("complete", false) }
         }

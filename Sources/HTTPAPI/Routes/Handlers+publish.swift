@@ -25,7 +25,9 @@ extension Handlers {
             "ok": true, "operation_id": .string(call.operation),
             "push_ids": .array(ids.map { .string($0.description) }), "message_ids": [], "content_urls": [],
         ]
-        return Answer(202, body, warnings: warnings, hints: hints)
+        let names = Set(pushes.map(\.publish.name))
+        return Answer(202, body, warnings: warnings, hints: hints).about(
+            [.name: names.count == 1 ? names.first?.rawValue : nil, .push: ids.first?.description], count: ids.count)
     }
 
     /// Warns of updates that will go out at priority 5: an estimate, as a worker counts when it begins the push.
@@ -50,7 +52,7 @@ extension Handlers {
         async let unfollowed = self.unfollowed(pushes, call)
         let warnings =
             try await pushes.flatMap(\.warnings) + checkSchemasIfPossible(pushes, call) + checkSizes(pushes, call)
-        let previews = await self.previews(pushes, call)
+        let previews = try await self.previews(pushes, counts: call.flag("reach") ?? true, call)
         let hints = await self.hints(unfollowed, call)
         return Answer(200, ["ok": true, "pushes": .array(previews)], warnings: warnings, hints: hints)
     }

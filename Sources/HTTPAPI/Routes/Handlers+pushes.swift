@@ -5,7 +5,7 @@ import StrictJSON
 extension Handlers {
     func pushLedger(_ call: Call) async throws -> Answer {
         guard let ledger = try await self.ledger(call.app.key, call.id("push_id")) else { throw APIError.noSuchPush }
-        return Answer(200, ledger.json)
+        return Answer(200, ledger.answer)
     }
 
     /// What was sent, and whom it was for.
@@ -39,6 +39,6 @@ extension Handlers {
     func cancelPush(_ call: Call) async throws -> Answer {
         let id = try call.id("push_id")
         guard let ledger = try await cancel(call.app.key, id, now: call.now) else { throw APIError.noSuchPush }
-        return Answer(200, ledger.json)
+        return Answer(200, ledger.answer).about([.name: ledger.name.rawValue])
     }
 }

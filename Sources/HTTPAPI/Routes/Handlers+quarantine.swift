@@ -12,17 +12,28 @@ extension Handlers {
 
     /// Body: `{"name"?}`, or `{"attributes_type"}` for start tokens. Without these, every name of the app is released.
     func releaseQuarantine(_ call: Call) async throws -> Answer {
-        let result = try await store.quarantine.release(call.app.key, Self.quarantinedPlace(call))
+        let place = try Self.quarantinedPlace(call)
+        let result = try await store.quarantine.release(call.app.key, place)
         return Answer(200, ["ok": true, "names": .integer(result.names), "released": .integer(result.released)])
+            .about(Self.subjects(place), count: result.released)
     }
 
     func discardQuarantine(_ call: Call) async throws -> Answer {
-        let result = try await store.quarantine.discard(call.app.key, Self.quarantinedPlace(call))
+        let place = try Self.quarantinedPlace(call)
+        let result = try await store.quarantine.discard(call.app.key, place)
         let body: JSON = [
             "ok": true, "names": .integer(result.names), "pruned": .integer(result.pruned),
             "newer": .integer(result.newer), "gone": .integer(result.gone),
         ]
-        return Answer(200, body)
+        return Answer(200, body).about(Self.subjects(place), count: result.pruned)
+    }
+
+    private static func subjects(_ place: TokenPlace?) -> [Action.Subject: String?] {
+        switch place {
+        case .activity(let name)?: [.name: name.rawValue]
+        case .startTokens(let type)?: [.attributesType: type]
+        case nil: [:]
+        }
     }
 
     private static func quarantinedPlace(_ call: Call) throws(JSONError) -> TokenPlace? {

@@ -28,7 +28,11 @@ extension Handlers {
                 429, "The app has too many waiting schedules: none was accepted. Try again in 60 s.", retryAfter: 60)
         }
         metrics.scheduled(call.app.key, outcome: "created", count: schedules.count)
-        return Answer(201, Self.json(schedules, call), warnings: warnings)
+        return Answer(201, Self.json(schedules, call), warnings: warnings).about(
+            [
+                .schedule: ids.first?.description,
+                .name: schedules.count == 1 ? schedules[0].publish.name.rawValue : nil,
+            ], count: ids.count)
     }
 
     /// Replaces a whole waiting schedule and keeps its id. As in Airship's API, a part of it cannot be replaced.
@@ -44,6 +48,7 @@ extension Handlers {
         case .replaced(let schedule):
             metrics.scheduled(call.app.key, outcome: "replaced", count: 1)
             return Answer(200, Self.json([schedule], call), warnings: warnings)
+                .about([.name: schedule.publish.name.rawValue])
         case .tooLate: throw APIError.scheduleOnItsWay(id)
         case .finished: throw APIError(409, "The schedule failed or was deleted. Create another one.")
         case nil: throw APIError.noSuchSchedule
@@ -57,10 +62,12 @@ extension Handlers {
             posted: body.posted)
     }
 
-    /// Adds the life that the app's settings give to pushes of this event. It counts from the push's acceptance.
+    /// Adds who publishes, and the life that the app's settings give to pushes of this event. It counts from the push's
+    /// acceptance.
     func withLife(_ publish: Publish, _ call: Call) -> Publish {
         var publish = publish
         publish.life = call.app.lives[publish.event]
+        publish.publisher = call.caller
         return publish
     }
 

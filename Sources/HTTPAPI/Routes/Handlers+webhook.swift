@@ -37,14 +37,14 @@ extension Handlers {
         let entry = try Self.deadEntry(call)
         let retried = try await store.webhooks.retry(call.app.key, entry)
         guard retried > 0 || entry == nil else { throw APIError.noDeadEvent }
-        return Answer(200, ["ok": true, "retried": .integer(retried)])
+        return Answer(200, ["ok": true, "retried": .integer(retried)]).about([.entry: entry], count: retried)
     }
 
     func discardDeadEvents(_ call: Call) async throws -> Answer {
         let entry = try Self.deadEntry(call)
         let discarded = try await store.webhooks.discard(call.app.key, entry)
         guard discarded > 0 || entry == nil else { throw APIError.noDeadEvent }
-        return Answer(200, ["ok": true, "discarded": .integer(discarded)])
+        return Answer(200, ["ok": true, "discarded": .integer(discarded)]).about([.entry: entry], count: discarded)
     }
 
     private static func deadEntry(_ call: Call) throws(JSONError) -> String? {

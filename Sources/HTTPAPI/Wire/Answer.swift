@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import Store
 import StrictJSON
 
 /// The response to a call, before it goes on the wire.
@@ -18,6 +19,11 @@ struct Answer: Sendable {
     /// Parts of the request that may not do what the sender expects. The log shows them to an operator too.
     private(set) var warnings: [String] = []
 
+    /// What the call was done to, for the log of actions: beside what its path names.
+    var subjects: [Action.Subject: String] = [:]
+    /// How many pushes, channels … the call was about.
+    var count = 1
+
     /// - Parameters:
     ///   - body: gets the member `warnings` if there are any, and `warning_count` if not all of them are shown.
     ///   - warnings: are shown to the caller and logged.
@@ -31,6 +37,14 @@ struct Answer: Sendable {
         self.status = status
         self.body = body.bytes
         self.warnings = Array(warnings.prefix(Self.maximumWarnings))
+    }
+
+    /// The same answer of a call that was about other things than its path names.
+    func about(_ subjects: [Action.Subject: String?], count: Int = 1) -> Answer {
+        var answer = self
+        answer.subjects = subjects.compactMapValues(\.self)
+        answer.count = count
+        return answer
     }
 
     /// A page of a list. A full page may be the last one, and the next page is empty then.

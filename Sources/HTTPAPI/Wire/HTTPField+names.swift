@@ -7,7 +7,9 @@ extension HTTPField.Name {
     static let airshipNonce = constant("X-UA-Nonce")
     static let airshipTimestamp = constant("X-UA-Timestamp")
     static let idempotencyKey = constant("Idempotency-Key")
+    static let forwardedFor = constant("X-Forwarded-For")
     static let forwardedProto = constant("X-Forwarded-Proto")
+    static let fetchSite = constant("Sec-Fetch-Site")
 
     private static func constant(_ name: String) -> HTTPField.Name {
         guard let name = HTTPField.Name(name) else { preconditionFailure("not a header name: \(name)") }

@@ -87,6 +87,8 @@ public struct Keyspace: Sendable {
     func webhookState(_ app: AppKey) -> RedisKey { key("wh:{\(app)}:state") }
     /// Since when the app (field '') or names of it are paused, epoch ms.
     func pauses(_ app: AppKey) -> RedisKey { key("pause:{\(app)}") }
+    /// What was done with the app's secrets, and by whom.
+    func actions(_ app: AppKey) -> RedisKey { key("log:{\(app)}") }
     func alarm(_ app: AppKey) -> RedisKey { key("alarm:{\(app)}") }
     /// The provider token that an app's workers share; `id` names the signing key.
     func providerToken(_ app: AppKey, _ id: String) -> RedisKey { key("jwt:{\(app):\(Self.escaped(id))}") }
@@ -99,6 +101,12 @@ public struct Keyspace: Sendable {
     /// An app's tasks that wait for their time (ms).
     func due(_ app: AppKey, _ partition: Partition) -> RedisKey { key("\(partition.tag):\(app):due") }
     func schemas(_ app: AppKey) -> RedisKey { key("schemas:{\(app)}") }
+    /// Who is signed in to the console; `digest` is of the session's id.
+    func consoleSession(_ digest: String) -> RedisKey { key("console:s:{\(digest)}") }
+    /// Sign-ins that an address has tried for an app key; `digest` is of both.
+    func consoleAttempts(_ digest: String) -> RedisKey { key("console:f:{\(digest)}") }
+    /// Pushes that the console's users keep to send again.
+    func consoleTemplates(_ app: AppKey) -> RedisKey { key("console:t:{\(app)}") }
     /// An app's schedules that wait, by due time (ms).
     func at(_ app: AppKey) -> RedisKey { key("{q}:\(app):at") }
     /// An app's names by the time at which cards of theirs are to be ended (epoch ms).

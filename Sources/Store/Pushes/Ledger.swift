@@ -35,6 +35,8 @@ public struct Ledger: Sendable, Hashable {
     public var receipts: [ReceiptEvent: Int] = [:]
     /// Nil if the push went to tokens alone.
     public var broadcast: PushBroadcast?
+    /// Nil for an automatic end, and for a push that an older version accepted.
+    public var publisher: Publisher?
 
     public var pending: Int { targets - delivered - pruned - failed - superseded - expired - skipped }
 }
@@ -46,6 +48,7 @@ extension Ledger {
             id: id, name: name, event: record.event, priority: record.priority, state: record.state,
             createdAt: record.createdAt)
         isAutomatic = record.isAutomatic
+        publisher = fields.text("by").flatMap { Publisher(stored: $0) }
         expanded = fields.text("expanded") == "1"
         func count(_ field: String) -> Int { fields.number(field) ?? 0 }
         func settled(_ field: SettledField) -> Int { count(field.rawValue) }

@@ -56,6 +56,7 @@ public struct Schedule: Sendable, Hashable {
             createdAt: createdAt)
         ledger.expanded = pushState.isFinal
         ledger.finishedAt = finishedAt
+        ledger.publisher = publish.publisher
         if let reason, pushState == .failed { ledger.errors[reason] = 1 }
         return ledger
     }

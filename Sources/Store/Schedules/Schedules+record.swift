@@ -6,7 +6,7 @@ extension Schedules {
     /// Fields that a record need not have. They are removed when another publish replaces one that had them.
     static let optionalFields = [
         "ts", "content", "life", "stale", "dismissal", "relevance", "alert", "type", "attributes", "expiry", "label",
-        "reason", "trace",
+        "reason", "trace", "by",
     ]
 }
 
@@ -31,6 +31,7 @@ extension Schedule {
         add("attributes", publish.attributes.map { .bytes($0.bytes) })
         add("expiry", publish.options.expiry.map { .int($0) })
         add("trace", publish.options.trace.map { .bytes($0.stored) })
+        add("by", publish.publisher.map { .string($0.stored) })
         add("label", label.map { .string($0) })
         return fields
     }
@@ -54,6 +55,7 @@ extension Schedule {
                 conflate: fields.text("conflate") != "0", expiry: fields.number("expiry"),
                 insist: fields.text("insist") == "1", restart: fields.text("restart") == "1"))
         publish.options.trace = fields.bytes("trace").flatMap { ChannelID(stored: Array($0)) }
+        publish.publisher = fields.text("by").flatMap { Publisher(stored: $0) }
         publish.life = fields.number("life").map { .milliseconds($0) }
         self.init(
             id: id, publish: publish, payload: Array(payload), timestampOffset: offset, due: Int64(due),

@@ -23,7 +23,7 @@ import Testing
     /// Scripts that read a list as long as their caller says, one or two commands an entry: at most 1,000 entries.
     private static let lists: Set<String> = [
         "push-chain", "quarantine-forget", "guard-count", "queue-look", "end-claim", "schedule-queue",
-        "broadcast-foreign", "event-add",
+        "broadcast-foreign", "event-add", "action-add",
     ]
     /// Scripts whose largest call runs below.
     private static let measured: Set<String> = [

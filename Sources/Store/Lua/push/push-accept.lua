@@ -6,7 +6,7 @@
 -- argument at: time of acceptance, ms; '' = Redis's own time
 -- argument timestamp: from the publisher, s, or ''
 -- arguments payload, offset: `offset` is where the timestamp's ten digits begin
--- argument flags: nine digits, each 1 or 0:
+-- argument flags: nine digits, each 1 or 0, then who published, in words, or nothing:
 --   supersedable, stateless; for the broadcast channel alone, because the payload is too large for tokens;
 --   soft: at priority 5 once the name's budget of priority 10 is used up; a start also goes to channels that already
 --   follow the name; the queues are full, so only a push that supersedes another is accepted; asks: the caller does
@@ -38,8 +38,8 @@ end
 
 -- A stateless push supersedes nothing. An automatic end is stateless and does not close the name: it is for some cards.
 local isAutomatic = cutoff ~= ''
-local supersedable, stateless, broadcastOnly, soft, restart, queuesFull, asks, tells, traced =
-    string.match(flags, '(.)(.)(.)(.)(.)(.)(.)(.)(.)')
+local supersedable, stateless, broadcastOnly, soft, restart, queuesFull, asks, tells, traced, by =
+    string.match(flags, '(.)(.)(.)(.)(.)(.)(.)(.)(.)(.*)')
 -- One clock decides the order and the timestamps, because the gateways' clocks may differ by minutes.
 local now = tonumber(at) or redis_now()
 local lastTimestamp, ended, active, woken, lastSeq, kept, last =
@@ -71,6 +71,7 @@ local function commit(wakes, replaced)
     if traced == '1' then set('trace', '1') end
     if last then set('prev', last) end
     if tells == '1' then set('tell', '1') end
+    if by ~= '' then set('by', by) end
     redis.call('HSET', p, unpack(record))
     redis.call('PEXPIRE', p, retention)
     redis.call('ZADD', q, seq, id)

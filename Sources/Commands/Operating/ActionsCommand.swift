@@ -1,0 +1,73 @@
+import ArgumentParser
+
+struct ActionsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        name: "actions", "List who did what with the app's secrets, newest first.",
+        details: """
+            The log has what publishers and operators did: publish, cancel, pause, retry, forget, change a schema and so \
+            on, with the credential and the address. Publishes of one caller are summed up by the minute; 'lamplighter \
+            push' tells who published a push. Actions are kept for actions.expire_after.
+            """,
+        examples: "actions", "actions --action pause,resume", "actions --credential master --from 2026-11-21T18:00:00",
+        "actions --name match-42 --json")
+
+    @OptionGroup var gateway: GatewayOptions
+    @Option(help: .value("actions", "Only these actions, with commas between them.")) var action: String?
+    @Option(help: .value("id", "Only what this credential did.")) var credential: String?
+    @Option(help: .value("name", "Only what was done to this name.")) var name: String?
+    @Option(help: .value("time", "Only actions from this time on (UTC), or epoch seconds.")) var from: String?
+    @Option(help: .value("time", "Only actions before this time.")) var to: String?
+    @Option(help: .value("number", "List at most this many (default: 100).")) var limit: Int?
+    @Option(help: .value("position", "Go on where a page ended, at its 'next'.")) var after: String?
+
+    func run() async throws {
+        try await gateway.list("actions", limit: limit ?? 100, after: after) { limit, after in
+            .get(
+                "/api/actions",
+                [
+                    "action": action, "credential": credential, "name": name, "from": from, "to": to,
+                    "limit": "\(min(limit, 1_000))", "after": after,
+                ])
+        } lines: { (page: Page) in
+            if page.actions.isEmpty { return ["no actions"] }
+            var table = Table(.left, .left, .left, .left, .right, .left)
+            table.add("AT", "ACTION", "CREDENTIAL", "ADDRESS", "COUNT", "SUBJECT")
+            for action in page.actions {
+                table.add(
+                    action.at, action.action, action.credential, action.address, Terminal.grouped(action.count),
+                    action.subject)
+            }
+            return table.lines + (page.next.map { ["more: --after \($0)"] } ?? [])
+        }
+    }
+
+    private struct Page: Decodable {
+        var actions: [Entry]
+        var next: String?
+    }
+
+    private struct Entry: Decodable {
+        var at: String
+        var action: String
+        var credential: String
+        var address: String
+        var count: Int
+        var name: String?
+        var push_id: String?
+        var last_push_id: String?
+        var schedule_id: String?
+        var channel: String?
+        var attributes_type: String?
+        var named_user: String?
+        var credential_id: String?
+        var entry: String?
+
+        var subject: String {
+            let parts = [
+                name, attributes_type, push_id, last_push_id.map { "to \($0)" }, schedule_id, channel, named_user,
+                credential_id, entry,
+            ]
+            return parts.compactMap(\.self).joined(separator: " ")
+        }
+    }
+}

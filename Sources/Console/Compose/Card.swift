@@ -1,0 +1,103 @@
+import StrictJSON
+
+/// A drawing of what a content state says, as a Lock Screen card and a Dynamic Island. The app draws the real one; this
+/// shows which values it gets.
+struct Card {
+    /// Members that say most about an activity, in this order.
+    private static let headlines = ["status", "headline", "title", "phase", "state", "message", "text", "score"]
+    private static let progresses = ["progress", "fraction", "percent", "percentage"]
+    private static let mostDetails = 6
+
+    let app: String
+    let name: String
+    let state: JSONValue?
+    var alert: JSONObject?
+    var isEnd = false
+
+    private struct Part {
+        var key: String
+        var text: String
+    }
+
+    var values: Values {
+        let members = (try? state?.object())?.members ?? []
+        var parts = members.compactMap { key, value in Self.text(value).map { Part(key: key, text: $0) } }
+        parts.removeAll { Self.progresses.contains($0.key) || $0.key == "lamplighter" }
+        let teams = Self.teams(members)
+        if teams != nil { parts.removeAll { ["home", "away", "score"].contains($0.key) } }
+        let headline: Part? =
+            teams.map { Part(key: "score", text: $0) }
+            ?? Self.headlines.lazy.compactMap { key in parts.first { $0.key == key } }.first ?? parts.first
+        if teams == nil, let headline, let place = parts.firstIndex(where: { $0.key == headline.key }) {
+            parts.remove(at: place)
+        }
+        let details = parts.prefix(Self.mostDetails)
+        let nothing = state == nil ? "Ends as it stands" : "An empty content state"
+        var shown: Values = [
+            "app": app, "name": name.isEmpty ? "the name" : name, "headline": headline?.text ?? nothing,
+            "details": details.map { ["key": Self.label($0.key), "text": $0.text] as Values },
+            "leading": (headline?.text ?? "·").short(12), "trailing": (details.first?.text ?? "").short(9),
+        ]
+        if parts.count > details.count { shown["more"] = parts.count - details.count }
+        if let progress = Self.progress(members) { shown["progress"] = progress }
+        if isEnd { shown["isEnd"] = true }
+        if let alert, let title = Self.alertText(alert["title"]) {
+            shown["alert"] = ["title": title, "body": Self.alertText(alert["body"]) ?? ""] as Values
+        }
+        return shown
+    }
+
+    /// Nil for null. Objects and arrays are shown by their size.
+    private static func text(_ value: JSONValue) -> String? {
+        switch value.kind {
+        case .null: nil
+        case .string: (try? value.string()).map { $0.short(60) }
+        case .bool: (try? value.bool()) == true ? "yes" : "no"
+        case .number: value.text
+        case .array: Shown.count((try? value.array().count) ?? 0, "entry", "entries")
+        case .object: Shown.count((try? value.object().members.count) ?? 0, "value", "values")
+        }
+    }
+
+    private static func teams(_ members: [(key: String, value: JSONValue)]) -> String? {
+        func score(_ key: String) -> String? { members.first { $0.key == key && $0.value.kind == .number }?.value.text }
+        guard let home = score("home"), let away = score("away") else { return nil }
+        return "\(home) : \(away)"
+    }
+
+    /// 0 to 100.
+    private static func progress(_ members: [(key: String, value: JSONValue)]) -> Int? {
+        for (key, value) in members where progresses.contains(key) {
+            guard let number = try? value.double() else { continue }
+            let percent = key.hasPrefix("percent") || number > 1 ? number : number * 100
+            return Int(min(100, max(0, percent)))
+        }
+        return nil
+    }
+
+    private static func alertText(_ value: JSONValue?) -> String? {
+        guard let value else { return nil }
+        if let text = try? value.string() { return text.isEmpty ? nil : text }
+        return (try? value.object()).flatMap { $0.text("loc-key") }
+    }
+
+    /// `minutesLeft` and `minutes_left` become `minutes left`.
+    private static func label(_ key: String) -> String {
+        var label = ""
+        for character in key {
+            if character == "_" || character == "-" {
+                label.append(" ")
+            } else if character.isUppercase, let last = label.last, last.isLowercase {
+                label += " \(character.lowercased())"
+            } else {
+                label.append(character)
+            }
+        }
+        return label
+    }
+}
+
+extension String {
+    /// At most `count` characters, with an ellipsis.
+    fileprivate func short(_ count: Int) -> String { self.count <= count ? self : prefix(count - 1) + "…" }
+}

@@ -1,0 +1,138 @@
+import Foundation
+import LiveActivity
+import StrictJSON
+
+/// The fields of Compose, and the push that they make.
+struct ComposeForm {
+    /// A field that cannot be read, by its name in the form.
+    struct Problem: Error {
+        var field: String
+        var message: String
+    }
+
+    static let fields = [
+        "name", "event", "audience", "audience_value", "state", "priority", "alert_title", "alert_body", "alert_sound",
+        "stale_minutes", "relevance", "dismissal_minutes", "attributes_type", "attributes", "send_at", "zone",
+    ]
+    static let audiences: [(value: String, title: String)] = [
+        ("all", "Everyone who follows"), ("tag", "A tag"), ("user", "A user"), ("device", "One device"),
+        ("json", "As JSON"),
+    ]
+
+    var form: Form
+    /// Epoch seconds from which minutes count.
+    let now: Int
+
+    init(_ form: Form, now: Int64) {
+        self.form = form
+        self.now = form.text("at").flatMap { Int($0) } ?? Int(now / 1_000)
+    }
+
+    var name: String { form.text("name") ?? "" }
+    var event: String { form.text("event") ?? "update" }
+
+    /// The time to send at, in epoch ms. Nil: now.
+    func sendAt() throws(Problem) -> Int64? {
+        guard let text = form.text("send_at") else { return nil }
+        guard let local = TimeText.parse(text) ?? TimeText.parse("\(text):00") else {
+            throw Problem(field: "send_at", message: "must be a time such as 2026-11-21T18:00")
+        }
+        // What `getTimezoneOffset` says: minutes from the browser's time to UTC. Absent without a script: UTC.
+        return local + Int64(form.text("zone").flatMap { Int($0) } ?? 0) * 60_000
+    }
+
+    /// The object that `POST /api/push` takes.
+    func push() throws(Problem) -> JSON {
+        var activity: JSON = ["name": .string(name), "event": .string(event)]
+        if let state = try object("state", "Content state") { activity.append("content_state", state) }
+        if let text = form.text("priority") { activity.append("priority", .integer(Int(text) ?? 10)) }
+        if let alert { activity.append("alert", alert) }
+        let base = try sendAt().map { Int($0 / 1_000) } ?? now
+        if let minutes = try minutes("stale_minutes") { activity.append("stale_date", .integer(base + minutes * 60)) }
+        if event == "end", let minutes = try minutes("dismissal_minutes") {
+            activity.append("dismissal_date", .integer(minutes == 0 ? 0 : base + minutes * 60))
+        }
+        if let text = form.text("relevance") {
+            guard let number = try? JSONDocument(text).root, number.kind == .number else {
+                throw Problem(field: "relevance", message: "must be a number")
+            }
+            activity.append("relevance_score", .raw(Array(number.raw)))
+        }
+        if event == "start" {
+            activity.append("attributes_type", .string(form.text("attributes_type") ?? ""))
+            activity.append("attributes", try object("attributes", "Attributes") ?? [:])
+        }
+        return [
+            "audience": try audience(), "device_types": ["ios"],
+            "notification": ["ios": ["live_activity": activity]],
+        ]
+    }
+
+    var alert: JSON? {
+        let (title, body) = (form.text("alert_title"), form.text("alert_body"))
+        guard title != nil || body != nil else { return nil }
+        return .fields([
+            "title": title.map(JSON.string), "body": body.map(JSON.string),
+            "sound": form.has("alert_sound") ? "default" : nil,
+        ])
+    }
+
+    private func audience() throws(Problem) -> JSON {
+        let value = form.text("audience_value") ?? ""
+        let choice = form.text("audience") ?? "all"
+        guard choice != "all" else { return "all" }
+        guard !value.isEmpty else {
+            throw Problem(field: "audience_value", message: "is required for this audience")
+        }
+        switch choice {
+        case "tag":
+            guard let colon = value.firstIndex(of: ":") else { return ["tag": .string(value)] }
+            let (group, tag) = (String(value[..<colon]), String(value[value.index(after: colon)...]))
+            return ["tag": .string(tag), "group": .string(group)]
+        case "user": return ["named_user": .string(value)]
+        case "device": return ["ios_channel": .string(value)]
+        default:
+            do throws(JSONError) {
+                return .raw(Array(try JSONDocument(value).root.raw))
+            } catch {
+                throw Problem(field: "audience_value", message: "is no JSON: \(error.message)")
+            }
+        }
+    }
+
+    /// Nil if the field is empty.
+    private func object(_ field: String, _ title: String) throws(Problem) -> JSON? {
+        guard let text = form.text(field) else { return nil }
+        do throws(JSONError) {
+            let value = try JSONDocument(text).root
+            _ = try value.object()
+            return .raw(Array(value.raw))
+        } catch {
+            let place = "line \(error.location.line), column \(error.location.column)"
+            throw Problem(field: field, message: "\(error.message) (\(place))")
+        }
+    }
+
+    private func minutes(_ field: String) throws(Problem) -> Int? {
+        guard let text = form.text(field) else { return nil }
+        if let number = Int(text), (0...1_000_000).contains(number) { return number }
+        throw Problem(field: field, message: "must be a whole number of minutes")
+    }
+
+    /// The content state, as far as it can be read.
+    var state: JSONValue? { form.text("state").flatMap { try? JSONDocument($0).root } }
+
+    /// The field to which a path of the API's error belongs.
+    static func field(ofPath path: String?) -> String? {
+        guard let path else { return nil }
+        if path.hasPrefix("audience") { return "audience_value" }
+        let last = path.split(separator: ".").dropFirst(3).first.map(String.init) ?? path
+        let key = last.prefix { $0 != "[" }
+        let known: [Substring: String] = [
+            "content_state": "state", "name": "name", "event": "event", "priority": "priority", "alert": "alert_title",
+            "stale_date": "stale_minutes", "relevance_score": "relevance", "dismissal_date": "dismissal_minutes",
+            "attributes_type": "attributes_type", "attributes": "attributes", "schedule": "send_at",
+        ]
+        return known[key]
+    }
+}

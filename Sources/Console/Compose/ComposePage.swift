@@ -1,0 +1,235 @@
+import LiveActivity
+import Store
+import StrictJSON
+
+/// Compose: from the fields to a preview, a question that says how many lock screens will light, and the publish.
+enum ComposePage {
+    static func show(_ visit: Visit) async throws -> ConsoleResponse {
+        var form = Form()
+        form["name"] = visit.query["name"]
+        form["event"] = visit.query.text("event") ?? "update"
+        form["alert_sound"] = "on"
+        if let title = visit.query.text("template") {
+            let templates = try await visit.console.store.console.templates(visit.app)
+            if let found = templates.first(where: { $0.title == title }),
+                let body = try? JSONDocument(found.body).root.object()
+            {
+                form = Form()
+                for (key, value) in body.members { form[key] = (try? value.string()) ?? "" }
+            }
+        } else if let push = visit.query.text("push") {
+            form = try await again(push, visit)
+        }
+        return try await page(visit, form)
+    }
+
+    /// The fields of a push that was sent, to send it again with changes.
+    private static func again(_ push: String, _ visit: Visit) async throws -> Form {
+        var form = Form()
+        let path = "/api/push/\(Form.encoded(push))"
+        let ledger = try await visit.get(path)
+        let content = try await visit.find(path + "/content")?.object("payload")
+        form["name"] = ledger.text("name") ?? ""
+        form["event"] = ledger.text("event") ?? "update"
+        form["priority"] = "\(ledger.whole("priority"))"
+        let aps = content?.object("aps")
+        if let state = aps?["content-state"] { form["state"] = JSONLayout.lines(state) }
+        if let alert = aps?.object("alert") {
+            form["alert_title"] = alert.text("title") ?? ""
+            form["alert_body"] = alert.text("body") ?? ""
+            if alert["sound"] != nil { form["alert_sound"] = "on" }
+        }
+        form["attributes_type"] = aps?.text("attributes-type") ?? ""
+        if let attributes = aps?["attributes"] { form["attributes"] = JSONLayout.lines(attributes) }
+        return form
+    }
+
+    /// A button of the form was pressed.
+    static func submit(_ visit: Visit) async throws -> ConsoleResponse {
+        var form = visit.form
+        let compose = ComposeForm(form, now: visit.now)
+        let known = try? await visit.find("/api/activities/\(Form.encoded(compose.name))")?.text("attributes_type")
+        if let fields = await SchemaFields.find(visit, compose, known: known), let state = fields.applied(form) {
+            form["state"] = state
+        }
+        switch form["action"] {
+        case "preview": return try await page(visit, form, check: await check(form, visit, counts: true))
+        case "keep": return try await keep(visit, form)
+        case "publish": return try await ask(visit, form)
+        default: return try await page(visit, form)
+        }
+    }
+
+    /// The preview alone, for the script.
+    static func check(_ visit: Visit) async throws -> ConsoleResponse {
+        let result = await check(visit.form, visit, counts: false)
+        return .page(visit.console.templates.render("check", result.values))
+    }
+
+    /// What a dry run says of the form.
+    private struct Check {
+        var values: Values
+        var field: String?
+        var message: String?
+        var reach: ReachText?
+    }
+
+    private static func check(_ form: Form, _ visit: Visit, counts: Bool) async -> Check {
+        let compose = ComposeForm(form, now: visit.now)
+        let alert = compose.alert.flatMap { try? JSONDocument($0.bytes).root.object() }
+        let card = Card(
+            app: visit.app.rawValue, name: compose.name, state: compose.state, alert: alert,
+            isEnd: compose.event == "end"
+        ).values
+        var check = Check(values: ["card": card])
+        do {
+            let push = try compose.push()
+            if form.text("send_at") != nil, let time = try compose.sendAt(), time < visit.now {
+                throw ComposeForm.Problem(field: "send_at", message: "is in the past")
+            }
+            let answer = try await visit.call(
+                "POST", "/api/push/validate", query: counts ? "" : "reach=false", push)
+            if let first = answer.objects("pushes").first {
+                let (bytes, limit) = (first.whole("payload_bytes"), first.whole("payload_limit"))
+                let reach = ReachText(first)
+                check.reach = reach
+                check.values["bytes"] =
+                    ["count": bytes, "limit": limit, "text": "\(Shown.count(bytes)) of \(Shown.count(limit)) bytes"]
+                    as Values
+                if counts { check.values["reach"] = reach.sentence(compose, at: time(compose, visit)) }
+            }
+            check.values["warnings"] = answer.list("warnings").compactMap { try? $0.string() }
+        } catch let problem as ComposeForm.Problem {
+            (check.field, check.message) = (problem.field, problem.message)
+        } catch let failure as ConsoleFailure {
+            (check.field, check.message) = (ComposeForm.field(ofPath: failure.path), failure.message)
+        } catch {
+            check.message = "An internal error occurred."
+        }
+        if let message = check.message {
+            let title = check.field.flatMap { Self.titles[$0] }
+            check.values["problem"] = title.map { "\($0): \(message)" } ?? message
+        }
+        return check
+    }
+
+    static let titles = [
+        "name": "Name", "event": "Event", "audience_value": "Audience", "state": "Content state",
+        "priority": "Priority", "alert_title": "Alert", "stale_minutes": "Stale after", "relevance": "Relevance",
+        "dismissal_minutes": "Leave on the lock screen", "attributes_type": "Attributes type",
+        "attributes": "Attributes", "send_at": "Send at",
+    ]
+
+    private static func time(_ compose: ComposeForm, _ visit: Visit) -> Values? {
+        guard let time = try? compose.sendAt() else { return nil }
+        return Shown.time(time, now: visit.now)
+    }
+
+    /// The question before a publish.
+    private static func ask(_ visit: Visit, _ form: Form) async throws -> ConsoleResponse {
+        let check = await check(form, visit, counts: true)
+        let compose = ComposeForm(form, now: visit.now)
+        guard check.message == nil, let reach = check.reach else {
+            return try await page(visit, form, check: check, status: 422)
+        }
+        var fields = ComposeForm.fields.filter(form.has).map { ["name": $0, "value": form[$0]] as Values }
+        // Minutes count from here, so that a second click sends the same body and is the same push.
+        fields.append(["name": "at", "value": "\(compose.now)"])
+        fields.append(["name": "key", "value": "console/\(ConsoleSession.random())"])
+        let time = time(compose, visit)
+        return visit.page(
+            "publish", "Publish",
+            values([
+                "sentence": reach.sentence(compose, at: time), "fields": fields, "card": check.values["card"],
+                "warnings": check.values["warnings"], "name": compose.name, "event": compose.event,
+                "priority": form.text("priority") ?? "10", "time": time,
+                "audience": (try? compose.push()).flatMap { try? JSONDocument($0.bytes).root.object() }
+                    .flatMap { $0["audience"] }.map(AudienceText.text),
+                "bytes": check.values["bytes"], "none": reach.count == 0 && !reach.isBroadcast ? true : nil,
+                "isEnd": compose.event == "end" && (form.text("audience") ?? "all") == "all" ? true : nil,
+            ]))
+    }
+
+    /// The confirmed publish. A second click has the same key, so it is the same push.
+    static func publish(_ visit: Visit) async throws -> ConsoleResponse {
+        let compose = ComposeForm(visit.form, now: visit.now)
+        do {
+            let push = try compose.push()
+            guard let time = try compose.sendAt() else {
+                let answer = try await visit.call("POST", "/api/push", push, key: visit.form.text("key"))
+                let id = answer.list("push_ids").first.flatMap { try? $0.string() } ?? ""
+                return visit.redirect("/console/pushes/\(id)")
+            }
+            let body: JSON = ["schedule": ["scheduled_time": .string(TimeText.plainText(time))], "push": push]
+            try await visit.call("POST", "/api/schedules", body, key: visit.form.text("key"))
+            return visit.redirect("/console/schedules", .scheduled)
+        } catch let failure as ConsoleFailure {
+            let problem = Check(
+                values: ["problem": failure.message], field: ComposeForm.field(ofPath: failure.path),
+                message: failure.message)
+            return try await page(visit, visit.form, check: problem, status: failure.status)
+        }
+    }
+
+    private static func keep(_ visit: Visit, _ form: Form) async throws -> ConsoleResponse {
+        guard let title = form.text("template_title"), title.utf8.count <= 100 else {
+            let problem = "A template needs a title of 100 characters at most."
+            return try await page(visit, form, check: Check(values: ["problem": problem]), status: 422)
+        }
+        let kept = ComposeForm.fields.filter { $0 != "send_at" && $0 != "zone" && form.has($0) }
+        let body = JSON.object(kept.map { JSON.Member($0, .string(form[$0])) })
+        guard try await visit.console.store.console.keep(visit.app, template: title, body.bytes) else {
+            let problem = "There are \(ConsoleStore.mostTemplates) templates. Remove one first."
+            return try await page(visit, form, check: Check(values: ["problem": problem]), status: 409)
+        }
+        return visit.redirect("/console/templates", .kept)
+    }
+
+    private static func page(
+        _ visit: Visit, _ form: Form, check given: Check? = nil, status: Int = 200
+    ) async throws -> ConsoleResponse {
+        var form = form
+        let compose = ComposeForm(form, now: visit.now)
+        let activity =
+            compose.name.isEmpty ? nil : try? await visit.find("/api/activities/\(Form.encoded(compose.name))")
+        let last = activity?.object("last_content_state")?["content_state"]
+        if !form.has("state"), let last { form["state"] = JSONLayout.lines(last) }
+        if !form.has("state") { form["state"] = "{\n  \n}" }
+        let fields = await SchemaFields.find(visit, compose, known: activity?.text("attributes_type"))
+        let state = ComposeForm(form, now: visit.now).state
+        let templates = try await visit.console.store.console.templates(visit.app)
+        var shown: Values = [:]
+        for field in ComposeForm.fields { shown[field] = form[field] }
+        shown["alert_sound"] = form.has("alert_sound") ? true : nil
+        shown["events"] = Options.list(["update", "start", "end"], chosen: compose.event)
+        shown["audiences"] = Options.list(ComposeForm.audiences, chosen: form.text("audience") ?? "all")
+        shown["priorities"] = Options.list(
+            [("10", "10 – at once"), ("5", "5 – saves the device's budget")], chosen: form.text("priority") ?? "10")
+        shown["fields"] = fields?.shown(state)
+        shown["type"] = fields?.type
+        shown["templates"] = templates.map { template in
+            ["title": template.title, "path": "/console/compose" + Form.query(["template": template.title])] as Values
+        }
+        shown["hasTemplates"] = templates.isEmpty ? nil : true
+        if let activity {
+            shown["followers"] = Shown.count(activity.whole("tokens"), "follower", "followers")
+            shown["closed"] = activity.flag("ended") && compose.event != "start" ? true : nil
+        }
+        let drawn: Check
+        if let given { drawn = given } else { drawn = Check(values: ["card": card(form, visit)]) }
+        shown["checked"] =
+            drawn.values["card"] == nil ? drawn.values.merging(["card": card(form, visit)]) { $1 } : drawn.values
+        if let field = drawn.field { shown["wrong-\(field)"] = true }
+        shown["problem"] = drawn.values["problem"]
+        return visit.page("compose", "Compose", shown, status: status)
+    }
+
+    private static func card(_ form: Form, _ visit: Visit) -> Values {
+        let compose = ComposeForm(form, now: visit.now)
+        let alert = compose.alert.flatMap { try? JSONDocument($0.bytes).root.object() }
+        return Card(
+            app: visit.app.rawValue, name: compose.name, state: compose.state, alert: alert,
+            isEnd: compose.event == "end"
+        ).values
+    }
+}

@@ -1,0 +1,43 @@
+import StrictJSON
+
+/// Says in a sentence whom a push would reach, from the API's answer to a dry run.
+struct ReachText {
+    /// Nil: not counted.
+    let count: Int?
+    let isComplete: Bool
+    let isBroadcast: Bool
+    let isStart: Bool
+
+    init(_ push: JSONObject) {
+        isStart = push["start_tokens"] != nil
+        count = (push["start_tokens"] ?? push["tokens"]).flatMap { try? $0.integer() }.map { Int($0) }
+        isComplete = push["complete"] == nil
+        isBroadcast = push.whole("broadcast_channels") > 0
+    }
+
+    var number: String { count.map { (isComplete ? "" : "over ") + Shown.count($0) } ?? "an unknown number of" }
+
+    func sentence(_ compose: ComposeForm, at time: Values?) -> String {
+        let name = compose.name
+        let beginning = time.map { "At \($0["text"] ?? "")" }
+        let audience = compose.form.text("audience") ?? "all"
+        let whom =
+            isStart
+            ? "the devices with a start token of \(compose.form.text("attributes_type") ?? "its type")"
+            : audience == "all" ? "every device that follows \(name)" : "the chosen devices that follow \(name)"
+        if count == 0, !isBroadcast {
+            return "No lock screen will light: "
+                + (isStart ? "no device has a start token of that type." : "nobody in this audience follows \(name).")
+        }
+        let screens = count == 1 ? "1 lock screen" : "\(number) lock screens"
+        let also = isBroadcast ? " The name's broadcast channel brings it to all its subscribers too." : ""
+        let what = compose.event == "end" ? "this end" : compose.event == "start" ? "a new card" : "this update"
+        let how =
+            compose.alert == nil
+            ? "quietly, without an alert"
+            : compose.form.has("alert_sound") ? "with an alert and a sound" : "with an alert"
+        let counted = time == nil ? "will light" : "will light, as of now"
+        let subject = beginning.map { "\($0), \(screens)" } ?? screens
+        return "\(subject) \(counted): \(what) goes to \(whom), \(how).\(also)"
+    }
+}

@@ -1,0 +1,117 @@
+import StrictJSON
+
+/// Fields for the members of a content state, from the schema of its attributes type. What no field can hold stays JSON.
+struct SchemaFields {
+    private enum Kind: String { case text, number, whole, flag, choice }
+
+    private struct Field {
+        var key: String
+        var title: String
+        var kind: Kind
+        var isRequired = false
+        var choices: [String] = []
+        var minimum: String?
+        var maximum: String?
+    }
+
+    private static let most = 40
+    static let prefix = "f:"
+    let type: String
+    private let fields: [Field]
+
+    /// - Parameter schema: a JSON Schema. Nil: it has no members that fields can hold.
+    init?(type: String, schema: JSONObject) {
+        let required = Set(schema.list("required").compactMap { try? $0.string() })
+        fields = (schema.object("properties")?.members ?? []).prefix(Self.most).compactMap { key, value in
+            guard let rules = try? value.object(), var field = Self.field(key, rules) else { return nil }
+            field.isRequired = required.contains(key)
+            return field
+        }
+        guard !fields.isEmpty else { return nil }
+        self.type = type
+    }
+
+    private static func field(_ key: String, _ rules: JSONObject) -> Field? {
+        let title = rules.text("title") ?? key
+        if let choices = rules["enum"].flatMap({ try? $0.array() }) {
+            let texts = choices.compactMap { try? $0.string() }
+            return texts.count == choices.count ? Field(key: key, title: title, kind: .choice, choices: texts) : nil
+        }
+        let kinds: [String: Kind] = ["string": .text, "number": .number, "integer": .whole, "boolean": .flag]
+        guard let kind = rules.text("type").flatMap({ kinds[$0] }) else { return nil }
+        return Field(
+            key: key, title: title, kind: kind, minimum: rules["minimum"]?.text, maximum: rules["maximum"]?.text)
+    }
+
+    /// For the template.
+    func shown(_ state: JSONValue?) -> [Values] {
+        let object = try? state?.object()
+        return fields.map { field in
+            let value = object?[field.key]
+            let text = value.map { value in (try? value.string()) ?? (value.kind == .null ? "" : value.text) } ?? ""
+            let choices: [String] = field.kind == .flag ? ["", "true", "false"] : [""] + field.choices
+            let isChoice = field.kind == .flag || field.kind == .choice
+            return values([
+                "field": Self.prefix + field.key, "id": "f-\(field.key.utf8.map { String($0, radix: 16) }.joined())",
+                "key": field.key, "title": field.title, "kind": field.kind.rawValue, "text": text,
+                "required": field.isRequired ? true : nil,
+                "choices": isChoice ? Options.list(choices, chosen: text, empty: "–") : nil,
+                "isChoice": isChoice ? true : nil,
+                "isNumber": field.kind == .number || field.kind == .whole ? true : nil,
+                "isText": field.kind == .text ? true : nil, "step": field.kind == .whole ? "1" : "any",
+                "minimum": field.minimum, "maximum": field.maximum,
+            ])
+        }
+    }
+
+    /// The content state with what the form's fields say. The script does the same while one types; without a script
+    /// this is how the fields get in.
+    func applied(_ form: Form) -> String? {
+        guard form.fields.contains(where: { $0.name.hasPrefix(Self.prefix) }), form["state"] == form["state_before"]
+        else { return nil }
+        let text = form.text("state") ?? "{}"
+        guard let object = try? JSONDocument(text).root.object() else { return nil }
+        var members: [(key: String, text: String)] = object.members.map {
+            ($0.key, JSONLayout.lines($0.value, indent: "  "))
+        }
+        for field in fields where form.has(Self.prefix + field.key) {
+            let entered = form[Self.prefix + field.key]
+            let place = members.firstIndex { $0.key == field.key }
+            guard !entered.isEmpty else {
+                if let place { members.remove(at: place) }
+                continue
+            }
+            let isText = field.kind == .text || field.kind == .choice
+            let value = isText ? JSON.string(entered).text : entered
+            guard (try? JSONDocument(value)) != nil else { return nil }
+            if let place { members[place].text = value } else { members.append((field.key, value)) }
+        }
+        guard !members.isEmpty else { return "{}" }
+        return "{\n" + members.map { "  \(JSON.string($0.key).text): \($0.text)" }.joined(separator: ",\n") + "\n}"
+    }
+
+    /// The fields of the name's type, or of the type that a start gives. Nil without a schema.
+    static func find(_ visit: Visit, _ compose: ComposeForm, known type: String?) async -> SchemaFields? {
+        let given = compose.event == "start" ? compose.form.text("attributes_type") : type
+        guard let schemas = try? await visit.get("/api/schemas").objects("schemas"), !schemas.isEmpty else {
+            return nil
+        }
+        let fitting = schemas.compactMap { schema -> (type: String, fit: Int)? in
+            guard let type = schema.text("attributes_type"), schema.flag("content_state") else { return nil }
+            let fits = schema.list("names").compactMap { try? $0.string() }.compactMap { fit($0, compose.name) }
+            return fits.max().map { (type, $0) }
+        }
+        let best = fitting.max { ($0.fit, $1.type) < ($1.fit, $0.type) }?.type
+        guard let type = given ?? best,
+            let document = try? await visit.find("/api/schemas/\(Form.encoded(type))"),
+            let schema = document.object("content_state")
+        else { return nil }
+        return SchemaFields(type: type, schema: schema)
+    }
+
+    /// As the gateway fits a name to a schema: a whole name beats a beginning, a longer beginning a shorter one.
+    private static func fit(_ pattern: String, _ name: String) -> Int? {
+        guard pattern.hasSuffix("*") else { return pattern == name ? .max : nil }
+        return name.hasPrefix(pattern.dropLast()) ? pattern.utf8.count : nil
+    }
+}

@@ -1,0 +1,133 @@
+import LiveActivity
+public import Store
+import StrictJSON
+
+/// The console at `/console`: pages for publishers and operators, made by the gateway. Each page shows its data without
+/// a script; the script adds live numbers.
+public final class Console: Sendable {
+    /// The largest form, in bytes. A push is 5 KiB at most; an audience may be longer.
+    public static let mostFormBytes = 256 << 10
+
+    let gateway: ConsoleGateway
+    let store: Store
+    let live: LiveFeed
+    let templates = Templates()
+
+    public init(_ gateway: ConsoleGateway, store: Store) {
+        self.gateway = gateway
+        self.store = store
+        live = LiveFeed()
+    }
+
+    public static func serves(_ path: Substring) -> Bool { path == "/console" || path.hasPrefix("/console/") }
+
+    /// Whether the path is served without a session.
+    public static func isOpen(_ path: String) -> Bool {
+        path == "/console/sign-in" || path.hasPrefix("/console/assets/")
+    }
+
+    /// - Parameters:
+    ///   - session: of the request; nil: nobody is signed in
+    ///   - body: of a POST
+    public func respond(
+        to request: ConsoleRequest, session: ConsoleSession?, body: [UInt8] = []
+    ) async -> ConsoleResponse {
+        do {
+            return try await answer(request, session, Form(body))
+        } catch {
+            return failed(error, request, session)
+        }
+    }
+
+    /// A page that says what went wrong. Texts of the API name no secret and no token.
+    public func failed(_ error: any Error, _ request: ConsoleRequest, _ session: ConsoleSession?) -> ConsoleResponse {
+        let failure =
+            switch error {
+            case let error as ConsoleFailure: error
+            case is StoreError: ConsoleFailure(503, "Redis does not answer the gateway. Try again in a moment.")
+            default: ConsoleFailure(500, "An internal error occurred.")
+            }
+        return refusal(failure, request, session)
+    }
+
+    public func refuse(
+        _ status: Int, _ message: String, _ request: ConsoleRequest, _ session: ConsoleSession?
+    ) -> ConsoleResponse { refusal(ConsoleFailure(status, message), request, session) }
+
+    private func refusal(
+        _ failure: ConsoleFailure, _ request: ConsoleRequest, _ session: ConsoleSession?
+    ) -> ConsoleResponse {
+        render(
+            "message", values(["title": failure.title, "message": failure.message, "path": failure.path]),
+            title: failure.title, session: session, request, status: failure.status)
+    }
+
+    private func answer(
+        _ request: ConsoleRequest, _ session: ConsoleSession?, _ form: Form
+    ) async throws -> ConsoleResponse {
+        let path = request.path
+        if path.hasPrefix("/console/assets/") { return try asset(request) }
+        let isRead = request.method == "GET" || request.method == "HEAD"
+        guard isRead || request.method == "POST" else { throw ConsoleFailure(405, "This page takes GET and POST.") }
+        if path == "/console/sign-in" {
+            if !isRead { return try await signIn(request, form).on("/console/sign-in") }
+            if session != nil { return .redirect(Self.next(Form(request.query)["next"])).on("/console/sign-in") }
+            return signInPage(request).on("/console/sign-in")
+        }
+        guard let session else {
+            if isRead { return unknown(request) }
+            // The form's text is lost otherwise, so say why.
+            throw ConsoleFailure(401, "You are signed out. Sign in again in another tab, then send the form again.")
+        }
+        guard let (route, parameters) = Route.find(request.method, path) else {
+            throw ConsoleFailure(404, "There is no such page.")
+        }
+        guard isRead || !request.isForeign && session.accepts(form["csrf"]) else {
+            throw ConsoleFailure(403, "The form is not of this session. Load the page again, then send it again.")
+        }
+        let visit = Visit(
+            console: self, request: request, session: session, parameters: parameters, query: Form(request.query),
+            form: form)
+        do {
+            return try await route.handle(visit).on(route.pattern)
+        } catch {
+            return failed(error, request, session).on(route.pattern)
+        }
+    }
+
+    /// Nobody is signed in, or the browser did not send the cookie: it leaves it out of a click in a chat or a mail
+    /// (`SameSite=Strict`). A page that loads itself again is sent with it.
+    private func unknown(_ request: ConsoleRequest) -> ConsoleResponse {
+        let target = request.path + (request.query.isEmpty ? "" : "?\(request.query)")
+        if request.fetchSite == "cross-site" {
+            return render("message", ["reload": Self.next(target)], title: "One moment", session: nil, request)
+        }
+        return .redirect("/console/sign-in" + Form.query(["next": Self.next(target)]))
+    }
+
+    private func asset(_ request: ConsoleRequest) throws -> ConsoleResponse {
+        guard let asset = Asset.all.first(where: { request.path == "/console/assets/\($0.name)" }) else {
+            throw ConsoleFailure(404, "There is no such file.")
+        }
+        return .asset(asset, isKnown: request.ifNoneMatch == asset.tag).on("/console/assets/{file}")
+    }
+
+    func render(
+        _ template: String, _ content: Values, title: String, session: ConsoleSession?, _ request: ConsoleRequest,
+        status: Int = 200
+    ) -> ConsoleResponse {
+        var content = content
+        if let session { content["csrf"] = session.formToken }
+        content["icon"] = Asset.icon.path
+        let area = Navigation.area(of: request.path)
+        let notice = Notice(rawValue: Form(request.query)["notice"])?.text
+        let frame = values([
+            "title": title, "content": templates.render(template, content), "app": session?.identity.app.rawValue,
+            "credential": session?.identity.credential, "csrf": session?.formToken,
+            "navigation": session == nil ? nil : Navigation.items(current: area), "style": Asset.style.path,
+            "script": Asset.script.path, "icon": Asset.icon.path, "notice": session == nil ? nil : notice,
+            "reload": content["reload"],
+        ])
+        return .page(templates.render("page", frame), status: status)
+    }
+}

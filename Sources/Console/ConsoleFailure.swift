@@ -1,0 +1,32 @@
+import StrictJSON
+
+/// A refusal, as a page shows it.
+struct ConsoleFailure: Error {
+    var status: Int
+    var message: String
+    /// The place in the body of the API's call.
+    var path: String?
+
+    init(_ status: Int, _ message: String, path: String? = nil) {
+        (self.status, self.message, self.path) = (status, message, path)
+    }
+
+    /// The error that the API answered.
+    init(_ answer: ConsoleAnswer) {
+        let body = try? JSONDocument(answer.body).root.object()
+        self.init(
+            answer.status, body?.text("error") ?? "The gateway answered \(answer.status).",
+            path: body?.object("details")?.text("path"))
+    }
+
+    var title: String {
+        switch status {
+        case 403: "Not allowed"
+        case 404: "Not found"
+        case 429: "Too many requests"
+        case 503: "Redis does not answer"
+        case 500...: "Something went wrong"
+        default: "That was refused"
+        }
+    }
+}

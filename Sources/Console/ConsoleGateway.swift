@@ -1,0 +1,39 @@
+/// What the console asks the gateway for. It sees and changes an app through the calls of the API alone, so each page
+/// shows what the API answers, and each change is checked, counted and refused as the API would.
+public struct ConsoleGateway: Sendable {
+    /// Nil if the key and the secret do not belong together. Takes epoch ms.
+    public var signIn: @Sendable (_ key: String, _ secret: String, _ now: Int64) async -> ConsoleIdentity?
+    /// Whether the credential is still that of the sign-in.
+    public var stands: @Sendable (ConsoleIdentity) async -> Bool
+    public var call: @Sendable (ConsoleIdentity, ConsoleCall) async -> ConsoleAnswer
+
+    public init(
+        signIn: @escaping @Sendable (_ key: String, _ secret: String, _ now: Int64) async -> ConsoleIdentity?,
+        stands: @escaping @Sendable (ConsoleIdentity) async -> Bool,
+        call: @escaping @Sendable (ConsoleIdentity, ConsoleCall) async -> ConsoleAnswer
+    ) {
+        (self.signIn, self.stands, self.call) = (signIn, stands, call)
+    }
+}
+
+/// A call of the API.
+public struct ConsoleCall: Sendable {
+    public var method: String
+    /// Percent-encoded, as in a request.
+    public var path: String
+    public var query: String
+    public var body: [UInt8]
+    public var idempotencyKey: String?
+    /// The browser's.
+    public var address: String
+    /// Epoch milliseconds.
+    public var now: Int64
+}
+
+/// The API's answer.
+public struct ConsoleAnswer: Sendable {
+    public var status: Int
+    public var body: [UInt8]
+
+    public init(status: Int, body: [UInt8]) { (self.status, self.body) = (status, body) }
+}

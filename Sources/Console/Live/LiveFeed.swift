@@ -1,0 +1,132 @@
+import LiveActivity
+
+/// Sends live parts of pages to open tabs as server-sent events. All tabs that watch the same thing share one look a
+/// second at Redis. Without a tab nothing runs.
+actor LiveFeed {
+    /// What tabs watch: the same words in the same session's credential are one topic.
+    typealias Topic = String
+
+    /// What a look found.
+    enum Look: Sendable {
+        case html(String)
+        /// The part does not change any more.
+        case last(String)
+        /// It cannot be read now. The next look may succeed.
+        case unknown
+    }
+
+    /// The events of one tab.
+    struct Events: Sendable {
+        var stream: AsyncStream<[UInt8]>
+        var end: @Sendable () -> Void
+    }
+
+    /// The most tabs of one gateway that are kept up to date.
+    static let mostTabs = 500
+    static let interval: Duration = .seconds(1)
+    /// A comment after this many looks without a change shows that the other side is still there.
+    private static let looksBetweenBeats = 15
+    /// A tab's session is looked at again after this many looks.
+    private static let looksBetweenChecks = 10
+
+    private struct Tab {
+        var writer: AsyncStream<[UInt8]>.Continuation
+        var isStanding: @Sendable () async -> Bool
+        var looks = 0
+    }
+
+    private struct Watch {
+        var look: @Sendable () async -> Look
+        var tabs: [Int: Tab] = [:]
+        var shown: String?
+        var looksSinceEvent = 0
+    }
+
+    private var watches: [Topic: Watch] = [:]
+    private var tabs = 0
+    private var nextTab = 0
+    private var loop: Task<Void, Never>?
+
+    /// - Parameters:
+    ///   - look: reads the part. The topic's first tab gives it.
+    ///   - isStanding: whether this tab's session still is.
+    /// - Returns: nil if too many tabs are open.
+    func open(
+        _ topic: Topic, isStanding: @escaping @Sendable () async -> Bool, look: @escaping @Sendable () async -> Look
+    ) -> Events? {
+        guard tabs < Self.mostTabs else { return nil }
+        let (stream, writer) = AsyncStream.makeStream(of: [UInt8].self, bufferingPolicy: .bufferingNewest(2))
+        let number = nextTab
+        nextTab += 1
+        tabs += 1
+        watches[topic, default: Watch(look: look)].tabs[number] = Tab(writer: writer, isStanding: isStanding)
+        if let shown = watches[topic]?.shown { writer.yield(Self.event(shown)) }
+        writer.onTermination = { [weak self] _ in Task { await self?.close(topic, number) } }
+        if loop == nil { loop = Task { await run() } }
+        return Events(stream: stream, end: { writer.finish() })
+    }
+
+    /// For tests: how many tabs are open.
+    var openTabs: Int { tabs }
+
+    private func close(_ topic: Topic, _ number: Int) {
+        guard watches[topic]?.tabs.removeValue(forKey: number) != nil else { return }
+        tabs -= 1
+        if watches[topic]?.tabs.isEmpty == true { watches[topic] = nil }
+        if watches.isEmpty {
+            loop?.cancel()
+            loop = nil
+        }
+    }
+
+    private func run() async {
+        while !Task.isCancelled {
+            for topic in Array(watches.keys) {
+                await drop(signedOutOf: topic)
+                guard let watch = watches[topic] else { continue }
+                let look = await watch.look()
+                show(look, of: topic)
+            }
+            do { try await Task.sleep(for: Self.interval) } catch { return }
+        }
+    }
+
+    private func show(_ look: Look, of topic: Topic) {
+        guard var watch = watches[topic] else { return }
+        watch.looksSinceEvent += 1
+        switch look {
+        case .html(let html), .last(let html):
+            if html != watch.shown {
+                watch.shown = html
+                watch.looksSinceEvent = 0
+                for tab in watch.tabs.values { tab.writer.yield(Self.event(html)) }
+            }
+        case .unknown: break
+        }
+        if watch.looksSinceEvent >= Self.looksBetweenBeats {
+            watch.looksSinceEvent = 0
+            for tab in watch.tabs.values { tab.writer.yield(Array(": \n\n".utf8)) }
+        }
+        watches[topic] = watch
+        if case .last = look { for tab in watch.tabs.values { end(tab) } }
+    }
+
+    private func drop(signedOutOf topic: Topic) async {
+        for number in Array((watches[topic]?.tabs ?? [:]).keys) {
+            watches[topic]?.tabs[number]?.looks += 1
+            guard let tab = watches[topic]?.tabs[number], tab.looks % Self.looksBetweenChecks == 0 else { continue }
+            if await !tab.isStanding() { end(tab) }
+        }
+    }
+
+    /// Without this word the browser would connect again.
+    private func end(_ tab: Tab) {
+        tab.writer.yield(Array("event: end\ndata: \n\n".utf8))
+        tab.writer.finish()
+    }
+
+    static func event(_ html: String) -> [UInt8] {
+        let lines = html.split(whereSeparator: \.isNewline).map { "data: \($0)\n" }
+        return Array((lines.joined() + "\n").utf8)
+    }
+}

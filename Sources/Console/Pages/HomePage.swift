@@ -1,0 +1,109 @@
+import LiveActivity
+import Store
+import StrictJSON
+
+/// How the app does now: alarms, queues, workers, the last pushes.
+enum HomePage {
+    private static let mostPushes = 12
+
+    static func show(_ visit: Visit) async throws -> ConsoleResponse {
+        visit.page("home", "Home", try await now(visit, RateMeter()))
+    }
+
+    static func live(_ visit: Visit) async throws -> ConsoleResponse {
+        let meter = RateMeter()
+        return try await visit.watch("home") { visit in
+            let found = try await now(visit, meter)
+            return .html(visit.console.templates.render("home-live", found))
+        }
+    }
+
+    static func signOut(_ visit: Visit) async throws -> ConsoleResponse {
+        try await visit.console.signOut(visit.request, visit.session)
+    }
+
+    /// Pauses or resumes the whole app.
+    static func pause(_ visit: Visit) async throws -> ConsoleResponse {
+        let isPause = visit.form["to"] == "pause"
+        if isPause {
+            let sentence = "Nothing of \(visit.app) is sent until you resume it. Pushes are accepted and kept."
+            if let page = visit.confirmation("Pause the app?", sentence, button: "Pause", back: "/console") {
+                return page
+            }
+        }
+        try await visit.call("POST", isPause ? "/api/pause" : "/api/resume")
+        return visit.redirect("/console", isPause ? .paused : .resumed)
+    }
+
+    private static func now(_ visit: Visit, _ meter: RateMeter) async throws -> Values {
+        let (store, app, now) = (visit.console.store, visit.app, visit.now)
+        let pushes = try await visit.get("/api/pushes", query: "limit=\(mostPushes)").objects("pushes")
+            .map { PushValues(ledger: $0, now: now) }
+        let started = ContinuousClock.now
+        let depth = try await store.queue.depth([app]).first
+        let (high, low) = (depth?.pushesHigh ?? 0, depth?.pushesLow ?? 0)
+        let (shards, retries) = (depth?.shardTasks ?? 0, depth?.retriesDue ?? 0)
+        let answered = started.duration(to: .now)
+        let alarms = try await store.alarms.list([app])
+        let pauses = try await store.pauses.list([app])
+        let dead = try await store.deadLetters.count(app)
+        let quarantined = try await store.quarantine.count(app)
+        let workers = try await store.queue.workers([app])
+        let settled = Dictionary(pushes.map { ($0.id, $0.settled) }, uniquingKeysWith: max)
+        let rate = meter.rate(settled, now: now)
+        let alive = workers.filter { $0.idle < 30_000 }
+        return all(
+            alarms, pauses, workers, now,
+            [
+                "rate": Shown.count(rate), "high": Shown.count(high), "low": Shown.count(low),
+                "shards": Shown.count(shards), "retries": Shown.count(retries),
+                "queued": Shown.count(high + low + shards),
+                "alive": Shown.count(alive.count), "noWorkers": alive.isEmpty && high + low + shards > 0 ? true : nil,
+                "tasks": Shown.count(alive.reduce(0) { $0 + $1.pending }), "redis": redis(answered),
+                "dead": Shown.count(dead), "hasDead": dead > 0 ? true : nil, "quarantined": Shown.count(quarantined),
+                "hasQuarantined": quarantined > 0 ? true : nil, "pushes": pushes.map(\.row),
+                "hasPushes": pushes.isEmpty ? nil : true,
+            ])
+    }
+
+    private static func all(
+        _ alarms: [Alarm], _ pauses: [Pause], _ workers: [(name: String, idle: Int, pending: Int)], _ now: Int64,
+        _ rest: KeyValuePairs<String, Any?>
+    ) -> Values {
+        var all = values(rest)
+        all["alarms"] = alarms.map { alarm in
+            [
+                "kind": alarm.kind.rawValue, "reason": alarm.reason,
+                "since": Shown.time(alarm.since, now: now) as Any,
+            ] as Values
+        }
+        all["hasAlarms"] = alarms.isEmpty ? nil : true
+        all["pauses"] = pauses.map { pause in
+            var shown: Values = ["since": Shown.time(pause.since, now: now) as Any]
+            if let name = pause.name {
+                shown["name"] = name.rawValue
+                shown["path"] = "/console/names/\(Form.encoded(name.rawValue))"
+            }
+            return shown
+        }
+        all["isPaused"] = pauses.contains { $0.name == nil } ? true : nil
+        all["hasWorkers"] = workers.isEmpty ? nil : true
+        all["workers"] = workers.map { worker in
+            [
+                "name": worker.name, "tasks": Shown.count(worker.pending),
+                "seen": worker.idle < 5_000 ? "now" : Shown.ago(now - Int64(worker.idle), now),
+            ] as Values
+        }
+        return all
+    }
+
+    /// Steps, so that the live part changes only if something does.
+    private static func redis(_ duration: Duration) -> String {
+        switch duration.milliseconds {
+        case ..<5: "under 5 ms"
+        case ..<20: "under 20 ms"
+        case ..<100: "under 100 ms"
+        default: Shown.duration(duration.milliseconds)
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import LiveActivity
+import StrictJSON
+
+/// The names of the app.
+enum NamesPage {
+    static func show(_ visit: Visit) async throws -> ConsoleResponse {
+        let query = visit.query
+        let ended: String? = query["show"] == "open" ? "false" : query["show"] == "closed" ? "true" : nil
+        let page = try await visit.list(
+            "/api/activities", "activities",
+            [
+                "contains": query.text("contains"), "ended": ended,
+                "followed": query["show"] == "followed" ? "true" : nil,
+            ], limit: 50)
+        let rows = page.rows.map { name -> Values in
+            let text = name.text("name") ?? ""
+            let last = Shown.time(name.time("last_push_at"), now: visit.now)
+            return values([
+                "name": text, "path": "/console/names/\(Form.encoded(text))",
+                "followers": Shown.count(name.whole("followers")), "ended": name.flag("ended") ? true : nil,
+                "last": last, "lastPath": name.text("last_push_id").map { "/console/pushes/\($0)" },
+            ])
+        }
+        let choices = [
+            ("", "All names"), ("followed", "With followers"), ("open", "Open"), ("closed", "Closed by an end"),
+        ]
+        return visit.page(
+            "names", "Names",
+            values([
+                "names": rows, "empty": rows.isEmpty ? true : nil, "isPart": page.next == nil ? nil : true,
+                "contains": query.text("contains") ?? "",
+                "shows": Options.list(choices, chosen: query["show"]),
+                "pager": Pager.values(visit, next: page.next, keeping: ["contains", "show"]),
+            ]))
+    }
+}
+
+/// One name: its followers, what its cards show, its history.
+enum NamePage {
+    static func show(_ visit: Visit) async throws -> ConsoleResponse {
+        let name = visit.parameter("name")
+        let path = "/api/activities/\(Form.encoded(name))"
+        let activity = try await visit.find(path)
+        let history = try await visit.get("/api/pushes", query: "limit=20&name=\(Form.encoded(name))")
+        let pushes = history.objects("pushes").map { PushValues(ledger: $0, now: visit.now).row }
+        guard activity != nil || !pushes.isEmpty else {
+            throw ConsoleFailure(404, "The name has no followers and no pushes. Check its spelling.")
+        }
+        let paused = try await visit.get("/api/pauses").objects("paused")
+        let last = activity?.object("last_content_state")
+        let closed = activity?.flag("ended") ?? false
+        let state = last?["content_state"]
+        func compose(_ event: String) -> String { "/console/compose" + Form.query(["name": name, "event": event]) }
+        return visit.page(
+            "name", name,
+            values([
+                "name": name, "path": visit.request.path, "followers": Shown.count(activity?.whole("tokens") ?? 0),
+                "closed": closed ? true : nil, "type": activity?.text("attributes_type"),
+                "paused": paused.contains { $0.text("name") == name } ? true : nil,
+                "appPaused": paused.contains { $0.text("name") == nil } ? true : nil,
+                "broadcast": activity?.object("broadcast").map { channel in
+                    values([
+                        "state": channel.text("state"), "channel": channel.text("channel"),
+                        "error": channel.text("error"),
+                    ])
+                }, "noBroadcast": activity?.object("broadcast") == nil ? true : nil,
+                "endsAt": Shown.time(activity?.time("automatic_end_at"), now: visit.now),
+                "update": closed ? nil : compose("update"), "end": closed ? nil : compose("end"),
+                "start": compose("start"), "pushes": pushes, "hasPushes": pushes.isEmpty ? nil : true,
+                "more": history.text("next").map { _ in "/console/pushes" + Form.query(["name": name]) },
+                "card": state.map {
+                    Card(
+                        app: visit.app.rawValue, name: name, state: $0, isEnd: last?.text("event") == "end"
+                    ).values
+                }, "state": state.map { JSONLayout.lines($0) },
+            ]))
+    }
+
+    static func pause(_ visit: Visit) async throws -> ConsoleResponse {
+        let name = visit.parameter("name")
+        let path = "/console/names/\(Form.encoded(name))"
+        let isPause = visit.form["to"] == "pause"
+        if isPause {
+            let sentence = "Nothing of \(name) is sent until you resume it. Pushes are accepted and kept."
+            if let page = visit.confirmation("Pause this name?", sentence, button: "Pause", back: path) { return page }
+        }
+        try await visit.call("POST", isPause ? "/api/pause" : "/api/resume", ["name": .string(name)])
+        return visit.redirect(path, isPause ? .paused : .resumed)
+    }
+
+    /// Creates or deletes the name's broadcast channel.
+    static func broadcast(_ visit: Visit) async throws -> ConsoleResponse {
+        let name = visit.parameter("name")
+        let path = "/console/names/\(Form.encoded(name))"
+        let isDeletion = visit.form["to"] == "delete"
+        if isDeletion {
+            let sentence = "Devices that subscribe to the channel get nothing of \(name) any more."
+            let title = "Delete the broadcast channel?"
+            if let page = visit.confirmation(title, sentence, button: "Delete", back: path) { return page }
+        }
+        let call = "/api/activities/\(Form.encoded(name))/broadcast"
+        let answer = await visit.answer(isDeletion ? "DELETE" : "PUT", call, query: "wait=5")
+        guard (200..<300).contains(answer.status) else { throw ConsoleFailure(answer) }
+        let done: Notice = isDeletion ? .broadcastDiscarded : .broadcastWanted
+        return visit.redirect(path, answer.status == 202 ? .waiting : done)
+    }
+}

@@ -1,0 +1,40 @@
+import LiveActivity
+import StrictJSON
+
+/// The pushes of the app, newest first.
+enum PushesPage {
+    private static let limit = 50
+    private static let states = [
+        "scheduled", "queued", "sending", "done", "failed", "superseded", "expired", "cancelled",
+    ]
+
+    static func show(_ visit: Visit) async throws -> ConsoleResponse {
+        let query = visit.query
+        let page = try await visit.list(
+            "/api/pushes", "pushes",
+            ["name": query.text("name"), "state": query.text("state"), "event": query.text("event")], limit: limit)
+        let rows = page.rows.map { PushValues(ledger: $0, now: visit.now).row }
+        return visit.page(
+            "pushes", "Pushes",
+            values([
+                "pushes": rows, "empty": rows.isEmpty ? true : nil, "isPart": page.next == nil ? nil : true,
+                "name": query.text("name") ?? "",
+                "events": Options.list(["", "start", "update", "end"], chosen: query["event"], empty: "Any event"),
+                "states": Options.list([""] + states, chosen: query["state"], empty: "Any state"),
+                "pager": Pager.values(visit, next: page.next, keeping: ["name", "state", "event"]),
+            ]))
+    }
+}
+
+/// The choices of a `select`.
+enum Options {
+    static func list(_ choices: [String], chosen: String, empty: String = "") -> [Values] {
+        list(choices.map { ($0, $0.isEmpty ? empty : $0) }, chosen: chosen)
+    }
+
+    static func list(_ choices: [(value: String, title: String)], chosen: String) -> [Values] {
+        choices.map {
+            values(["value": $0.value, "title": $0.title, "chosen": $0.value == chosen ? true : nil])
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import LiveActivity
+import OpenSSL
+import StrictJSON
+
+/// A signed-in browser. Redis keeps it under the digest of its id; the browser has the id as a cookie.
+public struct ConsoleSession: Sendable {
+    static let cookie = "lamplighter_console"
+    /// A day's work. Whoever is idle for longer signs in again.
+    static let life: Duration = .seconds(12 * 3_600)
+
+    public let id: String
+    public let identity: ConsoleIdentity
+    /// In every form of this session. A page of another site cannot read it.
+    let formToken: String
+
+    /// A new session, for a sign-in. It never takes over an id that the browser had before.
+    init(_ identity: ConsoleIdentity) {
+        id = Self.random()
+        formToken = Self.random()
+        self.identity = identity
+    }
+
+    /// - Returns: nil for a record of another form.
+    init?(id: String, _ record: [UInt8]) {
+        guard let body = try? JSONDocument(record).root.object(),
+            let app = body.text("app").flatMap({ try? AppKey($0) }),
+            let credential = body.text("credential"), let proof = body.text("proof"),
+            let token = body.text("form_token")
+        else { return nil }
+        self.id = id
+        formToken = token
+        identity = ConsoleIdentity(app: app, credential: credential, proof: proof)
+    }
+
+    var record: [UInt8] {
+        let body: JSON = [
+            "app": .string(identity.app.rawValue), "credential": .string(identity.credential),
+            "proof": .string(identity.proof), "form_token": .string(formToken),
+        ]
+        return body.bytes
+    }
+
+    func accepts(_ token: String) -> Bool {
+        SHA256Digest(of: token.utf8) == SHA256Digest(of: formToken.utf8)
+    }
+
+    /// The header `Set-Cookie`. Nil ends the session in the browser.
+    static func cookie(_ session: ConsoleSession?, isSecure: Bool) -> String {
+        let value = session.map { "\(cookie)=\($0.id); Max-Age=\(life.components.seconds)" } ?? "\(cookie)=; Max-Age=0"
+        return "\(value); Path=/console; HttpOnly; SameSite=Strict\(isSecure ? "; Secure" : "")"
+    }
+
+    /// 256 bits of the system's generator.
+    static func random() -> String {
+        var generator = SystemRandomNumberGenerator()
+        var bytes: [UInt8] = []
+        for _ in 0..<4 { withUnsafeBytes(of: generator.next() as UInt64) { bytes += $0 } }
+        return Hex.encode(bytes)
+    }
+}

@@ -1,0 +1,74 @@
+import Store
+
+/// Signing in and out, and the limit of guesses.
+extension Console {
+    /// Sign-ins that one network may try for one app key, and for all, until `attemptSpan` is over.
+    static let mostAttempts = 10
+    static let mostAttemptsOfNetwork = 30
+    static let attemptSpan: Duration = .seconds(600)
+
+    func signInPage(
+        _ request: ConsoleRequest, problem: String? = nil, status: Int = 200, key: String = "", next: String? = nil
+    ) -> ConsoleResponse {
+        let values = values([
+            "problem": problem, "key": key, "next": Self.next(next ?? Form(request.query)["next"]),
+            "insecure": request.isSecure || request.isLocal ? nil : true,
+        ])
+        return render("sign-in", values, title: "Sign in", session: nil, request, status: status)
+    }
+
+    func signIn(_ request: ConsoleRequest, _ form: Form) async throws -> ConsoleResponse {
+        let key = form.text("app_key") ?? ""
+        if request.isForeign {
+            return signInPage(request, problem: "The form came from another site. Sign in here.", status: 403)
+        }
+        let network = request.network
+        let subjects = [("\(network) \(key)", Self.mostAttempts), (network, Self.mostAttemptsOfNetwork)]
+        for (subject, most) in subjects {
+            let attempts = try await store.console.attempt(subject, span: Self.attemptSpan)
+            guard attempts.count > most else { continue }
+            let seconds = max(1, attempts.left / 1_000)
+            let wait = "Too many sign-ins failed. Try again in \(Shown.duration(Int64(attempts.left)))."
+            return signInPage(request, problem: wait, status: 429, key: key, next: form["next"])
+                .with("Retry-After", "\(seconds)")
+        }
+        guard let identity = await gateway.signIn(key, form["secret"], request.now) else {
+            return signInPage(
+                request, problem: "App key and secret do not belong together.", status: 401, key: key,
+                next: form["next"])
+        }
+        for (subject, _) in subjects { try await store.console.succeed(subject) }
+        // A session that the browser had before ends: it may be somebody else's.
+        if let old = request.session { try await store.console.end(old) }
+        let session = ConsoleSession(identity)
+        try await store.console.begin(session.id, session.record, life: ConsoleSession.life)
+        return .redirect(Self.next(form["next"])).with(
+            "Set-Cookie", ConsoleSession.cookie(session, isSecure: request.isSecure))
+    }
+
+    func signOut(_ request: ConsoleRequest, _ session: ConsoleSession) async throws -> ConsoleResponse {
+        try await store.console.end(session.id)
+        return .redirect("/console/sign-in").with(
+            "Set-Cookie", ConsoleSession.cookie(nil, isSecure: request.isSecure))
+    }
+
+    /// The session that the request belongs to, if it stands. One look at Redis.
+    public func session(of request: ConsoleRequest) async throws -> ConsoleSession? {
+        guard let id = request.session, id.utf8.count == 64, let record = try await store.console.session(id),
+            let session = ConsoleSession(id: id, record), await gateway.stands(session.identity)
+        else { return nil }
+        return session
+    }
+
+    /// A page of the console and nothing else, so that a link cannot lead to another site.
+    static func next(_ text: String) -> String {
+        let isPath = text == "/console" || text.hasPrefix("/console/") || text.hasPrefix("/console?")
+        let isPlain = text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }
+        return isPath && isPlain && !text.hasPrefix("/console/sign-") ? text : "/console"
+    }
+}
+
+extension ConsoleRequest {
+    /// A browser treats this machine as safe without TLS.
+    var isLocal: Bool { ["localhost", "127.0.0.1", "[::1]"].contains { host == $0 || host.hasPrefix("\($0):") } }
+}

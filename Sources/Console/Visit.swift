@@ -1,0 +1,90 @@
+import LiveActivity
+import StrictJSON
+
+/// One request of a signed-in browser.
+struct Visit: Sendable {
+    let console: Console
+    let request: ConsoleRequest
+    let session: ConsoleSession
+    /// Of the path, decoded.
+    let parameters: [String: String]
+    let query: Form
+    let form: Form
+
+    var app: AppKey { session.identity.app }
+    var now: Int64 { request.now }
+
+    func parameter(_ name: String) -> String { parameters[name] ?? "" }
+
+    func answer(
+        _ method: String, _ path: String, query: String = "", _ body: JSON? = nil, key: String? = nil
+    ) async -> ConsoleAnswer {
+        await console.gateway.call(
+            session.identity,
+            ConsoleCall(
+                method: method, path: path, query: String(query.drop { $0 == "?" }), body: body?.bytes ?? [],
+                idempotencyKey: key, address: request.address, now: now))
+    }
+
+    /// Calls the API.
+    /// - Throws: what it refused, as a `ConsoleFailure`
+    @discardableResult
+    func call(
+        _ method: String, _ path: String, query: String = "", _ body: JSON? = nil, key: String? = nil
+    ) async throws -> JSONObject {
+        let answer = await answer(method, path, query: query, body, key: key)
+        guard (200..<300).contains(answer.status) else { throw ConsoleFailure(answer) }
+        return try JSONDocument(answer.body.isEmpty ? Array("{}".utf8) : answer.body).root.object()
+    }
+
+    func get(_ path: String, query: String = "") async throws -> JSONObject {
+        try await call("GET", path, query: query)
+    }
+
+    /// Nil if the API answers 404.
+    func find(_ path: String, query: String = "") async throws -> JSONObject? {
+        let answer = await answer("GET", path, query: query)
+        if answer.status == 404 { return nil }
+        guard (200..<300).contains(answer.status) else { throw ConsoleFailure(answer) }
+        return try JSONDocument(answer.body).root.object()
+    }
+
+    /// A page of a list. A call of the API reads a bounded part, so a filter may leave its answer short: then this reads
+    /// on for a moment.
+    func list(
+        _ path: String, _ key: String, _ fields: KeyValuePairs<String, String?>, limit: Int
+    ) async throws -> (rows: [JSONObject], next: String?) {
+        let end = ContinuousClock.now + .milliseconds(60)
+        var rows: [JSONObject] = []
+        var next = query.text("after")
+        repeat {
+            let position = Form.query(["limit": "\(limit - rows.count)", "after": next])
+            let rest = Form.query(fields).dropFirst()
+            let page = try await get(path, query: rest.isEmpty ? position : "\(position)&\(rest)")
+            rows += page.objects(key)
+            next = page.text("next")
+        } while next != nil && rows.count < limit && ContinuousClock.now < end
+        return (rows, next)
+    }
+
+    func page(_ template: String, _ title: String, _ values: Values, status: Int = 200) -> ConsoleResponse {
+        console.render(template, values, title: title, session: session, request, status: status)
+    }
+
+    /// Asks before something that cannot be undone: shows the sentence and a button that posts the same form again.
+    /// - Returns: nil once the button was pressed.
+    func confirmation(_ title: String, _ sentence: String, button: String, back: String) -> ConsoleResponse? {
+        guard form["confirmed"] != "yes" else { return nil }
+        let fields = form.fields.filter { $0.name != "csrf" }.map { ["name": $0.name, "value": $0.value] as Values }
+        return page(
+            "confirm", title,
+            values([
+                "title": title, "sentence": sentence, "button": button, "back": back, "action": request.path,
+                "fields": fields,
+            ]))
+    }
+
+    func redirect(_ path: String, _ notice: Notice? = nil) -> ConsoleResponse {
+        .redirect(path + Form.query(["notice": notice?.rawValue]))
+    }
+}

@@ -1,0 +1,70 @@
+/// The answer to a request below `/console`.
+public struct ConsoleResponse: Sendable {
+    public enum Body: Sendable {
+        case bytes([UInt8])
+        /// Server-sent events. The last two are kept for a reader that is slow, because each tells everything.
+        case events(AsyncStream<[UInt8]>, end: @Sendable () -> Void)
+    }
+
+    public var status: Int
+    public var fields: [(String, String)]
+    public var body: Body
+    /// The pattern of the path for logs and metrics, without names in it.
+    public var route = "/console"
+
+    /// Scripts and styles come from the gateway alone, nothing is inline, and no other page may frame a page.
+    static let policy = [
+        "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
+        "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'",
+    ].joined(separator: "; ")
+
+    static let guards: [(String, String)] = [
+        ("Content-Security-Policy", policy), ("X-Content-Type-Options", "nosniff"), ("X-Frame-Options", "DENY"),
+        ("Referrer-Policy", "same-origin"), ("Cross-Origin-Opener-Policy", "same-origin"),
+        ("Cross-Origin-Resource-Policy", "same-origin"),
+    ]
+
+    private init(_ status: Int, _ fields: [(String, String)], _ body: Body) {
+        (self.status, self.fields, self.body) = (status, Self.guards + fields, body)
+    }
+
+    static func page(_ text: String, status: Int = 200) -> ConsoleResponse {
+        ConsoleResponse(
+            status, [("Content-Type", "text/html; charset=utf-8"), ("Cache-Control", "no-store")],
+            .bytes(Array(text.utf8)))
+    }
+
+    /// After a POST, so that a reload repeats nothing.
+    static func redirect(_ path: String) -> ConsoleResponse {
+        ConsoleResponse(303, [("Location", path), ("Cache-Control", "no-store")], .bytes([]))
+    }
+
+    static func events(_ events: LiveFeed.Events) -> ConsoleResponse {
+        ConsoleResponse(
+            200,
+            [
+                ("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"),
+                // nginx would otherwise hold events back until a buffer is full.
+                ("X-Accel-Buffering", "no"),
+            ], .events(events.stream, end: events.end))
+    }
+
+    static func asset(_ asset: Asset, isKnown: Bool) -> ConsoleResponse {
+        let fields = [
+            ("Content-Type", asset.type), ("ETag", asset.tag), ("Cache-Control", "public, max-age=31536000, immutable"),
+        ]
+        return isKnown ? ConsoleResponse(304, fields, .bytes([])) : ConsoleResponse(200, fields, .bytes(asset.bytes))
+    }
+
+    func with(_ name: String, _ value: String) -> ConsoleResponse {
+        var copy = self
+        copy.fields.append((name, value))
+        return copy
+    }
+
+    func on(_ route: String) -> ConsoleResponse {
+        var copy = self
+        copy.route = route
+        return copy
+    }
+}

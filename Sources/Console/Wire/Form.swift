@@ -1,0 +1,59 @@
+import Foundation
+
+/// The fields of a form or a query, as a browser encodes them.
+struct Form: Sendable {
+    private(set) var fields: [(name: String, value: String)] = []
+
+    init() {}
+
+    /// Parts that are not percent-encoded UTF-8 are left out: no browser sends them.
+    init(_ text: some StringProtocol) {
+        for pair in text.split(separator: "&") {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = Self.decoded(parts[0]), let value = Self.decoded(parts.count > 1 ? parts[1] : "") else {
+                continue
+            }
+            fields.append((name, value))
+        }
+    }
+
+    init(_ bytes: [UInt8]) { self.init(String(decoding: bytes, as: UTF8.self)) }
+
+    /// Empty if the field is absent. Browsers send line ends as CR and LF.
+    subscript(_ name: String) -> String {
+        get {
+            let value = fields.first { $0.name == name }?.value ?? ""
+            return value.contains("\r") ? value.replacingOccurrences(of: "\r\n", with: "\n") : value
+        }
+        set {
+            fields.removeAll { $0.name == name }
+            fields.append((name, newValue))
+        }
+    }
+
+    /// The value without white space around it. Nil if nothing is left.
+    func text(_ name: String) -> String? {
+        let text = self[name].trimmingCharacters(in: .whitespacesAndNewlines)
+        return text.isEmpty ? nil : text
+    }
+
+    func has(_ name: String) -> Bool { fields.contains { $0.name == name } }
+
+    static func decoded(_ text: some StringProtocol) -> String? {
+        text.replacingOccurrences(of: "+", with: " ").removingPercentEncoding
+    }
+
+    /// For one component of a path, or one value of a query.
+    static func encoded(_ text: String) -> String {
+        text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
+    }
+
+    private static let unreserved = CharacterSet(
+        charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+
+    /// A query of the fields that are not nil.
+    static func query(_ fields: KeyValuePairs<String, String?>) -> String {
+        let parts = fields.compactMap { name, value in value.map { "\(name)=\(encoded($0))" } }
+        return parts.isEmpty ? "" : "?" + parts.joined(separator: "&")
+    }
+}

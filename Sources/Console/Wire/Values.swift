@@ -1,0 +1,93 @@
+import LiveActivity
+import StrictJSON
+
+/// What a template shows, by name.
+typealias Values = [String: Any]
+
+/// The values that are not nil. A template's section of an absent value is left out.
+func values(_ pairs: KeyValuePairs<String, Any?>) -> Values {
+    var values: Values = [:]
+    for (name, value) in pairs { if let value { values[name] = value } }
+    return values
+}
+
+extension JSONValue {
+    /// The value as templates read it. Null is absent; a number that is not whole is its text.
+    var shown: Any? {
+        switch kind {
+        case .null: return nil
+        case .bool: return try? bool()
+        case .string: return try? string()
+        case .number: return (try? integer()).map { Int($0) } ?? text
+        case .array: return (try? array())?.compactMap(\.shown) ?? []
+        case .object:
+            var values: Values = [:]
+            for (name, value) in (try? object())?.members ?? [] { values[name] = value.shown }
+            return values
+        }
+    }
+
+    /// As it was written.
+    var text: String { String(decoding: raw, as: UTF8.self) }
+}
+
+extension JSONObject {
+    func text(_ key: String) -> String? { self[key].flatMap { try? $0.string() } }
+    func whole(_ key: String) -> Int { self[key].flatMap { try? $0.integer() }.map { Int($0) } ?? 0 }
+    func flag(_ key: String) -> Bool { self[key].flatMap { try? $0.bool() } ?? false }
+    func list(_ key: String) -> [JSONValue] { self[key].flatMap { try? $0.array() } ?? [] }
+    func object(_ key: String) -> JSONObject? { self[key].flatMap { try? $0.object() } }
+    func objects(_ key: String) -> [JSONObject] { list(key).compactMap { try? $0.object() } }
+    /// A time, as epoch ms.
+    func time(_ key: String) -> Int64? { text(key).flatMap { TimeText.parse($0) } }
+}
+
+/// Numbers and times for people.
+enum Shown {
+    /// `10,000`
+    static func count(_ number: Int) -> String {
+        let digits = Array(String(number.magnitude))
+        var out = number < 0 ? "-" : ""
+        for (index, digit) in digits.enumerated() {
+            if index > 0, (digits.count - index) % 3 == 0 { out.append(",") }
+            out.append(digit)
+        }
+        return out
+    }
+
+    /// `1 push`, `10,000 pushes`
+    static func count(_ number: Int, _ one: String, _ many: String) -> String {
+        "\(count(number)) \(number == 1 ? one : many)"
+    }
+
+    /// A time as text, in the form that a script reads, and from now.
+    static func time(_ milliseconds: Int64?, now: Int64) -> Values? {
+        milliseconds.map { time in
+            let whole = TimeText.plainText(time)
+            return ["iso": whole + "Z", "text": whole.replacing("T", with: " ") + " UTC", "ago": ago(time, now)]
+        }
+    }
+
+    static func ago(_ time: Int64, _ now: Int64) -> String {
+        let seconds = abs(now - time) / 1_000
+        let text =
+            switch seconds {
+            case ..<2: "now"
+            case ..<120: "\(seconds) s"
+            case ..<7_200: "\(seconds / 60) min"
+            case ..<172_800: "\(seconds / 3_600) h"
+            default: "\(seconds / 86_400) d"
+            }
+        return text == "now" ? text : time <= now ? "\(text) ago" : "in \(text)"
+    }
+
+    /// `1.2 s`
+    static func duration(_ milliseconds: Int64) -> String {
+        switch milliseconds {
+        case ..<1_000: "\(milliseconds) ms"
+        case ..<60_000: "\(milliseconds / 1_000).\(milliseconds % 1_000 / 100) s"
+        case ..<7_200_000: "\(milliseconds / 60_000) min"
+        default: "\(milliseconds / 3_600_000) h"
+        }
+    }
+}

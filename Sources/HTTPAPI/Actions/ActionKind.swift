@@ -1,0 +1,42 @@
+import LiveActivity
+import Store
+
+/// What a caller with a secret did, as the log of actions names it.
+enum ActionKind: String, Sendable, Hashable, CaseIterable {
+    case publish, cancelPush = "cancel_push"
+    case schedule, replaceSchedule = "replace_schedule", cancelSchedule = "cancel_schedule"
+    case pause, resume
+    case retryDead = "retry_dead", dropDead = "drop_dead"
+    case releaseQuarantine = "release_quarantine", discardQuarantine = "discard_quarantine"
+    case retryEvents = "retry_events", discardEvents = "discard_events"
+    case setSchema = "set_schema", deleteSchema = "delete_schema", describeName = "describe_name"
+    case createBroadcast = "create_broadcast", deleteBroadcast = "delete_broadcast"
+    case importFollowers = "import_followers", removeFollowers = "remove_followers"
+    case importChannels = "import_channels", tagChannels = "tag_channels", forgetChannels = "forget_channels"
+    case tagUsers = "tag_users", changeUser = "change_user", forgetUsers = "forget_users"
+
+    /// Whether programs do it all the time. Such actions are summed up, so that they do not push the others out.
+    var isFrequent: Bool {
+        switch self {
+        case .publish, .schedule, .tagChannels, .tagUsers, .changeUser: true
+        default: false
+        }
+    }
+}
+
+extension Answer {
+    /// What the log of actions says of the call that has this answer.
+    /// - Parameter parameters: of the path
+    func action(
+        _ kind: ActionKind, _ caller: Publisher, _ operation: String, _ parameters: [String: String]
+    ) -> Action {
+        var action = Action(
+            kind.rawValue, credential: caller.credential, address: caller.address, operation: operation,
+            subjects: subjects, count: count)
+        for (name, text) in parameters {
+            let subject = Action.Subject(rawValue: name) ?? (name == "user" ? .namedUser : nil)
+            if let subject { action.subjects[subject] = text }
+        }
+        return action
+    }
+}

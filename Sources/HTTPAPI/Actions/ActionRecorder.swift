@@ -1,0 +1,83 @@
+import LiveActivity
+import Logging
+import ServiceLifecycle
+import Store
+import Synchronization
+
+/// Notes what callers with a secret did, in the log of their app.
+///
+/// A rare action is noted before its answer. Frequent ones are noted beside the requests, within a second or summed up
+/// within a minute, so that a publish costs no round trip more. If the process dies, these are lost; each push says
+/// itself who published it. What Redis does not take is tried again, as long as the process lives.
+final class ActionRecorder: Service {
+    private struct State {
+        var sums = ActionSums()
+        var waiting: [(app: AppKey, action: Action)] = []
+        var leftOut = 0
+    }
+
+    /// The most actions that wait for Redis.
+    private static let mostWaiting = 10_000
+    /// The most actions of one call of the script.
+    private static let mostAtOnce = 500
+    private static let interval: Duration = .seconds(1)
+
+    private let actions: Actions
+    private let logger: Logger
+    private let state = Mutex(State())
+
+    init(_ actions: Actions, logger: Logger) {
+        self.actions = actions
+        self.logger = logger
+    }
+
+    func note(_ kind: ActionKind, _ action: Action, of app: AppKey) async {
+        guard actions.policy.keep > 0 else { return }
+        if kind.isFrequent {
+            state.withLock { state in
+                if let action = state.sums.take(action, of: app, at: .now) { Self.wait([(app, action)], &state) }
+            }
+            return
+        }
+        do throws(StoreError) {
+            try await actions.add(app, [action])
+        } catch {
+            state.withLock { Self.wait([(app, action)], &$0) }
+        }
+    }
+
+    func run() async {
+        while !Task.isCancelled, !Task.isShuttingDownGracefully {
+            try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.interval) }
+            await flush()
+        }
+    }
+
+    /// Writes what waits. `all`: also the sums whose minute is not over.
+    func flush(all: Bool = false) async {
+        let (waiting, leftOut) = state.withLock { state in
+            Self.wait(state.sums.over(at: .now, all: all), &state)
+            defer { (state.waiting, state.leftOut) = ([], 0) }
+            return (state.waiting, state.leftOut)
+        }
+        if leftOut > 0 {
+            logger.warning("Redis takes no actions: some are not in the log", metadata: ["left_out": "\(leftOut)"])
+        }
+        for (app, entries) in Dictionary(grouping: waiting, by: \.app) {
+            for start in stride(from: 0, to: entries.count, by: Self.mostAtOnce) {
+                let part = entries[start..<min(start + Self.mostAtOnce, entries.count)]
+                do throws(StoreError) {
+                    try await actions.add(app, part.map(\.action))
+                } catch {
+                    state.withLock { Self.wait(Array(part), &$0) }
+                }
+            }
+        }
+    }
+
+    private static func wait(_ entries: [(app: AppKey, action: Action)], _ state: inout State) {
+        let room = max(0, mostWaiting - state.waiting.count)
+        state.waiting += entries.prefix(room)
+        state.leftOut += max(0, entries.count - room)
+    }
+}

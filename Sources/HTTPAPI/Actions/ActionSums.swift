@@ -1,0 +1,63 @@
+import LiveActivity
+import Store
+
+/// Sums up frequent actions: the first one of a caller is told at once, and those after it as one entry a minute.
+/// A value without clock.
+struct ActionSums {
+    /// One caller's requests of one kind.
+    private struct Key: Hashable {
+        var app: AppKey
+        var kind: String
+        var credential: String
+        var address: String
+    }
+
+    private struct Sum {
+        var since: ContinuousClock.Instant
+        /// Nil: nothing came after what was told last.
+        var action: Action?
+    }
+
+    static let period: Duration = .seconds(60)
+    /// The most callers that are summed up. Actions of others are told one by one.
+    private static let mostCallers = 4_096
+    private var sums: [Key: Sum] = [:]
+
+    /// - Returns: the action if it is to be told now.
+    mutating func take(_ action: Action, of app: AppKey, at now: ContinuousClock.Instant) -> Action? {
+        let key = Key(app: app, kind: action.kind, credential: action.credential, address: action.address)
+        guard var sum = sums[key] else {
+            if sums.count < Self.mostCallers { sums[key] = Sum(since: now) }
+            return action
+        }
+        sum.action = sum.action.map { $0.adding(action) } ?? action
+        sums[key] = sum
+        return nil
+    }
+
+    /// The sums whose minute is over; `all`: every sum.
+    mutating func over(at now: ContinuousClock.Instant, all: Bool = false) -> [(app: AppKey, action: Action)] {
+        var told: [(app: AppKey, action: Action)] = []
+        for (key, sum) in sums where all || sum.since + Self.period <= now {
+            if let action = sum.action {
+                told.append((key.app, action))
+                sums[key] = Sum(since: now)
+            } else {
+                sums[key] = nil
+            }
+        }
+        return told
+    }
+}
+
+extension Action {
+    /// One action for both. It names a thing that both are about, and the first and the last push.
+    fileprivate func adding(_ other: Action) -> Action {
+        var sum = other
+        sum.count = count + other.count
+        sum.subjects = subjects.filter { other.subjects[$0.key] == $0.value }
+        sum.subjects[.push] = subjects[.push] ?? other.subjects[.push]
+        sum.subjects[.lastPush] = other.subjects[.lastPush] ?? other.subjects[.push]
+        return sum
+    }
+}

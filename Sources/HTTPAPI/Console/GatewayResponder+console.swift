@@ -1,0 +1,101 @@
+import Console
+import HTTPTypes
+import Hummingbird
+import LiveActivity
+import Logging
+import NIOCore
+import ServiceLifecycle
+
+/// Requests below `/console`. A form is read only after its session is known, but for the one that signs in.
+extension GatewayResponder {
+    func respond(to request: Request, _ context: Context, _ console: Console) async -> Response {
+        let started = ContinuousClock.now
+        let operation = UUIDBytes.random().description
+        let body = IncomingBody(
+            request, channel: context.channel, limit: min(configuration.maximumBodyBytes, Console.mostFormBytes),
+            timeout: configuration.readTimeout)
+        let asked = consoleRequest(request, context)
+        let (answer, app) = await answer(asked, request, body, console)
+        var response = answer.response()
+        if await body.finish() || request.headers[.connection] == "close" { response.headers[.connection] = "close" }
+        let duration = started.duration(to: .now)
+        let method = ["GET", "HEAD", "POST"].contains(request.method.rawValue) ? request.method.rawValue : "OTHER"
+        metrics.requested(method: method, route: answer.route, status: answer.status, duration: duration)
+        var metadata: Logger.Metadata = [
+            "operation": "\(operation)", "method": "\(method)", "route": "\(answer.route)",
+            "status": "\(answer.status)", "ms": "\(duration.milliseconds)", "in": "\(body.bytesRead)",
+        ]
+        if let app { metadata["app"] = "\(app)" }
+        if answer.status == 401 || answer.status == 429 { metadata["address"] = "\(asked.network)" }
+        // Reads of pages are for the metrics; sign-ins, changes and failures are for people.
+        let isPlain = answer.status < 400 && request.method != .post
+        if isPlain {
+            logger.debug("console", metadata: metadata)
+        } else if answer.status != 401 || refusals.take() != nil {
+            logger.log(level: answer.status >= 500 ? .warning : .info, "console", metadata: metadata)
+        }
+        return request.method == .head ? response.createHeadResponse() : response
+    }
+
+    private func answer(
+        _ asked: ConsoleRequest, _ request: Request, _ body: IncomingBody, _ console: Console
+    ) async -> (ConsoleResponse, AppKey?) {
+        var session: ConsoleSession?
+        do {
+            try checkForm(request)
+            session = try await Self.isFile(asked.path) ? nil : console.session(of: asked)
+            let share = capacity.share(of: session == nil ? .signIn : .console, session?.identity.app)
+            defer { share.giveBackAll() }
+            if request.method == .post, session != nil || Console.isOpen(asked.path) { try await body.read(share) }
+            guard share.take(.requests) else { throw APIError.busy("requests to the console that run at once") }
+            let answer = await console.respond(to: asked, session: session, body: body.collect())
+            return (answer, session?.identity.app)
+        } catch let error as APIError {
+            return (console.refuse(error.status, error.message, asked, session), session?.identity.app)
+        } catch {
+            return (console.failed(error, asked, session), session?.identity.app)
+        }
+    }
+
+    private static func isFile(_ path: String) -> Bool { path.hasPrefix("/console/assets/") }
+
+    private func consoleRequest(_ request: Request, _ context: Context) -> ConsoleRequest {
+        let headers = request.headers
+        let address = self.address(of: request, context.channel)
+        let isSecure =
+            headers[.forwardedProto]?.lowercased() == "https" || configuration.publicURL?.hasPrefix("https:") == true
+        return ConsoleRequest(
+            method: request.method.rawValue, path: String(request.target.path),
+            query: String(request.target.query), cookie: headers[values: .cookie].joined(separator: "; "),
+            origin: headers[.origin], fetchSite: headers[.fetchSite], host: request.head.authority ?? "",
+            ifNoneMatch: headers[.ifNoneMatch], address: address, network: AddressLimit.network(of: address),
+            isSecure: isSecure, now: clock())
+    }
+}
+
+extension ConsoleResponse {
+    func response() -> Response {
+        var headers = HTTPFields()
+        for (name, value) in fields {
+            if let name = HTTPField.Name(name) { headers.append(HTTPField(name: name, value: value)) }
+        }
+        let status = HTTPResponse.Status(code: status)
+        switch body {
+        case .bytes(let bytes):
+            guard !bytes.isEmpty else { return Response(status: status, headers: headers) }
+            return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+        case .events(let stream, let end):
+            return Response(
+                status: status, headers: headers,
+                body: ResponseBody { writer in
+                    // A server that stops waits for its answers, and this one would never end.
+                    try await withGracefulShutdownHandler {
+                        for await part in stream { try await writer.write(ByteBuffer(bytes: part)) }
+                    } onGracefulShutdown: {
+                        end()
+                    }
+                    try await writer.finish(nil)
+                })
+        }
+    }
+}

@@ -1,0 +1,56 @@
+/// What somebody did with a secret, as the log of an app keeps it. It holds no secret, token or content.
+public struct Action: Sendable, Hashable {
+    /// What it was done to. The raw value is the key in Redis and in the API.
+    public enum Subject: String, Sendable, Hashable, CaseIterable {
+        case name, push = "push_id", lastPush = "last_push_id", schedule = "schedule_id", channel
+        case attributesType = "attributes_type", namedUser = "named_user", credential = "credential_id", entry
+    }
+
+    /// A word such as `pause`, maybe of a later version.
+    public var kind: String
+    /// Who did it: the id of a credential, such as `master`.
+    public var credential: String
+    /// The client's address, as far as trusted proxies tell it.
+    public var address: String
+    /// The `operation_id` of the request, the last one of several.
+    public var operation: String
+    public var subjects: [Subject: String]
+    /// How many pushes, channels … it was about; of a sum of requests, those of all.
+    public var count: Int
+
+    public init(
+        _ kind: String, credential: String, address: String, operation: String, subjects: [Subject: String] = [:],
+        count: Int = 1
+    ) {
+        (self.kind, self.credential, self.address) = (kind, credential, address)
+        (self.operation, self.subjects, self.count) = (operation, subjects, count)
+    }
+}
+
+/// An action of the log.
+public struct LoggedAction: Sendable, Hashable {
+    /// The id of the stream's entry. Its first part is the time.
+    public var entry: String
+    public var action: Action
+
+    /// Epoch milliseconds.
+    public var at: Int64 { entry.firstIndex(of: "-").flatMap { Int64(entry[..<$0]) } ?? 0 }
+}
+
+/// Which actions are wanted.
+public struct ActionFilter: Sendable, Hashable {
+    /// Empty: all.
+    public var kinds: Set<String> = []
+    public var credential: String?
+    public var name: String?
+    /// Epoch ms: from the first one on, and before the second one.
+    public var from: Int64 = 0
+    public var to: Int64 = .max
+
+    public init() {}
+
+    func includes(_ action: Action) -> Bool {
+        (kinds.isEmpty || kinds.contains(action.kind)) && (credential == nil || action.credential == credential)
+            && (name == nil || action.subjects[.name] == name)
+    }
+}

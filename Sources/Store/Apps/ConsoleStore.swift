@@ -1,0 +1,66 @@
+public import LiveActivity
+import OpenSSL
+import Redis
+
+/// What the console keeps in Redis, so that every gateway behind a balancer knows it.
+public struct ConsoleStore: Sendable {
+    /// The most templates of an app.
+    public static let mostTemplates = 100
+
+    let redis: RedisClient
+    let keys: Keyspace
+
+    /// Keeps a session under the digest of its id, so that a reader of Redis cannot use it.
+    public func begin(_ session: String, _ record: [UInt8], life: Duration) async throws(StoreError) {
+        try await redis.run("SET", key(session), .bytes(record), "PX", .int(life.milliseconds))
+    }
+
+    public func session(_ session: String) async throws(StoreError) -> [UInt8]? {
+        try await redis.run("GET", key(session)).optionalBytes().map { Array($0) }
+    }
+
+    public func end(_ session: String) async throws(StoreError) { try await redis.run("DEL", key(session)) }
+
+    /// Counts a sign-in before its secret is checked, so that guesses at the same moment are all counted.
+    /// - Parameter subject: from where, and for which app key.
+    /// - Returns: the attempts within `span` with this one, and the milliseconds until they are forgotten.
+    public func attempt(_ subject: String, span: Duration) async throws(StoreError) -> (count: Int, left: Int) {
+        let key = attemptsKey(subject)
+        let replies = try await redis.atOnce([
+            RedisCommand("SET", key, ["0", "PX", .int(span.milliseconds), "NX"]), RedisCommand("INCR", key, []),
+            RedisCommand("PTTL", key, []),
+        ])
+        return (try replies[1].integer(), max(0, try replies[2].integer()))
+    }
+
+    /// Forgets the attempts after one that was right.
+    public func succeed(_ subject: String) async throws(StoreError) {
+        try await redis.run("DEL", attemptsKey(subject))
+    }
+
+    /// Templates by title, in byte order.
+    public func templates(_ app: AppKey) async throws(StoreError) -> [(title: String, body: [UInt8])] {
+        var found: [(title: String, body: [UInt8])] = []
+        for (title, body) in try await redis.run("HGETALL", keys.consoleTemplates(app)).pairs() {
+            found.append((try title.string(), Array(try body.bytes())))
+        }
+        return found.sorted { $0.title.utf8.lexicographicallyPrecedes($1.title.utf8) }
+    }
+
+    /// - Returns: false if the app has as many templates as it may have.
+    public func keep(_ app: AppKey, template title: String, _ body: [UInt8]) async throws(StoreError) -> Bool {
+        let key = keys.consoleTemplates(app)
+        let isKnown = try await redis.run("HEXISTS", key, .string(title)).isOne()
+        if !isKnown, try await redis.run("HLEN", key).integer() >= Self.mostTemplates { return false }
+        try await redis.run("HSET", key, .string(title), .bytes(body))
+        return true
+    }
+
+    public func drop(_ app: AppKey, template title: String) async throws(StoreError) {
+        try await redis.run("HDEL", keys.consoleTemplates(app), .string(title))
+    }
+
+    private func key(_ session: String) -> RedisKey { keys.consoleSession(Self.digest(session)) }
+    private func attemptsKey(_ subject: String) -> RedisKey { keys.consoleAttempts(Self.digest(subject)) }
+    private static func digest(_ text: String) -> String { Hex.encode(SHA256Digest(of: text.utf8)) }
+}

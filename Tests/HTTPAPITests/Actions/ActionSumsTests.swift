@@ -1,0 +1,36 @@
+import LiveActivity
+import Store
+import Testing
+
+@testable import HTTPAPI
+
+@Suite struct ActionSumsTests {
+    private let app = try! AppKey("shop")
+    private let start = ContinuousClock.now
+
+    private func action(_ push: String, name: String = "a", by credential: String = "master") -> Action {
+        Action(
+            "publish", credential: credential, address: "::1", operation: push, subjects: [.name: name, .push: push])
+    }
+
+    @Test func `the first is told at once, the others once a minute, and silence ends the sum`() {
+        var sums = ActionSums()
+        #expect(sums.take(action("1"), of: app, at: start) == action("1"))
+        #expect(sums.take(action("2"), of: app, at: start) == nil)
+        #expect(sums.take(action("3", name: "b"), of: app, at: start) == nil)
+        #expect(sums.take(action("9", by: "feed"), of: app, at: start) == action("9", by: "feed"))
+        #expect(sums.over(at: start + .seconds(59)).isEmpty)
+        let told = sums.over(at: start + .seconds(60))
+        #expect(told.map(\.action.count) == [2])
+        #expect(told[0].action.subjects == [.push: "2", .lastPush: "3"], "the names differ")
+        #expect(sums.over(at: start + .seconds(120)).isEmpty)
+        #expect(sums.take(action("4"), of: app, at: start + .seconds(121)) == action("4"))
+    }
+
+    @Test func `every call that changes something with a secret has a word, or is a registration`() {
+        let silent = Endpoint.all.filter { $0.method != "GET" && $0.access == .master && $0.action == nil }
+        #expect(silent.map(\.pattern) == ["/api/push/validate"])
+        #expect(Set(Endpoint.all.compactMap(\.action)) == Set(ActionKind.allCases))
+        #expect(Endpoint.all.allSatisfy { $0.action == nil || $0.access == .master })
+    }
+}

@@ -1,0 +1,332 @@
+"""The way of a publisher and of an operator through the console, in a real browser. bin/console-check runs it."""
+
+import argparse
+import base64
+import json
+import os
+import sys
+import urllib.request
+
+from webdriver import Browser, Failure
+
+DEVICE = "aaaaaaaa-0000-4000-8000-000000000001"
+
+# Runs in the page: controls without a name, text with weak contrast, a page wider than its window, doubled ids.
+AUDIT = r"""
+const problems = [];
+const shown = (element) => element.checkVisibility({opacityProperty: true, visibilityProperty: true});
+const where = (element) => element.tagName.toLowerCase() + (element.className?.baseVal ?? element.className
+  ? '.' + (element.className.baseVal ?? element.className).replaceAll(' ', '.') : '') + ' "'
+  + (element.textContent ?? '').trim().slice(0, 40) + '"';
+const linear = (value) => value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+const parse = (text) => {
+  canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = '#000'; canvas.fillStyle = text; canvas.fillRect(0, 0, 1, 1);
+  const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
+  return [r / 255, g / 255, b / 255, a / 255];
+};
+const over = (top, below) => [0, 1, 2].map((i) => top[i] * top[3] + below[i] * (1 - top[3])).concat(1);
+const ground = (element) => {
+  const layers = [];
+  for (let at = element; at; at = at.parentElement) {
+    const style = getComputedStyle(at);
+    if (style.backgroundImage !== 'none') { const stop = style.backgroundImage.match(/rgba?\([^)]*\)/); if (stop) { layers.push(parse(stop[0])); break; } }
+    const colour = parse(style.backgroundColor);
+    if (colour[3] > 0) layers.push(colour);
+    if (colour[3] === 1) break;
+  }
+  return layers.reverse().reduce((below, top) => over(top, below), [1, 1, 1, 1]);
+};
+const light = (colour) => 0.2126 * linear(colour[0]) + 0.7152 * linear(colour[1]) + 0.0722 * linear(colour[2]);
+const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+const seen = new Set();
+while (walker.nextNode()) {
+  const element = walker.currentNode.parentElement;
+  if (!walker.currentNode.nodeValue.trim() || seen.has(element) || !shown(element)) continue;
+  seen.add(element);
+  if (element.closest('.hidden, .skip, :disabled, script, option')) continue;
+  const style = getComputedStyle(element);
+  const below = ground(element);
+  const [one, two] = [light(over(parse(style.color), below)), light(below)].sort((a, b) => b - a);
+  const ratio = (one + 0.05) / (two + 0.05);
+  const size = parseFloat(style.fontSize);
+  const least = size >= 24 || size >= 18.66 && +style.fontWeight >= 700 ? 3 : 4.5;
+  if (ratio < least) problems.push(`contrast ${ratio.toFixed(2)} of ${where(element)}`);
+}
+for (const control of document.querySelectorAll('input:not([type=hidden]), select, textarea')) {
+  if (shown(control) && !control.labels?.length && !control.ariaLabel) problems.push(`no label: ${where(control)} ${control.name}`);
+}
+for (const control of document.querySelectorAll('button, a[href], summary')) {
+  if (shown(control) && !control.innerText.trim() && !control.ariaLabel && !control.ariaHidden) problems.push(`no name: ${where(control)}`);
+}
+for (const image of document.querySelectorAll('img')) if (!image.hasAttribute('alt')) problems.push('an image without alt');
+for (const image of document.querySelectorAll('svg')) if (!image.ariaHidden && !image.ariaLabel) problems.push('a drawing without a name');
+const ids = [...document.querySelectorAll('[id]')].map((element) => element.id);
+for (const id of ids) if (ids.indexOf(id) !== ids.lastIndexOf(id)) problems.push(`id ${id} stands twice`);
+if (document.querySelectorAll('h1').length !== 1) problems.push(`${document.querySelectorAll('h1').length} h1`);
+if (!document.documentElement.lang || !document.title) problems.push('no language or title');
+if (document.documentElement.scrollWidth > innerWidth) problems.push(`wider than the window: ${document.documentElement.scrollWidth} > ${innerWidth}`);
+return [...new Set(problems)];
+"""
+
+
+class Check:
+    def __init__(self, browser, options):
+        self.browser, self.options = browser, options
+        self.problems = []
+        self.url = options.url + "/console"
+
+    def api(self, method, path, body=None):
+        """A call of the API, to prepare something."""
+        request = urllib.request.Request(
+            self.options.url + path, method=method, data=None if body is None else json.dumps(body).encode())
+        basic = base64.b64encode(f"{self.options.key}:{self.options.secret}".encode()).decode()
+        request.add_header("Authorization", "Basic " + basic)
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            text = answer.read()
+            return json.loads(text) if text else {}
+
+    def publish(self, name, state, event="update", **more):
+        activity = {"name": name, "event": event, "content_state": state, **more}
+        return self.api("POST", "/api/push", {
+            "audience": "all", "device_types": ["ios"], "notification": {"ios": {"live_activity": activity}}})
+
+    def say(self, text):
+        print(f"  ✓ {text}", flush=True)
+
+    def look(self, name):
+        """Audits the page in each size and colour scheme, and keeps a picture of each."""
+        for dark in (False, True):
+            for width in (1280, 360):
+                self.browser.size(width, 860 if width > 400 else 740, dark)
+                kind = f"{'dark' if dark else 'light'}-{'wide' if width > 400 else 'narrow'}"
+                self.problems += [f"{name}, {kind}: {problem}" for problem in self.browser.script(AUDIT)]
+                if self.options.pictures:
+                    self.browser.picture(os.path.join(self.options.pictures, f"{name}-{kind}.png"))
+        self.browser.size(1280, 860)
+        self.problems += [f"{name}: {error}" for error in self.browser.errors()]
+
+    def sign_in(self):
+        browser = self.browser
+        browser.open(self.url + "/names")
+        self.look("sign-in")
+        browser.type("App key", self.options.key)
+        browser.type("Master secret", "wrong")
+        browser.press("Sign in")
+        browser.until("the refusal", lambda: "do not belong together" in browser.text())
+        # A browser reports each answer of 400 or more.
+        self.expected(browser.errors(), "401")
+        browser.type("Master secret", self.options.secret)
+        browser.press("Sign in")
+        browser.until("the page that was asked for", lambda: browser.url.endswith("/console/names"))
+        if self.options.secret in browser.script("return document.documentElement.outerHTML"):
+            raise Failure("the secret is in the page")
+        if browser.script("return document.cookie"):
+            raise Failure("a script can read the cookie")
+        self.say("signs in, and lands on the page that was asked for")
+
+    def expected(self, errors, status):
+        self.problems += [error for error in errors if status not in error]
+
+    def compose(self):
+        browser = self.browser
+        browser.open(self.url + "/compose?name=match-42")
+        # Fields come from the schema, and write the JSON.
+        browser.type("Name", "match-42")
+        browser.type("Content state", '{"home": 1, "away": 0, "minute": 23, "scorer": "Ada"}')
+        browser.type("Alert title", "Goal for the home team")
+        browser.type("Alert body", "1 : 0 by Ada in the 23rd minute")
+        browser.until("the sketch", lambda: "1 : 0" in browser.text(".lock-main"))
+        browser.until("the byte counter", lambda: "of 4,096 bytes" in browser.text("#check"))
+        self.look("compose")
+        browser.press("Preview")
+        wanted = f"{self.options.followers:,} lock screens will light"
+        browser.until("the preview", lambda: wanted in browser.text())
+        self.say(f"previews: {browser.text('.reach')}")
+        self.look("preview")
+        browser.press("Publish")
+        browser.until("the question", lambda: wanted in browser.text(".lead"))
+        self.look("confirm")
+        browser.press("Confirm")
+        browser.until("the push's page", lambda: "/console/pushes/" in browser.url)
+        browser.until("the end of the push", lambda: browser.text(".standing .state") == "done", 300)
+        ledger = self.ledger()
+        if ledger["targets"] != self.options.followers or ledger["delivered"] + ledger["pruned"] != ledger["targets"]:
+            raise Failure(f"the page says {ledger}")
+        self.push = browser.url
+        self.say(f"publishes, and watches it finish: {ledger}")
+
+    def ledger(self):
+        rows = self.browser.script(
+            "return [...document.querySelectorAll('.ledger > div')].map(row => "
+            "[row.querySelector('dt').innerText, row.querySelector('dd').innerText])")
+        return {name: int(count.replace(",", "")) for name, count in rows}
+
+    def typo(self):
+        browser = self.browser
+        browser.open(self.url + "/compose")
+        browser.type("Name", "match-42")
+        browser.type("Content state", '{"home": 1,}')
+        browser.press("Publish")
+        browser.until("the error", lambda: "Content state:" in browser.text("[role=alert]"))
+        self.expected(browser.errors(), "422")
+        self.look("typo")
+        self.say(f"names a mistake and its place: {browser.text('[role=alert]')}")
+
+    def device(self):
+        browser = self.browser
+        browser.open(self.push)
+        self.look("push")
+        browser.open(self.url + "/devices")
+        browser.type("Channel id", DEVICE)
+        browser.press("Find")
+        browser.until("the device", lambda: DEVICE in browser.text("h1"))
+        browser.type("Activity", "match-42")
+        browser.press("Explain")
+        browser.until("the explanation", lambda: "would get the next update" in browser.text(".explained")
+                      or "would not get" in browser.text(".explained"))
+        self.look("device")
+        self.say(f"finds a device, and explains: {browser.text('.explained p')}")
+        browser.press("Forget this device")
+        browser.until("the question", lambda: "Forget this device?" in browser.text("h1"))
+        self.look("forget")
+        browser.press("Forget")
+        browser.until("the notice", lambda: "being forgotten" in browser.text(".notice"))
+
+        def is_gone():
+            browser.open(f"{self.url}/devices/{DEVICE}")
+            return "not known" in browser.text("main") or "follows no name" in browser.text("main")
+        browser.until("the device to be forgotten", is_gone)
+        self.expected(browser.errors(), "404")
+        self.say("forgets it")
+
+    def schedule(self):
+        browser = self.browser
+        browser.open(self.url + "/compose?name=match-42&event=end")
+        browser.type("Name", "match-42")
+        browser.type("Content state", '{"home": 2, "away": 0}')
+        browser.script("document.querySelector('details:has(#send-at)').open = true;"
+                       "const at = document.querySelector('#send-at'); at.value = '2030-01-01T20:45';"
+                       "at.dispatchEvent(new Event('input', {bubbles: true}));")
+        browser.press("Publish")
+        browser.until("the refusal of a time too far ahead", lambda: "366 days" in browser.text() or
+                      "lock screens will light" in browser.text())
+        soon = browser.script(
+            "const at = new Date(Date.now() + 3 * 3600e3 - new Date().getTimezoneOffset() * 60e3);"
+            "return at.toISOString().slice(0, 16)")
+        browser.open(self.url + "/compose?name=match-42&event=end")
+        browser.type("Content state", '{"home": 2, "away": 0}')
+        browser.script("document.querySelector('details:has(#send-at)').open = true;"
+                       "const at = document.querySelector('#send-at'); at.value = arguments[0];"
+                       "at.dispatchEvent(new Event('input', {bubbles: true}));", soon)
+        browser.press("Publish")
+        browser.until("the question", lambda: "Confirm" in browser.text("main"))
+        self.look("confirm-end")
+        browser.press("Confirm")
+        browser.until("the schedule", lambda: "Scheduled" in browser.text(".notice"))
+        browser.errors()
+        self.look("schedules")
+        browser.press("Cancel")
+        browser.until("the question", lambda: "Cancel this schedule?" in browser.text("h1"))
+        browser.press("Cancel the schedule")
+        browser.until("the notice", lambda: "cancelled" in browser.text(".notice"))
+        self.say("schedules an end, and takes it back")
+
+    def pages(self):
+        browser = self.browser
+        for name, path in [
+            ("home", ""), ("pushes", "/pushes"), ("names", "/names"), ("name", "/names/match-42"),
+            ("devices", "/devices"), ("schedules-finished", "/schedules?state=finished"),
+            ("broadcasts", "/broadcasts"), ("dead", "/dead"), ("quarantine", "/quarantine"),
+            ("actions", "/actions"), ("templates", "/templates"),
+        ]:
+            browser.open(self.url + path)
+            self.look(name)
+        browser.open(self.url)
+        browser.until("the live part", lambda: browser.script(
+            "return performance.getEntriesByType('resource').some(entry => entry.name.endsWith('/live'))")
+            or not browser.script("return document.querySelector('.stale')"))
+        self.publish("match-42", {"home": 1, "away": 1, "minute": 61})
+        browser.until("the push on the page that is open", lambda: browser.script(
+            "return document.querySelectorAll('.rows .state').length") >= 2)
+        self.say("shows a new push on the open page")
+        browser.open(self.url + "/names/%3Cscript%3Ealert(1)%3C%2Fscript%3E")
+        browser.until("an error page", lambda: "no followers" in browser.text())
+        self.expected(browser.errors(), "404")
+
+    def without_script(self):
+        """The pages show their data, and a push can be published, without a script."""
+        browser = self.browser
+        browser.chromium("Emulation.setScriptExecutionDisabled", value=True)
+        try:
+            browser.open(self.url + "/names")
+            if "match-42" not in browser.call("GET", "/source"):
+                raise Failure("without a script the names are missing")
+        finally:
+            browser.chromium("Emulation.setScriptExecutionDisabled", value=False)
+        self.say("shows its data without a script")
+
+    def sign_out(self):
+        browser = self.browser
+        browser.open(self.url)
+        browser.press("Sign out")
+        browser.until("the sign-in page", lambda: "/sign-in" in browser.url)
+        browser.open(self.url + "/pushes")
+        browser.until("the sign-in page", lambda: "/sign-in" in browser.url)
+        self.say("signs out")
+
+    def readme(self, path):
+        """The picture of the README: the page of a push of the demo, while it runs."""
+        browser = self.browser
+        for minute in range(3):
+            self.publish("match-42", {"home": 1, "away": 1, "minute": 62 + minute})
+        browser.size(1180, 720)
+        browser.open(self.url)
+        browser.until("the pushes to be done", lambda: "sending" not in browser.text("main"))
+        browser.picture(path, whole=False)
+
+    def run(self):
+        self.api("PUT", "/api/schemas/MatchAttributes", {
+            "names": ["match-*"], "content_state": {"type": "object", "properties": {
+                "home": {"type": "integer", "minimum": 0, "title": "Goals home"},
+                "away": {"type": "integer", "minimum": 0, "title": "Goals away"},
+                "minute": {"type": "integer", "minimum": 0, "maximum": 130, "title": "Minute"},
+                "phase": {"enum": ["first half", "break", "second half", "over"], "title": "Phase"},
+                "scorer": {"type": "string", "title": "Scorer"}}}})
+        self.sign_in()
+        self.compose()
+        self.typo()
+        self.schedule()
+        self.device()
+        self.pages()
+        self.without_script()
+        if self.options.readme:
+            self.readme(self.options.readme)
+        self.sign_out()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("url", "key", "secret"):
+        parser.add_argument("--" + name, required=True)
+    parser.add_argument("--followers", type=int, required=True)
+    parser.add_argument("--pictures")
+    parser.add_argument("--readme")
+    options = parser.parse_args()
+    if options.pictures:
+        os.makedirs(options.pictures, exist_ok=True)
+    with Browser() as browser:
+        check = Check(browser, options)
+        try:
+            check.run()
+        except Failure as failure:
+            check.problems.append(str(failure))
+            if options.pictures:
+                browser.picture(os.path.join(options.pictures, "failure.png"))
+        for problem in check.problems:
+            print(f"  ✗ {problem}")
+        print(f"bin/console-check: {'✗ failed' if check.problems else '✓ passed'}")
+        sys.exit(1 if check.problems else 0)
+
+
+main()

@@ -1,0 +1,148 @@
+"""A small client of W3C WebDriver: Chromium through chromedriver, with the standard library alone."""
+
+import base64
+import json
+import shutil
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+
+
+class Failure(Exception):
+    pass
+
+
+class Browser:
+    """One headless Chromium. Use it with `with`."""
+
+    def __init__(self):
+        self.profile = tempfile.mkdtemp(prefix="lamplighter-chromium.")
+        self.driver = subprocess.Popen(
+            ["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.session = None
+        for line in self.driver.stdout:
+            if "successfully on port" in line:
+                self.base = "http://127.0.0.1:" + line.split("port")[-1].strip(" .\n")
+                break
+        options = {
+            "binary": shutil.which("chromium"),
+            "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                     "--hide-scrollbars", "--force-color-profile=srgb", "--lang=en-US",
+                     f"--user-data-dir={self.profile}"],
+        }
+        answer = self.send("POST", "/session", {"capabilities": {"alwaysMatch": {
+            "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}}})
+        self.session = answer["sessionId"]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        try:
+            if self.session:
+                self.send("DELETE", f"/session/{self.session}")
+        finally:
+            self.driver.terminate()
+            self.driver.wait()
+            shutil.rmtree(self.profile, ignore_errors=True)
+
+    def send(self, method, path, body=None):
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(
+            self.base + path, data=data, method=method, headers={"Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(request, timeout=120) as answer:
+                return json.load(answer)["value"]
+        except urllib.error.HTTPError as error:
+            value = json.load(error)["value"]
+            raise Failure(f"{value['error']}: {value['message']}") from None
+
+    def call(self, method, path, body=None):
+        return self.send(method, f"/session/{self.session}{path}", {} if method == "POST" and body is None else body)
+
+    def open(self, url):
+        self.call("POST", "/url", {"url": url})
+
+    @property
+    def url(self):
+        return self.call("GET", "/url")
+
+    def script(self, text, *arguments):
+        return self.call("POST", "/execute/sync", {"script": text, "args": list(arguments)})
+
+    def chromium(self, command, **parameters):
+        """A command of Chromium's own protocol."""
+        return self.call("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
+
+    def find(self, selector):
+        return self.call("POST", "/element", {"using": "css selector", "value": selector})[ELEMENT]
+
+    def labelled(self, label):
+        """The control with this accessible name."""
+        return self.named(label, ["input", "select", "textarea"])
+
+    def named(self, name, tags):
+        found = self.call("POST", "/elements", {"using": "css selector", "value": ",".join(tags)})
+        for element in found:
+            identifier = element[ELEMENT]
+            if self.call("GET", f"/element/{identifier}/computedlabel") == name \
+                    and self.call("GET", f"/element/{identifier}/displayed"):
+                return identifier
+        raise Failure(f"nothing is named {name!r} on {self.url}")
+
+    def type(self, label, text):
+        element = self.labelled(label)
+        self.call("POST", f"/element/{element}/clear")
+        self.call("POST", f"/element/{element}/value", {"text": text})
+
+    def choose(self, label, value):
+        self.script(
+            "arguments[0].value = arguments[1];"
+            "arguments[0].dispatchEvent(new Event('input', {bubbles: true}));"
+            "arguments[0].dispatchEvent(new Event('change', {bubbles: true}));",
+            {ELEMENT: self.labelled(label)}, value)
+
+    def press(self, name):
+        self.click(self.named(name, ["button"]))
+
+    def click(self, element):
+        self.call("POST", f"/element/{element}/click")
+
+    def follow(self, text):
+        self.click(self.call("POST", "/element", {"using": "link text", "value": text})[ELEMENT])
+
+    def text(self, selector="body"):
+        return self.script("return document.querySelector(arguments[0])?.innerText ?? ''", selector)
+
+    def until(self, what, check, seconds=120):
+        end = time.monotonic() + seconds
+        while True:
+            value = check()
+            if value:
+                return value
+            if time.monotonic() > end:
+                raise Failure(f"waited {seconds} s for {what}; the page {self.url} says:\n{self.text()[:2000]}")
+            time.sleep(0.1)
+
+    def size(self, width, height, dark=False):
+        self.chromium("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
+                      mobile=False)
+        self.chromium("Emulation.setEmulatedMedia", features=[
+            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+
+    def picture(self, path, whole=True):
+        data = self.chromium("Page.captureScreenshot", format="png", captureBeyondViewport=whole, **(
+            {"clip": self.script("return {x: 0, y: 0, width: innerWidth, scale: 1, "
+                                 "height: Math.min(4000, Math.max(innerHeight, document.body.scrollHeight))}")}
+            if whole else {}))["data"]
+        with open(path, "wb") as file:
+            file.write(base64.b64decode(data))
+
+    def errors(self):
+        """What the browser's console reported as an error since the last call."""
+        entries = self.call("POST", "/se/log", {"type": "browser"})
+        return [entry["message"] for entry in entries if entry["level"] == "SEVERE"]
