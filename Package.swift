@@ -44,7 +44,7 @@ let package = Package(
         .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
         .systemLibrary(name: "CLinux"),
         .target(name: "Threads", dependencies: ["CLinux"]),
-        .target(name: "Redis", dependencies: ["CHiredis", "OpenSSL", "Threads", logging]),
+        .target(name: "Redis", dependencies: ["CHiredis", "OpenSSL", "Threads", logging, metrics]),
         .target(name: "Curl", dependencies: ["CCurl", "Threads"]),
         .target(name: "OpenSSL", dependencies: ["COpenSSL"]),
         .target(name: "NGHTTP2", dependencies: ["CNGHTTP2"]),
@@ -65,7 +65,9 @@ let package = Package(
         ),
         .target(
             name: "APNsClient",
-            dependencies: ["APNsWire", "LiveActivity", "StrictJSON", "Curl", "NGHTTP2", "OpenSSL", "Threads", logging]),
+            dependencies: [
+                "APNsWire", "LiveActivity", "StrictJSON", "Curl", "NGHTTP2", "OpenSSL", "Threads", logging, metrics,
+            ]),
         .target(name: "Webhooks", dependencies: ["LiveActivity", "Curl", "OpenSSL"]),
         .target(
             name: "Fanout",
@@ -164,7 +166,12 @@ let package = Package(
             name: "SettingsTests",
             dependencies: ["Settings", "APNsClient", "Fanout", "HTTPAPI", "LiveActivity", "Redis", "Store"]),
         .testTarget(
-            name: "CommandsTests", dependencies: ["Commands", "StrictJSON", "PrometheusText", arguments, logging]),
+            name: "CommandsTests",
+            dependencies: [
+                "Commands", "StrictJSON", "PrometheusText", "APNsClient", "Fanout", "HTTPAPI", "LiveActivity", "Redis",
+                "Store",
+                arguments, logging,
+            ]),
         .testTarget(
             name: "APNsSimulatorTests",
             dependencies: [

@@ -24,7 +24,9 @@ extension APNsConfiguration {
 
     /// Checks the configuration, and makes the source of the provider tokens that the transport's lanes share.
     func providerTokens() throws(APNsClientError) -> ProviderTokenSource {
-        ProviderTokenSource(keyID: keyID, teamID: teamID, key: try check(), share: share, patience: sharePatience)
+        ProviderTokenSource(
+            keyID: keyID, teamID: teamID, key: try check(), share: share, patience: sharePatience,
+            metrics: LaneMetrics(app: app))
     }
 
     /// True for letters and digits alone, because they go into the token's JSON without escaping.

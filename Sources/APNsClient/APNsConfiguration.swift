@@ -16,6 +16,8 @@ public struct APNsConfiguration: Sendable {
     public var requestTimeout: Duration
     /// Lets processes agree on one provider token. Nil: this process signs its own.
     public var share: (any ProviderTokenShare)?
+    /// The app's key: the label of its metrics.
+    public var app = ""
     /// How long a lane waits for the share's answer before it makes a token of its own.
     public var sharePatience = ProviderTokenSource.patience
 

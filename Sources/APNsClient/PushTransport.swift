@@ -16,11 +16,26 @@ public protocol PushTransport: Sendable {
     func send(_ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission) async -> PageOutcome
     /// How many tokens are queued or in flight.
     var load: Int { get }
+    /// Its lanes, those whose connection has answered, and how many requests have no answer yet.
+    var lanes: LaneCounts { get }
     /// Waits for requests in flight, within each request's deadline. Further pages come back as cancelled.
     func close() async
 }
 
+public struct LaneCounts: Sendable, Hashable {
+    public var total = 0
+    public var connected = 0
+    public var inFlight = 0
+
+    public init(total: Int = 0, connected: Int = 0, inFlight: Int = 0) {
+        (self.total, self.connected, self.inFlight) = (total, connected, inFlight)
+    }
+}
+
 extension PushTransport {
+    /// A transport without lanes has its whole load in flight.
+    public var lanes: LaneCounts { LaneCounts(inFlight: load) }
+
     public func send(_ page: TokenPage, _ push: PreparedPush) async -> PageOutcome {
         await send(page, push, while: StandingPermission())
     }

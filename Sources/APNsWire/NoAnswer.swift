@@ -1,6 +1,6 @@
 /// Why there is no answer, and whether APNs may have acted on the request anyway.
 public struct NoAnswer: Sendable, Hashable {
-    public enum Cause: String, Sendable, Hashable {
+    public enum Cause: String, Sendable, Hashable, CaseIterable {
         case timeout = "Timeout"
         case connectionFailed = "ConnectionFailed"
         case connectionLost = "ConnectionLost"

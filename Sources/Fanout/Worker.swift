@@ -56,7 +56,7 @@ public struct Worker: Service {
         }
         await withTaskCancellationOrGracefulShutdownHandler {
             guard await prepare(keys, dispatcher) else { return }
-            await inheritHalts(keys, circuits)
+            await inheritHalts(keys, circuits, metrics)
             logger.notice("ready for work", metadata: ["apps": "\(keys.map(\.rawValue).joined(separator: ","))"])
             await withTaskGroup { group in
                 let timers = Timers(dispatcher: dispatcher, apps: keys, pools: pools)
@@ -75,6 +75,7 @@ public struct Worker: Service {
             }
             for pool in pools { pool.close() }
             try? await store.queue.leave(keys, consumer: consumer)
+            try? await store.heartbeats.remove(consumer)
             logger.notice("drained: begun work is settled or returned to the streams")
         } onCancelOrGracefulShutdown: {
             logger.notice("draining: no new work begins")
@@ -96,11 +97,12 @@ public struct Worker: Service {
 
     /// Begins with a half-open circuit for apps that were halted before this worker started. A fleet that restarts with
     /// the same wrong key sends one request for each worker. With the right key, the first push clears the alarm.
-    private func inheritHalts(_ keys: [AppKey], _ circuits: AppCircuits) async {
+    private func inheritHalts(_ keys: [AppKey], _ circuits: AppCircuits, _ metrics: WorkerMetrics) async {
         guard let alarms = try? await store.alarms.list(keys) else { return }
         for alarm in alarms {
             if let cause = Halt.Cause(rawValue: alarm.kind.rawValue) {
                 circuits.inherit(alarm.app, Halt(cause: cause, reason: alarm.reason))
+                metrics.circuit(alarm.app, isOpen: true)
             }
         }
     }

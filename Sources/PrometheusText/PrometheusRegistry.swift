@@ -12,6 +12,10 @@ public final class PrometheusRegistry: MetricsFactory {
     public static let secondsBuckets: [Double] = [
         0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
     ]
+    /// Upper bounds in seconds of what may take an hour, such as a push to millions of tokens.
+    public static let longBuckets: [Double] = [
+        0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600,
+    ]
     /// Upper bounds for recorders, which hold counts and sizes.
     public static let countBuckets: [Double] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000]
 
@@ -39,8 +43,10 @@ public final class PrometheusRegistry: MetricsFactory {
     }
 
     private let state = Mutex(State())
+    /// The upper bounds of timers that need others than `secondsBuckets`, by name.
+    private let bounds: [String: [Double]]
 
-    public init() {}
+    public init(bounds: [String: [Double]] = [:]) { self.bounds = bounds }
 
     public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
         scalar(label, suffix: "_total", .counter, dimensions)
@@ -56,7 +62,9 @@ public final class PrometheusRegistry: MetricsFactory {
     }
 
     public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
-        histogram(label, suffix: "_seconds", Self.secondsBuckets, dimensions)
+        histogram(
+            label, suffix: "_seconds",
+            bounds[PrometheusName.name(label, suffix: "_seconds")] ?? Self.secondsBuckets, dimensions)
     }
 
     // Series live as long as the process, because a counter that disappears would look like a restart.
@@ -66,8 +74,8 @@ public final class PrometheusRegistry: MetricsFactory {
     public func destroyTimer(_ handler: any TimerHandler) {}
 
     /// Sets a counter that is counted elsewhere, such as in Redis.
-    public func set(counter label: String, dimensions: [(String, String)], to value: Int) {
-        scalar(label, suffix: "_total", .counter, dimensions).set(Double(value))
+    public func set(counter label: String, dimensions: [(String, String)] = [], to value: Double) {
+        scalar(label, suffix: "_total", .counter, dimensions).set(value)
     }
 
     /// The values of a counter or gauge now, one for each set of labels. Empty for a name without series.

@@ -44,6 +44,7 @@ public final class RedisClient: Sendable {
         var settings = settings
         settings.options.commandTimeout += silence
         settings.scripts = []
+        settings.measuresRoundTrips = false
         return RedisClient(settings, topology, connections: 1)
     }
 

@@ -182,7 +182,8 @@ extension SettingKey {
             \.log.level, "log.level",
             ["trace", "debug", "info", "notice", "warning", "error", "critical"].map { ($0, $0) }, "info"
         ).help("least severe message that is logged"),
-        .choice(\.log.isJSON, "log.format", [("text", false), ("json", true)], "text").help("form of log lines"),
+        .choice(\.log.format, "log.format", [("text", .text), ("json", .json), ("ecs", .ecs)], "text")
+            .help("form of log lines"),
     ]
 }
 

@@ -17,7 +17,9 @@ public struct Settings: Sendable {
 
     public struct Log: Sendable, Hashable {
         public var level = ""
-        public var isJSON = false
+        public var format = Format.text
+
+        public enum Format: Sendable, Hashable { case text, json, ecs }
     }
 
     public var redisURL = RedisURL()

@@ -12,6 +12,7 @@ public struct Store: Sendable {
     public let traces: Traces
     public let schemas: Schemas
     public let queue: WorkQueue
+    public let heartbeats: Heartbeats
     public let sweeps: SweepStore
     public let lateJoiners: LateJoiners
     public let alarms: Alarms
@@ -72,6 +73,7 @@ public struct Store: Sendable {
         schemas = Schemas(redis: redis, keys: keys)
         schedules = Schedules(redis: redis, keys: keys, pushes: pushes, replicas: replicaWait)
         queue = WorkQueue(redis: redis, keys: keys, telling: telling)
+        heartbeats = Heartbeats(redis: redis, keys: keys)
         sweeps = SweepStore(redis: redis, keys: keys)
         lateJoiners = LateJoiners(redis: redis, keys: keys)
         pauses = Pauses(redis: redis, keys: keys, clock: clock)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Fanout
 import Foundation
 import Logging
 import PrometheusText
@@ -29,7 +30,19 @@ struct PrintingTests {
                 + #""count":7,"_level":"forged","list":["a",{"b":"c"}]}"#)
     }
 
-    @Test(arguments: [LogFormat.text, .json])
+    @Test func `a line for the Elastic Common Schema has its names, and numbers where it wants numbers`() {
+        let line = LogLine(
+            time: time, level: .info, label: "gateway", message: "request",
+            metadata: [("app", "shop"), ("ms", "12"), ("operation", "510d8af0"), ("status", "200")])
+        #expect(
+            line.rendered(.ecs)
+                == #"{"@timestamp":"2026-11-21T16:02:03.007Z","log.level":"info","message":"request","#
+                + #""ecs.version":"8.11.0","service.name":"lamplighter","log.logger":"gateway","#
+                + #""lamplighter.app":"shop","event.duration":12000000,"http.request.id":"510d8af0","#
+                + #""http.response.status_code":200}"#)
+    }
+
+    @Test(arguments: [LogFormat.text, .json, .ecs])
     func `what a client sent cannot begin a line of its own, in either form`(format: LogFormat) {
         let line = LogLine(
             time: time, level: .info, label: "x", message: "a\nb\u{1B}[31m", metadata: [("k\n", "v\r\u{85}w")])
@@ -214,11 +227,12 @@ struct ReadingTests {
         let registry = PrometheusRegistry()
         for (app, outcome, count) in [("a", "delivered", 7), ("b", "delivered", 5), ("b", "expired", 1)] {
             registry.set(
-                counter: "lamplighter_tokens_total", dimensions: [("app", app), ("outcome", outcome)], to: count)
+                counter: "lamplighter_tokens_total", dimensions: [("app", app), ("outcome", outcome)],
+                to: Double(count))
         }
         let totals = WorkerTotals(registry: registry, logger: Logger(label: "test"))
-        #expect(totals.byOutcome("lamplighter_tokens_total") == ["delivered": 12, "expired": 1])
-        #expect(totals.byOutcome("lamplighter_broadcasts_total") == [:])
+        #expect(totals.byOutcome(.tokens) == ["delivered": 12, "expired": 1])
+        #expect(totals.byOutcome(.broadcasts) == [:])
     }
 }
 

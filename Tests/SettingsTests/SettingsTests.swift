@@ -56,7 +56,7 @@ struct LayerTests {
         #expect(settings.worker.retries.attempts == 0)
         #expect(settings.worker.drainTimeout == .seconds(25))
         #expect(settings.apns.requestTimeout == .seconds(10))
-        #expect(settings.log.level == "info" && !settings.log.isJSON)
+        #expect(settings.log.level == "info" && settings.log.format == .text)
         #expect(settings.apps.isEmpty)
         #expect(settings.warnings.isEmpty)
     }

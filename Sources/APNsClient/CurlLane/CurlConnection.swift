@@ -16,6 +16,7 @@ final class CurlConnection: LaneConnection {
     }
 
     var inFlight: Int { connection.inFlight }
+    var streams: Int { window.size }
     var isEstablished: Bool { connection.startedRequests > 0 }
     /// How many requests it accepts now: one until it is established, because that request makes the connection.
     var room: Int { max(0, window.size - connection.inFlight) }

@@ -123,7 +123,7 @@ final class CurlLane: Lane {
                 unanswered(request, cause, isLate: isLate, hasUnsentBody: result.hasUnsentBody, on: connection)
                 if isLate { continue }
             }
-            if RequestFate.retiresConnection(result) { retire(connection, "broken") }
+            if RequestFate.retiresConnection(result) { retire(connection, .lost, "broken") }
         }
         return any
     }
@@ -148,7 +148,7 @@ final class CurlLane: Lane {
     private func noteRefusal(_ result: TransferResult, _ connection: CurlConnection) {
         guard let streams = result.streamsAtRefusal, !result.wasDeclaredUnprocessed else { return }
         // With no stream in use the connection is not full, but gone.
-        guard streams > 0 else { return retire(connection, "accepts no request") }
+        guard streams > 0 else { return retire(connection, .refused, "accepts no request") }
         connection.window.refused(streams: connection.connection.running)
         connection.use.fullSince = connection.use.fullSince ?? now
     }
@@ -160,7 +160,7 @@ final class CurlLane: Lane {
     ) {
         let message = result.isHTTP2 ? connection.connection.message(on: transfer) : "the server does not speak HTTP/2"
         logNoConnection(cause, message)
-        retire(connection, "not made")
+        retire(connection, nil, "not made")
         inbox.connectionFailed(cause)
         // Report this last: the sender may post a page at once, and `connectionFailed` must not fail that page too.
         inbox.unanswered(request, cause, mayHaveBeenDelivered: result.status != 0)

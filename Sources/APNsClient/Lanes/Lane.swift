@@ -39,10 +39,14 @@ extension Lane {
             inbox.now = monotonicMilliseconds()
             inbox.wokeUp()
             let hasMore = work()
+            inbox.report(
+                inFlight: retired.reduce(active?.inFlight ?? 0) { $0 + $1.inFlight }, streams: active?.streams ?? 0)
             if inbox.isClosing, active?.inFlight ?? 0 == 0, retired.isEmpty, !inbox.hasOwn { break }
             sleep(hasWork: hasMore || !handle.sleepIfIdle(capacity))
         }
         leave()
+        if let active, active.use.answers > 0 { settings.metrics.ended(.closed) }
+        inbox.report(inFlight: 0, streams: 0)
         active = nil
         handle.end()
     }
@@ -56,20 +60,23 @@ extension Lane {
         fields: () -> [Exchange.Field], rejection: () -> Rejection
     ) {
         connection.use.answered(handedAt: request.handedAt, now: now)
+        if connection.use.answers == 1, connection === active { settings.metrics.opened() }
         if connection.use.answers == ConnectionUse.provenAnswers { delay.succeeded() }
         guard status != 200 else {
             // Note it first: the last acceptance of a page resumes the sender.
             if let trace = request.part.shared.trace {
                 inbox.note(request, .answered(status: status, reason: "", fields: fields()), in: trace)
             }
-            return request.part.accept()
+            request.part.accept()
+            if request.part.isSettled { settings.metrics.answered(after: now - request.handedAt) }
+            return
         }
         let rejection = rejection()
         if let trace = request.part.shared.trace {
             inbox.note(
                 request, .answered(status: status, reason: rejection.reason.wire, fields: fields()), in: trace)
         }
-        if inbox.rejected(request, rejection) { retire(connection, rejection.reason.wire) }
+        if inbox.rejected(request, rejection) { retire(connection, .answer, rejection.reason.wire) }
     }
 
     /// Settles a request that was sent and has no answer. `isLate`: its time was up.
@@ -97,28 +104,34 @@ extension Lane {
     /// does not report, or may allow no stream at all.
     func replaceFullConnection() {
         guard let active, let since = active.use.fullSince, now - since > ConnectionUse.fullMilliseconds else { return }
-        retire(active, "takes no requests")
+        retire(active, .full, "takes no requests")
     }
 
     /// Gives this connection no more requests. It is dropped when its last one has ended.
-    func retire(_ connection: Connection, _ why: String) {
+    /// - Parameter cause: nil if the metrics know of it already
+    func retire(_ connection: Connection, _ cause: LaneMetrics.EndCause?, _ why: String) {
         guard connection === active else { return }
         active = nil
         retired.append(connection)
         connection.takeBackUnsent().forEach(inbox.putBack)
-        replaced(connection, why)
+        replaced(connection, cause, why)
     }
 
     /// Retires a silent connection. If its server has never answered, the lane counts it as unreachable.
     func retireSilent(_ connection: Connection) {
         guard connection === active else { return }
-        retire(connection, "silent")
+        retire(connection, .silent, "silent")
         if connection.use.answers == 0 { inbox.connectionFailed(.timeout) }
     }
 
     /// Notes that a connection, which was the active one, takes no more requests.
-    func replaced(_ connection: Connection, _ why: String) {
+    func replaced(_ connection: Connection, _ cause: LaneMetrics.EndCause?, _ why: String) {
         let answers = connection.use.answers
+        if answers > 0 {
+            settings.metrics.ended(cause ?? .lost)
+        } else if let cause {
+            settings.metrics.failed(isTimeout: cause == .silent)
+        }
         if answers < ConnectionUse.provenAnswers { delay.failed(now: now, fraction: .random(in: 0.5...1)) }
         settings.logger.debug(
             "connection retired",
@@ -131,6 +144,7 @@ extension Lane {
     }
 
     func logNoConnection(_ cause: NoAnswer.Cause, _ message: String) {
+        settings.metrics.failed(isTimeout: cause == .timeout, isTLS: cause == .tls)
         settings.logger.warning(
             "no connection to APNs",
             metadata: ["origin": "\(settings.origin)", "cause": "\(cause.rawValue)", "error": "\(message)"])

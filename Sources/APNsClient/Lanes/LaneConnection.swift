@@ -4,6 +4,8 @@ protocol LaneConnection: AnyObject {
     associatedtype Template
 
     var inFlight: Int { get }
+    /// How many requests may be in flight.
+    var streams: Int { get }
     var use: ConnectionUse { get set }
     /// Takes back the requests that have not begun to be sent.
     func takeBackUnsent() -> [LaneRequest<Template>]

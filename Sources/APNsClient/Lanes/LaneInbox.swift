@@ -28,11 +28,20 @@ final class LaneInbox<Template> {
     private(set) var isClosing = false
     /// Monotonic milliseconds: the lane sets it, once per wake-up.
     var now: Int64 = 0
+    /// What the metrics know of this lane.
+    private var reported = (inFlight: 0, streams: 0)
 
     init(_ settings: LaneSettings, _ handle: LaneHandle, prepare: @escaping (LanePush, ProviderToken) -> Template?) {
         self.settings = settings
         self.handle = handle
         self.prepare = prepare
+    }
+
+    /// Tells the metrics what has changed since the last wake-up. They show the sums of all lanes.
+    func report(inFlight: Int, streams: Int) {
+        guard reported != (inFlight, streams) else { return }
+        settings.metrics.changed(inFlight: inFlight - reported.inFlight, streams: streams - reported.streams)
+        reported = (inFlight, streams)
     }
 
     /// This lane has requests that wait to be sent.

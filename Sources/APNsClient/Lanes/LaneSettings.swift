@@ -12,6 +12,7 @@ struct LaneSettings: Sendable {
     var maximumStreams: Int
     var tokens: ProviderTokenSource
     var logger: Logger
+    var metrics: LaneMetrics
 
     /// - Throws: if the configuration cannot send, for example with an unusable key or a CA file without a certificate
     init(_ configuration: APNsConfiguration, _ logger: Logger) throws(APNsClientError) {
@@ -21,5 +22,6 @@ struct LaneSettings: Sendable {
         maximumStreams = configuration.maximumStreams
         tokens = try configuration.providerTokens()
         self.logger = logger
+        metrics = LaneMetrics(app: configuration.app)
     }
 }

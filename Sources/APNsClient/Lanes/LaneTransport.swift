@@ -43,6 +43,10 @@ public final class LaneTransport: PushTransport {
     deinit { queue.beginClosing() }
 
     public var load: Int { tokens.load(ordering: .relaxed) }
+    public var lanes: LaneCounts {
+        let (total, connected, waiting) = queue.lanes
+        return LaneCounts(total: total, connected: connected, inFlight: max(0, load - waiting))
+    }
 
     public func send(_ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission) async -> PageOutcome
     {

@@ -58,6 +58,12 @@ final class PageQueue: Sendable {
     }
 
     private let state: Mutex<State>
+    /// The lanes, those whose connection had answered when they last reported, and the entries that wait.
+    var lanes: (total: Int, connected: Int, waiting: Int) {
+        state.withLock { state in
+            (state.lanes.count, state.lanes.count { $0.capacity.isConnected }, state.waiting)
+        }
+    }
     /// By lane.
     private let events: [WakeEvent]
 

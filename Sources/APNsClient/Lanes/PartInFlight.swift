@@ -28,6 +28,8 @@ final class PartInFlight<Template> {
     var page: TokenPage { shared.page }
     var push: LanePush { shared.push }
     var hasUnsent: Bool { nextUnsent < end }
+    /// Every entry that stayed in this part has an outcome.
+    var isSettled: Bool { remaining == 0 }
 
     /// The next entry to hand over.
     func next() -> Int {

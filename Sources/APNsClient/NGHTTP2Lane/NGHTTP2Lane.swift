@@ -102,7 +102,7 @@ final class NGHTTP2Lane: Lane {
             }
         }
         if let goaway = connection.session.goaway, connection === active {
-            retire(connection, "GOAWAY \(goaway.errorCode) \(goaway.text)")
+            retire(connection, .goaway, "GOAWAY \(goaway.errorCode) \(goaway.text)")
         }
     }
 
@@ -130,7 +130,7 @@ final class NGHTTP2Lane: Lane {
         // Queue the request first: `retire` may return all waiting requests to their senders, including this one.
         inbox.unprocessed(request)
         if connection === active, connection.session.goaway == nil, !connection.refused() {
-            retire(connection, "refuses every stream")
+            retire(connection, .refused, "refuses every stream")
         }
     }
 
@@ -249,7 +249,7 @@ final class NGHTTP2Lane: Lane {
         retired.removeAll { $0 === connection }
         connection.session.endAll()
         drain(connection)
-        if wasActive { replaced(connection, why) }
+        if wasActive { replaced(connection, .lost, why) }
     }
 
     private func dropRetired() {

@@ -26,6 +26,7 @@ final class ProviderTokenSource: Sendable {
     private let share: (any ProviderTokenShare)?
     /// How long to wait for the share's answer.
     private let patience: Duration
+    private let metrics: LaneMetrics
     /// Names the signing key to the share.
     private let identity: String
     /// Epoch seconds.
@@ -34,13 +35,15 @@ final class ProviderTokenSource: Sendable {
 
     init(
         keyID: String, teamID: String, key: P256SigningKey, share: (any ProviderTokenShare)? = nil,
-        patience: Duration = ProviderTokenSource.patience, now: @escaping @Sendable () -> Int = { time(nil) }
+        patience: Duration = ProviderTokenSource.patience, metrics: LaneMetrics = LaneMetrics(app: ""),
+        now: @escaping @Sendable () -> Int = { time(nil) }
     ) {
         self.keyID = keyID
         self.teamID = teamID
         self.key = key
         self.share = share
         self.patience = patience
+        self.metrics = metrics
         self.now = now
         identity = "\(teamID).\(keyID).\((try? key.fingerprint()) ?? "")"
     }
@@ -52,14 +55,14 @@ final class ProviderTokenSource: Sendable {
             if let postponed = state.postponed {
                 if let token = state.token, now < postponed.until { return token }
                 state.postponed = nil
-                adopt(&state, postponed.token, afterRejection: false)
+                adopt(&state, postponed.token, .due)
             }
             if let token = state.token, !state.rule.isDue(now: now) { return token }
             let own = try sign(now)
             let token =
                 if case .use(let shared) = ask(own, refused: nil, now), isGood(shared, now) { shared } else { own }
             state.previous = state.token
-            adopt(&state, token, afterRejection: false)
+            adopt(&state, token, .due)
             return token
         }
     }
@@ -80,7 +83,7 @@ final class ProviderTokenSource: Sendable {
             guard let token else { return nil }
             state.previous = nil
             state.postponed = nil
-            adopt(&state, token, afterRejection: true)
+            adopt(&state, token, .rejected)
             return token
         }
     }
@@ -106,14 +109,15 @@ final class ProviderTokenSource: Sendable {
             guard let previous = state.previous, now - previous.issuedAt < RenewalRule.lastAge else { return nil }
             state.postponed = (rejected, until: previous.issuedAt + RenewalRule.lastAge)
             state.previous = nil
-            adopt(&state, previous, afterRejection: false)
+            adopt(&state, previous, .fallback)
             return previous
         }
     }
 
-    private func adopt(_ state: inout State, _ token: ProviderToken, afterRejection: Bool) {
+    private func adopt(_ state: inout State, _ token: ProviderToken, _ cause: LaneMetrics.RenewalCause) {
         state.token = token
-        state.rule.didIssue(at: token.issuedAt, afterRejection: afterRejection)
+        state.rule.didIssue(at: token.issuedAt, afterRejection: cause == .rejected)
+        metrics.adoptedToken(issuedAt: token.issuedAt, cause)
     }
 
     private func sign(_ now: Int) throws(SigningKeyError) -> ProviderToken {

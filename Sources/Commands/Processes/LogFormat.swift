@@ -3,4 +3,6 @@ enum LogFormat: Sendable {
     case text
     /// One JSON object per line.
     case json
+    /// The same with the field names of the Elastic Common Schema.
+    case ecs
 }

@@ -28,6 +28,17 @@ struct LogLine {
                 line.append(isReserved ? "_" + key : key, Self.json(value))
             }
             return Self.printable(line.text)
+        case .ecs:
+            var line: JSON = [
+                "@timestamp": .string(TimeText.text(time)), "log.level": .string(level.rawValue),
+                "message": .string(message), "ecs.version": .string(ECSField.version),
+                "service.name": "lamplighter", "log.logger": .string(label),
+            ]
+            for (key, value) in metadata {
+                let (field, json) = ECSField.field(key, value, Self.json(value))
+                line.append(field, json)
+            }
+            return Self.printable(line.text)
         }
     }
 

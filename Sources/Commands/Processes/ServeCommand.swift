@@ -43,6 +43,8 @@ struct ServeCommand: AsyncParsableCommand {
             served.takesReceipts = settings.receipts(app)
             return served
         }
+        let registry = PrometheusRegistry()
+        MetricsSystem.bootstrap(registry)
         let client = RedisInspection.client(settings, logger: logger)
         try await RedisInspection.await(client, settings, logger: logger)
         await RedisInspection.warn(client, logger: logger)
@@ -57,8 +59,6 @@ struct ServeCommand: AsyncParsableCommand {
             tagsPerChannel: settings.tagsPerChannel, quotas: settings.quotas, events: settings.eventPolicies,
             actions: settings.actions)
         try await store.claimFormat()
-        let registry = PrometheusRegistry()
-        MetricsSystem.bootstrap(registry)
         let service = Gateway(configuration, store: store, registry: registry, logger: logger)
         let watch = FormatWatch(store: store, apps: apps.map(\.key), process: "a gateway", logger: logger)
         try await ServiceRun.run(

@@ -36,6 +36,11 @@ struct WorkCommand: AsyncParsableCommand {
         if let fault = settings.apns.transport.fault {
             logger.warning("\(fault.problem)", metadata: ["remedy": "\(fault.remedy)"])
         }
+        // Bootstrap the metrics first, because whatever counts gets its counters from there when it is made.
+        let registry = PrometheusRegistry(
+            bounds: Dictionary(
+                uniqueKeysWithValues: WorkerMetricName.longTimers.map { ($0, PrometheusRegistry.longBuckets) }))
+        MetricsSystem.bootstrap(registry)
         let client = RedisInspection.client(settings, logger: logger)
         let store = Store(
             redis: client, prefix: settings.redisPrefix, retention: settings.pushesExpireAfter,
@@ -63,9 +68,6 @@ struct WorkCommand: AsyncParsableCommand {
         try await RedisInspection.await(client, settings, logger: logger)
         await RedisInspection.warn(client, logger: logger)
         try await store.claimFormat()
-        // Bootstrap the metrics before the worker is made, because it gets its counters from there.
-        let registry = PrometheusRegistry()
-        MetricsSystem.bootstrap(registry)
         var options = settings.worker
         let process = ProcessInfo.processInfo
         options.name = settings.workerName ?? "\(process.hostName)-\(process.processIdentifier)"
@@ -92,9 +94,11 @@ struct WorkCommand: AsyncParsableCommand {
     /// Reads and checks the key file here, so that a wrong one ends the process at start and not at the first push.
     static func configuration(_ app: AppSettings, _ settings: Settings) throws -> APNsConfiguration {
         _ = try app.required(.bundleID)
-        return APNsConfiguration(
+        var configuration = APNsConfiguration(
             origin: app.apnsOrigin, teamID: try app.required(.teamID), keyID: try app.required(.keyID),
             keyPEM: try ProviderKeyFile(app).pem, caFile: app[.caFile], lanes: settings.apns.lanes,
             maximumStreams: settings.apns.streams, requestTimeout: settings.apns.requestTimeout)
+        configuration.app = app.key.rawValue
+        return configuration
     }
 }

@@ -25,16 +25,16 @@ struct WorkerTotals: Service {
     }
 
     func log() {
-        let tokens = ["delivered": 0, "pruned": 0].merging(byOutcome(WorkerMetricName.tokens)) { $1 }
+        let tokens = ["delivered": 0, "pruned": 0].merging(byOutcome(.tokens)) { $1 }
         logger.notice("settled since the start", metadata: tokens.mapValues { "\($0)" })
-        let broadcasts = byOutcome(WorkerMetricName.broadcasts).filter { $0.value > 0 }
+        let broadcasts = byOutcome(.broadcasts).filter { $0.value > 0 }
         guard !broadcasts.isEmpty else { return }
         logger.notice("broadcasts since the start", metadata: broadcasts.mapValues { "\($0)" })
     }
 
     /// The sums of a counter over all apps, by the label `outcome`.
-    func byOutcome(_ counter: String) -> [String: Int] {
-        registry.snapshot(of: counter).reduce(into: [:]) { sums, sample in
+    func byOutcome(_ counter: WorkerMetricName) -> [String: Int] {
+        registry.snapshot(of: counter.rawValue).reduce(into: [:]) { sums, sample in
             sums[sample.labels["outcome"] ?? "", default: 0] += Int(sample.value)
         }
     }

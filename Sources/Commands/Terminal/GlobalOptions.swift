@@ -27,7 +27,12 @@ struct GlobalOptions: ParsableArguments {
 
     /// A logger for processes. With `--json` it writes JSON lines.
     func logger(_ label: String, _ settings: Settings) -> Logger {
-        let format: LogFormat = json || settings.log.isJSON ? .json : .text
+        let format: LogFormat =
+            switch settings.log.format {
+            case .ecs: .ecs
+            case .json: .json
+            case .text: json ? .json : .text
+            }
         var logger = Logger(label: label) { StandardErrorLog(label: $0, format: format) }
         logger.logLevel = Logger.Level(rawValue: settings.log.level) ?? .info
         return logger

@@ -6,6 +6,21 @@ enum Terminal {
 
     static var standardInputIsTerminal: Bool { isatty(STDIN_FILENO) == 1 }
 
+    /// Columns and rows of the terminal at stdout; 80 and 24 if it does not tell.
+    static var size: (columns: Int, rows: Int) {
+        var size = winsize()
+        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
+            return (80, 24)
+        }
+        return (Int(size.ws_col), Int(size.ws_row))
+    }
+
+    /// False once the reader of a pipe is gone.
+    static func isRead(_ descriptor: Int32) -> Bool {
+        var state = pollfd(fd: descriptor, events: 0, revents: 0)
+        return poll(&state, 1, 0) <= 0 || Int32(state.revents) & (POLLERR | POLLHUP | POLLNVAL) == 0
+    }
+
     /// Asks a person on stderr. Only a yes is a yes.
     static func confirm(_ question: String) -> Bool {
         put("\(question) [y/N] ", to: STDERR_FILENO)

@@ -11,6 +11,7 @@ struct CircuitTransport: PushTransport {
     var now: @Sendable () -> Int64 = bootClock
 
     var load: Int { transport.load }
+    var lanes: LaneCounts { transport.lanes }
 
     func close() async { await transport.close() }
 

@@ -55,6 +55,7 @@ extension Dispatcher {
                 app, name, part.map { (pending: $0, as: .failed) }, marks: marks)
             try await store.quarantine.enlist(app, place)
             metrics.count(app, counted)
+            metrics.quarantined(app, tokens: part.count)
         }
     }
 

@@ -87,6 +87,7 @@ struct Dispatcher: Sendable {
         switch begun {
         case .idle: return .acknowledge
         case .held:
+            metrics.claimed(item.app, .held)
             // The holder has an entry for the name. A claimed entry may be that one, so leave it pending.
             return entry.isClaimed ? .leave : .acknowledge
         case .paced(let left):
@@ -134,7 +135,9 @@ struct Dispatcher: Sendable {
         {
         case .gone: return .acknowledge
         // The holder of a catch-up has an entry of its own. A claimed entry may be that one, so leave it pending.
-        case .held: return item.part == .catchUp && !isClaimed ? .acknowledge : .leave
+        case .held:
+            metrics.claimed(item.app, .held)
+            return item.part == .catchUp && !isClaimed ? .acknowledge : .leave
         case .done(let leftovers): return try await followUp(item, leftovers, isClaimed: isClaimed, log)
         case .claimed(let claim): return try await sweep(item, claim, asked: asked, isClaimed: isClaimed, log)
         }
@@ -144,13 +147,16 @@ struct Dispatcher: Sendable {
         _ item: WorkItem, _ claim: Claim, asked: Int64, isClaimed: Bool, _ log: Logger
     ) async throws(StoreError) -> Disposition {
         guard let app = apps[item.app] else { return .leave }
+        metrics.claimed(item.app, claim.isPoison ? .poison : isClaimed ? .lapsed : .claimed)
         let held = leases.hold(claim.lease, askedAt: asked, for: options.claimAfter)
         let sweep = Sweep(PageDelivery(dispatcher: self, app: app, held: held, log: log), claim)
         let end = await sweep.run()
         leases.release(held)
         switch end {
         case .finished(let leftovers): return try await followUp(item, leftovers, isClaimed: isClaimed, log)
-        case .lost: return .leave
+        case .lost:
+            metrics.lostLease(item.app)
+            return .leave
         case .interrupted(let pause):
             // Schedule first, then give the lease back. If the worker dies in between, another one claims the entry.
             if pause > .zero { try await store.queue.schedule(item, due: store.time.now() + pause.milliseconds) }

@@ -69,6 +69,7 @@ struct Pool: Sendable {
                 if !found.entries.isEmpty {
                     logger.info(
                         "claimed work that another worker left", metadata: ["entries": "\(found.entries.count)"])
+                    dispatcher.metrics.tookOver(app, entries: found.entries.count)
                 }
                 await dispatch(found, in: &group)
             } catch { logger.debug("cannot claim work: \(error)") }

@@ -79,12 +79,17 @@ struct PageDelivery: Sendable {
         let notes = isStart ? await noteStarted(page, outgoing, besides: onBroadcastChannel) : [:]
         guard let notes else { return nil }
         let traced = outgoing.record.isTraced ? await traced(page, outgoing.record) : nil
+        dispatcher.metrics.pageBegan(app.key)
         let sent = await app.environments.send(
             page, outgoing.push, variant: outgoing.variant(page, onBroadcastChannel), known: elsewhere,
             traced: traced, while: held.permission(until: time))
+        dispatcher.metrics.pageEnded(app.key)
         // Before the page is settled, so that a final push has its whole trace.
         if let traced { await keep(traced, page, outgoing.record) }
         let report = report(page, sent, outgoing)
+        // A page that was refused as a whole is one refusal: its other requests did not leave this machine.
+        let refusal = report.halt.map { [$0.reason: 1] } ?? [:]
+        dispatcher.metrics.rejected(app.key, report.isUnsent ? refusal : report.errors)
         let newlyFound = sent.found.filter { !elsewhere.contains($0) }
         if !newlyFound.isEmpty {
             // If this write is lost, the next send finds out again.
@@ -124,12 +129,14 @@ struct PageDelivery: Sendable {
         let (store, circuits) = (dispatcher.store, dispatcher.circuits)
         if let halt = report.halt {
             if circuits.open(app.key, halt, now: dispatcher.now) {
+                dispatcher.metrics.circuit(app.key, isOpen: true)
                 log.error("\(halt.cause.alarm.alarmText)", metadata: ["reason": "\(halt.reason)"])
                 try? await store.alarms.raise(app.key, halt.cause.alarm, halt.reason)
             }
             return circuits.pause(of: app.key, now: dispatcher.now) ?? .zero
         }
         if report.delivered > 0, let halt = circuits.close(app.key) {
+            dispatcher.metrics.circuit(app.key, isOpen: false)
             log.notice("APNs accepts this app's pushes again", metadata: ["reason": "\(halt.reason)"])
             // One halt may have followed the other, so a delivery clears both alarms.
             for cause in Halt.Cause.allCases { try? await store.alarms.clear(app.key, cause.alarm) }

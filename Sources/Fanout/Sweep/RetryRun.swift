@@ -124,6 +124,9 @@ struct RetryRun: Sendable {
             page, outgoing, elsewhere: Set(waiting.indices.filter { waiting[$0].livesElsewhere }),
             onBroadcastChannel: onBroadcastChannel, until: time)
         guard let report else { return }
+        if report.delivered > 0 {
+            dispatcher.metrics.arrived(lease.app, record, first: nil, now: dispatcher.store.time.now())
+        }
         await settle(
             RetrySettlement(
                 waiting, report, endedAt: record.event == .end ? dispatcher.store.time.now() : nil,

@@ -191,6 +191,11 @@ struct Sweep: Sendable {
                 page.tokens, outgoing, elsewhere: page.elsewhere, onBroadcastChannel: page.onBroadcastChannel,
                 until: page.sendUntil)
             guard let report else { return nil }
+            if report.delivered > 0 {
+                dispatcher.metrics.arrived(
+                    lease.app, claim.record, first: range.lowerBound == .start ? PushSize(lease.part) : nil,
+                    now: dispatcher.store.time.now())
+            }
             settlement = Settlement(
                 firstAttempt: page.tokens, report,
                 endedAt: claim.record.event == .end ? dispatcher.store.time.now() : nil, range: range)
@@ -223,6 +228,9 @@ struct Sweep: Sendable {
             dispatcher.metrics.count(
                 lease.app, settlement.counts, retries: settlement.retries,
                 duplicatesPossible: settlement.duplicatesPossible)
+            if pushState == .done, isFinished, let size = PushSize(lease.part) {
+                dispatcher.metrics.swept(lease.app, claim.record, size, now: dispatcher.store.time.now())
+            }
             delivery.state.change { state in
                 if settlement.expired > 0 { state.expired[lease.push, default: 0] += settlement.expired }
                 if isFinished { state.leftovers = leftovers } else if pushState.isFinal { state.isStopped = true }

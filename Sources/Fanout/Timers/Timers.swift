@@ -40,6 +40,10 @@ struct Timers: Sendable {
             group.addTask { await every(ServerTime.interval, store.time.measure) }
             group.addTask { await every(.seconds(10), reconcile) }
             group.addTask {
+                var heart = Heart(dispatcher)
+                await every(Heartbeats.interval) { () async throws(StoreError) in try await heart.beat() }
+            }
+            group.addTask {
                 await every(PauseBook.interval) { () async throws(StoreError) in
                     dispatcher.pauses.update(try await store.pauses.list(apps))
                 }
@@ -60,6 +64,7 @@ struct Timers: Sendable {
             group.addTask {
                 await every(.seconds(600)) { () async throws(StoreError) in
                     try await store.queue.forgetDeadWorkers(apps, silence: .seconds(3_600))
+                    try await store.heartbeats.forgetSilent(now: store.time.now())
                 }
             }
             for pool in pools {

@@ -3,41 +3,76 @@ import Metrics
 import PrometheusText
 import Store
 
+/// The names of the metrics that this target defines. `fleet` ones are about the deployment. They come from Redis at each
+/// scrape, the same in every gateway, so take the `max`. The others are about one process, so take the `sum`.
+public enum GatewayMetricName: String, CaseIterable, Sendable {
+    case requests = "lamplighter_http_requests_total"
+    case requestDuration = "lamplighter_http_request_duration_seconds"
+    case requestsInFlight = "lamplighter_http_requests_in_flight"
+    case pushes = "lamplighter_pushes_total"
+    case schedules = "lamplighter_schedules_total"
+    case receipts = "lamplighter_receipts_total"
+    case registrations = "lamplighter_registrations_total"
+    case queueDepth = "lamplighter_fleet_queue_depth"
+    case queueOldest = "lamplighter_fleet_queue_oldest_seconds"
+    case schedulesWaiting = "lamplighter_fleet_schedules_waiting"
+    case schedulesBehind = "lamplighter_fleet_schedules_behind_seconds"
+    case alarms = "lamplighter_fleet_alarms"
+    case workers = "lamplighter_fleet_workers"
+    case paused = "lamplighter_fleet_paused"
+    case broadcasts = "lamplighter_fleet_broadcasts_total"
+    case quarantinedNames = "lamplighter_fleet_quarantined_names"
+    case deadLetters = "lamplighter_fleet_dead_letters"
+    case webhookWaiting = "lamplighter_fleet_webhook_waiting"
+    case webhookDead = "lamplighter_fleet_webhook_dead"
+    case redisMemory = "lamplighter_fleet_redis_memory_bytes"
+    case redisScripts = "lamplighter_fleet_redis_scripts_total"
+    case redisScriptTime = "lamplighter_fleet_redis_script_seconds_total"
+    case redisReplicas = "lamplighter_fleet_redis_replicas"
+    case redisDiskFailing = "lamplighter_fleet_redis_disk_failing"
+    case scrapeFailures = "lamplighter_fleet_unread"
+    /// Of gateways and workers alike, under the names that Prometheus gives them.
+    case residentMemory = "process_resident_memory_bytes"
+    case cpuTime = "process_cpu_seconds_total"
+    case startTime = "process_start_time_seconds"
+    case openFiles = "process_open_fds"
+    case maximumFiles = "process_max_fds"
+}
+
 /// All metrics of this target. Labels are route patterns, app keys and fixed words, so a caller cannot make new series.
-/// `lamplighter_fleet_` names are about the deployment. They come from Redis at each scrape, the same in every gateway.
 struct GatewayMetrics: Sendable {
     private let registry: PrometheusRegistry
     init(_ registry: PrometheusRegistry) { self.registry = registry }
 
     func requested(method: String, route: String, status: Int, duration: Duration) {
         let dimensions = [("method", method), ("route", route)]
-        counter("lamplighter_http_requests_total", dimensions + [("status", "\(status)")]).increment()
-        Timer(label: "lamplighter_http_request_duration_seconds", dimensions: dimensions, factory: registry)
+        counter(.requests, dimensions + [("status", "\(status)")]).increment()
+        Timer(label: GatewayMetricName.requestDuration.rawValue, dimensions: dimensions, factory: registry)
             .record(duration: duration)
     }
 
     func inFlight(_ change: Int) {
-        Meter(label: "lamplighter_http_requests_in_flight", factory: registry).increment(by: Double(change))
+        Meter(label: GatewayMetricName.requestsInFlight.rawValue, factory: registry).increment(by: Double(change))
     }
 
     func published(_ app: AppKey, outcome: String) {
-        counter("lamplighter_pushes_total", [("app", app.rawValue), ("outcome", outcome)]).increment()
+        counter(.pushes, [("app", app.rawValue), ("outcome", outcome)]).increment()
     }
 
     func scheduled(_ app: AppKey, outcome: String, count: Int) {
-        counter("lamplighter_schedules_total", [("app", app.rawValue), ("outcome", outcome)]).increment(by: count)
+        counter(.schedules, [("app", app.rawValue), ("outcome", outcome)]).increment(by: count)
     }
 
     func registered(_ app: AppKey, outcome: String, count: Int = 1) {
         guard count > 0 else { return }
-        counter("lamplighter_registrations_total", [("app", app.rawValue), ("outcome", outcome)]).increment(by: count)
+        counter(.registrations, [("app", app.rawValue), ("outcome", outcome)]).increment(by: count)
     }
 
     func receipts(_ app: AppKey, _ tally: ReceiptTally) {
         for (outcome, count) in [("accepted", tally.accepted), ("late", tally.late), ("unknown", tally.unknown)]
         where count > 0 {
             let labels = [("app", app.rawValue), ("outcome", outcome)]
-            counter("lamplighter_receipts_total", labels).increment(by: count)
+            counter(.receipts, labels).increment(by: count)
         }
     }
 
@@ -47,9 +82,50 @@ struct GatewayMetrics: Sendable {
             ("retries_due", depth.retriesDue),
         ]
         for (kind, value) in parts {
-            gauge("lamplighter_fleet_queue_depth", [("app", depth.app.rawValue), ("kind", kind)]).set(value)
+            gauge(.queueDepth, [("app", depth.app.rawValue), ("kind", kind)]).set(value)
         }
     }
+
+    func record(_ age: QueueAge) {
+        let parts = [
+            ("pushes_high", age.pushesHigh), ("pushes_low", age.pushesLow), ("shard_tasks", age.shardTasks),
+            ("retries_due", age.retriesDue),
+        ]
+        let app = ("app", age.app.rawValue)
+        for (kind, milliseconds) in parts {
+            gauge(.queueOldest, [app, ("kind", kind)]).set(Double(milliseconds) / 1_000)
+        }
+        gauge(.schedulesWaiting, [app]).set(age.waitingSchedules)
+        gauge(.schedulesBehind, [app]).set(Double(age.schedules) / 1_000)
+    }
+
+    /// - Parameter now: epoch ms of Redis's clock
+    func record(_ heartbeats: [Heartbeat], of apps: [AppKey], now: Int64) {
+        for app in apps {
+            let own = heartbeats.filter { $0.loads[app] != nil }
+            let live = own.count { $0.isFresh(now: now) }
+            for (state, count) in [("live", live), ("silent", own.count - live)] {
+                gauge(.workers, [("app", app.rawValue), ("state", state)]).set(count)
+            }
+        }
+    }
+
+    /// How many names of each app are paused; the app itself counts as one.
+    func record(_ pauses: [Pause], of apps: [AppKey]) {
+        for app in apps { gauge(.paused, [("app", app.rawValue)]).set(pauses.count { $0.app == app }) }
+    }
+
+    func record(_ load: RedisLoad) {
+        gauge(.redisMemory, [("kind", "used")]).set(load.usedMemory)
+        gauge(.redisMemory, [("kind", "limit")]).set(load.memoryLimit)
+        gauge(.redisReplicas).set(load.connectedReplicas)
+        gauge(.redisDiskFailing).set(load.isDiskFailing ? 1 : 0)
+        registry.set(counter: GatewayMetricName.redisScripts.rawValue, to: Double(load.scripts))
+        registry.set(counter: GatewayMetricName.redisScriptTime.rawValue, to: load.scriptSeconds)
+    }
+
+    /// Whether Redis did not answer this scrape, so that the `fleet` metrics are those of an earlier one.
+    func isUnread(_ unread: Bool) { gauge(.scrapeFailures).set(unread ? 1 : 0) }
 
     /// Sets one series for each kind of alarm and each app: 1 while the alarm is raised, else 0.
     func record(_ alarms: [Alarm], of apps: [AppKey]) {
@@ -57,37 +133,37 @@ struct GatewayMetrics: Sendable {
         for app in apps {
             for kind in Alarm.Kind.allCases {
                 let labels = [("app", app.rawValue), ("kind", kind.rawValue)]
-                gauge("lamplighter_fleet_alarms", labels).set(raised.contains([app.rawValue, kind.rawValue]) ? 1 : 0)
+                gauge(.alarms, labels).set(raised.contains([app.rawValue, kind.rawValue]) ? 1 : 0)
             }
         }
     }
 
     func quarantined(_ app: AppKey, names: Int) {
-        gauge("lamplighter_fleet_quarantined_names", [("app", app.rawValue)]).set(names)
+        gauge(.quarantinedNames, [("app", app.rawValue)]).set(names)
     }
 
     func deadLetters(_ app: AppKey, pushes: Int) {
-        gauge("lamplighter_fleet_dead_letters", [("app", app.rawValue)]).set(pushes)
+        gauge(.deadLetters, [("app", app.rawValue)]).set(pushes)
     }
 
     func webhook(_ app: AppKey, _ status: WebhookStatus) {
         let labels = [("app", app.rawValue)]
-        gauge("lamplighter_fleet_webhook_waiting", labels).set(status.waiting)
-        gauge("lamplighter_fleet_webhook_dead", labels).set(status.dead)
+        gauge(.webhookWaiting, labels).set(status.waiting)
+        gauge(.webhookDead, labels).set(status.dead)
     }
 
     func broadcasts(_ app: AppKey, _ counts: [BroadcastEvent: Int]) {
         for (event, count) in counts {
             let labels = [("app", app.rawValue), ("outcome", event.rawValue)]
-            registry.set(counter: "lamplighter_fleet_broadcasts_total", dimensions: labels, to: count)
+            registry.set(counter: GatewayMetricName.broadcasts.rawValue, dimensions: labels, to: Double(count))
         }
     }
 
-    private func gauge(_ label: String, _ dimensions: [(String, String)]) -> Meter {
-        Meter(label: label, dimensions: dimensions, factory: registry)
+    private func gauge(_ name: GatewayMetricName, _ dimensions: [(String, String)] = []) -> Meter {
+        Meter(label: name.rawValue, dimensions: dimensions, factory: registry)
     }
 
-    private func counter(_ label: String, _ dimensions: [(String, String)]) -> Counter {
-        Counter(label: label, dimensions: dimensions, factory: registry)
+    private func counter(_ name: GatewayMetricName, _ dimensions: [(String, String)]) -> Counter {
+        Counter(label: name.rawValue, dimensions: dimensions, factory: registry)
     }
 }

@@ -61,7 +61,10 @@ public final class Monitor: ListeningService {
         let router = Router(options: .autoGenerateHeadEndpoints)
         let (registry, version, readiness) = (registry, version, readiness)
         router.get("healthz") { _, _ in Answer(200, ["ok": true, "version": .string(version)]).response() }
-        router.get("metrics") { _, _ in Answer(200, text: registry.text(), type: Answer.prometheusType).response() }
+        router.get("metrics") { _, _ in
+            ProcessMetrics(registry).read()
+            return Answer(200, text: registry.text(), type: Answer.prometheusType).response()
+        }
         router.get("readyz") { _, _ in
             do {
                 return try await readiness.answer().response()

@@ -26,7 +26,17 @@ struct Handlers: Sendable {
     /// Reads queue depths and alarms from Redis at each scrape. Without Redis it still reports the process's metrics.
     func renderMetrics() async throws -> Answer {
         let apps = configuration.apps.map(\.key)
-        for depth in (try? await store.queue.depth(apps)) ?? [] { metrics.record(depth) }
+        let now = store.time.now()
+        ProcessMetrics(registry).read()
+        let depths = try? await store.queue.depth(apps)
+        metrics.isUnread(depths == nil)
+        // Without Redis, do not wait for each of the further questions in turn.
+        guard let depths else { return Answer(200, text: registry.text(), type: Answer.prometheusType) }
+        for depth in depths { metrics.record(depth) }
+        for age in (try? await store.queue.age(apps, now: now)) ?? [] { metrics.record(age) }
+        if let heartbeats = try? await store.heartbeats.list() { metrics.record(heartbeats, of: apps, now: now) }
+        if let pauses = try? await store.pauses.list(apps) { metrics.record(pauses, of: apps) }
+        if let load = try? await store.redisLoad() { metrics.record(load) }
         if let alarms = try? await store.alarms.list(apps) { metrics.record(alarms, of: apps) }
         for app in apps {
             if let names = try? await store.quarantine.count(app) { metrics.quarantined(app, names: names) }

@@ -8,4 +8,7 @@ struct ConnectionSettings: Sendable {
     var scripts: [RedisScript] = []
     var threadName: String
     var logger: Logger
+    var metrics = RedisMetrics()
+    /// False for a client whose answers take as long as replicas do (WAIT).
+    var measuresRoundTrips = true
 }

@@ -132,6 +132,7 @@ struct ConnectionThread: ~Copyable {
             link = try Greeting(settings).connect(attempt: backoff.failures, mailbox)
             if backoff.failures > 0 { settings.logger.notice("Redis is back", metadata: ["url": "\(settings.url)"]) }
             backoff.succeeded()
+            settings.metrics.connection(.opened)
             mailbox.isFailing.store(false, ordering: .relaxed)
         } catch {
             // The client is closing. `run` ends then and fails all waiting callers as closed.
@@ -141,6 +142,7 @@ struct ConnectionThread: ~Copyable {
                     "cannot connect to Redis", metadata: ["url": "\(settings.url)", "error": "\(error.why)"])
             }
             backoff.failed(now: monotonicMilliseconds(), fraction: .random(in: 0...1))
+            settings.metrics.connection(.failed)
             mailbox.isFailing.store(true, ordering: .relaxed)
             var outcome = RedisError.unreachable("\(settings.url): \(error.why)")
             if case .refused(let refusal) = error { outcome = refusal }
@@ -156,6 +158,7 @@ struct ConnectionThread: ~Copyable {
     private mutating func drop(_ failure: LinkFailure) {
         let writtenTotal = link?.writtenTotal ?? 0
         link = nil
+        settings.metrics.connection(.dropped)
         mailbox.clientID.store(0, ordering: .relaxed)
         var carried: [Batch] = []
         for (position, item) in inFlight[head...].enumerated() {

@@ -25,6 +25,8 @@ final class Mailbox: Sendable {
     }
 
     private let state = Mutex(State())
+    private let metrics: RedisMetrics
+    private let measuresRoundTrips: Bool
     /// The connection's thread polls it. Nil when the process is out of descriptors: the thread does not start then.
     let wakeUp = WakeEvent()
     /// How many replies callers wait for. `RedisClient` chooses the connection with the smallest load.
@@ -36,13 +38,26 @@ final class Mailbox: Sendable {
     /// The minor version of TLS on the last connection: 3 for TLS 1.3, 0 without TLS.
     let tlsMinorVersion = Atomic<Int>(0)
 
+    /// - Parameter measures: whether round trips are measured
+    init(_ metrics: RedisMetrics, measures: Bool) { (self.metrics, measuresRoundTrips) = (metrics, measures) }
+
     /// Sends commands and waits for their replies, without blocking the calling thread.
     func exchange(_ bytes: [UInt8], replies: Int, blocking: Duration = .zero) async throws(RedisError) -> ReplyArena {
+        let began = ContinuousClock.now
         let result = await withCheckedContinuation { continuation in
             put(Batch(bytes: bytes, replies: replies, blocking: blocking, continuation: continuation))
         }
         _ = load.load(ordering: .acquiring)
-        return try result.get()
+        switch result {
+        case .success(let arena):
+            // A read that blocks takes as long as there is no work.
+            if measuresRoundTrips, blocking == .zero { metrics.exchanged(in: began.duration(to: .now)) }
+            for code in arena.errorCodes { metrics.answered(error: code) }
+            return arena
+        case .failure(let error):
+            metrics.failed(error)
+            throw error
+        }
     }
 
     private func put(_ batch: Batch) {

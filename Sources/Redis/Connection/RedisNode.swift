@@ -9,8 +9,8 @@ final class RedisNode: RedisDeployment {
     /// Makes a node. It connects when the first command comes. Only the names of the connections' threads differ.
     init(_ settings: ConnectionSettings, connections: Int) {
         mailboxes = (0..<max(1, connections)).map { index in
-            let mailbox = Mailbox()
             var settings = settings
+            let mailbox = Mailbox(settings.metrics, measures: settings.measuresRoundTrips)
             if connections > 1 { settings.threadName += "-\(index)" }
             ConnectionThread.start(mailbox, settings)
             return mailbox

@@ -5,8 +5,11 @@ final class ReplyArena: Sendable {
     let nodes: [ReplyNode]
     /// Whether the server refused a write because it is a replica.
     let saysReadOnly: Bool
+    /// The first words of error replies, at most a few.
+    let errorCodes: [String]
 
-    init(bytes: [UInt8], nodes: [ReplyNode], saysReadOnly: Bool = false) {
-        (self.bytes, self.nodes, self.saysReadOnly) = (bytes, nodes, saysReadOnly)
+    init(bytes: [UInt8], nodes: [ReplyNode], saysReadOnly: Bool = false, errorCodes: [String] = []) {
+        (self.bytes, self.nodes) = (bytes, nodes)
+        (self.saysReadOnly, self.errorCodes) = (saysReadOnly, errorCodes)
     }
 }

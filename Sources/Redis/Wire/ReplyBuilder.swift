@@ -21,6 +21,7 @@ struct ReplyBuilder {
     /// Set when a limit is exceeded, because hiredis itself would report "out of memory".
     private(set) var violation: String?
     private var saysReadOnly = false
+    private var errorCodes: [String] = []
 
     /// Drops everything, and reserves the top-level nodes.
     mutating func begin(replies: Int) {
@@ -33,7 +34,7 @@ struct ReplyBuilder {
 
     mutating func finish() -> ReplyArena {
         defer { begin(replies: 0) }
-        return ReplyArena(bytes: bytes, nodes: nodes, saysReadOnly: saysReadOnly)
+        return ReplyArena(bytes: bytes, nodes: nodes, saysReadOnly: saysReadOnly, errorCodes: errorCodes)
     }
 
     mutating func addText(_ kind: ReplyNode.Kind, _ text: UnsafeRawBufferPointer, at slot: Int) -> Bool {
@@ -43,7 +44,12 @@ struct ReplyBuilder {
         }
         nodes[slot] = ReplyNode(position: Int64(bytes.count), count: UInt32(text.count), kind: kind)
         bytes.append(contentsOf: text)
-        if kind == .error, text.starts(with: "READONLY".utf8) { saysReadOnly = true }
+        if kind == .error {
+            if text.starts(with: "READONLY".utf8) { saysReadOnly = true }
+            if errorCodes.count < 100 {
+                errorCodes.append(String(decoding: text.prefix(32).prefix { $0 != 0x20 }, as: UTF8.self))
+            }
+        }
         return true
     }
 

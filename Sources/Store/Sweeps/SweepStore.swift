@@ -5,7 +5,7 @@ import Redis
 public struct SweepStore: Sendable {
     /// Least buckets (about 90 tokens each) of a shard. A push over less than twice that is one shard.
     static let bucketsPerShard = 16
-    static let mostShards = 64
+    public static let mostShards = 64
     /// How many owners of a part may crash or stall in a row.
     public static let mostLapses = 8
 

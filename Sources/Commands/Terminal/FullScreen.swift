@@ -1,0 +1,64 @@
+import Dispatch
+import Glibc
+import Synchronization
+
+/// The terminal's alternate screen in raw mode. It draws pages in place and tells of keys and signals. The terminal is
+/// as before after `restore`.
+final class FullScreen: Sendable {
+    enum Event: Sendable { case quit, resized }
+
+    let events: AsyncStream<Event>
+    private let saved: termios
+    /// Made once and only cancelled afterwards, which libdispatch allows on any thread: no lock is needed.
+    private nonisolated(unsafe) let sources: [any DispatchSourceProtocol]
+    private let isRestored = Atomic(false)
+
+    /// Nil unless stdin and stdout are a terminal.
+    init?() {
+        var attributes = termios()
+        guard isatty(STDOUT_FILENO) == 1, tcgetattr(STDIN_FILENO, &attributes) == 0 else { return nil }
+        saved = attributes
+        // Signals of keys are off, because a stopped process would leave the terminal as it is. Ctrl-C comes as a byte.
+        attributes.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
+        guard tcsetattr(STDIN_FILENO, TCSANOW, &attributes) == 0 else { return nil }
+        let (stream, continuation) = AsyncStream<Event>.makeStream(bufferingPolicy: .bufferingNewest(16))
+        events = stream
+        let queue = DispatchQueue(label: "terminal")
+        let keys = DispatchSource.makeReadSource(fileDescriptor: STDIN_FILENO, queue: queue)
+        keys.setEventHandler {
+            var bytes = [UInt8](repeating: 0, count: 64)
+            let count = read(STDIN_FILENO, &bytes, bytes.count)
+            // q, Q, Ctrl-C, Ctrl-D, or the terminal is gone.
+            if count <= 0 || bytes[..<count].contains(where: { [0x71, 0x51, 0x03, 0x04].contains($0) }) {
+                continuation.yield(.quit)
+            }
+        }
+        var sources: [any DispatchSourceProtocol] = [keys]
+        for (number, event) in [(SIGINT, Event.quit), (SIGTERM, .quit), (SIGHUP, .quit), (SIGWINCH, .resized)] {
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+            source.setEventHandler { continuation.yield(event) }
+            sources.append(source)
+        }
+        self.sources = sources
+        for source in sources { source.activate() }
+        Terminal.put("\u{1B}[?1049h\u{1B}[?25l\u{1B}[2J", to: STDOUT_FILENO)
+    }
+
+    var size: (columns: Int, rows: Int) { Terminal.size }
+
+    /// Draws a page over the last one, in a single write, so that nothing flickers.
+    func draw(_ lines: [String]) {
+        let text = lines.map { $0 + "\u{1B}[K" }.joined(separator: "\r\n")
+        Terminal.put("\u{1B}[H" + text + "\u{1B}[J", to: STDOUT_FILENO)
+    }
+
+    /// Shows the cursor and the former screen again. May be called repeatedly.
+    func restore() {
+        guard !isRestored.exchange(true, ordering: .relaxed) else { return }
+        for source in sources { source.cancel() }
+        Terminal.put("\u{1B}[?25h\u{1B}[?1049l", to: STDOUT_FILENO)
+        var attributes = saved
+        tcsetattr(STDIN_FILENO, TCSANOW, &attributes)
+    }
+}

@@ -1,0 +1,40 @@
+import APNsClient
+import LiveActivity
+import Store
+
+/// Writes the worker's heartbeat. Only its task uses it.
+struct Heart {
+    private let dispatcher: Dispatcher
+    private let startedAt: Int64
+    private var last: (at: Int64, settled: [AppKey: Int])?
+
+    init(_ dispatcher: Dispatcher) {
+        self.dispatcher = dispatcher
+        startedAt = dispatcher.store.time.now()
+    }
+
+    mutating func beat() async throws(StoreError) {
+        let now = dispatcher.store.time.now()
+        let tallies = dispatcher.metrics.tallies.values
+        let loads = dispatcher.apps.map { key, app in
+            let tally = tallies[key] ?? WorkerTallies.Tally()
+            let lanes = [app.transport.lanes, app.otherTransport?.lanes].compactMap { $0 }
+            var load = Heartbeat.Load()
+            load.lanes = lanes.reduce(0) { $0 + $1.total }
+            load.connected = lanes.reduce(0) { $0 + $1.connected }
+            load.inFlight = lanes.reduce(0) { $0 + $1.inFlight }
+            load.pages = tally.pages
+            if let last, now > last.at {
+                load.rate = (tally.settled - last.settled[key, default: 0]) * 1_000 / Int(now - last.at)
+            }
+            load.outcomes = Dictionary(uniqueKeysWithValues: tally.outcomes.map { ($0.key.rawValue, $0.value) })
+            load.errors = tally.errors
+            return (key, load)
+        }
+        last = (now, tallies.mapValues(\.settled))
+        try await dispatcher.store.heartbeats.write(
+            Heartbeat(
+                worker: dispatcher.owner, at: now, startedAt: startedAt,
+                loads: Dictionary(uniqueKeysWithValues: loads)))
+    }
+}

@@ -1,0 +1,36 @@
+import LiveActivity
+import Store
+import Synchronization
+
+/// What a worker has done since its start, by app, for its heartbeat.
+final class WorkerTallies: Sendable {
+    struct Tally: Sendable {
+        var outcomes: [SettledField: Int] = [:]
+        /// Answers other than 200, by reason.
+        var errors: [String: Int] = [:]
+        var pages = 0
+        var settled: Int { outcomes.values.reduce(0, +) }
+    }
+
+    private let tallies: Mutex<[AppKey: Tally]>
+
+    init(_ apps: [AppKey]) { tallies = Mutex(Dictionary(uniqueKeysWithValues: apps.map { ($0, Tally()) })) }
+
+    func count(_ app: AppKey, _ counted: [SettledField: Int]) {
+        guard !counted.isEmpty else { return }
+        tallies.withLock { $0[app]?.outcomes.merge(counted, uniquingKeysWith: +) }
+    }
+
+    /// Reasons that are not `known` count as `other`.
+    func count(_ app: AppKey, errors: [String: Int], known: Set<String>) {
+        tallies.withLock { tallies in
+            for (reason, number) in errors {
+                tallies[app]?.errors[known.contains(reason) ? reason : "other", default: 0] += number
+            }
+        }
+    }
+
+    func pages(_ app: AppKey, _ change: Int) { tallies.withLock { $0[app]?.pages += change } }
+
+    var values: [AppKey: Tally] { tallies.withLock(\.self) }
+}

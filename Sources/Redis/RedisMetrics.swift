@@ -1,0 +1,58 @@
+internal import Metrics
+
+/// The names of the metrics that this target defines. Each process counts its own calls.
+public enum RedisMetricName: String, CaseIterable, Sendable {
+    case roundTrip = "lamplighter_redis_round_trip_seconds"
+    case errors = "lamplighter_redis_errors_total"
+    case connections = "lamplighter_redis_connections_total"
+}
+
+/// The handles of a client's metrics, made once for all of its connections.
+struct RedisMetrics: Sendable {
+    /// What became of a connection.
+    enum ConnectionEvent: String, CaseIterable { case opened, failed, dropped }
+
+    /// The first words of error replies that an operator acts on. All others count as `other`.
+    private static let codes = [
+        "OOM", "MISCONF", "READONLY", "NOSCRIPT", "LOADING", "BUSY", "CLUSTERDOWN", "MOVED", "ASK", "TRYAGAIN",
+        "MASTERDOWN", "NOREPLICAS", "NOAUTH", "NOPERM", "WRONGPASS",
+    ]
+    private static let failures = ["unreachable", "lost", "other"]
+
+    private let roundTrip = Timer(label: RedisMetricName.roundTrip.rawValue)
+    private let errors: [String: Counter]
+    private let connections: [ConnectionEvent: Counter]
+
+    init() {
+        let kinds = Self.codes.map { $0.lowercased() } + Self.failures
+        errors = Dictionary(
+            uniqueKeysWithValues: kinds.map {
+                ($0, Counter(label: RedisMetricName.errors.rawValue, dimensions: [("kind", $0)]))
+            })
+        connections = Dictionary(
+            uniqueKeysWithValues: ConnectionEvent.allCases.map {
+                ($0, Counter(label: RedisMetricName.connections.rawValue, dimensions: [("event", $0.rawValue)]))
+            })
+    }
+
+    /// Counts a batch's way there and back. Call it once for a batch, not for each command.
+    func exchanged(in duration: Duration) { roundTrip.record(duration: duration) }
+
+    func failed(_ error: RedisError) {
+        switch error {
+        case .unreachable: errors["unreachable"]?.increment()
+        case .lost: errors["lost"]?.increment()
+        case .closed: break
+        case .server(let code, _): answered(error: code)
+        default: errors["other"]?.increment()
+        }
+    }
+
+    /// Counts an error reply. A group that exists already is no fault: each worker asks for it at its start.
+    func answered(error code: String) {
+        guard code != "BUSYGROUP" else { return }
+        (errors[code.lowercased()] ?? errors["other"])?.increment()
+    }
+
+    func connection(_ event: ConnectionEvent) { connections[event]?.increment() }
+}

@@ -1,0 +1,46 @@
+import LiveActivity
+import Redis
+
+/// The heartbeats of all workers, in one hash. A worker writes its own, so the cost does not grow with the pushes.
+public struct Heartbeats: Sendable {
+    public static let interval: Duration = .seconds(2)
+    /// A worker that was killed leaves its heartbeat for so long, so that an operator sees that it is gone.
+    static let memory: Duration = .seconds(3_600)
+
+    let redis: RedisClient
+    let keys: Keyspace
+
+    public func write(_ heartbeat: Heartbeat) async throws(StoreError) {
+        try await redis.run([
+            RedisCommand("HSET", keys.workers, .string(heartbeat.worker), .string(heartbeat.text)),
+            RedisCommand("PEXPIRE", keys.workers, .int(2 * Self.memory.milliseconds)),
+        ])
+    }
+
+    /// The worker ends in order, so nobody has to look for it.
+    public func remove(_ worker: String) async throws(StoreError) {
+        try await redis.run("HDEL", keys.workers, .string(worker))
+    }
+
+    /// The heartbeats of all workers, also of those that are silent, by name. Those that cannot be read are left out.
+    public func list() async throws(StoreError) -> [Heartbeat] {
+        try await redis.hash(keys.workers).pairs.compactMap { Heartbeat(worker: $0.0, text: $0.1) }
+            .sorted { $0.worker < $1.worker }
+    }
+
+    /// Removes the heartbeats of workers that were silent for an hour, and those that cannot be read.
+    /// - Parameter now: epoch ms
+    public func forgetSilent(now: Int64) async throws(StoreError) {
+        for (worker, text) in try await redis.hash(keys.workers).pairs {
+            if let heartbeat = Heartbeat(worker: worker, text: text), now - heartbeat.at < Self.memory.milliseconds {
+                continue
+            }
+            try await remove(worker)
+        }
+    }
+}
+
+extension Keyspace {
+    /// Workers and their heartbeats.
+    fileprivate var workers: RedisKey { key("{q}:workers") }
+}

@@ -1,0 +1,78 @@
+public import LiveActivity
+import Redis
+
+/// A push that is being sent now.
+public struct PushUnderWay: Sendable, Hashable {
+    public var app: AppKey
+    public var name: ActivityName
+    public var id: PushID
+    public var event: ActivityEvent
+    public var priority: PushPriority
+    /// Epoch ms.
+    public var createdAt: Int64
+    public var targets: Int
+    /// Targets that have an outcome.
+    public var settled: Int
+    /// Which share of the name's tokens has been read and settled, 0 to 1.
+    public var share: Double
+}
+
+extension WorkQueue {
+    /// How many names with work are looked at, the newest first.
+    public static let mostNames = 200
+
+    /// The pushes that are being swept, those with the most targets first.
+    /// - Parameter limit: most pushes of the answer.
+    public func underWay(_ apps: [AppKey], limit: Int) async throws(StoreError) -> [PushUnderWay] {
+        let open = apps.flatMap { app in keys.allPartitions.map { (app: app, key: keys.open(app, $0)) } }
+        let lists = try await redis.run(
+            open.map { RedisCommand("ZRANGE", $0.key, ["0", .int(Self.mostNames - 1), "REV"]) })
+        var names: [(app: AppKey, name: ActivityName)] = []
+        for (open, list) in zip(open, lists) { names += try list.names().names.map { (app: open.app, name: $0) } }
+        names = Array(names.prefix(Self.mostNames))
+        let active = try await redis.replies(
+            names.map { RedisCommand("HGET", keys.name(keys.tag($0.app, $0.name)), "active") })
+        let pushes = zip(names, active).compactMap { name, reply in
+            (try? reply.optionalString()).flatMap { PushID($0) }.map { (app: name.app, name: name.name, id: $0) }
+        }
+        let counts = SettledField.allCases.map { RedisArgument.string($0.rawValue) }
+        let fields: [RedisArgument] = ["event", "prio", "created", "targets"] + counts
+        let tasks: [RedisArgument] = ["shards", "left", "0/1:p"]
+        let records = try await redis.replies(
+            pushes.flatMap { push in
+                let tag = keys.tag(push.app, push.name)
+                return [
+                    RedisCommand("HMGET", keys.push(tag, push.id), fields),
+                    RedisCommand("HMGET", keys.tasks(tag, push.id), tasks),
+                ]
+            })
+        let found = pushes.enumerated().compactMap { index, push in
+            PushUnderWay(push.app, push.name, push.id, records[2 * index], records[2 * index + 1])
+        }
+        return Array(found.sorted { ($1.targets, $0.createdAt) < ($0.targets, $1.createdAt) }.prefix(limit))
+    }
+}
+
+extension PushUnderWay {
+    /// Nil if the push has ended meanwhile.
+    fileprivate init?(
+        _ app: AppKey, _ name: ActivityName, _ id: PushID, _ record: Reply, _ tasks: Reply
+    ) {
+        func text(_ reply: Reply, _ index: Int) -> String? {
+            index < reply.count ? (try? reply[index].optionalString()) : nil
+        }
+        func number(_ reply: Reply, _ index: Int) -> Int { text(reply, index).flatMap { Int($0) } ?? 0 }
+        guard let event = text(record, 0).flatMap(ActivityEvent.init(rawValue:)),
+            let priority = PushPriority(rawValue: number(record, 1)),
+            let createdAt = text(record, 2).flatMap({ Int64($0) })
+        else { return nil }
+        let settled = SettledField.allCases.indices.reduce(0) { $0 + number(record, 4 + $1) }
+        let shards = max(1, number(tasks, 0))
+        // Of one shard the position tells more. The position of many shards would take many fields.
+        let position = text(tasks, 2).flatMap { Double($0) }.map { $0 / Double(ScanPosition.end.rawValue) } ?? 0
+        let share = shards == 1 ? position : 1 - Double(min(shards, number(tasks, 1))) / Double(shards)
+        self.init(
+            app: app, name: name, id: id, event: event, priority: priority, createdAt: createdAt,
+            targets: number(record, 3), settled: settled, share: min(1, max(0, share)))
+    }
+}

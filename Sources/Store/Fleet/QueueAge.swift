@@ -1,0 +1,59 @@
+public import LiveActivity
+import Redis
+
+/// How long work of one app has waited, in milliseconds; 0 where none waits.
+public struct QueueAge: Sendable, Hashable {
+    public var app: AppKey
+    /// The oldest entry of a stream, whether a worker has read it or not. Entries are deleted when their work is done.
+    public var pushesHigh: Int64 = 0
+    public var pushesLow: Int64 = 0
+    public var shardTasks: Int64 = 0
+    /// How late the first task of the timer is. No worker moves it.
+    public var retriesDue: Int64 = 0
+    /// How late the first schedule is.
+    public var schedules: Int64 = 0
+    /// How many schedules wait, also those whose time is not reached.
+    public var waitingSchedules = 0
+}
+
+extension WorkQueue {
+    /// - Parameter now: epoch ms of Redis's clock
+    public func age(_ apps: [AppKey], now: Int64) async throws(StoreError) -> [QueueAge] {
+        let partitions = keys.allPartitions
+        var questions: [RedisCommand] = []
+        for app in apps {
+            for partition in partitions {
+                questions += WorkStream.allCases.map {
+                    RedisCommand("XRANGE", keys.stream(app, $0, partition), "-", "+", "COUNT", "1")
+                }
+                questions.append(RedisCommand("ZRANGE", keys.due(app, partition), "0", "0", "WITHSCORES"))
+            }
+            questions.append(RedisCommand("ZRANGE", keys.at(app), "0", "0", "WITHSCORES"))
+            questions.append(RedisCommand("ZCARD", keys.at(app)))
+        }
+        var rest = try await redis.run(questions)[...]
+        return try apps.map { app throws(StoreError) in
+            var age = QueueAge(app: app)
+            for _ in partitions {
+                age.pushesHigh = max(age.pushesHigh, try Self.age(rest.removeFirst(), now))
+                age.pushesLow = max(age.pushesLow, try Self.age(rest.removeFirst(), now))
+                for _ in 0..<2 { age.shardTasks = max(age.shardTasks, try Self.age(rest.removeFirst(), now)) }
+                age.retriesDue = max(age.retriesDue, try Self.lateness(rest.removeFirst(), now))
+            }
+            age.schedules = try Self.lateness(rest.removeFirst(), now)
+            age.waitingSchedules = try rest.removeFirst().integer()
+            return age
+        }
+    }
+
+    /// An entry's id begins with the time (ms) when Redis added it.
+    private static func age(_ entries: Reply, _ now: Int64) throws(StoreError) -> Int64 {
+        guard let first = try entries.array().first else { return 0 }
+        return max(0, now - (Int64(try first[0].string().prefix { $0 != "-" }) ?? now))
+    }
+
+    private static func lateness(_ first: Reply, _ now: Int64) throws(StoreError) -> Int64 {
+        guard first.count == 2, let due = try first[1].optionalTime() else { return 0 }
+        return max(0, now - due)
+    }
+}

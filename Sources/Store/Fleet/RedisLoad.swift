@@ -1,0 +1,62 @@
+import Redis
+
+/// What Redis says of itself, of all servers that take writes.
+public struct RedisLoad: Sendable, Hashable {
+    /// Of the fullest server: bytes in use and its limit; limit 0 = none.
+    public var usedMemory = 0
+    public var memoryLimit = 0
+    /// Scripts that were run since the servers' start, and the seconds that they took.
+    public var scripts = 0
+    public var scriptSeconds = 0.0
+    public var connectedReplicas = 0
+    /// The last write of the append-only file failed on a server.
+    public var isDiskFailing = false
+}
+
+extension Store {
+    /// Asks every server that takes writes. Managed services may leave fields out, which count as 0 then.
+    public func redisLoad() async throws(StoreError) -> RedisLoad {
+        let answers: [(node: String?, replies: [RedisReply])]
+        do throws(RedisError) {
+            answers = try await redis.onEachPrimary([
+                RedisCommand("INFO", ["memory"]), RedisCommand("INFO", ["commandstats"]),
+                RedisCommand("INFO", ["persistence"]), RedisCommand("INFO", ["replication"]),
+            ])
+        } catch { throw .redis(error) }
+        var load = RedisLoad()
+        for (_, replies) in answers {
+            let fields = try translatingErrors { () throws(RedisError) -> [String: String] in
+                var all: [String: String] = [:]
+                for reply in replies { all.merge(try reply.infoFields()) { $1 } }
+                return all
+            }
+            func number(_ field: String) -> Int { fields[field].flatMap { Int($0) } ?? 0 }
+            let (used, limit) = (number("used_memory"), number("maxmemory"))
+            if Self.fullness(used, limit) >= Self.fullness(load.usedMemory, load.memoryLimit) {
+                (load.usedMemory, load.memoryLimit) = (used, limit)
+            }
+            for command in ["cmdstat_evalsha", "cmdstat_eval"] {
+                let stats = Self.parts(fields[command] ?? "")
+                load.scripts += stats["calls"].flatMap { Int($0) } ?? 0
+                load.scriptSeconds += (stats["usec"].flatMap { Double($0) } ?? 0) / 1_000_000
+            }
+            load.connectedReplicas += number("connected_slaves")
+            if fields["aof_last_write_status"] == "err" { load.isDiskFailing = true }
+        }
+        return load
+    }
+
+    /// Without a limit, only the size tells servers apart.
+    private static func fullness(_ used: Int, _ limit: Int) -> Double {
+        limit > 0 ? Double(used) / Double(limit) : Double(used) / Double(Int.max)
+    }
+
+    /// Reads `calls=5,usec=70,…`.
+    private static func parts(_ text: String) -> [String: String] {
+        Dictionary(
+            text.split(separator: ",").compactMap { part in
+                let sides = part.split(separator: "=", maxSplits: 1)
+                return sides.count == 2 ? (String(sides[0]), String(sides[1])) : nil
+            }, uniquingKeysWith: { $1 })
+    }
+}

@@ -1,0 +1,117 @@
+import LiveActivity
+import Testing
+
+@testable import Commands
+@testable import Store
+
+@Suite("The page of status --watch")
+struct WatchScreenTests {
+    private static let now: Int64 = 1_795_276_923_007
+
+    private static func snapshot() throws -> FleetSnapshot {
+        let shop = try AppKey("shop")
+        var depth = QueueDepth(app: shop)
+        (depth.pushesHigh, depth.pushesLow, depth.shardTasks, depth.retriesDue) = (12, 0, 61, 1_204)
+        var age = QueueAge(app: shop)
+        (age.pushesHigh, age.shardTasks, age.retriesDue) = (3_200, 41_000, 0)
+        (age.waitingSchedules, age.schedules) = (7, 0)
+        var load = Heartbeat.Load()
+        (load.lanes, load.connected, load.inFlight, load.pages, load.rate) = (4, 4, 3_980, 8, 118_400)
+        load.outcomes = ["delivered": 5_120_339, "pruned": 20_412, "failed": 3]
+        load.errors = ["Unregistered": 20_412, "TooManyRequests": 880]
+        var memory = RedisLoad()
+        (memory.usedMemory, memory.memoryLimit) = (1_200 << 20, 4_096 << 20)
+        let push = PushUnderWay(
+            app: shop, name: try ActivityName("match-42-final-in-the-stadium-of-the-capital"),
+            id: try #require(PushID("2f1b7c1e-66f0-4d0c-9d3c-5c2c0e3d7a55")), event: .update, priority: .high,
+            createdAt: now - 44_000, targets: 5_140_754, settled: 5_139_871, share: 0.515)
+        return FleetSnapshot(
+            now: now, redis: "Redis 7.0.15 at redis://127.0.0.1:6379/0", load: memory,
+            apps: [.init(depth: depth, age: age, deadLetters: 2, quarantinedNames: 0, webhookDead: 0)],
+            alarms: [
+                Alarm(app: shop, kind: .manyUnregistered, reason: "2100 of 4000 answers", since: now - 300_000)
+            ],
+            pauses: [],
+            heartbeats: [
+                Heartbeat(
+                    worker: "worker-eu-1-9f3c2b1a", at: now - 900, startedAt: now - 7_300_000, loads: [shop: load]),
+                Heartbeat(
+                    worker: "worker-eu-2-03c4d5e6", at: now - 61_000, startedAt: now - 90_000, loads: [shop: .init()]),
+            ],
+            pushes: [push])
+    }
+
+    private static func page(_ width: Int, _ height: Int? = nil) throws -> String {
+        WatchScreen(snapshot: try snapshot(), width: width, height: height).lines.joined(separator: "\n")
+    }
+
+    @Test func `80 columns show what matters most`() throws {
+        let page = try Self.page(80)
+        #expect(page == Self.narrow, "\n\(page)\n")
+    }
+
+    @Test func `200 columns show everything`() throws {
+        let page = try Self.page(200)
+        #expect(page == Self.wide, "\n\(page)\n")
+    }
+
+    private static let narrow = """
+        lamplighter  16:02:03 UTC  1,200 of 4,096 MB  Redis 7.0.15 at redis://127.0.0.1…
+        1 worker, 4 lanes (4 connected)  118,400 tokens/s  3,980 in flight  8 pages
+
+        ✗ app shop: many_unregistered: 2100 of 4000 answers, since 5 min
+        ! 1 worker without a heartbeat: killed, stopped, or cut off
+        ! app shop: 2 pushes with dead letters, 0 names in quarantine, 0 dead events
+
+        APP   TOKENS/S  HIGH  AGE  LOW  AGE  SHARDS  RETRIES  LATE  SCHEDULES  LATE
+        shop   118,400    12  3 s    0  0 s      61    1,204   0 s          7   0 s
+
+        WORKER                LANES  TOKENS/S  IN FLIGHT  PAGES  DELIVERED  FAILED  SEEN
+        worker-eu-1-9f3c2b1a    4/4   118,400      3,980      8  5,120,339       3   0 s
+        worker-eu-2-03c4d5e6    0/0         -          -      -          0       0  61 s
+
+        ERRORS  Unregistered 20,412  TooManyRequests 880
+
+        PUSH                             TARGETS    SETTLED   AGE
+        match-42-final-in-the-stadiu…  5,140,754  5,139,871  44 s  ████████░░░░░░░░  51%
+        """
+
+    private static let wide = """
+        lamplighter  16:02:03 UTC  1,200 of 4,096 MB  Redis 7.0.15 at redis://127.0.0.1:6379/0
+        1 worker, 4 lanes (4 connected)  118,400 tokens/s  3,980 in flight  8 pages
+
+        ✗ app shop: many_unregistered: 2100 of 4000 answers, since 5 min
+        ! 1 worker without a heartbeat: killed, stopped, or cut off
+        ! app shop: 2 pushes with dead letters, 0 names in quarantine, 0 dead events
+
+        APP   TOKENS/S  HIGH  AGE  LOW  AGE  SHARDS   AGE  RETRIES  LATE  SCHEDULES  LATE
+        shop   118,400    12  3 s    0  0 s      61  41 s    1,204   0 s          7   0 s
+
+        WORKER                LANES  TOKENS/S  IN FLIGHT  PAGES  DELIVERED  PRUNED  FAILED    UP  SEEN
+        worker-eu-1-9f3c2b1a    4/4   118,400      3,980      8  5,120,339  20,412       3   2 h   0 s
+        worker-eu-2-03c4d5e6    0/0         -          -      -          0       0       0  90 s  61 s
+
+        ERRORS  Unregistered 20,412  TooManyRequests 880
+
+        PUSH                                          ID                                    EVENT        TARGETS    SETTLED   AGE
+        match-42-final-in-the-stadium-of-the-capital  2f1b7c1e-66f0-4d0c-9d3c-5c2c0e3d7a55  update 10  5,140,754  5,139,871  44 s  ████████████████████░░░░░░░░░░░░░░░░░░░░  51%
+        """
+
+    @Test(arguments: [20, 40, 79, 80, 81, 120, 200, 400])
+    func `no line is wider than the terminal`(width: Int) throws {
+        let lines = WatchScreen(snapshot: try Self.snapshot(), width: width, height: nil).lines
+        #expect(lines.allSatisfy { $0.count <= width })
+    }
+
+    @Test func `a page that does not fit says so in its last line`() throws {
+        let lines = WatchScreen(snapshot: try Self.snapshot(), width: 80, height: 10).lines
+        #expect(lines.count == 10 && lines[9].hasPrefix("… "))
+    }
+
+    @Test func `without a heartbeat the page says what to start`() throws {
+        var snapshot = try Self.snapshot()
+        snapshot.heartbeats = []
+        let lines = WatchScreen(snapshot: snapshot, width: 80, height: nil).lines
+        #expect(lines.contains("✗ no worker sends a heartbeat: start 'lamplighter work'"))
+    }
+}
