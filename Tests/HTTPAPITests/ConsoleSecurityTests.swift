@@ -178,9 +178,11 @@ import Testing
             for number in 0..<Console.mostAttemptsOfNetwork {
                 // Nobody trusts this header here, so it does not make another network.
                 let header = ("X-Forwarded-For", "203.0.113.\(number)")
-                #expect(try await browser.signIn("app-\(number)", "guess", headers: [header]).status == 401)
+                let guess = try await browser.signIn("app-\(number)", "guess", headers: [header])
+                #expect(guess.status == 401)
             }
-            #expect(try await browser.signIn().status == 429)
+            let right = try await browser.signIn()
+            #expect(right.status == 429)
         }
     }
 
