@@ -24,7 +24,7 @@ import Testing
             let ledger = try await gateway.send("GET", "/api/push/\(id)")
             #expect(try ledger.integer("shown") == 2 && ledger.integer("ended") == 1)
             #expect(!ledger.text.contains("dismissed"))
-            #expect(try await gateway.send("GET", "/api/pushes").text.contains(#""shown":2,"ended":1}"#))
+            #expect(try await gateway.send("GET", "/api/pushes").text.contains(#""shown":2,"ended":1,"#))
             let metrics = try await gateway.send("GET", "/metrics", user: nil).text
             let series = #"lamplighter_receipts_total{app="\#(GatewayFixture.key)",outcome="accepted"} 6"#
             #expect(metrics.contains(series))
