@@ -72,6 +72,8 @@ public struct Keyspace: Sendable {
     func pushIndex(_ app: AppKey, hour: Int64, slice: Int) -> RedisKey {
         key("i:{\(app):\(hour)\(slice == 0 ? "" : ":\(slice)")}")
     }
+    /// What 0.1.0 wrote in place of it: where a push is.
+    func formerPushIndex(_ id: PushID) -> RedisKey { key("i:{\(id)}") }
     func idempotency(_ app: AppKey, _ id: String) -> RedisKey { key("idem:{\(app):\(Self.escaped(id))}") }
     /// Publishes that others write into Redis (`Intake`), what became of them, and who reads them.
     func intake(_ app: AppKey) -> RedisKey { key("in:{\(app)}") }
