@@ -40,6 +40,26 @@ extension StringProtocol {
         }
         return String(decoding: bytes, as: UTF8.self)
     }
+
+    /// The text with each `%XX` as its byte.
+    /// - Returns: nil for a `%` without two hex digits, and for bytes that are not UTF-8
+    public var percentDecoded: String? {
+        guard utf8.contains(UInt8(ascii: "%")) else { return String(self) }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(utf8.count)
+        var rest = utf8.makeIterator()
+        while let byte = rest.next() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.next().flatMap(Hex.value), let low = rest.next().flatMap(Hex.value) else {
+                return nil
+            }
+            bytes.append(high << 4 | low)
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
 }
 
 /// Whether two texts have the same UTF-8 bytes. Swift's own `==` also holds for canonically equivalent texts.
