@@ -42,6 +42,7 @@ public struct Worker: Service {
             store: store, apps: Dictionary(uniqueKeysWithValues: served), options: options, owner: consumer,
             circuits: circuits, metrics: metrics, logger: logger, leases: LeaseKeeper(now: options.now))
         let drain = dispatcher.drain
+        let endings = EndingLog(store, metrics, logger)
         let senders = apps.compactMap { app in
             app.webhook.map { webhook in
                 WebhookSender(
@@ -61,11 +62,13 @@ public struct Worker: Service {
             await withTaskGroup { group in
                 let timers = Timers(dispatcher: dispatcher, apps: keys, pools: pools)
                 group.addTask { await timers.renewLeases() }
+                group.addTask { await endings.run() }
                 await withDiscardingTaskGroup { work in
                     work.addTask { await timers.run() }
                     for pool in pools { work.addTask { await pool.run() } }
                     for sender in senders { work.addTask { await sender.run() } }
                 }
+                endings.finish()
                 group.cancelAll()
             }
             for app in apps {

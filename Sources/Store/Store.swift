@@ -13,6 +13,7 @@ public struct Store: Sendable {
     public let schemas: Schemas
     public let queue: WorkQueue
     public let heartbeats: Heartbeats
+    public let endings = PushEndings()
     public let sweeps: SweepStore
     public let lateJoiners: LateJoiners
     public let alarms: Alarms
@@ -63,14 +64,14 @@ public struct Store: Sendable {
         let replicaWait = replicas.map { ReplicaWait(beside: redis, $0) }
         pushes = Pushes(
             redis: redis, keys: keys, time: time, replicas: replicaWait, memory: registry.memory,
-            index: PushIndex(redis: redis, keys: keys), telling: telling)
+            index: PushIndex(redis: redis, keys: keys), telling: telling, endings: endings)
         receipts = Receipts(redis: redis, keys: keys, index: pushes.index)
         traces = Traces(redis: redis, keys: keys)
         schemas = Schemas(redis: redis, keys: keys)
         schedules = Schedules(redis: redis, keys: keys, pushes: pushes, replicas: replicaWait)
         queue = WorkQueue(redis: redis, keys: keys, telling: telling)
         heartbeats = Heartbeats(redis: redis, keys: keys)
-        sweeps = SweepStore(redis: redis, keys: keys)
+        sweeps = SweepStore(redis: redis, keys: keys, endings: endings)
         lateJoiners = LateJoiners(redis: redis, keys: keys)
         pauses = Pauses(redis: redis, keys: keys, clock: clock)
         events = Events(redis: redis, keys: keys, policies: policies.filter(\.value.isOn))

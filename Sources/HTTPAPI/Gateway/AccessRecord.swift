@@ -23,6 +23,7 @@ struct AccessRecord: Sendable {
             "ms": "\(duration.milliseconds)", "in": "\(bytesIn)", "out": "\(answer.body.count)",
         ]
         if let app { metadata["app"] = "\(app)" }
+        if !answer.pushes.isEmpty { metadata["push"] = "\(answer.pushes.prefix(5).joined(separator: ","))" }
         if !answer.warnings.isEmpty { metadata["warnings"] = "\(answer.warnings.prefix(5).joined(separator: "; "))" }
         if let address { metadata["address"] = "\(address)" }
         if leftOut > 0 { metadata["left_out"] = "\(leftOut)" }

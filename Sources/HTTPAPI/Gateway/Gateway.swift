@@ -49,6 +49,7 @@ public final class Gateway: ListeningService {
                 "the open-files limit is too low for gateway.max_connections: raise it",
                 metadata: ["connections": "\(connections)", "configured": "\(configuration.maximumConnections)"])
         }
+        store.endings.listen { [logger] in Self.log($0, now: clock(), logger) }
         let configuration = configuration
         var applicationConfiguration = ApplicationConfiguration(
             address: .hostname(configuration.host, port: configuration.port), serverName: "lamplighter", backlog: 1_024)
@@ -75,6 +76,18 @@ public final class Gateway: ListeningService {
             onServerRunning: { [binding] channel in binding.settle(channel.localAddress?.port) },
             logger: logger.quietAtInfo)
         try await application.run()
+    }
+
+    /// Logs a push that a call to this gateway ended: it was superseded or cancelled. Workers log the others.
+    private static func log(_ ending: PushEnding, now: Int64, _ logger: Logger) {
+        var metadata: Logger.Metadata = ["app": "\(ending.app)", "push": "\(ending.push)"]
+        if let newer = ending.supersededBy {
+            metadata["state"] = "superseded"
+            metadata["superseded_by"] = "\(newer)"
+        } else if let ledger = ending.ledger {
+            metadata.merge(ledger.summary(now: now).mapValues { "\($0)" }) { first, _ in first }
+        }
+        logger.info("push ended", metadata: metadata)
     }
 }
 

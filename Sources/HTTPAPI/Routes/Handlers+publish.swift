@@ -25,7 +25,9 @@ extension Handlers {
             "ok": true, "operation_id": .string(call.operation),
             "push_ids": .array(ids.map { .string($0.description) }), "message_ids": [], "content_urls": [],
         ]
-        return Answer(202, body, warnings: warnings, hints: hints)
+        var answer = Answer(202, body, warnings: warnings, hints: hints)
+        answer.pushes = ids.map(\.description)
+        return answer
     }
 
     /// Warns of updates that will go out at priority 5: an estimate, as a worker counts when it begins the push.

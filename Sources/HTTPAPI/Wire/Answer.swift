@@ -17,6 +17,8 @@ struct Answer: Sendable {
     var fields: [(HTTPField.Name, String)] = []
     /// Parts of the request that may not do what the sender expects. The log shows them to an operator too.
     private(set) var warnings: [String] = []
+    /// Ids of the pushes that the call made. The log shows the first of them, so that a line of a worker leads here.
+    var pushes: [String] = []
 
     /// - Parameters:
     ///   - body: gets the member `warnings` if there are any, and `warning_count` if not all of them are shown.
