@@ -10,7 +10,7 @@ struct EndingLog: Sendable {
     private let store: Store
     private let metrics: WorkerMetrics
     private let logger: Logger
-    private let throttle = LogThrottle(burst: burst, perSecond: perSecond)
+    private let throttle = LogThrottle(burst: EndingLog.burst, perSecond: EndingLog.perSecond)
     private let endings: AsyncStream<PushEnding>
     private let continuation: AsyncStream<PushEnding>.Continuation
 

@@ -49,7 +49,7 @@ public final class Gateway: ListeningService {
                 "the open-files limit is too low for gateway.max_connections: raise it",
                 metadata: ["connections": "\(connections)", "configured": "\(configuration.maximumConnections)"])
         }
-        store.endings.listen { [logger] in Self.log($0, now: clock(), logger) }
+        store.endings.listen { [logger, clock] in Self.log($0, now: clock(), logger) }
         let configuration = configuration
         var applicationConfiguration = ApplicationConfiguration(
             address: .hostname(configuration.host, port: configuration.port), serverName: "lamplighter", backlog: 1_024)

@@ -20,7 +20,7 @@ public struct Pushes: Sendable {
     let index: PushIndex
     /// Apps whose outgoing events tell when a push is final.
     let telling: Set<AppKey>
-    let endings: PushEndings
+    var endings = PushEndings()
     let wakes = WakeGuess()
 
     /// Commits one publish on its name's slot and wakes a worker. Returns when Redis has the push.

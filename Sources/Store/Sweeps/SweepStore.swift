@@ -11,7 +11,7 @@ public struct SweepStore: Sendable {
 
     let redis: RedisClient
     let keys: Keyspace
-    let endings: PushEndings
+    var endings = PushEndings()
 
     /// Begins the name's oldest unswept push, usually `hint`. `minInterval`: least time between updates; 0 = no pacing.
     public func begin(
