@@ -27,7 +27,7 @@ import Testing
             #expect(ledger.status == 200)
             #expect(
                 ledger.golden
-                    == #"{"push_id":"<uuid>","name":"order-1","event":"update","priority":10,"state":"queued","expanded":false,"targets":0,"delivered":0,"pruned":0,"failed":0,"superseded":0,"expired":0,"skipped":0,"pending":0,"retries":0,"duplicates_possible":0,"demoted":0,"late":0,"created_at":"<time>","finished_at":null,"errors":{}}"#
+                    == #"{"push_id":"<uuid>","name":"order-1","event":"update","priority":10,"state":"queued","expanded":false,"targets":0,"delivered":0,"pruned":0,"failed":0,"superseded":0,"expired":0,"skipped":0,"pending":0,"retries":0,"duplicates_possible":0,"demoted":0,"late":0,"created_at":"<time>","finished_at":null,"errors":{},"by":{"credential":"master","address":"127.0.0.1"}}"#
             )
             let info = try await gateway.send("GET", "/api/activities/order-1")
             #expect(
