@@ -44,7 +44,8 @@ public final class Gateway: ListeningService {
         let recorder = ActionRecorder(store.actions, logger: logger)
         let responder = GatewayResponder(
             handlers: handlers, authenticator: Authenticator(configuration.apps), capacity: configuration.capacity,
-            metrics: metrics, logger: logger, configuration: configuration, clock: clock, recorder: recorder)
+            metrics: metrics, logger: logger, configuration: configuration, clock: clock, recorder: recorder,
+            signIns: SignInLimit(perMinute: configuration.failedSignInsPerMinute))
         let connections = OpenFiles.connectionLimit(wanted: configuration.maximumConnections)
         if connections < configuration.maximumConnections {
             logger.warning(
@@ -67,6 +68,7 @@ public final class Gateway: ListeningService {
             server: .http1(
                 maximumBodyBytes: configuration.maximumBodyBytes,
                 addresses: AddressLimit(configuration.maximumConnectionsPerAddress),
+                headTimeout: configuration.headTimeout,
                 configuration: .init(
                     additionalChannelHandlers: [StalledReaderHandler(timeout: configuration.writeTimeout)],
                     idleTimeout: TimeAmount(configuration.idleTimeout),
