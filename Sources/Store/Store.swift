@@ -18,6 +18,7 @@ public struct Store: Sendable {
     public let events: Events
     public let webhooks: Webhooks
     public let pauses: Pauses
+    public let reloads: ReloadRequests
     public let tokenVerdicts: TokenVerdicts
     public let quarantine: Quarantine
     public let otherEnvironment: OtherEnvironment
@@ -71,6 +72,7 @@ public struct Store: Sendable {
         sweeps = SweepStore(redis: redis, keys: keys)
         lateJoiners = LateJoiners(redis: redis, keys: keys)
         pauses = Pauses(redis: redis, keys: keys, clock: clock)
+        reloads = ReloadRequests(redis: redis, keys: keys, clock: clock)
         events = Events(redis: redis, keys: keys, policies: policies.filter(\.value.isOn))
         webhooks = Webhooks(redis: redis, keys: keys, clock: clock)
         alarms = Alarms(redis: redis, keys: keys, clock: clock, events: events)
@@ -82,6 +84,15 @@ public struct Store: Sendable {
         automaticEnds = AutomaticEnds(redis: redis, keys: keys, registry: registry, pushes: pushes)
         forgetting = Forgetting(redis: redis, keys: keys, registry: registry, channels: channels, clock: clock)
         providerTokens = ProviderTokens(redis: redis, keys: keys)
+    }
+
+    /// This store with other limits. It shares everything else.
+    public func limited(tagsPerChannel: Int, quotas: [Quota: Int]) -> Store {
+        var store = self
+        store.registry.quotas.limits = quotas
+        store.channels.quotas.limits = quotas
+        store.channels.maximumTags = tagsPerChannel
+        return store
     }
 
     /// Asks whether Redis answers. In a cluster it asks the node that every publish needs.

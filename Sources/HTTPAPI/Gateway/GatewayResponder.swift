@@ -4,17 +4,23 @@ import LiveActivity
 import Logging
 import NIOCore
 import StrictJSON
+import Threads
 
 /// Answers every request: route, secret, body, capacity, handler, counts, log. It never throws: an error is a response.
 struct GatewayResponder: HTTPResponder {
     typealias Context = GatewayContext
 
-    let handlers: Handlers
-    let authenticator: Authenticator
-    let capacity: Capacity
+    /// What a reload replaces. A request uses one of them from its beginning to its end.
+    struct Served: Sendable {
+        let handlers: Handlers
+        let authenticator: Authenticator
+        let capacity: Capacity
+        var configuration: GatewayConfiguration { handlers.configuration }
+    }
+
+    let live: Replaceable<Served>
     let metrics: GatewayMetrics
     let logger: Logger
-    let configuration: GatewayConfiguration
     /// Epoch milliseconds.
     let clock: @Sendable () -> Int64
     /// Limits the log lines about wrong credentials, because anybody can send these.
@@ -23,14 +29,15 @@ struct GatewayResponder: HTTPResponder {
     func respond(to request: Request, context: GatewayContext) async -> Response {
         let started = ContinuousClock.now
         let operation = UUIDBytes.random().description
+        let served = live.current
         let body = IncomingBody(
-            request, channel: context.channel, limit: configuration.maximumBodyBytes, timeout: configuration.readTimeout
-        )
+            request, channel: context.channel, limit: served.configuration.maximumBodyBytes,
+            timeout: served.configuration.readTimeout)
         let match = RouteMatch(method: request.method.rawValue, path: request.target.path)
         var record = AccessRecord(operation: operation, endpoint: match.endpoint)
         let answer: Answer
         do {
-            answer = try await perform(match, request, body, operation, &record)
+            answer = try await perform(match, request, body, operation, served, &record)
         } catch {
             let error = APIError(thrown: error)
             record.cause = error.cause
@@ -49,8 +56,10 @@ struct GatewayResponder: HTTPResponder {
     }
 
     private func perform(
-        _ match: RouteMatch, _ request: Request, _ body: IncomingBody, _ operation: String, _ record: inout AccessRecord
+        _ match: RouteMatch, _ request: Request, _ body: IncomingBody, _ operation: String, _ served: Served,
+        _ record: inout AccessRecord
     ) async throws -> Answer {
+        let (handlers, capacity) = (served.handlers, served.capacity)
         try checkForm(request)
         let (endpoint, parameters) = try match.get()
         let handle: (Call) async throws -> Answer
@@ -65,7 +74,7 @@ struct GatewayResponder: HTTPResponder {
         case .call(let method): handle = method(handlers)
         }
         let now = clock()
-        guard let (caller, credential) = authenticator.authenticate(request.headers, now: now),
+        guard let (caller, credential) = served.authenticator.authenticate(request.headers, now: now),
             endpoint.access.admits(
                 credential, channel: parameters["channel"].flatMap { try? ChannelID($0) },
                 contact: parameters["contact"].flatMap { ContactID($0) })
@@ -85,7 +94,8 @@ struct GatewayResponder: HTTPResponder {
         return try await handle(
             Call(
                 operation: operation, parameters: parameters, query: query, headers: request.headers,
-                origin: Self.origin(request), app: app, tokens: caller.tokens, credential: credential, body: body,
+                origin: Self.origin(request, isSecure: served.configuration.identity != nil), app: app,
+                tokens: caller.tokens, credential: credential, body: body,
                 now: now))
     }
 
@@ -98,11 +108,11 @@ struct GatewayResponder: HTTPResponder {
     }
 
     /// The address by which the caller reached this gateway. A proxy that ends TLS says so in `X-Forwarded-Proto`.
-    private static func origin(_ request: Request) -> String {
+    private static func origin(_ request: Request, isSecure: Bool) -> String {
         guard let authority = request.head.authority, !authority.isEmpty,
             authority.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !Array(#"/\?#@"<>"#.utf8).contains($0) })
         else { return "" }
-        let isSecure = request.headers[.forwardedProto]?.lowercased() == "https"
+        let isSecure = isSecure || request.headers[.forwardedProto]?.lowercased() == "https"
         return "\(isSecure ? "https" : "http")://\(authority)"
     }
 }
