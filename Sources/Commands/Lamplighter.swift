@@ -37,7 +37,8 @@ public struct Lamplighter: AsyncParsableCommand {
                 subcommands: [
                     StatusCommand.self, PauseCommand.self, ResumeCommand.self, ChannelCommand.self,
                     ExplainCommand.self, ForgetCommand.self, EventsCommand.self, DoctorCommand.self,
-                    TestSendCommand.self, QuarantineCommand.self, DeadCommand.self,
+                    TestSendCommand.self, QuarantineCommand.self, DeadCommand.self, BackupCommand.self,
+                    RestoreCommand.self,
                 ]),
         ])
 
