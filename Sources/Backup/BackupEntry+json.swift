@@ -43,7 +43,8 @@ extension BackupEntry {
         case .schedule(let id, let fields):
             return [
                 "entry": "schedule", "app": app, "id": .string(id.description),
-                "fields": .object(fields.sorted { $0.key < $1.key }.map { .init($0.key, .string(Base64.encode($0.value))) }),
+                "fields": .object(
+                    fields.sorted { $0.key < $1.key }.map { .init($0.key, .string(Base64.encode($0.value))) }),
             ]
         }
     }

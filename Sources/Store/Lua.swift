@@ -71,17 +71,19 @@ enum Lua {
     static let scheduleSettle = script("schedule-settle", Source.schedule_settle_lua)
     static let endClaim = script("end-claim", [.time], Source.end_claim_lua)
     static let providerToken = script("provider-token", Source.provider_token_lua)
+    static let rateTake = script("rate-take", [.time], Source.rate_take_lua)
     static let schemaSet = script("schema-set", Source.schema_set_lua)
 
     static let all: [RedisScript] = [
         registrySet, registryRemove, registryPrune, registrySplit, registryAlive, registryFollowed, registryForget,
-        registryRestore, registrySize, hashRestore, followingTidy, channelMark, channelConfirm, channelForget, pushAccept, pushChain, pushBegin, pushCancel,
+        registryRestore, registrySize, hashRestore, followingTidy, channelMark, channelConfirm, channelForget,
+        pushAccept, pushChain, pushBegin, pushCancel,
         receiptCount, taskClaim, taskPlanned, taskRenew, taskSettle, retryClaim, retrySettle, latePut, removalConfirm,
         queueDue, intakeLease, queueForget, queueLook, deadRetry, deadCollect, guardCount, quarantineForget, alarmRaise,
         alarmClear, eventAdd, eventLease, scheduleCreate, scheduleQueue, scheduleDue, scheduleClaim, scheduleReplace,
         scheduleSettle, endClaim, broadcastWant, broadcastLive, broadcastDiscard, broadcastRetire, broadcastGone,
         broadcastFail, broadcastLease, broadcastIntend, broadcastForeign, broadcastTake, broadcastSettle, providerToken,
-        schemaSet,
+        schemaSet, rateTake,
     ]
 
     private static func script(_ name: String, _ source: [UInt8]) -> RedisScript { script(name, [], source) }

@@ -22,6 +22,7 @@ public struct Store: Sendable {
     public let quarantine: Quarantine
     public let otherEnvironment: OtherEnvironment
     public let deadLetters: DeadLetters
+    public let rates: DeliveryRates
     public let providerTokens: ProviderTokens
     /// The clock for registrations and due times.
     public let time: ServerTime
@@ -81,6 +82,7 @@ public struct Store: Sendable {
         broadcasts = Broadcasts(redis: redis, keys: keys)
         automaticEnds = AutomaticEnds(redis: redis, keys: keys, registry: registry, pushes: pushes)
         forgetting = Forgetting(redis: redis, keys: keys, registry: registry, channels: channels, clock: clock)
+        rates = DeliveryRates(redis: redis, keys: keys)
         providerTokens = ProviderTokens(redis: redis, keys: keys)
     }
 

@@ -18,7 +18,8 @@ struct BackupCommand: AsyncParsableCommand {
             Without --key-file the file holds whole tokens in the clear. With it, it is encrypted with AES-256-GCM. \
             'restore' brings the entries back. docs/operations.md says when to use Redis's own backups.
             """,
-        examples: "backup lamplighter.backup --key-file backup.key", "backup - --key-file backup.key | ssh vault 'cat >b'",
+        examples: "backup lamplighter.backup --key-file backup.key",
+        "backup - --key-file backup.key | ssh vault 'cat >b'",
         "backup shop.backup --app shop --json")
 
     @OptionGroup var global: GlobalOptions
@@ -38,6 +39,7 @@ struct BackupCommand: AsyncParsableCommand {
         let client = RedisInspection.client(settings, logger: logger)
         try await RedisInspection.await(client, settings, logger: logger)
         let store = Store(redis: client, prefix: settings.redisPrefix, retention: settings.pushesExpireAfter)
+        try await store.checkFormat()
         let output = try NewFile(file)
         let entries: Int
         do {
@@ -55,7 +57,8 @@ struct BackupCommand: AsyncParsableCommand {
             ]
             Terminal.print(report.text)
         } else if file != "-" {
-            Terminal.print("\(Terminal.counted(entries, "entry", "entries")) in \(file)\(key == nil ? "" : ", encrypted")")
+            Terminal.print(
+                "\(Terminal.counted(entries, "entry", "entries")) in \(file)\(key == nil ? "" : ", encrypted")")
         }
     }
 

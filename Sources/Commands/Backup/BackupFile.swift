@@ -15,7 +15,8 @@ enum BackupFile {
         }
         guard data.count <= 1_024, let key = BackupKey(text: String(decoding: data, as: UTF8.self)) else {
             throw CommandFailure(
-                .configuration, "\(path) holds no key: it needs 64 hex digits\nmake one: openssl rand -hex 32 >backup.key")
+                .configuration,
+                "\(path) holds no key: it needs 64 hex digits\nmake one: openssl rand -hex 32 >backup.key")
         }
         if let exposure = ProviderKeyFile.exposure(path) { Terminal.error("warning: \(exposure); chmod 600 \(path)") }
         return key
@@ -58,7 +59,8 @@ struct NewFile {
 
     func write(_ bytes: [UInt8]) throws {
         do { try handle.write(contentsOf: Data(bytes)) } catch {
-            throw CommandFailure(.failed, "cannot write \(path == "-" ? "to stdout" : part): \(error.localizedDescription)")
+            throw CommandFailure(
+                .failed, "cannot write \(path == "-" ? "to stdout" : part): \(error.localizedDescription)")
         }
     }
 

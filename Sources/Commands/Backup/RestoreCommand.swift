@@ -56,6 +56,8 @@ struct RestoreCommand: AsyncParsableCommand {
             redis: client, prefix: settings.redisPrefix, channelLife: settings.channelsExpireAfter,
             retention: settings.pushesExpireAfter, tagsPerChannel: settings.tagsPerChannel,
             events: settings.eventPolicies)
+        try await store.claimFormat()
+        try await store.time.measure()
         var restores: [String: (AppKey, Restore)] = [:]
         for app in apps {
             restores[app.key.rawValue] = (
@@ -76,7 +78,8 @@ struct RestoreCommand: AsyncParsableCommand {
 
     /// Gives each chunk to `body`. An error says how far it got.
     private func each(
-        _ reader: inout BackupReader, _ source: Source, _ body: ([(app: String, entry: BackupEntry)]) async throws -> Void
+        _ reader: inout BackupReader, _ source: Source,
+        _ body: ([(app: String, entry: BackupEntry)]) async throws -> Void
     ) async throws {
         var bar = ProgressBar()
         var done = 0

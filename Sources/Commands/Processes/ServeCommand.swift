@@ -45,7 +45,7 @@ struct ServeCommand: AsyncParsableCommand {
         }
         let client = RedisInspection.client(settings, logger: logger)
         try await RedisInspection.await(client, settings, logger: logger)
-        await RedisInspection.warn(client, logger: logger)
+        await RedisInspection.warn(client, settings, logger: logger)
         var configuration = settings.gateway
         configuration.apps = apps
         configuration.version = Lamplighter.version

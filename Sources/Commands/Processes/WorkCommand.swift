@@ -31,7 +31,7 @@ struct WorkCommand: AsyncParsableCommand {
     func run() async throws {
         let settings = try global.settings(redis.given + worker.given)
         let logger = global.logger("worker", settings)
-        let apps = try settings.requiredApps()
+        let apps = try settings.servedApps()
         let configurations = try apps.map { try Self.configuration($0, settings) }
         if let fault = settings.apns.transport.fault {
             logger.warning("\(fault.problem)", metadata: ["remedy": "\(fault.remedy)"])
@@ -58,10 +58,11 @@ struct WorkCommand: AsyncParsableCommand {
                             settings.apns.transport, configuration: configuration, manageOrigin: origin,
                             bundleID: try app.required(.bundleID), logger: logger))
                 },
-                webhook: try Webhook(app, settings).map(WebhookService.init), endAfter: settings.endAfter(app))
+                webhook: try Webhook(app, settings).map(WebhookService.init), endAfter: settings.endAfter(app),
+                rate: settings.deliveryRate(app))
         }
         try await RedisInspection.await(client, settings, logger: logger)
-        await RedisInspection.warn(client, logger: logger)
+        await RedisInspection.warn(client, settings, logger: logger)
         try await store.claimFormat()
         // Bootstrap the metrics before the worker is made, because it gets its counters from there.
         let registry = PrometheusRegistry()

@@ -102,7 +102,8 @@ extension Registry {
         var stored = 0
         var overfull: [Int] = []
         try await withCurrentCount(range, of: changes, in: place) { open, count throws(StoreError) in
-            let buckets = Dictionary(grouping: open, by: \.bucket).mapValues { $0.map(\.index) }.map(\.self)
+            let buckets = Dictionary(grouping: open, by: \.bucket)
+                .map { (bucket: $0.key, indices: $0.value.map(\.index)) }
             let replies = try await redis.replies(
                 buckets.map { bucket, indices in
                     RedisCommand(

@@ -149,7 +149,9 @@ extension Channels {
             works.append(
                 Work(
                     channel: channel.channel,
-                    operations: ["restore", .int(min(channel.created, now)), .int(min(channel.seen, now)), .int(sets.count)]
+                    operations: [
+                        "restore", .int(min(channel.created, now)), .int(min(channel.seen, now)), .int(sets.count),
+                    ]
                         + sets.map { .string($0) }))
         }
         var full: [ChannelID] = []

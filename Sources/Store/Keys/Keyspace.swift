@@ -87,6 +87,9 @@ public struct Keyspace: Sendable {
     func webhookState(_ app: AppKey) -> RedisKey { key("wh:{\(app)}:state") }
     /// Since when the app (field '') or names of it are paused, epoch ms.
     func pauses(_ app: AppKey) -> RedisKey { key("pause:{\(app)}") }
+    /// When the next tokens of an app, and of one of its pushes, may go out, if there is a cap.
+    func turn(_ app: AppKey) -> RedisKey { key("rate:{\(app)}") }
+    func turn(_ app: AppKey, _ push: PushID) -> RedisKey { key("rate:{\(app)}:\(push)") }
     func alarm(_ app: AppKey) -> RedisKey { key("alarm:{\(app)}") }
     /// The provider token that an app's workers share; `id` names the signing key.
     func providerToken(_ app: AppKey, _ id: String) -> RedisKey { key("jwt:{\(app):\(Self.escaped(id))}") }

@@ -27,7 +27,7 @@ local function removed(old, stone)
     return with_note(old, id, action_bytes(stone))
 end
 
--- Returns what is to be stored, and whether it is a registration of the backup.
+-- Returns what is to be stored, whether it has a token that is new here, and whether it only notes a stale registration.
 local function merged(old, value)
     if not (is_registration(old) or is_tombstone(old)) then return value, is_registration(value) end
     if is_tombstone(value) then
@@ -36,21 +36,21 @@ local function merged(old, value)
     end
     if action_time(old) == action_time(value) then return nil end
     local verdict = compare_with_stored(old, value, false)
-    return verdict.record, not verdict.isStale and verdict.isNew
+    return verdict.record, not verdict.isStale and verdict.isNew, verdict.isStale
 end
 
 local answers, hasChanged = {}, false
 for i = rest, #ARGV, 2 do
     local channel, value = ARGV[i], ARGV[i + 1]
     local old = redis.call('HGET', bucket, channel)
-    local record, isToken
-    if old ~= value then record, isToken = merged(old, value) end
+    local record, isToken, isStale
+    if old ~= value then record, isToken, isStale = merged(old, value) end
     if record and record ~= old then
         redis.call('HSET', bucket, channel, record)
         hasChanged = true
         -- A sweep that runs may have read the bucket already.
         if isToken and catch then note_token(h, k, n, channel, catch, life) end
-        answers[#answers + 1] = '1'
+        answers[#answers + 1] = isStale and '0' or '1'
     else
         answers[#answers + 1] = '0'
     end
