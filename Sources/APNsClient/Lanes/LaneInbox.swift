@@ -28,7 +28,7 @@ final class LaneInbox<Template> {
     private(set) var isClosing = false
     /// Monotonic milliseconds: the lane sets it, once per wake-up.
     var now: Int64 = 0
-    /// What the metrics know of this lane.
+    /// The numbers of this lane that the metrics have.
     private var reported = (inFlight: 0, streams: 0)
 
     init(_ settings: LaneSettings, _ handle: LaneHandle, prepare: @escaping (LanePush, ProviderToken) -> Template?) {

@@ -66,7 +66,7 @@ enum ComposePage {
         return .page(visit.console.templates.render("check", result.values))
     }
 
-    /// What a dry run says of the form.
+    /// The answer of a dry run of the form.
     private struct Check {
         var values: Values
         var field: String?

@@ -3,10 +3,10 @@ import LiveActivity
 /// Sends live parts of pages to open tabs as server-sent events. All tabs that watch the same thing share one look a
 /// second at Redis. Without a tab nothing runs.
 actor LiveFeed {
-    /// What tabs watch: the same words in the same session's credential are one topic.
+    /// A thing that tabs watch: the same words in the same session's credential are one topic.
     typealias Topic = String
 
-    /// What a look found.
+    /// The result of a look.
     enum Look: Sendable {
         case html(String)
         /// The part does not change any more.

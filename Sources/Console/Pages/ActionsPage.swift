@@ -1,7 +1,7 @@
 import LiveActivity
 import StrictJSON
 
-/// Who did what, and when.
+/// The page of the log of actions: who did what, and when.
 enum ActionsPage {
     /// What an action was done to, in the order of the page, with where it leads.
     private static let subjects: [(key: String, path: String?)] = [
