@@ -16,7 +16,7 @@ struct AppsReader {
                 let name = field.environmentName
                 entries[field.path] = .init(text: input.environment[name] ?? "", origin: .environment(name))
             }
-            return app(entries, path: "").map { [$0] } ?? []
+            return app(entries, [], path: "").map { [$0] } ?? []
         }
         if let path = input.file?.path, !variables.isEmpty {
             let names = variables.map(\.environmentName).joined(separator: ", ")
@@ -24,7 +24,8 @@ struct AppsReader {
         }
         var apps: [AppSettings] = []
         for (index, entries) in listed.enumerated() {
-            guard let app = app(entries, path: "apps[\(index)]") else { continue }
+            let credentials = credentials(file?.credentials[index] ?? [], path: "apps[\(index)].credentials")
+            guard let app = app(entries, credentials, path: "apps[\(index)]") else { continue }
             if apps.contains(where: { $0.key == app.key }), let origin = entries[AppField.key.path]?.origin {
                 problems.append(.conflict(key: "apps[\(index)].key", origin, reason: "'\(app.key)' is listed twice"))
             }
@@ -44,7 +45,25 @@ struct AppsReader {
             key: name(.masterSecret), origin, reason: "it must differ from \(name(.secret)), which every device holds")
     }
 
-    private mutating func app(_ entries: [String: SettingsFile.Entry], path: String) -> AppSettings? {
+    private mutating func credentials(
+        _ listed: [[String: SettingsFile.Entry]], path: String
+    ) -> [CredentialSettings] {
+        var found: [CredentialSettings] = []
+        for (index, entries) in listed.enumerated() {
+            let place = "\(path)[\(index)]"
+            guard let entry = CredentialSettings(entries, path: place, &problems) else { continue }
+            if found.contains(where: { $0.credential.id == entry.credential.id }), let origin = entries["id"]?.origin {
+                let reason = "'\(entry.credential.id)' is listed twice"
+                problems.append(.conflict(key: "\(place).id", origin, reason: reason))
+            }
+            found.append(entry)
+        }
+        return found
+    }
+
+    private mutating func app(
+        _ entries: [String: SettingsFile.Entry], _ credentials: [CredentialSettings], path: String
+    ) -> AppSettings? {
         var values: [AppField: String] = [:]
         func name(_ field: AppField) -> String { path.isEmpty ? field.environmentName : "\(path).\(field.path)" }
         for field in AppField.allCases {
@@ -67,7 +86,7 @@ struct AppsReader {
             return nil
         }
         guard let key = try? AppKey(text) else { return nil }
-        return AppSettings(key: key, path: path, values: values)
+        return AppSettings(key: key, path: path, values: values, credentials: credentials)
     }
 
     /// Refuses an own server for one environment beside Apple's for the other: tokens of one would go to the other.

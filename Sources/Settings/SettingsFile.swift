@@ -11,6 +11,8 @@ struct SettingsFile {
     var values: [String: Entry] = [:]
     /// Each app's fields by their path inside the entry. Nil if the file has no `apps:`.
     var apps: [[String: Entry]]?
+    /// The credentials of each app, in the order of `apps`.
+    var credentials: [[[String: Entry]]] = []
     var problems: [SettingsError] = []
     private let path: String
 
@@ -45,13 +47,48 @@ struct SettingsFile {
                 continue
             }
             var app: [String: Entry] = [:]
+            var listed: [[String: Entry]] = []
             for (keyNode, value) in fields {
+                if keyNode.scalar?.string == "credentials" {
+                    listed = readCredentials(value)
+                    continue
+                }
                 let known = AppField.allCases.map(\.path)
-                read(keyNode.scalar?.string ?? "", keyNode, value, known: known, also: [], into: &app)
+                read(keyNode.scalar?.string ?? "", keyNode, value, known: known, also: ["credentials"], into: &app)
             }
             found.append(app)
+            credentials.append(listed)
         }
         apps = found
+    }
+
+    private mutating func readCredentials(_ node: Node) -> [[String: Entry]] {
+        guard !Self.isNull(node) else { return [] }
+        guard case .sequence(let items) = node else {
+            refuse(node, "credentials must be a list: each one begins with '- id: …'")
+            return []
+        }
+        var found: [[String: Entry]] = []
+        for item in items {
+            guard case .mapping(let fields) = item else {
+                refuse(item, "each credential must be a mapping that begins with 'id: …'")
+                continue
+            }
+            var entry: [String: Entry] = [:]
+            for (keyNode, value) in fields {
+                let key = keyNode.scalar?.string ?? ""
+                // Scopes may be a list too.
+                if key == CredentialSettings.Field.scopes.rawValue, case .sequence(let words) = value {
+                    let text = words.map { $0.scalar?.string ?? "" }.joined(separator: ",")
+                    entry[key] = Entry(text: text, origin: origin(value))
+                    continue
+                }
+                let known = CredentialSettings.Field.allCases.map(\.rawValue)
+                read(key, keyNode, value, known: known, also: [], into: &entry)
+            }
+            found.append(entry)
+        }
+        return found
     }
 
     /// Reads one key with its value: a scalar for a known key, a mapping for a section. All else is a problem.

@@ -18,6 +18,7 @@ public struct Store: Sendable {
     public let alarms: Alarms
     public let events: Events
     public let actions: Actions
+    public let credentials: Credentials
     public let webhooks: Webhooks
     public let pauses: Pauses
     public let tokenVerdicts: TokenVerdicts
@@ -77,6 +78,7 @@ public struct Store: Sendable {
         sweeps = SweepStore(redis: redis, keys: keys)
         lateJoiners = LateJoiners(redis: redis, keys: keys)
         pauses = Pauses(redis: redis, keys: keys, clock: clock)
+        credentials = Credentials(redis: redis, keys: keys)
         self.actions = Actions(redis: redis, keys: keys, time: time, policy: actions)
         events = Events(redis: redis, keys: keys, policies: policies.filter(\.value.isOn))
         webhooks = Webhooks(redis: redis, keys: keys, clock: clock)

@@ -1,4 +1,5 @@
 import Foundation
+import Store
 import StrictJSON
 import TestSupport
 import Testing
@@ -54,6 +55,14 @@ import Testing
             let fixed = endpoint.pattern.prefix { $0 != "{" }
             #expect(scripts.contains("$HOST\(fixed)"), "\(endpoint.pattern)")
         }
+    }
+
+    @Test(arguments: CredentialScope.allCases)
+    func `the table of scopes has each call once, in its row`(_ scope: CredentialScope) throws {
+        let row = try #require(
+            try Self.text().split(separator: "\n").first { $0.hasPrefix("| `\(scope.rawValue)` | `") })
+        let calls = row.matches(of: #/`([A-Z]+ /[^`]*)`/#).map { String($0.1) }
+        #expect(calls == Endpoint.all.filter { $0.scope == scope }.map { "\($0.method) \($0.pattern)" })
     }
 
     /// The keys of a response with the kinds of their values. For an error, the whole message and path are compared.

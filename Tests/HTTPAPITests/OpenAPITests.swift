@@ -29,6 +29,10 @@ import Testing
         #expect(inPath == endpoint.segments.compactMap { if case .parameter(let name) = $0 { name } else { nil } })
         let schemes = try operation.required("security").array().flatMap { try $0.object().members.map(\.0) }
         #expect(schemes == Self.schemes(endpoint.access), "\(schemes)")
+        let scopes = try operation.required("security").array().flatMap { scheme in
+            try scheme.object()["credential"]?.array().map { try $0.string() } ?? []
+        }
+        #expect(scopes == (endpoint.scope.map { [$0.rawValue] } ?? []))
         #expect((operation["requestBody"] != nil) == (endpoint.body != .none) || endpoint.pattern.hasSuffix("/retry"))
         let statuses = try operation.required("responses").object().members.map(\.0)
         #expect(statuses.contains { $0.hasPrefix("2") })
@@ -38,9 +42,9 @@ import Testing
     private static func schemes(_ access: Access) -> [String] {
         switch access {
         case .anyone: []
-        case .master: ["master"]
-        case .server: ["app", "master"]
-        case .channel, .newChannel, .signedChannel, .ownChannel, .contact: ["app", "master", "device"]
+        case .master: ["master", "credential"]
+        case .server: ["app", "master", "credential"]
+        case .channel, .newChannel, .signedChannel, .ownChannel, .contact: ["app", "master", "device", "credential"]
         }
     }
 

@@ -41,6 +41,7 @@ struct ServeCommand: AsyncParsableCommand {
             served.lives = settings.lives(app)
             served.catchesUp = settings.catchUp(app)
             served.takesReceipts = settings.receipts(app)
+            served.credentials = try app.issuedCredentials()
             return served
         }
         let registry = PrometheusRegistry()

@@ -14,6 +14,8 @@ enum ActionKind: String, Sendable, Hashable, CaseIterable {
     case importFollowers = "import_followers", removeFollowers = "remove_followers"
     case importChannels = "import_channels", tagChannels = "tag_channels", forgetChannels = "forget_channels"
     case tagUsers = "tag_users", changeUser = "change_user", forgetUsers = "forget_users"
+    case createCredential = "create_credential", rotateCredential = "rotate_credential"
+    case revokeCredential = "revoke_credential"
 
     /// Whether programs do it all the time. Such actions are summed up, so that they do not push the others out.
     var isFrequent: Bool {
@@ -25,6 +27,9 @@ enum ActionKind: String, Sendable, Hashable, CaseIterable {
 }
 
 extension Answer {
+    /// Subjects that have another name in the path.
+    private static let parameterSubjects: [String: Action.Subject] = ["user": .namedUser, "credential": .credential]
+
     /// What the log of actions says of the call that has this answer.
     /// - Parameter parameters: of the path
     func action(
@@ -34,7 +39,7 @@ extension Answer {
             kind.rawValue, credential: caller.credential, address: caller.address, operation: operation,
             subjects: subjects, count: count)
         for (name, text) in parameters {
-            let subject = Action.Subject(rawValue: name) ?? (name == "user" ? .namedUser : nil)
+            let subject = Action.Subject(rawValue: name) ?? Self.parameterSubjects[name]
             if let subject { action.subjects[subject] = text }
         }
         return action

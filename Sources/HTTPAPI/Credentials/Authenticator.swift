@@ -1,6 +1,7 @@
 import HTTPTypes
 import LiveActivity
 import OpenSSL
+import Store
 
 /// Checks credentials by SHA-256 digests in constant time. An unknown app costs the same work as a known one.
 struct Authenticator: Sendable {
@@ -10,6 +11,8 @@ struct Authenticator: Sendable {
         let masterDigest: SHA256Digest
         let secretKey: HMACKey
         let tokens: SDKTokens
+        /// Those of the configuration file, by id.
+        let credentials: [String: CheckedCredential]
 
         init(_ app: GatewayApp) {
             self.app = app
@@ -17,6 +20,8 @@ struct Authenticator: Sendable {
             masterDigest = SHA256Digest(of: app.masterSecret.utf8)
             secretKey = HMACKey(app.secret.utf8)
             tokens = SDKTokens(app: app)
+            credentials = Dictionary(
+                app.credentials.map { ($0.id, CheckedCredential($0)) }, uniquingKeysWith: { first, _ in first })
         }
     }
 
@@ -25,6 +30,11 @@ struct Authenticator: Sendable {
     private let apps: [String: App]
     /// Takes the place of an app that does not exist. Its secrets are random.
     private let nobody: App
+    /// Takes the place of a credential that does not exist.
+    private static let noCredential = CheckedCredential(
+        AppCredential(
+            id: "nobody", scopes: [.read],
+            secrets: [AppCredential.Secret(hash: SecretHash(of: SecretHash.newSecret(of: "nobody")).text)]))
 
     init(_ apps: [GatewayApp]) {
         guard let nobodyKey = try? AppKey("nobody") else { preconditionFailure("`nobody` is a valid app key") }
@@ -47,6 +57,19 @@ struct Authenticator: Sendable {
     }
 
     func app(_ key: AppKey) -> App? { apps[key.rawValue] }
+
+    /// The credential of a request that has none of the app's two secrets and no token. One that does not exist costs the
+    /// same hash as one that does.
+    /// - Parameter made: those that are in Redis
+    func issued(_ headers: HTTPFields, _ made: CredentialCache, now: Int64) async throws(StoreError) -> (App, Grant)? {
+        guard let claim = CredentialClaim(headers) else { return nil }
+        let app = apps[claim.app]
+        var found = app?.credentials[claim.id]
+        if found == nil, let app { found = try await made.credential(app.app.key, claim.id) }
+        let fits = (found ?? Self.noCredential).fits(claim.secret, at: now)
+        guard let app, let found, fits else { return nil }
+        return (app, found.grant)
+    }
 
     private func basic(_ value: Substring) -> (App, Credential)? {
         guard let bytes = Base64.decode(value), let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return nil }

@@ -4,6 +4,8 @@ import LiveActivity
 enum Credential: Sendable, Hashable {
     case master
     case app
+    /// A credential that the app has beside its two secrets.
+    case issued(Grant)
     /// The SDK with a token that we issued for this channel.
     case device(ChannelID)
     /// The SDK, which signed this request with the app secret: for a channel, or before it has one.
@@ -16,6 +18,7 @@ enum Credential: Sendable, Hashable {
         switch self {
         case .master: "master"
         case .app: "app"
+        case .issued(let grant): grant.id
         case .device: "device"
         case .signed: "signed"
         case .contact: "contact"
@@ -25,7 +28,7 @@ enum Credential: Sendable, Hashable {
     /// Whether an app on a device sent the request, not a server with a secret.
     var isDevice: Bool {
         switch self {
-        case .master, .app: false
+        case .master, .app, .issued: false
         case .device, .signed, .contact: true
         }
     }

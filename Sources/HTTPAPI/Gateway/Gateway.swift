@@ -40,7 +40,8 @@ public final class Gateway: ListeningService {
             bounds: QueueBounds(
                 apps: configuration.apps.map(\.key), perApp: configuration.maximumQueue,
                 total: configuration.maximumQueueTotal),
-            metrics: metrics, registry: registry, schemas: SchemaCache(store.schemas))
+            metrics: metrics, registry: registry, schemas: SchemaCache(store.schemas),
+            credentials: CredentialCache(store.credentials))
         let recorder = ActionRecorder(store.actions, logger: logger)
         let authenticator = Authenticator(configuration.apps)
         let capacity = configuration.capacity

@@ -1,4 +1,5 @@
 public import LiveActivity
+public import Store
 
 public struct GatewayApp: Sendable {
     public var key: AppKey
@@ -6,6 +7,8 @@ public struct GatewayApp: Sendable {
     public var secret: String
     /// The secret of publishers.
     public var masterSecret: String
+    /// The credentials of the configuration file, beside the two secrets.
+    public var credentials: [AppCredential] = []
     /// Seconds to the `stale_date` of starts and updates that have none. Nil leaves them without one.
     public var staleAfter: Int?
     /// The time for which pushes without `options.expiry` are tried. An absent event has the default of its kind.

@@ -73,7 +73,7 @@ struct GatewayResponder: HTTPResponder {
         case .call(let method): handle = method(handlers)
         }
         let now = clock()
-        guard let (caller, credential) = authenticator.authenticate(request.headers, now: now),
+        guard let (caller, credential) = try await authenticate(request, now: now),
             endpoint.access.admits(
                 credential, channel: parameters["channel"].flatMap { try? ChannelID($0) },
                 contact: parameters["contact"].flatMap { ContactID($0) })
@@ -82,6 +82,9 @@ struct GatewayResponder: HTTPResponder {
         record.app = app.key
         let publisher = Publisher(credential: credential.id, address: address(of: request, channel))
         record.caller = publisher
+        if case .issued(let grant) = credential {
+            try await handlers.check(grant, endpoint, parameters, app.key)
+        }
         guard let query = PercentEncoding.query(request.target.query) else {
             throw APIError.parameter("query", "must be percent-encoded UTF-8")
         }
@@ -108,6 +111,12 @@ struct GatewayResponder: HTTPResponder {
         // A unix socket has no address.
         guard let peer = channel.remoteAddress?.ipAddress else { return "local" }
         return configuration.trustedProxies.client(of: peer, forwarded: request.headers[values: .forwardedFor])
+    }
+
+    private func authenticate(_ request: Request, now: Int64) async throws -> (Authenticator.App, Credential)? {
+        if let found = authenticator.authenticate(request.headers, now: now) { return found }
+        let issued = try await authenticator.issued(request.headers, handlers.credentials, now: now)
+        return issued.map { ($0.0, .issued($0.1)) }
     }
 
     /// Refuses a request that clients, proxies and servers would read in different ways.

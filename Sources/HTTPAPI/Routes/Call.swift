@@ -33,6 +33,18 @@ struct Call: Sendable {
         }
     }
 
+    /// Refuses a name that the caller's credential is not for.
+    func check(_ name: ActivityName) throws(APIError) {
+        guard case .issued(let grant) = credential, !grant.covers(name) else { return }
+        throw .otherNames(grant)
+    }
+
+    /// Refuses a call about all names if the caller's credential is for some only.
+    func checkAllNames() throws(APIError) {
+        guard case .issued(let grant) = credential, grant.namePrefix != nil else { return }
+        throw .otherNames(grant)
+    }
+
     /// Where the path's tokens are registered.
     func place() throws(APIError) -> TokenPlace {
         parameters["attributes_type"] == nil ? .activity(try name()) : .startTokens(of: try attributesType())
@@ -76,7 +88,7 @@ struct Call: Sendable {
     func actingChannel() throws(APIError) -> ChannelID {
         switch credential {
         case .device(let channel), .signed(.some(let channel)), .contact(_, let channel): return channel
-        case .master, .app, .signed(.none):
+        case .master, .app, .issued, .signed(.none):
             if let channel = headers[.airshipChannel].flatMap({ try? ChannelID($0) }) { return channel }
             throw .parameter("X-UA-Channel-ID", "is required: the channel that the call is for")
         }

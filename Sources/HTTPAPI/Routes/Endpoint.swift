@@ -1,3 +1,5 @@
+import Store
+
 /// One method at one path, with the handler of its requests. A new endpoint is a new row of `all`.
 struct Endpoint: Sendable {
     enum Handler: Sendable {
@@ -23,6 +25,10 @@ struct Endpoint: Sendable {
     /// A pattern such as `/api/push/{id}`, shown in logs, metrics and docs.
     let pattern: String
     let access: Access
+    /// What a credential needs for the call, beside the app's two secrets. Nil: the call needs no secret.
+    let scope: CredentialScope?
+    /// Whether the handler itself asks if the credential may touch the names in body or query.
+    let checksNames: Bool
     /// False for the probe of liveness, which is always answered.
     let isLimited: Bool
     let body: Body
@@ -36,12 +42,13 @@ struct Endpoint: Sendable {
 extension Endpoint {
     /// A call of an app. `isAirship` says whether responses carry Airship's media type.
     init(
-        _ method: String, _ pattern: String, _ access: Access,
+        _ method: String, _ pattern: String, _ access: Access, _ scope: CredentialScope,
         _ handle: @escaping @Sendable (Handlers) -> (Call) async throws -> Answer,
-        acts action: ActionKind? = nil, isAirship: Bool = false, body: Body? = nil
+        checksNames: Bool = false, acts action: ActionKind? = nil, isAirship: Bool = false, body: Body? = nil
     ) {
         self.init(
-            method: method, pattern: pattern, access: access, isLimited: true,
+            method: method, pattern: pattern, access: access, scope: scope, checksNames: checksNames,
+            isLimited: true,
             body: body ?? (["GET", "DELETE"].contains(method) ? .none : .whole),
             answerType: isAirship ? Answer.airshipType : Answer.jsonType, action: action, handler: .call(handle),
             segments: Self.segments(pattern))
@@ -53,7 +60,8 @@ extension Endpoint {
         isLimited: Bool = true
     ) {
         self.init(
-            method: "GET", pattern: pattern, access: .anyone, isLimited: isLimited, body: .none,
+            method: "GET", pattern: pattern, access: .anyone, scope: nil, checksNames: false, isLimited: isLimited,
+            body: .none,
             answerType: Answer.jsonType, action: nil, handler: .open(handle), segments: Self.segments(pattern))
     }
 
@@ -65,92 +73,122 @@ extension Endpoint {
 
     /// In order of precedence: a literal path stands before a parameter that would match it too.
     static let all: [Endpoint] = [
-        Endpoint("POST", "/api/push", .master, Handlers.publish, acts: .publish, isAirship: true),
-        Endpoint("POST", "/api/push/validate", .master, Handlers.validate, isAirship: true),
-        Endpoint("GET", "/api/push/{push_id}", .master, Handlers.pushLedger),
-        Endpoint("DELETE", "/api/push/{push_id}", .master, Handlers.cancelPush, acts: .cancelPush),
-        Endpoint("GET", "/api/push/{push_id}/content", .master, Handlers.pushContent),
-        Endpoint("GET", "/api/push/{push_id}/channels", .master, Handlers.pushChannels),
-        Endpoint("GET", "/api/push/{push_id}/trace", .master, Handlers.pushTrace),
-        Endpoint("GET", "/api/pushes", .master, Handlers.listPushes),
-        Endpoint("GET", "/api/pushes/sums", .master, Handlers.sumPushes),
-        Endpoint("POST", "/api/schedules", .master, Handlers.createSchedules, acts: .schedule, isAirship: true),
-        Endpoint("GET", "/api/schedules", .master, Handlers.listSchedules, isAirship: true),
-        Endpoint("GET", "/api/schedules/{schedule_id}", .master, Handlers.schedule, isAirship: true),
         Endpoint(
-            "PUT", "/api/schedules/{schedule_id}", .master, Handlers.replaceSchedule, acts: .replaceSchedule,
+            "POST", "/api/push", .master, .publish, Handlers.publish, checksNames: true, acts: .publish, isAirship: true
+        ),
+        Endpoint(
+            "POST", "/api/push/validate", .master, .publish, Handlers.validate, checksNames: true, isAirship: true),
+        Endpoint("GET", "/api/push/{push_id}", .master, .read, Handlers.pushLedger),
+        Endpoint("DELETE", "/api/push/{push_id}", .master, .publish, Handlers.cancelPush, acts: .cancelPush),
+        Endpoint("GET", "/api/push/{push_id}/content", .master, .read, Handlers.pushContent),
+        Endpoint("GET", "/api/push/{push_id}/channels", .master, .read, Handlers.pushChannels),
+        Endpoint("GET", "/api/push/{push_id}/trace", .master, .read, Handlers.pushTrace),
+        Endpoint("GET", "/api/pushes", .master, .read, Handlers.listPushes, checksNames: true),
+        Endpoint("GET", "/api/pushes/sums", .master, .read, Handlers.sumPushes, checksNames: true),
+        Endpoint(
+            "POST", "/api/schedules", .master, .publish, Handlers.createSchedules, checksNames: true, acts: .schedule,
+            isAirship: true),
+        Endpoint("GET", "/api/schedules", .master, .read, Handlers.listSchedules, isAirship: true),
+        Endpoint("GET", "/api/schedules/{schedule_id}", .master, .read, Handlers.schedule, isAirship: true),
+        Endpoint(
+            "PUT", "/api/schedules/{schedule_id}", .master, .publish, Handlers.replaceSchedule, checksNames: true,
+            acts: .replaceSchedule,
             isAirship: true),
         Endpoint(
-            "DELETE", "/api/schedules/{schedule_id}", .master, Handlers.cancelSchedule, acts: .cancelSchedule,
+            "DELETE", "/api/schedules/{schedule_id}", .master, .publish, Handlers.cancelSchedule, acts: .cancelSchedule,
             isAirship: true),
-        Endpoint("GET", "/api/channels", .master, Handlers.listChannels, isAirship: true),
-        Endpoint("POST", "/api/channels", .newChannel, Handlers.createChannel, isAirship: true),
-        Endpoint("POST", "/api/channels/tags", .master, Handlers.tagChannels, acts: .tagChannels, isAirship: true),
+        Endpoint("GET", "/api/channels", .master, .read, Handlers.listChannels, isAirship: true),
+        Endpoint("POST", "/api/channels", .newChannel, .track, Handlers.createChannel, isAirship: true),
         Endpoint(
-            "POST", "/api/channels/uninstall", .master, Handlers.uninstallChannels, acts: .forgetChannels,
+            "POST", "/api/channels/tags", .master, .track, Handlers.tagChannels, acts: .tagChannels, isAirship: true),
+        Endpoint(
+            "POST", "/api/channels/uninstall", .master, .track, Handlers.uninstallChannels, acts: .forgetChannels,
             isAirship: true),
-        Endpoint("POST", "/api/channels/bulk", .master, Handlers.bulkChannels, acts: .importChannels, body: .streamed),
-        Endpoint("PUT", "/api/channels/sdk/batch/{channel}", .channel, Handlers.channelBatch, isAirship: true),
-        Endpoint("GET", "/api/channels/{channel}", .master, Handlers.channel, isAirship: true),
-        Endpoint("PUT", "/api/channels/{channel}", .channel, Handlers.updateChannel, isAirship: true),
-        Endpoint("GET", "/api/named_users", .master, Handlers.namedUser, isAirship: true),
-        Endpoint("POST", "/api/named_users/tags", .master, Handlers.tagUsers, acts: .tagUsers, isAirship: true),
         Endpoint(
-            "POST", "/api/named_users/uninstall", .master, Handlers.uninstallUsers, acts: .forgetUsers, isAirship: true),
-        Endpoint("POST", "/api/named_users/associate", .server, Handlers.associate, isAirship: true),
-        Endpoint("POST", "/api/named_users/disassociate", .server, Handlers.disassociate, isAirship: true),
-        Endpoint("POST", "/api/named_users/{user}", .master, Handlers.updateUser, acts: .changeUser, isAirship: true),
-        Endpoint("GET", "/api/auth/device", .signedChannel, Handlers.deviceToken, isAirship: true),
-        Endpoint("POST", "/api/contacts/identify/v2", .signedChannel, Handlers.identifyContact, isAirship: true),
-        Endpoint("POST", "/api/contacts/{contact}", .contact, Handlers.updateContact, isAirship: true),
-        Endpoint("GET", "/api/remote-data/app/{app_key}/ios", .newChannel, Handlers.remoteData, isAirship: true),
-        Endpoint("POST", "/api/receipts", .ownChannel, Handlers.countReceipts),
-        Endpoint("GET", "/api/activities", .master, Handlers.listActivities),
-        Endpoint("GET", "/api/activities/{name}", .master, Handlers.activity),
-        Endpoint("PUT", "/api/activities/{name}", .master, Handlers.describeActivity, acts: .describeName),
-        Endpoint("GET", "/api/activities/{name}/channels", .master, Handlers.listFollowers),
+            "POST", "/api/channels/bulk", .master, .track, Handlers.bulkChannels, acts: .importChannels, body: .streamed
+        ),
+        Endpoint("PUT", "/api/channels/sdk/batch/{channel}", .channel, .track, Handlers.channelBatch, isAirship: true),
+        Endpoint("GET", "/api/channels/{channel}", .master, .read, Handlers.channel, isAirship: true),
+        Endpoint("PUT", "/api/channels/{channel}", .channel, .track, Handlers.updateChannel, isAirship: true),
+        Endpoint("GET", "/api/named_users", .master, .read, Handlers.namedUser, isAirship: true),
+        Endpoint("POST", "/api/named_users/tags", .master, .track, Handlers.tagUsers, acts: .tagUsers, isAirship: true),
         Endpoint(
-            "POST", "/api/activities/{name}/channels", .master, Handlers.bulkTrack, acts: .importFollowers,
+            "POST", "/api/named_users/uninstall", .master, .track, Handlers.uninstallUsers, acts: .forgetUsers,
+            isAirship: true),
+        Endpoint("POST", "/api/named_users/associate", .server, .track, Handlers.associate, isAirship: true),
+        Endpoint("POST", "/api/named_users/disassociate", .server, .track, Handlers.disassociate, isAirship: true),
+        Endpoint(
+            "POST", "/api/named_users/{user}", .master, .track, Handlers.updateUser, acts: .changeUser, isAirship: true),
+        Endpoint("GET", "/api/auth/device", .signedChannel, .track, Handlers.deviceToken, isAirship: true),
+        Endpoint(
+            "POST", "/api/contacts/identify/v2", .signedChannel, .track, Handlers.identifyContact, isAirship: true),
+        Endpoint("POST", "/api/contacts/{contact}", .contact, .track, Handlers.updateContact, isAirship: true),
+        Endpoint(
+            "GET", "/api/remote-data/app/{app_key}/ios", .newChannel, .track, Handlers.remoteData, isAirship: true),
+        Endpoint("POST", "/api/receipts", .ownChannel, .track, Handlers.countReceipts),
+        Endpoint("GET", "/api/activities", .master, .read, Handlers.listActivities),
+        Endpoint("GET", "/api/activities/{name}", .master, .read, Handlers.activity),
+        Endpoint("PUT", "/api/activities/{name}", .master, .operate, Handlers.describeActivity, acts: .describeName),
+        Endpoint("GET", "/api/activities/{name}/channels", .master, .track, Handlers.listFollowers),
+        Endpoint(
+            "POST", "/api/activities/{name}/channels", .master, .track, Handlers.bulkTrack, acts: .importFollowers,
             body: .streamed),
         Endpoint(
-            "DELETE", "/api/activities/{name}/channels", .master, Handlers.removeFollowers, acts: .removeFollowers),
-        Endpoint("GET", "/api/activities/{name}/channels/{channel}", .master, Handlers.explain),
-        Endpoint("PUT", "/api/activities/{name}/channels/{channel}", .channel, Handlers.track),
-        Endpoint("DELETE", "/api/activities/{name}/channels/{channel}", .channel, Handlers.untrack),
-        Endpoint("GET", "/api/start-tokens/{attributes_type}", .master, Handlers.startTokens),
-        Endpoint("GET", "/api/start-tokens/{attributes_type}/channels", .master, Handlers.listFollowers),
+            "DELETE", "/api/activities/{name}/channels", .master, .track, Handlers.removeFollowers,
+            acts: .removeFollowers),
+        Endpoint("GET", "/api/activities/{name}/channels/{channel}", .master, .read, Handlers.explain),
+        Endpoint("PUT", "/api/activities/{name}/channels/{channel}", .channel, .track, Handlers.track),
+        Endpoint("DELETE", "/api/activities/{name}/channels/{channel}", .channel, .track, Handlers.untrack),
+        Endpoint("GET", "/api/start-tokens/{attributes_type}", .master, .read, Handlers.startTokens),
+        Endpoint("GET", "/api/start-tokens/{attributes_type}/channels", .master, .track, Handlers.listFollowers),
         Endpoint(
-            "DELETE", "/api/start-tokens/{attributes_type}/channels", .master, Handlers.removeFollowers,
+            "DELETE", "/api/start-tokens/{attributes_type}/channels", .master, .track, Handlers.removeFollowers,
             acts: .removeFollowers),
         Endpoint(
-            "POST", "/api/start-tokens/{attributes_type}/channels", .master, Handlers.bulkTrack, acts: .importFollowers,
+            "POST", "/api/start-tokens/{attributes_type}/channels", .master, .track, Handlers.bulkTrack,
+            acts: .importFollowers,
             body: .streamed),
-        Endpoint("PUT", "/api/start-tokens/{attributes_type}/channels/{channel}", .channel, Handlers.track),
-        Endpoint("DELETE", "/api/start-tokens/{attributes_type}/channels/{channel}", .channel, Handlers.untrack),
-        Endpoint("GET", "/api/dead", .master, Handlers.listDead),
-        Endpoint("GET", "/api/dead/{push_id}", .master, Handlers.deadLetter),
-        Endpoint("DELETE", "/api/dead/{push_id}", .master, Handlers.dropDead, acts: .dropDead),
-        Endpoint("POST", "/api/dead/{push_id}/retry", .master, Handlers.retryDead, acts: .retryDead),
-        Endpoint("GET", "/api/webhook", .master, Handlers.webhook),
-        Endpoint("GET", "/api/webhook/dead", .master, Handlers.listDeadEvents),
-        Endpoint("POST", "/api/webhook/retry", .master, Handlers.retryDeadEvents, acts: .retryEvents),
-        Endpoint("POST", "/api/webhook/discard", .master, Handlers.discardDeadEvents, acts: .discardEvents),
-        Endpoint("GET", "/api/broadcasts", .master, Handlers.listBroadcasts),
-        Endpoint("PUT", "/api/activities/{name}/broadcast", .master, Handlers.createBroadcast, acts: .createBroadcast),
-        Endpoint("GET", "/api/activities/{name}/broadcast", .server, Handlers.broadcast),
+        Endpoint("PUT", "/api/start-tokens/{attributes_type}/channels/{channel}", .channel, .track, Handlers.track),
         Endpoint(
-            "DELETE", "/api/activities/{name}/broadcast", .master, Handlers.deleteBroadcast, acts: .deleteBroadcast),
-        Endpoint("GET", "/api/pauses", .master, Handlers.listPauses),
-        Endpoint("POST", "/api/pause", .master, Handlers.pause, acts: .pause),
-        Endpoint("POST", "/api/resume", .master, Handlers.resume, acts: .resume),
-        Endpoint("GET", "/api/quarantine", .master, Handlers.listQuarantine),
-        Endpoint("POST", "/api/quarantine/release", .master, Handlers.releaseQuarantine, acts: .releaseQuarantine),
-        Endpoint("POST", "/api/quarantine/discard", .master, Handlers.discardQuarantine, acts: .discardQuarantine),
-        Endpoint("GET", "/api/actions", .master, Handlers.listActions),
-        Endpoint("GET", "/api/schemas", .master, Handlers.listSchemas),
-        Endpoint("GET", "/api/schemas/{attributes_type}", .master, Handlers.schema),
-        Endpoint("PUT", "/api/schemas/{attributes_type}", .master, Handlers.setSchema, acts: .setSchema),
-        Endpoint("DELETE", "/api/schemas/{attributes_type}", .master, Handlers.deleteSchema, acts: .deleteSchema),
+            "DELETE", "/api/start-tokens/{attributes_type}/channels/{channel}", .channel, .track, Handlers.untrack),
+        Endpoint("GET", "/api/dead", .master, .read, Handlers.listDead),
+        Endpoint("GET", "/api/dead/{push_id}", .master, .read, Handlers.deadLetter),
+        Endpoint("DELETE", "/api/dead/{push_id}", .master, .operate, Handlers.dropDead, acts: .dropDead),
+        Endpoint("POST", "/api/dead/{push_id}/retry", .master, .operate, Handlers.retryDead, acts: .retryDead),
+        Endpoint("GET", "/api/webhook", .master, .read, Handlers.webhook),
+        Endpoint("GET", "/api/webhook/dead", .master, .read, Handlers.listDeadEvents),
+        Endpoint("POST", "/api/webhook/retry", .master, .operate, Handlers.retryDeadEvents, acts: .retryEvents),
+        Endpoint("POST", "/api/webhook/discard", .master, .operate, Handlers.discardDeadEvents, acts: .discardEvents),
+        Endpoint("GET", "/api/broadcasts", .master, .read, Handlers.listBroadcasts),
+        Endpoint(
+            "PUT", "/api/activities/{name}/broadcast", .master, .operate, Handlers.createBroadcast,
+            acts: .createBroadcast),
+        Endpoint("GET", "/api/activities/{name}/broadcast", .server, .track, Handlers.broadcast),
+        Endpoint(
+            "DELETE", "/api/activities/{name}/broadcast", .master, .operate, Handlers.deleteBroadcast,
+            acts: .deleteBroadcast),
+        Endpoint("GET", "/api/pauses", .master, .read, Handlers.listPauses),
+        Endpoint("POST", "/api/pause", .master, .operate, Handlers.pause, checksNames: true, acts: .pause),
+        Endpoint("POST", "/api/resume", .master, .operate, Handlers.resume, checksNames: true, acts: .resume),
+        Endpoint("GET", "/api/quarantine", .master, .read, Handlers.listQuarantine),
+        Endpoint(
+            "POST", "/api/quarantine/release", .master, .operate, Handlers.releaseQuarantine, acts: .releaseQuarantine),
+        Endpoint(
+            "POST", "/api/quarantine/discard", .master, .operate, Handlers.discardQuarantine, acts: .discardQuarantine),
+        Endpoint("GET", "/api/actions", .master, .operate, Handlers.listActions),
+        Endpoint("GET", "/api/credentials", .master, .operate, Handlers.listCredentials),
+        Endpoint("POST", "/api/credentials", .master, .operate, Handlers.createCredential, acts: .createCredential),
+        Endpoint(
+            "POST", "/api/credentials/{credential}/rotate", .master, .operate, Handlers.rotateCredential,
+            acts: .rotateCredential),
+        Endpoint(
+            "DELETE", "/api/credentials/{credential}", .master, .operate, Handlers.revokeCredential,
+            acts: .revokeCredential),
+        Endpoint("GET", "/api/schemas", .master, .read, Handlers.listSchemas),
+        Endpoint("GET", "/api/schemas/{attributes_type}", .master, .read, Handlers.schema),
+        Endpoint("PUT", "/api/schemas/{attributes_type}", .master, .operate, Handlers.setSchema, acts: .setSchema),
+        Endpoint(
+            "DELETE", "/api/schemas/{attributes_type}", .master, .operate, Handlers.deleteSchema, acts: .deleteSchema),
         Endpoint(open: "/healthz", Handlers.health, isLimited: false),
         Endpoint(open: "/readyz", Handlers.readiness),
         Endpoint(open: "/openapi.json", Handlers.openAPI),

@@ -7,6 +7,7 @@ extension Handlers {
     func listPushes(_ call: Call) async throws -> Answer {
         let limit = try call.limit()
         let filter = try pushFilter(call)
+        if call.query["name"] == nil { try call.checkAllNames() } else { try call.check(call.queriedName()) }
         let app = call.app.key
         if call.query["name"] != nil {
             let after = try call.query["after"] == nil ? nil : call.id("after", in: call.query)
@@ -29,6 +30,7 @@ extension Handlers {
             throw APIError.parameter("by", "must be day or name")
         }
         let filter = try pushFilter(call)
+        if call.query["name"] == nil { try call.checkAllNames() } else { try call.check(call.queriedName()) }
         let app = call.app.key
         if call.query["name"] != nil {
             let after = try call.query["after"] == nil ? nil : call.id("after", in: call.query)

@@ -8,6 +8,7 @@ extension Handlers {
 
     func pause(_ call: Call) async throws -> Answer {
         let name = try pausedName(call)
+        if let name { try call.check(name) } else { try call.checkAllNames() }
         guard try await store.pauses.pause(call.app.key, name) else {
             throw APIError(429, "\(Pauses.mostNames) names are paused already. Pause the app, or resume some names.")
         }
@@ -16,6 +17,7 @@ extension Handlers {
 
     func resume(_ call: Call) async throws -> Answer {
         let name = try pausedName(call)
+        if let name { try call.check(name) } else { try call.checkAllNames() }
         guard try await store.pauses.resume(call.app.key, name) else {
             throw APIError(404, "This is not paused. GET /api/pauses lists what is.", code: 40403)
         }

@@ -13,6 +13,7 @@ extension Handlers {
         let bytes = call.body.collect()
         let pushes = try PublishBody.parse(
             bytes, now: call.now, staleAfter: call.app.staleAfter, marks: call.app.takesReceipts)
+        for push in pushes { try call.check(push.publish.name) }
         let warnings = try await check(pushes, call) + budgetWarnings(pushes, call)
         let ids = try await self.ids(pushes.count, key, bytes, call)
         try await rememberTypes(pushes, call)
@@ -49,6 +50,7 @@ extension Handlers {
     func validate(_ call: Call) async throws -> Answer {
         let pushes = try PublishBody.parse(
             call.body.collect(), now: call.now, staleAfter: call.app.staleAfter, marks: call.app.takesReceipts)
+        for push in pushes { try call.check(push.publish.name) }
         async let unfollowed = self.unfollowed(pushes, call)
         let warnings =
             try await pushes.flatMap(\.warnings) + checkSchemasIfPossible(pushes, call) + checkSizes(pushes, call)

@@ -13,6 +13,7 @@ extension Handlers {
         let bytes = call.body.collect()
         let bodies = try ScheduleBody.parse(
             bytes, now: call.now, staleAfter: call.app.staleAfter, marks: call.app.takesReceipts)
+        for body in bodies { try call.check(body.push.publish.name) }
         let warnings = try await check(bodies.map(\.push), call)
         let ids = try await self.ids(bodies.count, key, bytes, call)
         for (id, body) in zip(ids, bodies) {
@@ -42,6 +43,7 @@ extension Handlers {
         let body = try ScheduleBody.scheduled(
             root, now: call.now, staleAfter: call.app.staleAfter, marks: call.app.takesReceipts)
         if let past = body.past { throw past }
+        try call.check(body.push.publish.name)
         let warnings = try await check([body.push], call)
         try await rememberTypes([body.push], call)
         switch try await store.schedules.replace(call.app.key, scheduled(id, body, call)) {

@@ -10,6 +10,7 @@ struct Handlers: Sendable {
     let metrics: GatewayMetrics
     let registry: PrometheusRegistry
     let schemas: SchemaCache
+    let credentials: CredentialCache
     let nearNames = NearNames()
 
     func health() async throws -> Answer { Answer(200, ["ok": true, "version": .string(configuration.version)]) }

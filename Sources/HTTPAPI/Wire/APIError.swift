@@ -82,12 +82,22 @@ struct APIError: Error, Sendable, Hashable {
     static let unauthorized = APIError(
         401, "Authentication failed: send the app key with the secret that this call needs.", code: 40101)
 
+    static func missingScope(_ grant: Grant, _ scope: CredentialScope) -> APIError {
+        APIError(
+            403, "The credential '\(grant.id)' lacks the scope \(scope.rawValue), which this call needs.", code: 40301)
+    }
+
+    static func otherNames(_ grant: Grant) -> APIError {
+        let names = "names that begin with \(JSON.string(grant.namePrefix ?? "").text)"
+        return APIError(403, "The credential '\(grant.id)' is for \(names) only, and not for this call.", code: 40302)
+    }
+
     /// Depends on the header alone, so it tells no more than `unauthorized`. Airship's clients send server tokens so.
     private static let unservedBearer = APIError(
         401,
         "Authentication failed: send Basic with the app key and the secret that this call needs. "
-            + "Airship's Bearer and OAuth tokens of servers are not served; a token of GET /api/auth/device opens the calls "
-            + "about its own channel, for an hour.", code: 40101)
+            + "A Bearer token must be the secret of a credential, or a token of GET /api/auth/device for the calls about its "
+            + "own channel, for an hour. Airship's OAuth tokens of servers are not served.", code: 40101)
 
     static func unauthorized(_ headers: HTTPFields) -> APIError {
         let isBearer = headers[.authorization]?.lowercased().hasPrefix("bearer ") ?? false

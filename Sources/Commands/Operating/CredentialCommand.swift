@@ -1,0 +1,148 @@
+import ArgumentParser
+import HTTPAPI
+import LiveActivity
+import Store
+import StrictJSON
+
+struct CredentialCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        name: "credential", "Make, list, rotate and revoke credentials of the app.",
+        details: """
+            A credential has an id, some of the rights publish, track, read and operate, maybe only for names that begin \
+            in one way, and maybe an end. Its secret is shown once. A client sends it as the password of HTTP Basic with \
+            the app key as the user, or as a Bearer token with the app key in X-UA-Appkey. Gateways learn of a change \
+            within a second.
+            """,
+        examples: "credential create feed --scopes publish,read --name-prefix match- --expires 90d", "credential list",
+        "credential rotate feed --keep 24h", "credential revoke feed", "credential hash feed",
+        subcommands: [Create.self, List.self, Rotate.self, Revoke.self, Hash.self])
+
+    struct Create: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            "Make a credential, and show its secret once.",
+            examples: "credential create feed --scopes publish,read --name-prefix match- --expires 90d",
+            "credential create backend --scopes track")
+
+        @OptionGroup var gateway: GatewayOptions
+        @Argument(help: "Id of the credential, as logs show it.") var id: String
+        @Option(help: .value("scopes", "What it may do, with commas: \(CredentialScope.words).")) var scopes: String
+        @Option(help: .value("text", "Only for names that begin so.")) var namePrefix: String?
+        @Option(help: .value("time", "Ends after this time, such as 12h or 90d.")) var expires: Lifetime?
+
+        func run() async throws {
+            guard let rights = CredentialScope.scopes(scopes) else {
+                throw ValidationError("--scopes must be some of \(CredentialScope.words), with commas between them")
+            }
+            let body = JSON.fields([
+                "id": .string(id), "scopes": .array(rights.words.map(JSON.string)),
+                "name_prefix": namePrefix.map(JSON.string), "expires_in": expires.map { .integer($0.seconds) },
+            ])
+            try await gateway.call(.post("/api/credentials", body)) { (made: Made) in made.lines }
+        }
+    }
+
+    struct Rotate: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            "Give a credential a new secret. The one before stays valid for a while.",
+            examples: "credential rotate feed", "credential rotate feed --keep 0")
+
+        @OptionGroup var gateway: GatewayOptions
+        @Argument(help: "Id of the credential.") var id: String
+        @Option(help: .value("time", "How long the present secret stays valid, at most 30d (default: 24h)."))
+        var keep: Lifetime?
+
+        func run() async throws {
+            let body = JSON.fields(["keep": keep.map { .integer($0.seconds) }])
+            try await gateway.call(.post("/api/credentials/\(id)/rotate", body)) { (made: Made) in made.lines }
+        }
+    }
+
+    struct Revoke: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            "End a credential with all its secrets.", examples: "credential revoke feed")
+
+        @OptionGroup var gateway: GatewayOptions
+        @Argument(help: "Id of the credential.") var id: String
+
+        func run() async throws { try await gateway.call(.delete("/api/credentials/\(id)"), done: "revoked \(id)") }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            "List the app's credentials, without secrets.", examples: "credential list", "credential list --json")
+
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            try await gateway.call(.get("/api/credentials")) { (listing: Listing) in
+                var table = Table(.left, .left, .left, .left, .left)
+                table.add("ID", "SOURCE", "SCOPES", "NAMES", "EXPIRES")
+                for entry in listing.credentials {
+                    table.add(
+                        entry.id, entry.source, entry.scopes.joined(separator: ","),
+                        entry.name_prefix.map { "\($0)*" } ?? "",
+                        entry.expires_at ?? "")
+                }
+                return table.lines
+            }
+        }
+    }
+
+    struct Hash: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            "Make a secret and its hash for the configuration file. Asks no gateway.", examples: "credential hash feed")
+
+        @Argument(help: "Id of the credential.") var id: String
+        @Flag(help: "Print results as JSON.") var json = false
+
+        func run() throws {
+            guard AppCredential.isID(id), !AppCredential.builtInIDs.contains(id) else {
+                throw ValidationError(
+                    "the id must be \(AppCredential.idRule), and none of "
+                        + AppCredential.builtInIDs.joined(separator: ", "))
+            }
+            let secret = SecretHash.newSecret(of: id)
+            let hash = SecretHash(of: secret).text
+            if json {
+                let body: JSON = ["id": .string(id), "secret": .string(secret), "hash": .string(hash)]
+                return Terminal.print(json: body.bytes)
+            }
+            Table(fields: ["secret": secret, "hash": hash]).print()
+        }
+    }
+
+    /// A time such as `90d`, `12h` or `30` (seconds).
+    struct Lifetime: ExpressibleByArgument {
+        var seconds: Int64
+
+        init?(argument: String) {
+            let text = argument.hasPrefix("+") ? argument : "+" + argument
+            guard let seconds = TimeText.epochSeconds(text, now: 0) else { return nil }
+            self.seconds = Int64(seconds)
+        }
+    }
+
+    private struct Made: Decodable {
+        var credential: Entry
+        var secret: String
+
+        var lines: [String] {
+            Table(fields: [
+                "id": credential.id, "scopes": credential.scopes.joined(separator: ","),
+                "names": credential.name_prefix.map { "\($0)*" }, "expires": credential.expires_at,
+                "old secret until": credential.old_secret_until, "secret": secret,
+            ]).lines + ["The secret is not shown again."]
+        }
+    }
+
+    private struct Listing: Decodable { var credentials: [Entry] }
+
+    private struct Entry: Decodable {
+        var id: String
+        var source: String
+        var scopes: [String]
+        var name_prefix: String?
+        var expires_at: String?
+        var old_secret_until: String?
+    }
+}

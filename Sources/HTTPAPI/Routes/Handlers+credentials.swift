@@ -1,0 +1,101 @@
+import LiveActivity
+import Store
+import StrictJSON
+
+/// The credentials of an app. A secret is shown once, in the answer to the call that makes it.
+extension Handlers {
+    func listCredentials(_ call: Call) async throws -> Answer {
+        let builtIn = [("app", "app"), ("master", "master")].map { id, kind -> JSON in
+            ["id": .string(id), "source": "built-in", "scopes": .array([]), "secrets": 1]
+        }
+        let fromFile = call.app.credentials.map { $0.json("file") }
+        let made = try await store.credentials.all(call.app.key).credentials.map { $0.json("made") }
+        return Answer(200, ["ok": true, "credentials": .array(builtIn + fromFile + made)])
+    }
+
+    func createCredential(_ call: Call) async throws -> Answer {
+        let body = try CredentialBody(call.body.collect())
+        guard !call.app.credentials.contains(where: { $0.id == body.id }) else { throw APIError.credentialExists }
+        let secret = SecretHash.newSecret(of: body.id)
+        let credential = AppCredential(
+            id: body.id, scopes: body.scopes, namePrefix: body.namePrefix,
+            expires: body.expiresIn.map { call.now + $0 * 1_000 }, created: call.now,
+            secrets: [AppCredential.Secret(hash: SecretHash(of: secret).text)])
+        try checkCovers(credential, call)
+        switch try await store.credentials.change(call.app.key, body.id, from: nil, to: credential) {
+        case .done: break
+        case .conflict: throw APIError.credentialExists
+        case .full: throw APIError(409, "An app may have \(Credentials.most) credentials: revoke one first.")
+        }
+        credentials.forget(call.app.key)
+        return Answer(201, ["ok": true, "credential": credential.json("made"), "secret": .string(secret)])
+            .about([.credential: body.id])
+    }
+
+    /// Gives a credential another secret. The one before stays valid for a while, so that no call fails meanwhile.
+    func rotateCredential(_ call: Call) async throws -> Answer {
+        let keep = try CredentialBody.keep(call)
+        let old = try await madeCredential(call)
+        let secret = SecretHash.newSecret(of: old.id)
+        var new = old
+        new.secrets = [AppCredential.Secret(hash: SecretHash(of: secret).text)]
+        if keep > 0, var previous = old.secrets.first {
+            previous.until = min(previous.until ?? .max, call.now + keep * 1_000)
+            new.secrets.append(previous)
+        }
+        guard try await store.credentials.change(call.app.key, old.id, from: old, to: new) == .done else {
+            throw APIError(409, "The credential was changed meanwhile. Try again.")
+        }
+        credentials.forget(call.app.key)
+        return Answer(200, ["ok": true, "credential": new.json("made"), "secret": .string(secret)])
+    }
+
+    func revokeCredential(_ call: Call) async throws -> Answer {
+        let id = call.parameter("credential")
+        // The master secret also revokes what only a newer version can read.
+        if case .issued = call.credential { _ = try await madeCredential(call) } else { try checkIsMade(id, call) }
+        guard try await store.credentials.remove(call.app.key, id) else { throw APIError.noSuchCredential }
+        credentials.forget(call.app.key)
+        return .empty
+    }
+
+    /// The credential that the path names. It must be in Redis, and have no right that the caller lacks.
+    private func madeCredential(_ call: Call) async throws -> AppCredential {
+        let id = call.parameter("credential")
+        try checkIsMade(id, call)
+        let all = try await store.credentials.all(call.app.key).credentials
+        guard let found = all.first(where: { $0.id == id }) else { throw APIError.noSuchCredential }
+        try checkCovers(found, call)
+        return found
+    }
+
+    private func checkIsMade(_ id: String, _ call: Call) throws(APIError) {
+        guard AppCredential.builtInIDs.contains(id) || call.app.credentials.contains(where: { $0.id == id }) else {
+            return
+        }
+        throw APIError(409, "This credential is in the gateway's configuration: change it there.")
+    }
+
+    /// Nobody may make, or take over, a credential with more rights than their own.
+    private func checkCovers(_ credential: AppCredential, _ call: Call) throws(APIError) {
+        guard case .issued(let grant) = call.credential, !grant.covers(credential) else { return }
+        throw APIError(403, "The credential '\(grant.id)' lacks rights that this one has.", code: 40301)
+    }
+}
+
+extension AppCredential {
+    fileprivate func json(_ source: String) -> JSON {
+        .fields([
+            "id": .string(id), "source": .string(source), "scopes": .array(scopes.words.map(JSON.string)),
+            "name_prefix": namePrefix.map(JSON.string),
+            "created_at": source == "made" ? .string(TimeText.text(created)) : nil,
+            "expires_at": expires.map { .string(TimeText.text($0)) }, "secrets": .integer(secrets.count),
+            "old_secret_until": secrets.dropFirst().compactMap(\.until).max().map { .string(TimeText.text($0)) },
+        ])
+    }
+}
+
+extension APIError {
+    fileprivate static let credentialExists = APIError(409, "There is a credential of that id: choose another one.")
+    fileprivate static let noSuchCredential = APIError(404, "This app has no credential of that id.", code: 40401)
+}

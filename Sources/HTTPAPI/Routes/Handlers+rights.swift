@@ -1,0 +1,26 @@
+import LiveActivity
+import Store
+
+extension Handlers {
+    /// Whether a credential has the right to a call, as far as its path tells. Handlers look at names in bodies.
+    /// - Throws: 403; 404 for a push or a schedule of a name that the credential is not for.
+    func check(
+        _ grant: Grant, _ endpoint: Endpoint, _ parameters: [String: String], _ app: AppKey
+    ) async throws {
+        guard let scope = endpoint.scope, grant.scopes.contains(scope) else {
+            throw APIError.missingScope(grant, endpoint.scope ?? .operate)
+        }
+        guard grant.namePrefix != nil else { return }
+        if let text = parameters["name"] {
+            // A text that is no name gets its 400 from the handler.
+            if let name = try? ActivityName(text), !grant.covers(name) { throw APIError.otherNames(grant) }
+        } else if let text = parameters["push_id"] ?? parameters["schedule_id"] {
+            guard let id = PushID(text) else { return }
+            let name = try await ledger(app, id)?.name
+            let isForeign = try await name.map { !grant.covers($0) } ?? (store.schedules.find(app, id) == nil)
+            if isForeign { throw parameters["push_id"] == nil ? APIError.noSuchSchedule : APIError.noSuchPush }
+        } else if !endpoint.checksNames {
+            throw APIError.otherNames(grant)
+        }
+    }
+}

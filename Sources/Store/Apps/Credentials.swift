@@ -1,0 +1,69 @@
+public import LiveActivity
+import Redis
+
+/// The credentials that were made while the deployment runs. Those of the configuration file are not in Redis.
+public struct Credentials: Sendable {
+    /// Most credentials of one app.
+    public static let most = 200
+
+    public enum Change: Sendable, Hashable {
+        case done
+        /// Another caller changed the credential meanwhile, or it exists, or it is gone.
+        case conflict
+        case full
+    }
+
+    private static let idPrefix = "c:"
+    let redis: RedisClient
+    let keys: Keyspace
+
+    /// Grows with each change.
+    public func version(_ app: AppKey) async throws(StoreError) -> Int {
+        let reply = try await redis.run("HGET", keys.credentials(app), "version")
+        return reply.isNil ? 0 : try reply.integer()
+    }
+
+    /// In the order of their ids. Those that a newer version wrote are left out.
+    public func all(_ app: AppKey) async throws(StoreError) -> (version: Int, credentials: [AppCredential]) {
+        let reply = try await redis.run("HGETALL", keys.credentials(app))
+        var version = 0
+        var found: [AppCredential] = []
+        for (field, value) in try reply.pairs() {
+            let field = try field.string()
+            if field == "version" { version = try value.integer() }
+            guard let id = field.rest(behind: Self.idPrefix) else { continue }
+            if let credential = AppCredential(id: String(id), document: Array(try value.bytes())) {
+                found.append(credential)
+            }
+        }
+        return (version, found.sorted { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) })
+    }
+
+    /// - Parameter old: what it replaces; nil: there must be none of that id.
+    public func change(
+        _ app: AppKey, _ id: String, from old: AppCredential?, to new: AppCredential
+    ) async throws(StoreError) -> Change {
+        try await set(app, id, old.map { .bytes($0.document) } ?? "", .bytes(new.document))
+    }
+
+    /// Removes a credential, whatever it is now.
+    /// - Returns: false if there is none.
+    public func remove(_ app: AppKey, _ id: String) async throws(StoreError) -> Bool {
+        try await set(app, id, "*", "") == .done
+    }
+
+    private func set(
+        _ app: AppKey, _ id: String, _ old: RedisArgument, _ new: RedisArgument
+    ) async throws(StoreError) -> Change {
+        let reply = try await redis.run(
+            Lua.credentialSet, keys: ["creds": keys.credentials(app)],
+            [
+                "field": .string(Self.idPrefix + id), "old": old, "document": new, "most": .int(Self.most),
+            ])
+        switch try reply.integer() {
+        case 1: return .done
+        case 2: return .full
+        default: return .conflict
+        }
+    }
+}

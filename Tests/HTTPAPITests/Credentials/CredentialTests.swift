@@ -1,0 +1,215 @@
+import LiveActivity
+import Store
+import StrictJSON
+import TestSupport
+import Testing
+
+@testable import HTTPAPI
+
+/// Credentials beside the app's two secrets, from their making to their end.
+@Suite struct CredentialTests {
+    @Test func `a credential opens what its scopes say, until it is revoked`() async throws {
+        try await GatewayFixture.run { gateway in
+            try await gateway.follow("match-42")
+            let secret = try await Self.create(gateway, #"{"id":"feed","scopes":["publish","read"]}"#)
+            #expect(secret.hasPrefix("feed."))
+            let user = "\(GatewayFixture.key):\(secret)"
+            let accepted = try await gateway.send("POST", "/api/push", Self.update("match-42"), user: user)
+            #expect(accepted.status == 202, "\(accepted.text)")
+            let id = try accepted.strings("push_ids")[0]
+            let ledger = try await gateway.send("GET", "/api/push/\(id)", user: user)
+            #expect(ledger.text.contains(#""by":{"credential":"feed","address":"127.0.0.1"}"#), "\(ledger.text)")
+            let refused = try await gateway.send("POST", "/api/pause", user: user)
+            #expect(refused.status == 403 && refused.text.contains("'feed' lacks the scope operate"))
+            let path = "/api/activities/match-42/channels/c"
+            #expect(try await gateway.send("PUT", path, #"{"token":"aa"}"#, user: user).status == 403)
+            #expect(try await gateway.send("DELETE", "/api/credentials/feed").status == 204)
+            #expect(try await gateway.send("GET", "/api/pushes", user: user).status == 401)
+            #expect(try await gateway.send("DELETE", "/api/credentials/feed").status == 404)
+            let told = try await ActionTests.actions(gateway, "?action=create_credential,revoke_credential")
+            #expect(try told.map { try $0.required("credential_id").string() } == ["feed", "feed"])
+        }
+    }
+
+    @Test func `Basic with the id beside the app key, and Bearer as Airship's clients send it`() async throws {
+        try await GatewayFixture.run { gateway in
+            let secret = try await Self.create(gateway, #"{"id":"ops","scopes":["read"]}"#)
+            let key = GatewayFixture.key
+            func status(_ user: String?, _ headers: [(String, String)] = []) async throws -> Int {
+                try await gateway.send("GET", "/api/pushes", user: user, headers: headers).status
+            }
+            #expect(try await status("\(key)/ops:\(secret)") == 200)
+            #expect(try await status("\(key)/other:\(secret)") == 401)
+            #expect(try await status("other-app:\(secret)") == 401)
+            #expect(try await status("nobody:\(secret)") == 401)
+            #expect(try await status("\(key):\(secret)x") == 401)
+            #expect(try await status("\(key):ops.") == 401)
+            let bearer = ("Authorization", "Bearer \(secret)")
+            #expect(try await status(nil, [bearer, ("X-UA-Appkey", key)]) == 200)
+            #expect(try await status(nil, [bearer]) == 401)
+            #expect(try await status(nil, [bearer, ("X-UA-Appkey", "other-app")]) == 401)
+        }
+    }
+
+    @Test func `another gateway learns of a revocation within seconds`() async throws {
+        try await GatewayFixture.run { gateway in
+            let secret = try await Self.create(gateway, #"{"id":"feed","scopes":["read"]}"#)
+            let user = "\(GatewayFixture.key):\(secret)"
+            #expect(try await gateway.send("GET", "/api/pushes", user: user).status == 200)
+            // What another gateway does is only seen in Redis.
+            #expect(try await gateway.store.credentials.remove(try gateway.app, "feed"))
+            try await eventually("the revocation is known") {
+                try await gateway.send("GET", "/api/pushes", user: user).status == 401
+            }
+        }
+    }
+
+    @Test func `two secrets are valid during a rotation`() async throws {
+        try await GatewayFixture.run { gateway in
+            let first = try await Self.create(gateway, #"{"id":"feed","scopes":["read"]}"#)
+            func status(_ secret: String) async throws -> Int {
+                try await gateway.send("GET", "/api/pushes", user: "\(GatewayFixture.key):\(secret)").status
+            }
+            let second = try await gateway.send("POST", "/api/credentials/feed/rotate").string("secret")
+            #expect(try await status(first) == 200)
+            #expect(try await status(second) == 200)
+            let third = try await gateway.send("POST", "/api/credentials/feed/rotate", #"{"keep":0}"#)
+                .string("secret")
+            #expect(try await status(third) == 200)
+            #expect(try await status(first) == 401)
+            #expect(try await status(second) == 401)
+            for body in [#"{"keep":-1}"#, #"{"keep":2592001}"#, #"{"keep":"1d"}"#, #"{"keeps":1}"#] {
+                #expect(try await gateway.send("POST", "/api/credentials/feed/rotate", body).status == 400, "\(body)")
+            }
+            #expect(try await status(third) == 200)
+        }
+    }
+
+    @Test func `a credential for some names reaches no others`() async throws {
+        try await GatewayFixture.run { gateway in
+            let scopes = #"["publish","read","track","operate"]"#
+            let secret = try await Self.create(gateway, #"{"id":"m","scopes":\#(scopes),"name_prefix":"match-"}"#)
+            let user = "\(GatewayFixture.key):\(secret)"
+            func send(_ method: String, _ path: String, _ body: String? = nil) async throws -> Int {
+                try await gateway.send(method, path, body, user: user).status
+            }
+            let foreign = try await gateway.publish(Self.update("order-1")).strings("push_ids")[0]
+            let own = try await gateway.publish(Self.update("match-1")).strings("push_ids")[0]
+            #expect(try await send("POST", "/api/push", Self.update("match-1")) == 202)
+            #expect(try await send("POST", "/api/push", Self.update("order-1")) == 403)
+            #expect(try await send("POST", "/api/push", "[\(Self.update("match-1")),\(Self.update("order-1"))]") == 403)
+            #expect(try await send("POST", "/api/push/validate", Self.update("order-1")) == 403)
+            #expect(try await send("GET", "/api/push/\(own)") == 200)
+            #expect(try await send("GET", "/api/push/\(foreign)") == 404)
+            #expect(try await send("GET", "/api/push/\(foreign)/content") == 404)
+            #expect(try await send("DELETE", "/api/push/\(foreign)") == 404)
+            #expect(try await send("GET", "/api/activities/match-1") == 200)
+            #expect(try await send("GET", "/api/activities/order-1") == 403)
+            #expect(try await send("PUT", "/api/activities/order-1/channels/c", #"{"token":"aa"}"#) == 403)
+            #expect(try await send("GET", "/api/pushes?name=match-1") == 200)
+            #expect(try await send("GET", "/api/pushes?name=order-1") == 403)
+            #expect(try await send("GET", "/api/pushes/sums") == 403)
+            #expect(try await send("POST", "/api/pause", #"{"name":"match-1"}"#) == 200)
+            #expect(try await send("POST", "/api/resume", #"{"name":"order-1"}"#) == 403)
+            for path in ["/api/pushes", "/api/activities", "/api/dead", "/api/actions", "/api/credentials"] {
+                #expect(try await send("GET", path) == 403, "\(path)")
+            }
+            for path in ["/api/pause", "/api/quarantine/release", "/api/channels/tags"] {
+                #expect(try await send("POST", path) == 403, "\(path)")
+            }
+        }
+    }
+
+    @Test func `nobody makes, takes over or ends a credential with more rights than their own`() async throws {
+        try await GatewayFixture.run { gateway in
+            let ops = try await Self.create(gateway, #"{"id":"ops","scopes":["operate","read"]}"#)
+            _ = try await Self.create(gateway, #"{"id":"feed","scopes":["publish"]}"#)
+            let user = "\(GatewayFixture.key):\(ops)"
+            func send(_ method: String, _ path: String, _ body: String? = nil) async throws -> Int {
+                try await gateway.send(method, path, body, user: user).status
+            }
+            #expect(try await send("POST", "/api/credentials", #"{"id":"a","scopes":["publish"]}"#) == 403)
+            #expect(try await send("POST", "/api/credentials", #"{"id":"b","scopes":["read"]}"#) == 201)
+            #expect(try await send("POST", "/api/credentials/feed/rotate") == 403)
+            #expect(try await send("DELETE", "/api/credentials/feed") == 403)
+            #expect(try await send("DELETE", "/api/credentials/b") == 204)
+        }
+    }
+
+    @Test func `a credential ends with its time`() async throws {
+        try await GatewayFixture.run { gateway in
+            let secret = try await Self.create(gateway, #"{"id":"feed","scopes":["read"],"expires_in":60}"#)
+            let made = try await gateway.store.credentials.all(try gateway.app).credentials[0]
+            #expect(made.expires == testNow + 60_000)
+            let checked = CheckedCredential(made)
+            #expect(checked.fits(Array(secret.utf8), at: testNow + 59_999))
+            #expect(!checked.fits(Array(secret.utf8), at: testNow + 60_000))
+        }
+    }
+
+    @Test(arguments: [
+        #"{"id":"","scopes":["read"]}"#, #"{"id":"a.b","scopes":["read"]}"#, #"{"id":"master","scopes":["read"]}"#,
+        #"{"id":"a","scopes":[]}"#, #"{"id":"a","scopes":["admin"]}"#, #"{"id":"a","scopes":"read"}"#, #"{"id":"a"}"#,
+        #"{"id":"a","scopes":["read"],"expires_in":0}"#, #"{"id":"a","scopes":["read"],"name_prefix":""}"#,
+        #"{"id":"a","scopes":["read"],"scope":"read"}"#, "[]", "",
+    ])
+    func `a body that is wrong makes nothing`(body: String) async throws {
+        try await GatewayFixture.run { gateway in
+            let reply = try await gateway.send("POST", "/api/credentials", body)
+            #expect(reply.status == 400, "\(reply.text)")
+            #expect(try await gateway.store.credentials.all(try gateway.app).credentials.isEmpty)
+        }
+    }
+
+    @Test func `the list has those of the configuration, which stay, and no hash or secret`() async throws {
+        let secret = SecretHash.newSecret(of: "backend")
+        let hash = SecretHash(of: secret).text
+        try await GatewayFixture.run(configure: {
+            $0.apps[0].credentials = [
+                AppCredential(id: "backend", scopes: [.track], secrets: [AppCredential.Secret(hash: hash)])
+            ]
+        }) { gateway in
+            let user = "\(GatewayFixture.key):\(secret)"
+            let path = "/api/activities/match-42/channels/c"
+            #expect(try await gateway.send("PUT", path, #"{"token":"aa"}"#, user: user).status == 200)
+            let made = try await Self.create(gateway, #"{"id":"feed","scopes":["publish","read"]}"#)
+            let list = try await gateway.send("GET", "/api/credentials")
+            let entries = try list.object.required("credentials").array().map { try $0.object() }
+            #expect(try entries.map { try $0.required("id").string() } == ["app", "master", "backend", "feed"])
+            #expect(!list.text.contains("hmac") && !list.text.contains(made) && !list.text.contains(secret))
+            for request in [("DELETE", ""), ("POST", "/rotate")] {
+                for id in ["backend", "master"] {
+                    let reply = try await gateway.send(request.0, "/api/credentials/\(id)\(request.1)")
+                    #expect(reply.status == 409, "\(reply.text)")
+                }
+            }
+            let taken = #"{"id":"backend","scopes":["read"]}"#
+            #expect(try await gateway.send("POST", "/api/credentials", taken).status == 409)
+            let again = #"{"id":"feed","scopes":["read"]}"#
+            #expect(try await gateway.send("POST", "/api/credentials", again).status == 409)
+            #expect(!gateway.log.all.contains { $0.contains(made) }, "the log has no secret")
+        }
+    }
+
+    @Test func `a hash fits its secret alone, and has one form`() throws {
+        let secret = SecretHash.newSecret(of: "feed")
+        let hash = SecretHash(of: secret)
+        let read = try #require(SecretHash(hash.text))
+        #expect(read == hash && read.fits(Array(secret.utf8)) && !read.fits(Array((secret + "x").utf8)))
+        #expect(!read.fits([]))
+        #expect(SecretHash(of: secret) != hash, "each has a salt of its own")
+        for text in ["", "hmac-sha256", "hmac-sha256:aa:bb", "sha1" + hash.text.dropFirst(11), hash.text + "0"] {
+            #expect(SecretHash(text) == nil, "\(text)")
+        }
+    }
+
+    static func create(_ gateway: GatewayFixture, _ body: String) async throws -> String {
+        let reply = try await gateway.send("POST", "/api/credentials", body)
+        try #require(reply.status == 201, "\(reply.text)")
+        return try reply.string("secret")
+    }
+
+    private static func update(_ name: String) -> String {
+        publishText(activity: #"{"name":"\#(name)","event":"update","content_state":{}}"#)
+    }
+}
