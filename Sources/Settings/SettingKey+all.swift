@@ -85,6 +85,8 @@ extension SettingKey {
     private static let quota = 0...1_000_000_000_000
     private static let limits: [SettingKey] = [
         .whole(\.tagsPerChannel, "limits.tags_per_channel", 1...1_000, "1000").help("the most tags of one channel"),
+        .whole(\.gateway.failedSignInsPerMinute, "limits.failed_sign_ins", 0...1_000_000, "60")
+            .help("the most wrong secrets of one address in a minute; then its secrets are answered 429; 0 = no limit"),
         .whole(\.quotas[orZero: .names], "limits.names", quota, "1000000")
             .help("the most followed names of one app; new ones above it are answered 429; 0 = no limit"),
         .whole(\.quotas[orZero: .channels], "limits.channels", quota, "10000000")

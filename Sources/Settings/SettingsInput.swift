@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 
 /// The sources of the settings, the strongest first: flags, environment, file, and the table's defaults.
 public struct SettingsInput: Sendable {
@@ -36,7 +37,7 @@ public struct SettingsInput: Sendable {
             throw .unreadable(path: asked, reason: "no such file")
         }
         if isDirectory { throw .unreadable(path: path, reason: "it is a directory") }
-        guard let data = FileManager.default.contents(atPath: path) else {
+        guard let data = Self.contents(path) else {
             let remedy = path == Self.systemFile ? "; run this as root or as the user lamplighter" : ""
             throw .unreadable(path: path, reason: "permission denied\(remedy)")
         }
@@ -44,5 +45,19 @@ public struct SettingsInput: Sendable {
             throw .malformed(.file(path, line: nil), reason: "not UTF-8 text")
         }
         file = (path, text)
+    }
+
+    /// Reads a file or a pipe to its end: at most 16 MiB, which no configuration has.
+    private static func contents(_ path: String) -> [UInt8]? {
+        guard let file = fopen(path, "re") else { return nil }
+        defer { fclose(file) }
+        var bytes: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: 64 << 10)
+        while bytes.count <= 16 << 20 {
+            let count = fread(&part, 1, part.count, file)
+            bytes += part[..<count]
+            if count < part.count { return ferror(file) == 0 ? bytes : nil }
+        }
+        return nil
     }
 }

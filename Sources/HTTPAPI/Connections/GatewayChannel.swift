@@ -13,6 +13,7 @@ struct GatewayChannel: ServerChildChannel {
     private static let receiveBuffer = 16 << 10
     let http: HTTP1Channel
     let addresses: AddressLimit
+    let headTimeout: Duration
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         let decoder = http.configuration.httpDecoder
@@ -21,7 +22,7 @@ struct GatewayChannel: ServerChildChannel {
             limits.maxHeaderFieldSize = decoder.maxHeaderFieldSize
             limits.maxHeaderListSize = decoder.maxHeaderListSize
             limits.maxHeaderFieldCount = decoder.maxHeaderFieldCount
-            try RequestFormHandler.install(in: channel, limits: limits)
+            try RequestFormHandler.install(in: channel, limits: limits, headTimeout: headTimeout)
             if let options = channel.syncOptions {
                 try options.setOption(
                     .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: Self.receiveBuffer))
@@ -49,7 +50,8 @@ struct GatewayChannel: ServerChildChannel {
 extension HTTPServerBuilder {
     /// HTTP/1.1 that answers `Expect: 100-continue`: before a large body curl would wait a second for it.
     static func http1(
-        maximumBodyBytes: Int, addresses: AddressLimit, configuration: HTTP1Channel.Configuration
+        maximumBodyBytes: Int, addresses: AddressLimit, headTimeout: Duration = .seconds(30),
+        configuration: HTTP1Channel.Configuration
     ) -> HTTPServerBuilder {
         HTTPServerBuilder { responder in
             let http = HTTP1Channel(
@@ -59,7 +61,7 @@ extension HTTPServerBuilder {
                     }
                     try await responder(request, writer, channel)
                 }, configuration: configuration)
-            return GatewayChannel(http: http, addresses: addresses)
+            return GatewayChannel(http: http, addresses: addresses, headTimeout: headTimeout)
         }
     }
 }

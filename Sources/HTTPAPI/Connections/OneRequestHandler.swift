@@ -19,14 +19,27 @@ final class OneRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var isInputClosed = false
     /// Complete requests without a response. Negative if a response came before its request was complete.
     private var unanswered = 0
+    /// A head that takes longer than this closes its connection. A byte now and then would keep it open for ever.
+    private let headTimeout: TimeAmount
+    /// Runs from the first byte of a head to its end.
+    private var headDeadline: Scheduled<Void>?
+    private var isInRequest = false
     /// Bytes left of a body whose length was announced. They can be decoded in one part.
     private var bodyLeft = 0
 
+    init(headTimeout: Duration) { self.headTimeout = TimeAmount(headTimeout) }
+
     /// - Parameter bodyBytes: the announced length. 0 if there is no body or its length is unknown.
-    func requestBegan(bodyBytes: Int) { bodyLeft = max(0, bodyBytes) }
+    func requestBegan(bodyBytes: Int) {
+        isInRequest = true
+        headDeadline?.cancel()
+        headDeadline = nil
+        bodyLeft = max(0, bodyBytes)
+    }
     func bodyArrived(_ bytes: Int) { bodyLeft = max(0, bodyLeft - bytes) }
 
     func requestEnded() {
+        isInRequest = false
         bodyLeft = 0
         unanswered += 1
     }
@@ -43,6 +56,8 @@ final class OneRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
         held = ByteBuffer()
+        headDeadline?.cancel()
+        headDeadline = nil
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -79,6 +94,10 @@ final class OneRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
+    private func limitHead(_ context: ChannelHandlerContext) {
+        headDeadline = context.eventLoop.assumeIsolated().scheduleTask(in: headTimeout) { context.close(promise: nil) }
+    }
+
     private func feed(_ context: ChannelHandlerContext) {
         guard !isFeeding else { return }
         isFeeding = true
@@ -86,6 +105,8 @@ final class OneRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         while unanswered <= 0, held.readableBytes > 0 {
             let count = min(held.readableBytes, max(Self.partBytes, bodyLeft))
             guard let part = held.readSlice(length: count) else { break }
+            // Before the decoder has the part, because the part may hold the end of the head.
+            if !isInRequest, headDeadline == nil { limitHead(context) }
             context.fireChannelRead(wrapInboundOut(part))
         }
         // Frees the memory of the parts.

@@ -26,10 +26,12 @@ final class RequestFormHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     /// Puts both handlers into the pipeline of an unread channel, and a decoder that passes on its unread bytes.
-    static func install(in channel: any Channel, limits: NIOHTTPDecoderLimitConfiguration) throws {
+    static func install(
+        in channel: any Channel, limits: NIOHTTPDecoderLimitConfiguration, headTimeout: Duration
+    ) throws {
         let pipeline = channel.pipeline.syncOperations
         let first = try pipeline.handler(type: Decoder.self)
-        let pace = OneRequestHandler()
+        let pace = OneRequestHandler(headTimeout: headTimeout)
         let decoder = makeDecoder(limits)
         try pipeline.addHandler(pace, position: .first)
         try pipeline.addHandler(decoder, position: .after(first))

@@ -71,6 +71,11 @@ struct Authenticator: Sendable {
         return (app, found.grant)
     }
 
+    /// Whether the request sends a secret itself, not a signature or a token that we made.
+    static func holdsSecret(_ headers: HTTPFields) -> Bool {
+        headers[.authorization]?.lowercased().hasPrefix("basic ") == true || CredentialClaim(headers) != nil
+    }
+
     private func basic(_ value: Substring) -> (App, Credential)? {
         guard let bytes = Base64.decode(value), let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         let known = apps[String(decoding: bytes[..<colon], as: UTF8.self)]

@@ -50,7 +50,8 @@ public final class Gateway: ListeningService {
         let responder = GatewayResponder(
             handlers: handlers, authenticator: authenticator, capacity: capacity, metrics: metrics, logger: logger,
             configuration: configuration, clock: clock, recorder: recorder,
-            console: configuration.hasConsole ? Console(bridge.gateway, store: store) : nil)
+            console: configuration.hasConsole ? Console(bridge.gateway, store: store) : nil,
+            signIns: SignInLimit(perMinute: configuration.failedSignInsPerMinute))
         let connections = OpenFiles.connectionLimit(wanted: configuration.maximumConnections)
         if connections < configuration.maximumConnections {
             logger.warning(
@@ -73,6 +74,7 @@ public final class Gateway: ListeningService {
             server: .http1(
                 maximumBodyBytes: configuration.maximumBodyBytes,
                 addresses: AddressLimit(configuration.maximumConnectionsPerAddress),
+                headTimeout: configuration.headTimeout,
                 configuration: .init(
                     additionalChannelHandlers: [StalledReaderHandler(timeout: configuration.writeTimeout)],
                     idleTimeout: TimeAmount(configuration.idleTimeout),

@@ -34,6 +34,10 @@ public struct GatewayConfiguration: Sendable {
     public var readTimeout: Duration = .seconds(30)
     /// A connection is closed if its peer reads nothing of a response for this long.
     public var writeTimeout: Duration = .seconds(30)
+    /// The most wrong secrets of one address in a minute. Then it gets a 429, whatever it sends. 0 means no limit.
+    public var failedSignInsPerMinute = 0
+    /// The time from the first byte of a head to its end, before a close.
+    public var headTimeout: Duration = .seconds(30)
     /// Whose `X-Forwarded-For` is believed.
     public var trustedProxies = TrustedProxies()
     /// Whether this gateway also publishes what others write into the apps' intakes.

@@ -21,6 +21,7 @@ struct GatewayResponder: HTTPResponder {
     let recorder: ActionRecorder
     /// Nil: it is switched off.
     let console: Console?
+    let signIns: SignInLimit
     /// Limits the log lines about wrong credentials, because anybody can send these.
     let refusals = LogThrottle(burst: 100, perSecond: 10)
 
@@ -73,7 +74,7 @@ struct GatewayResponder: HTTPResponder {
         case .call(let method): handle = method(handlers)
         }
         let now = clock()
-        guard let (caller, credential) = try await authenticate(request, now: now),
+        guard let (caller, credential) = try await authenticate(request, channel, now: now),
             endpoint.access.admits(
                 credential, channel: parameters["channel"].flatMap { try? ChannelID($0) },
                 contact: parameters["contact"].flatMap { ContactID($0) })
@@ -113,9 +114,20 @@ struct GatewayResponder: HTTPResponder {
         return configuration.trustedProxies.client(of: peer, forwarded: request.headers[values: .forwardedFor])
     }
 
-    private func authenticate(_ request: Request, now: Int64) async throws -> (Authenticator.App, Credential)? {
-        if let found = authenticator.authenticate(request.headers, now: now) { return found }
+    private func authenticate(
+        _ request: Request, _ channel: any Channel, now: Int64
+    ) async throws -> (Authenticator.App, Credential)? {
+        let header = request.headers[.authorization] ?? ""
+        // Tokens and signatures cannot be guessed.
+        let isGuess = Authenticator.holdsSecret(request.headers)
+        let address = isGuess ? address(of: request, channel) : ""
+        if isGuess, let seconds = signIns.wait(address, header) { throw APIError.tooManyGuesses(seconds) }
+        if let found = authenticator.authenticate(request.headers, now: now) {
+            if isGuess { signIns.succeeded(address, header) }
+            return found
+        }
         let issued = try await authenticator.issued(request.headers, handlers.credentials, now: now)
+        if isGuess { if issued == nil { signIns.failed(address) } else { signIns.succeeded(address, header) } }
         return issued.map { ($0.0, .issued($0.1)) }
     }
 

@@ -82,6 +82,12 @@ struct APIError: Error, Sendable, Hashable {
     static let unauthorized = APIError(
         401, "Authentication failed: send the app key with the secret that this call needs.", code: 40101)
 
+    static func tooManyGuesses(_ seconds: Int) -> APIError {
+        APIError(
+            429, "Too many wrong secrets came from this address: no other one is compared for \(seconds) s.",
+            retryAfter: seconds)
+    }
+
     static func missingScope(_ grant: Grant, _ scope: CredentialScope) -> APIError {
         APIError(
             403, "The credential '\(grant.id)' lacks the scope \(scope.rawValue), which this call needs.", code: 40301)

@@ -42,6 +42,29 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(5))) func `a head that does not end closes its connection, one that does keeps it`()
+        async throws
+    {
+        try await GatewayFixture.run(configure: {
+            $0.headTimeout = .milliseconds(500)
+            $0.idleTimeout = .seconds(3_600)
+        }) { gateway in
+            let kept = try Socket(port: gateway.port)
+            kept.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(await kept.readAnswer().hasPrefix("HTTP/1.1 200 "))
+            let slow = try Socket(port: gateway.port)
+            slow.send("GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: ")
+            let second = try Socket(port: gateway.port)
+            second.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /he")
+            #expect(await slow.closedByPeer())
+            second.send("a")
+            #expect(await second.closedByPeer())
+            // The deadline of a head ends with the head: this connection is older than the closed ones.
+            kept.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(await kept.readAnswer().hasPrefix("HTTP/1.1 200 "))
+        }
+    }
+
     @Test(.timeLimit(.minutes(5))) func `thousands of idle connections cost the others nothing`() async throws {
         let wanted = Self.affordable(10_000)
         try await GatewayFixture.run(configure: {

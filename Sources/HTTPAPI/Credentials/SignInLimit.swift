@@ -1,0 +1,87 @@
+import LiveActivity
+import OpenSSL
+import Synchronization
+
+/// Slows down who guesses secrets: an address has so many wrong ones a minute. After that its secrets are not even
+/// compared, except those that were right before, so that a guesser cannot shut out a publisher behind the same proxy.
+/// Each gateway counts for itself. Tokens and signatures of devices are not guessed, and not counted.
+final class SignInLimit: Sendable {
+    private struct Count {
+        var left: Double
+        var updated: ContinuousClock.Instant
+    }
+
+    private struct State {
+        var counts: [String: Count] = [:]
+        /// Digests of headers that were right, under a key of this process. The oldest one makes room.
+        var right: Set<[UInt8]> = []
+        var order: [[UInt8]] = []
+    }
+
+    private static let mostAddresses = 10_000
+    private static let mostRight = 1_024
+    private let perMinute: Double
+    private let key = HMACKey(UUIDBytes.random().bytes + UUIDBytes.random().bytes)
+    private let state = Mutex(State())
+
+    /// 0 means no limit.
+    init(perMinute: Int) { self.perMinute = Double(perMinute) }
+
+    /// The seconds until the address may try another secret. Nil: now.
+    /// - Parameter header: the `Authorization` that it sends.
+    func wait(_ address: String, _ header: String, now: ContinuousClock.Instant = .now) -> Int? {
+        guard counts(address) else { return nil }
+        let network = AddressLimit.network(of: address)
+        let left = state.withLock { state -> Double? in
+            guard var count = state.counts[network] else { return nil }
+            refill(&count, now)
+            state.counts[network] = count
+            return count.left
+        }
+        guard let left, left < 1 else { return nil }
+        let digest = Array(key.code(for: Array(header.utf8)))
+        if state.withLock({ $0.right.contains(digest) }) { return nil }
+        return max(1, Int(((1 - left) * 60 / perMinute).rounded(.up)))
+    }
+
+    func failed(_ address: String, now: ContinuousClock.Instant = .now) {
+        guard counts(address) else { return }
+        let network = AddressLimit.network(of: address)
+        state.withLock { state in
+            var count = state.counts[network] ?? Count(left: perMinute, updated: now)
+            refill(&count, now)
+            count.left = max(0, count.left - 1)
+            state.counts[network] = count
+            guard state.counts.count > Self.mostAddresses else { return }
+            // Forget those that have waited long enough; if all are at it, the one that has most left.
+            state.counts = state.counts.filter { entry in
+                var count = entry.value
+                refill(&count, now)
+                return count.left < perMinute
+            }
+            guard state.counts.count > Self.mostAddresses else { return }
+            if let most = state.counts.max(by: { $0.value.left < $1.value.left })?.key { state.counts[most] = nil }
+        }
+    }
+
+    func succeeded(_ address: String, _ header: String) {
+        guard counts(address) else { return }
+        let digest = Array(key.code(for: Array(header.utf8)))
+        state.withLock { state in
+            guard state.right.insert(digest).inserted else { return }
+            state.order.append(digest)
+            if state.order.count > Self.mostRight { state.right.remove(state.order.removeFirst()) }
+        }
+    }
+
+    /// This machine's own addresses are a proxy that is not named, or an operator.
+    private func counts(_ address: String) -> Bool {
+        perMinute > 0 && !(address.hasPrefix("127.") || address == "::1" || address == "local")
+    }
+
+    private func refill(_ count: inout Count, _ now: ContinuousClock.Instant) {
+        let minutes = max(0, count.updated.duration(to: now) / .seconds(60))
+        count.left = min(perMinute, count.left + minutes * perMinute)
+        count.updated = now
+    }
+}

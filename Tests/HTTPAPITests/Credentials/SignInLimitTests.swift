@@ -1,0 +1,76 @@
+import Testing
+
+@testable import HTTPAPI
+
+/// Wrong secrets are slowed down.
+@Suite struct SignInLimitTests {
+    private let start = ContinuousClock.now
+
+    @Test func `an address has so many wrong secrets a minute, and gets them back with time`() {
+        let limit = SignInLimit(perMinute: 3)
+        for _ in 0..<3 {
+            #expect(limit.wait("192.0.2.1", "Basic x", now: start) == nil)
+            limit.failed("192.0.2.1", now: start)
+        }
+        #expect(limit.wait("192.0.2.1", "Basic x", now: start) == 20)
+        #expect(limit.wait("192.0.2.1", "Basic x", now: start + .seconds(15)) == 5)
+        #expect(limit.wait("192.0.2.1", "Basic x", now: start + .seconds(20)) == nil)
+        #expect(limit.wait("192.0.2.2", "Basic x", now: start) == nil, "another address")
+    }
+
+    @Test func `what was right before is still compared`() {
+        let limit = SignInLimit(perMinute: 1)
+        limit.succeeded("192.0.2.1", "Basic right")
+        limit.failed("192.0.2.1", now: start)
+        #expect(limit.wait("192.0.2.1", "Basic right", now: start) == nil)
+        #expect(limit.wait("192.0.2.1", "Basic other", now: start) == 60)
+    }
+
+    @Test func `a network of IPv6 counts as one, this machine and limit 0 not at all`() {
+        let limit = SignInLimit(perMinute: 1)
+        limit.failed("2001:db8::1", now: start)
+        #expect(limit.wait("2001:db8::2", "Basic x", now: start) == 60)
+        #expect(limit.wait("2001:db8:1::2", "Basic x", now: start) == nil)
+        for address in ["127.0.0.1", "::1", "local"] {
+            limit.failed(address, now: start)
+            #expect(limit.wait(address, "Basic x", now: start) == nil)
+        }
+        let off = SignInLimit(perMinute: 0)
+        off.failed("192.0.2.1", now: start)
+        #expect(off.wait("192.0.2.1", "Basic x", now: start) == nil)
+    }
+
+    @Test func `it holds a bounded number of addresses, and forgets those with most left`() {
+        let limit = SignInLimit(perMinute: 2)
+        for _ in 0..<2 { limit.failed("192.0.2.1", now: start) }
+        for number in 0..<12_000 {
+            limit.failed("10.\(number / 65_536).\(number / 256 % 256).\(number % 256)", now: start)
+        }
+        #expect(limit.wait("192.0.2.1", "Basic x", now: start) != nil)
+    }
+
+    @Test func `a guesser is answered 429, devices and a secret that was right before are not`() async throws {
+        try await GatewayFixture.run(configure: {
+            $0.trustedProxies = TrustedProxies("127.0.0.1")!
+            $0.failedSignInsPerMinute = 2
+        }) { gateway in
+            let from = [("X-Forwarded-For", "192.0.2.1")]
+            func status(_ secret: String, _ headers: [(String, String)]) async throws -> Int {
+                try await gateway.send(
+                    "GET", "/api/pauses", user: "\(GatewayFixture.key):\(secret)", headers: headers
+                ).status
+            }
+            #expect(try await status(GatewayFixture.masterSecret, from) == 200)
+            for number in 0..<2 { #expect(try await status("wrong-\(number)", from) == 401) }
+            let refused = try await gateway.send(
+                "GET", "/api/pauses", user: "\(GatewayFixture.key):wrong", headers: from)
+            #expect(refused.status == 429 && refused.header("retry-after") != nil, "\(refused.text)")
+            // Even a right secret is not compared, so that guessing is slow.
+            #expect(try await status(GatewayFixture.secret, from) == 429)
+            #expect(try await status(GatewayFixture.masterSecret, from) == 200)
+            #expect(try await status("wrong", [("X-Forwarded-For", "192.0.2.2")]) == 401)
+            let bearer = [("Authorization", "Bearer a.b.c"), ("X-UA-Appkey", GatewayFixture.key)] + from
+            #expect(try await gateway.send("GET", "/api/pauses", user: nil, headers: bearer).status == 401)
+        }
+    }
+}
