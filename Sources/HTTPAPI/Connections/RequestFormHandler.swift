@@ -27,7 +27,7 @@ final class RequestFormHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// Puts both handlers into the pipeline of an unread channel, and a decoder that passes on its unread bytes.
     static func install(
-        in channel: any Channel, limits: NIOHTTPDecoderLimitConfiguration, headTimeout: Duration
+        in channel: any Channel, limits: NIOHTTPDecoderLimitConfiguration, headTimeout: Duration = .seconds(30)
     ) throws {
         let pipeline = channel.pipeline.syncOperations
         let first = try pipeline.handler(type: Decoder.self)
