@@ -89,6 +89,7 @@ public final class Console: Sendable {
             console: self, request: request, session: session, parameters: parameters, query: Form(request.query),
             form: form)
         do {
+            if let refusal = session.identity.refusal(route.scope, forAllNames: route.forAllNames) { throw refusal }
             return try await route.handle(visit).on(route.pattern)
         } catch {
             return failed(error, request, session).on(route.pattern)
@@ -117,17 +118,29 @@ public final class Console: Sendable {
         status: Int = 200
     ) -> ConsoleResponse {
         var content = content
-        if let session { content["csrf"] = session.formToken }
+        if let session {
+            content["csrf"] = session.formToken
+            for (key, may) in Self.rights(session.identity) where may { content[key] = true }
+        }
         content["icon"] = Asset.icon.path
         let area = Navigation.area(of: request.path)
         let notice = Notice(rawValue: Form(request.query)["notice"])?.text
         let frame = values([
             "title": title, "content": templates.render(template, content), "app": session?.identity.app.rawValue,
-            "credential": session?.identity.credential, "csrf": session?.formToken,
-            "navigation": session == nil ? nil : Navigation.items(current: area), "style": Asset.style.path,
+            "credential": session?.identity.credential, "credentialID": session?.identity.credentialID,
+            "csrf": session?.formToken,
+            "navigation": session.map { Navigation.items(current: area, for: $0.identity) }, "style": Asset.style.path,
             "script": Asset.script.path, "icon": Asset.icon.path, "notice": session == nil ? nil : notice,
             "reload": content["reload"],
         ])
         return .page(templates.render("page", frame), status: status)
+    }
+
+    /// For templates: which buttons a page shows. The API checks each call again.
+    private static func rights(_ identity: ConsoleIdentity) -> KeyValuePairs<String, Bool> {
+        [
+            "mayPublish": identity.scopes.contains(.publish), "mayOperate": identity.scopes.contains(.operate),
+            "mayTrack": identity.scopes.contains(.track), "forAllNames": identity.namePrefix == nil,
+        ]
     }
 }

@@ -1,18 +1,22 @@
 /// What the console asks the gateway for. It sees and changes an app through the calls of the API alone, so each page
 /// shows what the API answers, and each change is checked, counted and refused as the API would.
 public struct ConsoleGateway: Sendable {
+    public typealias SignIn =
+        @Sendable (_ key: String, _ secret: String, _ now: Int64) async throws -> ConsoleIdentity?
+
     /// Nil if the key and the secret do not belong together. Takes epoch ms.
-    public var signIn: @Sendable (_ key: String, _ secret: String, _ now: Int64) async -> ConsoleIdentity?
-    /// Whether the credential is still that of the sign-in.
-    public var stands: @Sendable (ConsoleIdentity) async -> Bool
+    public var signIn: SignIn
+    /// The identity with the rights that its credential has now, epoch ms. Nil: the credential is not any more what it was
+    /// at the sign-in.
+    public var standing: @Sendable (ConsoleIdentity, _ now: Int64) async throws -> ConsoleIdentity?
     public var call: @Sendable (ConsoleIdentity, ConsoleCall) async -> ConsoleAnswer
 
     public init(
-        signIn: @escaping @Sendable (_ key: String, _ secret: String, _ now: Int64) async -> ConsoleIdentity?,
-        stands: @escaping @Sendable (ConsoleIdentity) async -> Bool,
+        signIn: @escaping SignIn,
+        standing: @escaping @Sendable (ConsoleIdentity, _ now: Int64) async throws -> ConsoleIdentity?,
         call: @escaping @Sendable (ConsoleIdentity, ConsoleCall) async -> ConsoleAnswer
     ) {
-        (self.signIn, self.stands, self.call) = (signIn, stands, call)
+        (self.signIn, self.standing, self.call) = (signIn, standing, call)
     }
 }
 

@@ -13,7 +13,11 @@ enum Navigation {
         return parts.count < 2 ? "/console" : "/console/\(parts[1])"
     }
 
-    static func items(current: String) -> [Values] {
-        all.map { values(["path": $0.path, "title": $0.title, "current": $0.path == current ? true : nil]) }
+    /// Pages that the credential may not open are left out.
+    static func items(current: String, for identity: ConsoleIdentity) -> [Values] {
+        all.filter { page in
+            Route.find("GET", page.path).map { identity.refusal($0.0.scope, forAllNames: $0.0.forAllNames) == nil }
+                ?? false
+        }.map { values(["path": $0.path, "title": $0.title, "current": $0.path == current ? true : nil]) }
     }
 }

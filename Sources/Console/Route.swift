@@ -1,42 +1,58 @@
 import Foundation
+import Store
 
 /// One method at one path below `/console`.
 struct Route: Sendable {
     let method: String
     /// Also what logs and metrics show in place of the path.
     let pattern: String
+    /// What a credential needs for it, as the calls do that it makes. Nil: nothing.
+    let scope: CredentialScope?
+    /// Whether a credential for some names only cannot open it.
+    let forAllNames: Bool
     let handle: @Sendable (Visit) async throws -> ConsoleResponse
     private let parts: [Substring]
 
-    init(_ method: String, _ pattern: String, _ handle: @escaping @Sendable (Visit) async throws -> ConsoleResponse) {
+    init(
+        _ method: String, _ pattern: String, _ scope: CredentialScope?, forAllNames: Bool = false,
+        _ handle: @escaping @Sendable (Visit) async throws -> ConsoleResponse
+    ) {
         (self.method, self.pattern, self.handle) = (method, pattern, handle)
+        (self.scope, self.forAllNames) = (scope, forAllNames)
         parts = pattern.split(separator: "/")
     }
 
     static let all: [Route] = [
-        Route("GET", "/console", HomePage.show), Route("GET", "/console/live", HomePage.live),
-        Route("POST", "/console/pause", HomePage.pause), Route("POST", "/console/sign-out", HomePage.signOut),
-        Route("GET", "/console/compose", ComposePage.show), Route("POST", "/console/compose", ComposePage.submit),
-        Route("POST", "/console/compose/check", ComposePage.check),
-        Route("POST", "/console/compose/publish", ComposePage.publish),
-        Route("GET", "/console/templates", TemplatesPage.show),
-        Route("POST", "/console/templates/drop", TemplatesPage.drop),
-        Route("GET", "/console/pushes", PushesPage.show), Route("GET", "/console/pushes/{push}", PushPage.show),
-        Route("GET", "/console/pushes/{push}/live", PushPage.live),
-        Route("POST", "/console/pushes/{push}/cancel", PushPage.cancel),
-        Route("POST", "/console/pushes/{push}/retry", PushPage.retry),
-        Route("POST", "/console/pushes/{push}/drop", PushPage.drop),
-        Route("GET", "/console/names", NamesPage.show), Route("GET", "/console/names/{name}", NamePage.show),
-        Route("POST", "/console/names/{name}/pause", NamePage.pause),
-        Route("POST", "/console/names/{name}/broadcast", NamePage.broadcast),
-        Route("GET", "/console/devices", DevicesPage.find), Route("GET", "/console/devices/{device}", DevicesPage.show),
-        Route("POST", "/console/devices/{device}/forget", DevicesPage.forget),
-        Route("GET", "/console/schedules", SchedulesPage.show),
-        Route("POST", "/console/schedules/{schedule}/cancel", SchedulesPage.cancel),
-        Route("GET", "/console/broadcasts", BroadcastsPage.show), Route("GET", "/console/dead", DeadPage.show),
-        Route("GET", "/console/quarantine", QuarantinePage.show),
-        Route("POST", "/console/quarantine", QuarantinePage.decide),
-        Route("GET", "/console/actions", ActionsPage.show),
+        Route("GET", "/console", .read, HomePage.show),
+        Route("GET", "/console/live", .read, forAllNames: true, HomePage.live),
+        Route("POST", "/console/pause", .operate, forAllNames: true, HomePage.pause),
+        Route("POST", "/console/sign-out", nil, HomePage.signOut),
+        Route("GET", "/console/compose", .publish, ComposePage.show),
+        Route("POST", "/console/compose", .publish, ComposePage.submit),
+        Route("POST", "/console/compose/check", .publish, ComposePage.check),
+        Route("POST", "/console/compose/publish", .publish, ComposePage.publish),
+        Route("GET", "/console/templates", .publish, forAllNames: true, TemplatesPage.show),
+        Route("POST", "/console/templates/drop", .publish, forAllNames: true, TemplatesPage.drop),
+        Route("GET", "/console/pushes", .read, PushesPage.show),
+        Route("GET", "/console/pushes/{push}", .read, PushPage.show),
+        Route("GET", "/console/pushes/{push}/live", .read, PushPage.live),
+        Route("POST", "/console/pushes/{push}/cancel", .publish, PushPage.cancel),
+        Route("POST", "/console/pushes/{push}/retry", .operate, PushPage.retry),
+        Route("POST", "/console/pushes/{push}/drop", .operate, PushPage.drop),
+        Route("GET", "/console/names", .read, NamesPage.show),
+        Route("GET", "/console/names/{name}", .read, NamePage.show),
+        Route("POST", "/console/names/{name}/pause", .operate, NamePage.pause),
+        Route("POST", "/console/names/{name}/broadcast", .operate, NamePage.broadcast),
+        Route("GET", "/console/devices", .read, forAllNames: true, DevicesPage.find),
+        Route("GET", "/console/devices/{device}", .read, forAllNames: true, DevicesPage.show),
+        Route("POST", "/console/devices/{device}/forget", .track, forAllNames: true, DevicesPage.forget),
+        Route("GET", "/console/schedules", .read, forAllNames: true, SchedulesPage.show),
+        Route("POST", "/console/schedules/{schedule}/cancel", .publish, SchedulesPage.cancel),
+        Route("GET", "/console/broadcasts", .read, forAllNames: true, BroadcastsPage.show),
+        Route("GET", "/console/dead", .read, forAllNames: true, DeadPage.show),
+        Route("GET", "/console/quarantine", .read, forAllNames: true, QuarantinePage.show),
+        Route("POST", "/console/quarantine", .operate, forAllNames: true, QuarantinePage.decide),
+        Route("GET", "/console/actions", .operate, forAllNames: true, ActionsPage.show),
     ]
 
     static func find(_ method: String, _ path: String) -> (Route, [String: String])? {

@@ -84,6 +84,12 @@ struct Visit: Sendable {
             ]))
     }
 
+    /// The page in place of one about all names, if the credential is for some names only: it asks for one of them.
+    func someNames(_ title: String) -> ConsoleResponse? {
+        guard let prefix = session.identity.namePrefix else { return nil }
+        return page("some-names", title, values(["title": title, "prefix": prefix]))
+    }
+
     func redirect(_ path: String, _ notice: Notice? = nil) -> ConsoleResponse {
         .redirect(path + Form.query(["notice": notice?.rawValue]))
     }

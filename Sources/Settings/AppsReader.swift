@@ -1,4 +1,5 @@
 import LiveActivity
+import Store
 
 /// Reads the served apps: those under `apps:` in the file, or the one of the environment.
 struct AppsReader {

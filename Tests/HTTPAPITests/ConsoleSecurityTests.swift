@@ -106,7 +106,7 @@ import Testing
             let text = String(decoding: record, as: UTF8.self)
             #expect(!text.contains(GatewayFixture.masterSecret) && !text.contains(id))
             // As if the secret had been another one at the sign-in.
-            let old = ConsoleIdentity(app: try gateway.app, credential: "master secret", proof: "00")
+            let old = ConsoleIdentity(app: try gateway.app, proof: "00")
             let session = ConsoleSession(old)
             try await gateway.store.console.begin(session.id, session.record, life: .seconds(60))
             #expect(try await ConsoleBrowser(gateway, cookie: session.id).get("/console").status == 303)

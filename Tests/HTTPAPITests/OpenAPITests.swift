@@ -1,5 +1,6 @@
 import Foundation
 import JSONSchema
+import Store
 import StrictJSON
 import Testing
 

@@ -111,12 +111,12 @@ class Check:
         browser.open(self.url + "/names")
         self.look("sign-in")
         browser.type("App key", self.options.key)
-        browser.type("Master secret", "wrong")
+        browser.type("Secret", "wrong")
         browser.press("Sign in")
         browser.until("the refusal", lambda: "do not belong together" in browser.text())
         # A browser reports each answer of 400 or more.
         self.expected(browser.errors(), "401")
-        browser.type("Master secret", self.options.secret)
+        browser.type("Secret", self.options.secret)
         browser.press("Sign in")
         browser.until("the page that was asked for", lambda: browser.url.endswith("/console/names"))
         if self.options.secret in browser.script("return document.documentElement.outerHTML"):

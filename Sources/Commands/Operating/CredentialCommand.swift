@@ -10,8 +10,8 @@ struct CredentialCommand: ParsableCommand {
         details: """
             A credential has an id, some of the rights publish, track, read and operate, maybe only for names that begin \
             in one way, and maybe an end. Its secret is shown once. A client sends it as the password of HTTP Basic with \
-            the app key as the user, or as a Bearer token with the app key in X-UA-Appkey. Gateways learn of a change \
-            within a second.
+            the app key as the user, or as a Bearer token with the app key in X-UA-Appkey. A new secret is good at \
+            once. Every gateway knows of a revocation within a second.
             """,
         examples: "credential create feed --scopes publish,read --name-prefix match- --expires 90d", "credential list",
         "credential rotate feed --keep 24h", "credential revoke feed", "credential hash feed",

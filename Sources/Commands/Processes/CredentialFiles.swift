@@ -20,7 +20,7 @@ extension AppSettings {
                 throw .missing(key: name, remedy: "\(path) must hold \(rule)")
             }
             var credential = entry.credential
-            credential.secrets = [AppCredential.Secret(hash: SecretHash(of: text).text)]
+            credential.secrets = [AppCredential.Secret(hash: SecretHash(of: text, for: "\(key)/\(credential.id)").text)]
             return credential
         }
     }

@@ -10,7 +10,7 @@ enum ComposePage {
         form["event"] = visit.query.text("event") ?? "update"
         form["alert_sound"] = "on"
         if let title = visit.query.text("template") {
-            let templates = try await visit.console.store.console.templates(visit.app)
+            let templates = try await templates(visit)
             if let found = templates.first(where: { $0.title == title }),
                 let body = try? JSONDocument(found.body).root.object()
             {
@@ -161,7 +161,11 @@ enum ComposePage {
                 return visit.redirect("/console/pushes/\(id)")
             }
             let body: JSON = ["schedule": ["scheduled_time": .string(TimeText.plainText(time))], "push": push]
-            try await visit.call("POST", "/api/schedules", body, key: visit.form.text("key"))
+            let answer = try await visit.call("POST", "/api/schedules", body, key: visit.form.text("key"))
+            guard visit.session.identity.namePrefix == nil else {
+                let id = answer.list("schedule_ids").first.flatMap { try? $0.string() } ?? ""
+                return visit.redirect("/console/pushes/\(id)")
+            }
             return visit.redirect("/console/schedules", .scheduled)
         } catch let failure as ConsoleFailure {
             let problem = Check(
@@ -171,7 +175,14 @@ enum ComposePage {
         }
     }
 
+    /// Templates are for all names.
+    private static func templates(_ visit: Visit) async throws -> [(title: String, body: [UInt8])] {
+        guard visit.session.identity.namePrefix == nil else { return [] }
+        return try await visit.console.store.console.templates(visit.app)
+    }
+
     private static func keep(_ visit: Visit, _ form: Form) async throws -> ConsoleResponse {
+        if let refusal = visit.session.identity.refusal(.publish, forAllNames: true) { throw refusal }
         guard let title = form.text("template_title"), title.utf8.count <= 100 else {
             let problem = "A template needs a title of 100 characters at most."
             return try await page(visit, form, check: Check(values: ["problem": problem]), status: 422)
@@ -197,7 +208,7 @@ enum ComposePage {
         if !form.has("state") { form["state"] = "{\n  \n}" }
         let fields = await SchemaFields.find(visit, compose, known: activity?.text("attributes_type"))
         let state = ComposeForm(form, now: visit.now).state
-        let templates = try await visit.console.store.console.templates(visit.app)
+        let templates = try await templates(visit)
         var shown: Values = [:]
         for field in ComposeForm.fields { shown[field] = form[field] }
         shown["alert_sound"] = form.has("alert_sound") ? true : nil

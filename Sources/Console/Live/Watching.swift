@@ -16,16 +16,19 @@ extension Visit {
                 return found.id == visit.session.id
             },
             look: {
-                guard await visit.console.gateway.stands(visit.session.identity) else { return .unknown }
-                return (try? await look(visit.at(visit.console.store.time.now()))) ?? .unknown
+                let now = visit.console.store.time.now()
+                let standing = try? await visit.console.gateway.standing(visit.session.identity, now)
+                guard let identity = standing ?? nil else { return .unknown }
+                return (try? await look(visit.at(now, identity))) ?? .unknown
             })
         guard let events else { throw ConsoleFailure(503, "Too many tabs of the console are open.") }
         return .events(events)
     }
 
-    private func at(_ now: Int64) -> Visit {
-        var request = request
+    private func at(_ now: Int64, _ identity: ConsoleIdentity) -> Visit {
+        var (request, session) = (request, session)
         request.now = now
+        session.identity = identity
         return Visit(
             console: console, request: request, session: session, parameters: parameters, query: query, form: form)
     }

@@ -10,6 +10,7 @@ enum PushesPage {
 
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let query = visit.query
+        if query.text("name") == nil, let page = visit.someNames("Pushes") { return page }
         let page = try await visit.list(
             "/api/pushes", "pushes",
             ["name": query.text("name"), "state": query.text("state"), "event": query.text("event")], limit: limit)

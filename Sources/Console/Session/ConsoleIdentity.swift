@@ -1,14 +1,36 @@
 public import LiveActivity
+public import Store
 
-/// Who is signed in: an app, and the credential by which it was proved.
+/// Who is signed in: an app, the credential by which it was proved, and what this one may do.
 public struct ConsoleIdentity: Sendable, Hashable {
     public var app: AppKey
-    /// For people, such as `master secret`.
-    public var credential: String
+    /// The id of one of the app's credentials. Nil: the master secret.
+    public var credentialID: String?
     /// Derived from the secret. It no longer fits once the secret has changed, and this ends the session.
     public var proof: String
+    public var scopes: Set<CredentialScope>
+    /// Only names that begin so. Nil: all names, and pages that are about none.
+    public var namePrefix: String?
 
-    public init(app: AppKey, credential: String, proof: String) {
-        (self.app, self.credential, self.proof) = (app, credential, proof)
+    public init(
+        app: AppKey, credentialID: String? = nil, proof: String,
+        scopes: Set<CredentialScope> = Set(CredentialScope.allCases), namePrefix: String? = nil
+    ) {
+        (self.app, self.credentialID, self.proof) = (app, credentialID, proof)
+        (self.scopes, self.namePrefix) = (scopes, namePrefix)
+    }
+
+    /// For people.
+    var credential: String { credentialID.map { "credential \($0)" } ?? "master secret" }
+
+    /// Why it may not open a page. Nil: it may.
+    func refusal(_ scope: CredentialScope?, forAllNames: Bool = false) -> ConsoleFailure? {
+        if let scope, !scopes.contains(scope) {
+            let what = "lacks the scope \(scope.rawValue), which this needs. Sign in with another one."
+            return ConsoleFailure(403, "The \(credential) \(what)")
+        }
+        guard forAllNames, let namePrefix else { return nil }
+        return ConsoleFailure(
+            403, "The \(credential) is for names that begin with “\(namePrefix)” only, and this is about all names.")
     }
 }

@@ -9,7 +9,8 @@ public struct ConsoleSession: Sendable {
     static let life: Duration = .seconds(12 * 3_600)
 
     public let id: String
-    public let identity: ConsoleIdentity
+    /// Its rights are those that the credential has now. A record in Redis holds none.
+    public internal(set) var identity: ConsoleIdentity
     /// In every form of this session. A page of another site cannot read it.
     let formToken: String
 
@@ -24,20 +25,19 @@ public struct ConsoleSession: Sendable {
     init?(id: String, _ record: [UInt8]) {
         guard let body = try? JSONDocument(record).root.object(),
             let app = body.text("app").flatMap({ try? AppKey($0) }),
-            let credential = body.text("credential"), let proof = body.text("proof"),
-            let token = body.text("form_token")
+            let proof = body.text("proof"), let token = body.text("form_token")
         else { return nil }
         self.id = id
         formToken = token
-        identity = ConsoleIdentity(app: app, credential: credential, proof: proof)
+        identity = ConsoleIdentity(app: app, credentialID: body.text("credential_id"), proof: proof, scopes: [])
     }
 
     var record: [UInt8] {
-        let body: JSON = [
+        JSON.fields([
             "app": .string(identity.app.rawValue), "credential": .string(identity.credential),
-            "proof": .string(identity.proof), "form_token": .string(formToken),
-        ]
-        return body.bytes
+            "credential_id": identity.credentialID.map(JSON.string), "proof": .string(identity.proof),
+            "form_token": .string(formToken),
+        ]).bytes
     }
 
     func accepts(_ token: String) -> Bool {

@@ -32,12 +32,16 @@ extension Console {
             return signInPage(request, problem: wait, status: 429, key: key, next: form["next"])
                 .with("Retry-After", "\(seconds)")
         }
-        guard let identity = await gateway.signIn(key, form["secret"], request.now) else {
+        guard let identity = try await gateway.signIn(key, form["secret"], request.now) else {
             return signInPage(
                 request, problem: "App key and secret do not belong together.", status: 401, key: key,
                 next: form["next"])
         }
-        for (subject, _) in subjects { try await store.console.succeed(subject) }
+        for (subject, _) in subjects { try await store.console.succeed(subject, span: Self.attemptSpan) }
+        guard identity.scopes.contains(.read) else {
+            let problem = "The \(identity.credential) lacks the scope read, which the console needs."
+            return signInPage(request, problem: problem, status: 403, key: key, next: form["next"])
+        }
         // A session that the browser had before ends: it may be somebody else's.
         if let old = request.session { try await store.console.end(old) }
         let session = ConsoleSession(identity)
@@ -55,8 +59,10 @@ extension Console {
     /// The session that the request belongs to, if it stands. One look at Redis.
     public func session(of request: ConsoleRequest) async throws -> ConsoleSession? {
         guard let id = request.session, id.utf8.count == 64, let record = try await store.console.session(id),
-            let session = ConsoleSession(id: id, record), await gateway.stands(session.identity)
+            var session = ConsoleSession(id: id, record),
+            let identity = try await gateway.standing(session.identity, request.now), identity.scopes.contains(.read)
         else { return nil }
+        session.identity = identity
         return session
     }
 

@@ -37,7 +37,7 @@ struct Templates: Sendable {
         ("quarantine", PackageResources.quarantine_mustache), ("broadcasts", PackageResources.broadcasts_mustache),
         ("confirm", PackageResources.confirm_mustache), ("message", PackageResources.message_mustache),
         ("actions", PackageResources.actions_mustache), ("templates", PackageResources.templates_mustache),
-        ("pager", PackageResources.pager_mustache),
+        ("pager", PackageResources.pager_mustache), ("some-names", PackageResources.some_names_mustache),
     ]
 }
 

@@ -13,22 +13,37 @@ struct ConsoleBridge: Sendable {
 
     var gateway: ConsoleGateway {
         ConsoleGateway(
-            signIn: { key, secret, now in identity(key, secret, now) }, stands: { identity in stands(identity) },
+            signIn: { key, secret, now in try await identity(key, secret, now) },
+            standing: { identity, now in try await standing(identity, now) },
             call: { identity, call in await answer(identity, call) })
     }
 
-    private func identity(_ key: String, _ secret: String, _ now: Int64) -> ConsoleIdentity? {
+    private func identity(_ key: String, _ secret: String, _ now: Int64) async throws -> ConsoleIdentity? {
+        guard !key.contains(":") else { return nil }
         var headers = HTTPFields()
         headers[.authorization] = "Basic \(Base64.encode("\(key):\(secret)".utf8))"
-        guard !key.contains(":"), let (app, credential) = authenticator.authenticate(headers, now: now),
-            credential == .master
+        if let (app, credential) = authenticator.authenticate(headers, now: now) {
+            // The app secret is in every device.
+            guard credential == .master else { return nil }
+            return ConsoleIdentity(app: app.app.key, proof: Self.proof(app))
+        }
+        guard let claim = CredentialClaim(headers),
+            let (app, found) = try await authenticator.issued(claim, handlers.credentials, now: now),
+            let proof = found.proof(of: claim.secret, at: now)
         else { return nil }
-        return ConsoleIdentity(app: app.app.key, credential: "master secret", proof: Self.proof(app))
+        return ConsoleIdentity(app.app.key, found.grant, proof: proof)
     }
 
-    private func stands(_ identity: ConsoleIdentity) -> Bool {
-        guard let app = authenticator.app(identity.app) else { return false }
-        return SHA256Digest(of: Self.proof(app).utf8) == SHA256Digest(of: identity.proof.utf8)
+    private func standing(_ identity: ConsoleIdentity, _ now: Int64) async throws -> ConsoleIdentity? {
+        guard let app = authenticator.app(identity.app) else { return nil }
+        guard let id = identity.credentialID else {
+            let isSame = SHA256Digest(of: Self.proof(app).utf8) == SHA256Digest(of: identity.proof.utf8)
+            return isSame ? ConsoleIdentity(app: app.app.key, proof: identity.proof) : nil
+        }
+        let found = try await authenticator.credential(app, id, handlers.credentials) {
+            $0.stands(proof: identity.proof, at: now)
+        }
+        return found.map { ConsoleIdentity(app.app.key, $0.grant, proof: identity.proof) }
     }
 
     /// No secret can be made from it, and it changes with the secret.
@@ -52,26 +67,37 @@ struct ConsoleBridge: Sendable {
         _ identity: ConsoleIdentity, _ call: ConsoleCall, _ operation: String
     ) async throws -> Answer {
         let (endpoint, parameters) = try RouteMatch(method: call.method, path: call.path[...]).get()
+        let grant = identity.credentialID.map {
+            Grant(id: $0, scopes: identity.scopes, namePrefix: identity.namePrefix)
+        }
+        let credential: Credential = grant.map { .issued($0) } ?? .master
         guard case .call(let method) = endpoint.handler, let app = authenticator.app(identity.app),
-            endpoint.access.admits(.master, channel: nil)
+            endpoint.access.admits(credential, channel: nil)
         else { throw APIError.notFound }
+        if let grant { try await handlers.check(grant, endpoint, parameters, app.app.key) }
         guard let query = PercentEncoding.query(call.query[...]) else {
             throw APIError.parameter("query", "must be percent-encoded UTF-8")
         }
-        let share = capacity.share(of: .master, app.app.key)
+        let share = capacity.share(of: .init(credential), app.app.key)
         defer { share.giveBackAll() }
         guard share.take(.requests) else { throw APIError.busy("requests that run at once") }
         var headers = HTTPFields()
         if let key = call.idempotencyKey { headers[.idempotencyKey] = key }
-        let publisher = Publisher(credential: Credential.master.id, address: call.address)
+        let publisher = Publisher(credential: credential.id, address: call.address)
         let answer = try await method(handlers)(
             Call(
                 operation: operation, parameters: parameters, query: query, headers: headers, origin: "", app: app.app,
-                tokens: app.tokens, credential: .master, caller: publisher, body: IncomingBody(whole: call.body),
+                tokens: app.tokens, credential: credential, caller: publisher, body: IncomingBody(whole: call.body),
                 now: call.now))
         if let kind = endpoint.action, (200..<300).contains(answer.status) {
             await recorder.note(kind, answer.action(kind, publisher, operation, parameters), of: app.app.key)
         }
         return answer
+    }
+}
+
+extension ConsoleIdentity {
+    fileprivate init(_ app: AppKey, _ grant: Grant, proof: String) {
+        self.init(app: app, credentialID: grant.id, proof: proof, scopes: grant.scopes, namePrefix: grant.namePrefix)
     }
 }

@@ -61,19 +61,35 @@ struct Authenticator: Sendable {
     /// The credential of a request that has none of the app's two secrets and no token. One that does not exist costs the
     /// same hash as one that does.
     /// - Parameter made: those that are in Redis
-    func issued(_ headers: HTTPFields, _ made: CredentialCache, now: Int64) async throws(StoreError) -> (App, Grant)? {
-        guard let claim = CredentialClaim(headers) else { return nil }
-        let app = apps[claim.app]
-        var found = app?.credentials[claim.id]
-        if found == nil, let app { found = try await made.credential(app.app.key, claim.id) }
-        let fits = (found ?? Self.noCredential).fits(claim.secret, at: now)
-        guard let app, let found, fits else { return nil }
-        return (app, found.grant)
+    func issued(
+        _ claim: CredentialClaim, _ made: CredentialCache, now: Int64
+    ) async throws(StoreError) -> (App, CheckedCredential)? {
+        guard let app = apps[claim.app] else {
+            _ = Self.noCredential.fits(claim.secret, at: now)
+            return nil
+        }
+        let found = try await credential(app, claim.id, made) { $0.fits(claim.secret, at: now) }
+        return found.map { (app, $0) }
+    }
+
+    /// The credential with this id, if it fits. Before the answer is no, Redis is asked: another gateway may have made or
+    /// rotated the credential a moment ago.
+    func credential(
+        _ app: App, _ id: String, _ made: CredentialCache, fits: (CheckedCredential) -> Bool
+    ) async throws(StoreError) -> CheckedCredential? {
+        var found = app.credentials[id]
+        if found == nil {
+            found = try await made.recent(app.app.key, id)
+            if let found, fits(found) { return found }
+            found = try await made.current(app.app.key, id)
+        }
+        let isRight = fits(found ?? Self.noCredential)
+        return isRight ? found : nil
     }
 
     /// Whether the request sends a secret itself, not a signature or a token that we made.
     static func holdsSecret(_ headers: HTTPFields) -> Bool {
-        headers[.authorization]?.lowercased().hasPrefix("basic ") == true || CredentialClaim(headers) != nil
+        headers[.authorization]?.prefix(6).lowercased() == "basic " || CredentialClaim(headers) != nil
     }
 
     private func basic(_ value: Substring) -> (App, Credential)? {

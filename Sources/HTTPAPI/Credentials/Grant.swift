@@ -12,6 +12,10 @@ struct Grant: Sendable, Hashable {
         (id, scopes, namePrefix) = (credential.id, credential.scopes, credential.namePrefix)
     }
 
+    init(id: String, scopes: Set<CredentialScope>, namePrefix: String?) {
+        (self.id, self.scopes, self.namePrefix) = (id, scopes, namePrefix)
+    }
+
     func covers(_ name: ActivityName) -> Bool {
         namePrefix.map { name.rawValue.utf8.starts(with: $0.utf8) } ?? true
     }

@@ -11,9 +11,20 @@ public struct SecretHash: Sendable, Hashable {
     private let salt: [UInt8]
     private let code: [UInt8]
 
-    public init(of secret: String) {
-        salt = Self.random(16)
-        code = Array(HMACKey(salt).code(for: Array(secret.utf8)))
+    public init(of secret: String) { self.init(Array(secret.utf8), salt: Self.random(16)) }
+
+    /// The hash of a secret that every gateway reads from a file of its own: with the same salt in all of them, so that
+    /// what is derived from the hash fits at each. It is not stored.
+    /// - Parameter place: whose secret it is, such as `APP/ID`
+    public init(of secret: String, for place: String) {
+        let bytes = Array(secret.utf8)
+        let derived = Array(HMACKey(bytes).code(for: Array("lamplighter salt \(place)".utf8)))
+        self.init(bytes, salt: Array(derived[..<16]))
+    }
+
+    private init(_ secret: [UInt8], salt: [UInt8]) {
+        self.salt = salt
+        code = Array(HMACKey(salt).code(for: secret))
     }
 
     public init?(_ text: String) {
@@ -28,6 +39,9 @@ public struct SecretHash: Sendable, Hashable {
 
     /// Takes the same time wherever the hashes differ.
     func fits(_ secret: [UInt8]) -> Bool { HMACKey(salt).isValid(code, for: secret) }
+
+    /// What a session of the console keeps. No secret can be made from it, and another secret or salt has another one.
+    var proof: String { Hex.encode(HMACKey(code).code(for: Array("lamplighter console 1".utf8))) }
 
     /// A new secret of a credential: its id, a point, and 256 random bits.
     public static func newSecret(of id: String) -> String { "\(id).\(Base64.encodeURL(random(32)))" }

@@ -60,7 +60,9 @@ final class SignInLimit: Sendable {
                 return count.left < perMinute
             }
             guard state.counts.count > Self.mostAddresses else { return }
-            if let most = state.counts.max(by: { $0.value.left < $1.value.left })?.key { state.counts[most] = nil }
+            // A tenth at once: one for each new address would let strangers keep the lock busy.
+            let most = state.counts.sorted { $0.value.left > $1.value.left }.prefix(Self.mostAddresses / 10)
+            for (network, _) in most { state.counts[network] = nil }
         }
     }
 

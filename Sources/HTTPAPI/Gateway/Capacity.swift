@@ -1,4 +1,5 @@
 import LiveActivity
+import Store
 import Synchronization
 
 /// Limits what callers use at the same time: running requests, bodies in transit, and the bytes of bodies. Each kind of

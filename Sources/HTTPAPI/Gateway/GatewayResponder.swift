@@ -126,9 +126,14 @@ struct GatewayResponder: HTTPResponder {
             if isGuess { signIns.succeeded(address, header) }
             return found
         }
-        let issued = try await authenticator.issued(request.headers, handlers.credentials, now: now)
-        if isGuess { if issued == nil { signIns.failed(address) } else { signIns.succeeded(address, header) } }
-        return issued.map { ($0.0, .issued($0.1)) }
+        guard let claim = CredentialClaim(request.headers),
+            let (app, found) = try await authenticator.issued(claim, handlers.credentials, now: now)
+        else {
+            if isGuess { signIns.failed(address) }
+            return nil
+        }
+        signIns.succeeded(address, header)
+        return (app, .issued(found.grant))
     }
 
     /// Refuses a request that clients, proxies and servers would read in different ways.

@@ -33,6 +33,11 @@ struct Call: Sendable {
         }
     }
 
+    /// Whether the caller's credential is for this name.
+    func covers(_ name: ActivityName) -> Bool {
+        if case .issued(let grant) = credential { grant.covers(name) } else { true }
+    }
+
     /// Refuses a name that the caller's credential is not for.
     func check(_ name: ActivityName) throws(APIError) {
         guard case .issued(let grant) = credential, !grant.covers(name) else { return }

@@ -167,7 +167,7 @@ extension Endpoint {
         Endpoint(
             "DELETE", "/api/activities/{name}/broadcast", .master, .operate, Handlers.deleteBroadcast,
             acts: .deleteBroadcast),
-        Endpoint("GET", "/api/pauses", .master, .read, Handlers.listPauses),
+        Endpoint("GET", "/api/pauses", .master, .read, Handlers.listPauses, checksNames: true),
         Endpoint("POST", "/api/pause", .master, .operate, Handlers.pause, checksNames: true, acts: .pause),
         Endpoint("POST", "/api/resume", .master, .operate, Handlers.resume, checksNames: true, acts: .resume),
         Endpoint("GET", "/api/quarantine", .master, .read, Handlers.listQuarantine),

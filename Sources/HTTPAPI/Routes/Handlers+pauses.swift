@@ -29,7 +29,8 @@ extension Handlers {
     }
 
     private func pauses(_ call: Call) async throws -> Answer {
-        let found = try await store.pauses.list([call.app.key])
+        // A pause of the whole app concerns every name.
+        let found = try await store.pauses.list([call.app.key]).filter { $0.name.map(call.covers) ?? true }
         return Answer(200, ["ok": true, "paused": .array(found.map(\.json))])
     }
 }

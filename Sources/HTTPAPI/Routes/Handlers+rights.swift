@@ -16,9 +16,12 @@ extension Handlers {
             if let name = try? ActivityName(text), !grant.covers(name) { throw APIError.otherNames(grant) }
         } else if let text = parameters["push_id"] ?? parameters["schedule_id"] {
             guard let id = PushID(text) else { return }
-            let name = try await ledger(app, id)?.name
-            let isForeign = try await name.map { !grant.covers($0) } ?? (store.schedules.find(app, id) == nil)
-            if isForeign { throw parameters["push_id"] == nil ? APIError.noSuchSchedule : APIError.noSuchPush }
+            var name = try await ledger(app, id)?.name
+            // The push of a sent schedule may be forgotten before the schedule is.
+            if name == nil { name = try await store.schedules.find(app, id)?.publish.name }
+            guard let name, grant.covers(name) else {
+                throw parameters["push_id"] == nil ? APIError.noSuchSchedule : APIError.noSuchPush
+            }
         } else if !endpoint.checksNames {
             throw APIError.otherNames(grant)
         }

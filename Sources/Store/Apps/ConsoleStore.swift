@@ -33,9 +33,13 @@ public struct ConsoleStore: Sendable {
         return (try replies[1].integer(), max(0, try replies[2].integer()))
     }
 
-    /// Forgets the attempts after one that was right.
-    public func succeed(_ subject: String) async throws(StoreError) {
-        try await redis.run("DEL", attemptsKey(subject))
+    /// Takes back an attempt that was right. Those that were wrong stay: the holder of one secret could otherwise go on
+    /// guessing another one.
+    public func succeed(_ subject: String, span: Duration) async throws(StoreError) {
+        let key = attemptsKey(subject)
+        _ = try await redis.atOnce([
+            RedisCommand("SET", key, ["1", "PX", .int(span.milliseconds), "NX"]), RedisCommand("DECR", key, []),
+        ])
     }
 
     /// Templates by title, in byte order.

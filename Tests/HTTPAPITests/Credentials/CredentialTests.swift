@@ -209,7 +209,7 @@ import Testing
         return try reply.string("secret")
     }
 
-    private static func update(_ name: String) -> String {
+    static func update(_ name: String) -> String {
         publishText(activity: #"{"name":"\#(name)","event":"update","content_state":{}}"#)
     }
 }
