@@ -47,6 +47,13 @@ let package = Package(
         .target(name: "Redis", dependencies: ["CHiredis", "OpenSSL", "Threads", logging, metrics]),
         .target(name: "Curl", dependencies: ["CCurl", "Threads"]),
         .target(name: "OpenSSL", dependencies: ["COpenSSL"]),
+        // The server's end of TLS on NIO, for the gateway and the simulator.
+        .target(
+            name: "TLSChannel",
+            dependencies: [
+                "OpenSSL", .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOTLS", package: "swift-nio"),
+            ]),
         .target(name: "NGHTTP2", dependencies: ["CNGHTTP2"]),
 
         // The domain, without I/O.
@@ -85,8 +92,7 @@ let package = Package(
             name: "HTTPAPI",
             dependencies: [
                 "Console", "Store", "Redis", "APNsWire", "LiveActivity", "OpenSSL", "StrictJSON", "JSONSchema",
-                "PrometheusText",
-                logging, metrics, lifecycle,
+                "PrometheusText", "Threads", "TLSChannel", logging, metrics, lifecycle,
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -98,7 +104,7 @@ let package = Package(
         .target(
             name: "APNsSimulator",
             dependencies: [
-                "OpenSSL", logging, lifecycle,
+                "OpenSSL", "TLSChannel", logging, lifecycle,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOTLS", package: "swift-nio"),
@@ -119,8 +125,8 @@ let package = Package(
             name: "Commands",
             dependencies: [
                 "HTTPAPI", "Fanout", "APNsSimulator", "APNsClient", "APNsWire", "Store", "Settings", "Redis", "Curl",
-                "Webhooks", "OpenSSL", "PrometheusText", "LiveActivity", "StrictJSON", arguments, logging, metrics,
-                lifecycle,
+                "Webhooks", "OpenSSL", "PrometheusText", "LiveActivity", "StrictJSON", "Threads", arguments, logging,
+                metrics, lifecycle,
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
@@ -175,7 +181,7 @@ let package = Package(
         .testTarget(
             name: "APNsSimulatorTests",
             dependencies: [
-                "APNsSimulator", "Curl", "OpenSSL", "TestSupport", logging,
+                "APNsSimulator", "Curl", "OpenSSL", "TestSupport", "TLSChannel", logging,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -187,6 +193,7 @@ let package = Package(
             name: "APNsClientTests",
             dependencies: [
                 "APNsClient", "APNsSimulator", "APNsWire", "LiveActivity", "Curl", "NGHTTP2", "OpenSSL", "TestSupport",
+                "TLSChannel",
                 "Threads", logging,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -229,6 +236,16 @@ let package = Package(
         ),
     ]
 )
+
+// libFuzzer brings a `main` of its own, so only bin/fuzz builds this.
+if Context.environment["LAMPLIGHTER_FUZZ"] == "1" {
+    package.targets.append(
+        .executableTarget(
+            name: "Fuzz",
+            dependencies: ["Commands", "HTTPAPI", "LiveActivity", "NGHTTP2", "Redis", "Settings", "StrictJSON"],
+            path: "Tests/Fuzz", exclude: ["Seeds"],
+            linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])]))
+}
 
 for target in package.targets where target.type != .system {
     target.swiftSettings = strict

@@ -5,6 +5,7 @@ internal import NIOPosix
 internal import OpenSSL
 public import ServiceLifecycle
 internal import Synchronization
+internal import TLSChannel
 
 /// A simulator of Apple's push service on a loopback port. It speaks TLS and HTTP/2 and makes all checks itself. It
 /// produces faults on request and records what each token received.
@@ -61,11 +62,17 @@ public final class APNsSimulator: Service {
         try configuration.validate()
         let certificates = try Certificates.prepare(
             directory: configuration.certificateDirectory, host: configuration.host,
-            life: configuration.certificateLife)
-        let ownKey = ProviderKey(
-            keyID: Certificates.simulatorKeyID, teamID: Certificates.simulatorTeamID,
-            material: .file(certificates.providerKeyFile), bundleIDs: configuration.bundleIDs)
-        let keys = configuration.keys.isEmpty ? [ownKey] : configuration.keys
+            life: configuration.certificateLife, keys: configuration.ownKeys)
+        let ownKeys = certificates.providerKeyFiles.map { key in
+            ProviderKey(
+                keyID: key.keyID, teamID: Certificates.simulatorTeamID, material: .file(key.path),
+                bundleIDs: configuration.bundleIDs)
+        }
+        let keys = (configuration.keys.isEmpty ? ownKeys : configuration.keys).map { key in
+            var key = key
+            key.environment = configuration.keyEnvironments[key.keyID] ?? key.environment
+            return key
+        }
         let readKeys = try keys.map { (key) throws(SimulatorError) in try key.read() }
         let shared = Shared(configuration: configuration, keys: readKeys, logger: logger)
         let tls: TLSIdentity

@@ -25,6 +25,10 @@ static inline int copenssl_set_least_version(SSL_CTX *context, int version) {
     return (int)SSL_CTX_set_min_proto_version(context, version);
 }
 
+static inline int copenssl_add_chain_certificate(SSL_CTX *context, X509 *certificate) {
+    return (int)SSL_CTX_add1_chain_cert(context, certificate);
+}
+
 static inline void copenssl_set_mode(SSL_CTX *context, long mode) {
     SSL_CTX_set_mode(context, mode);
 }

@@ -14,6 +14,20 @@ func readCertificate(_ pem: [UInt8]) -> OpaquePointer? {
     reading(pem) { PEM_read_bio_X509($0, nil, noPassword, nil) }
 }
 
+/// The certificates behind the first one. The caller owns them. Reading stops at the first malformed one.
+func readChain(_ pem: [UInt8]) -> [OpaquePointer] {
+    reading(pem) { bio in
+        defer { ERR_clear_error() }
+        var chain: [OpaquePointer] = []
+        while let certificate = PEM_read_bio_X509(bio, nil, noPassword, nil) { chain.append(certificate) }
+        if let first = chain.first {
+            X509_free(first)
+            chain.removeFirst()
+        }
+        return chain
+    } ?? []
+}
+
 /// The caller owns the key.
 func readKey(_ pem: [UInt8]) -> OpaquePointer? { reading(pem) { PEM_read_bio_PrivateKey($0, nil, noPassword, nil) } }
 

@@ -8,7 +8,9 @@ public final class TLSIdentity: Sendable {
     /// The ALPN protocol to choose.
     private let applicationProtocol: [UInt8]
 
-    /// - Parameter applicationProtocol: such as `h2`; a client that does not offer it gets a connection without one
+    /// - Parameters:
+    ///   - identity: PEM; further certificates behind the first are the chain that clients get with it
+    ///   - applicationProtocol: such as `h2`; a client that does not offer it gets a connection without one
     public init(_ identity: CertificateAuthority.Identity, applicationProtocol: String) throws(TLSError) {
         guard let context = SSL_CTX_new(TLS_server_method()) else { throw .setup(openSSLMessage()) }
         self.context = context
@@ -22,6 +24,10 @@ public final class TLSIdentity: Sendable {
         guard SSL_CTX_use_certificate(context, certificate) == 1, SSL_CTX_use_PrivateKey(context, key) == 1,
             SSL_CTX_check_private_key(context) == 1
         else { throw .setup(openSSLMessage()) }
+        for issuer in readChain(identity.certificate) {
+            defer { X509_free(issuer) }
+            guard copenssl_add_chain_certificate(context, issuer) == 1 else { throw .setup(openSSLMessage()) }
+        }
         copenssl_set_mode(context, Int(SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER))
         copenssl_forbid_renegotiation(context)
         // Clients here do not resume sessions. So keep none in memory, and send no tickets.
@@ -31,6 +37,15 @@ public final class TLSIdentity: Sendable {
     }
 
     deinit { SSL_CTX_free(context) }
+
+    /// Seconds until a certificate (PEM) expires, negative if it has; nil: the text holds none.
+    public static func secondsLeft(_ certificate: [UInt8]) -> Int? {
+        guard let certificate = readCertificate(certificate) else { return nil }
+        defer { X509_free(certificate) }
+        var (days, seconds): (Int32, Int32) = (0, 0)
+        guard ASN1_TIME_diff(&days, &seconds, nil, X509_get0_notAfter(certificate)) == 1 else { return nil }
+        return Int(days) * 86_400 + Int(seconds)
+    }
 
     /// Finds the protocol in a client's list. Each name there follows its length.
     fileprivate func place(in offered: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8>? {

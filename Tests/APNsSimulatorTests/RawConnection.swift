@@ -1,6 +1,7 @@
 import NIOCore
 import NIOPosix
 import OpenSSL
+import TLSChannel
 import Testing
 
 @testable import APNsSimulator

@@ -3,6 +3,7 @@ import NIOCore
 import NIOEmbedded
 import NIOTLS
 import OpenSSL
+import TLSChannel
 import TestSupport
 import Testing
 

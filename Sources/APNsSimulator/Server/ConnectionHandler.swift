@@ -2,6 +2,7 @@ internal import Logging
 internal import NIOCore
 internal import NIOTLS
 internal import Synchronization
+internal import TLSChannel
 
 /// To every connection: the server goes.
 struct ServerLeaves {}

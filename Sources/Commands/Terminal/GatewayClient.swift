@@ -9,10 +9,13 @@ struct GatewayClient: Sendable {
     let url: String
     let key: String
     private let authorization: String
+    /// PEM roots for the gateway's certificate. Nil: the system's.
+    private let caFile: String?
 
     init(_ settings: Settings, _ app: AppSettings) throws {
         url = settings.gatewayURL
         key = app.key.rawValue
+        caFile = settings.gatewayTLS.roots
         authorization = "Basic " + Data("\(key):\(try app.required(.masterSecret))".utf8).base64EncodedString()
     }
 
@@ -31,7 +34,7 @@ struct GatewayClient: Sendable {
                 HTTPRequest(
                     request.method, url + request.path,
                     headers: [("Authorization", authorization)] + contentType + request.headers, body: request.body,
-                    timeout: request.timeout))
+                    caFile: caFile, timeout: request.timeout))
         } catch {
             throw CommandFailure(
                 .unreachable,

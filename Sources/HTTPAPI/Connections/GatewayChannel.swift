@@ -4,6 +4,8 @@ import HummingbirdCore
 import Logging
 import NIOCore
 import NIOHTTP1
+import OpenSSL
+import TLSChannel
 
 /// One connection: Hummingbird's HTTP/1.1 with our own handlers and limits.
 struct GatewayChannel: ServerChildChannel {
@@ -14,6 +16,8 @@ struct GatewayChannel: ServerChildChannel {
     let http: HTTP1Channel
     let addresses: AddressLimit
     let headTimeout: Duration
+    /// The certificate for new connections. Nil: they speak plain HTTP.
+    let identity: @Sendable () -> TLSIdentity?
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         let decoder = http.configuration.httpDecoder
@@ -27,6 +31,11 @@ struct GatewayChannel: ServerChildChannel {
                 try options.setOption(
                     .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: Self.receiveBuffer))
                 try options.setOption(.maxMessagesPerRead, value: 1)
+            }
+            // The handlers behind it see plain bytes, so their limits also count for the handshake.
+            if let identity = identity() {
+                try channel.pipeline.syncOperations.addHandler(
+                    TLSHandler(try TLSSession(identity)), position: .first)
             }
             return value
         }
@@ -50,18 +59,18 @@ struct GatewayChannel: ServerChildChannel {
 extension HTTPServerBuilder {
     /// HTTP/1.1 that answers `Expect: 100-continue`: before a large body curl would wait a second for it.
     static func http1(
-        maximumBodyBytes: Int, addresses: AddressLimit, headTimeout: Duration = .seconds(30),
-        configuration: HTTP1Channel.Configuration
+        maximumBodyBytes: @escaping @Sendable () -> Int, addresses: AddressLimit, headTimeout: Duration = .seconds(30),
+        identity: @escaping @Sendable () -> TLSIdentity? = { nil }, configuration: HTTP1Channel.Configuration
     ) -> HTTPServerBuilder {
         HTTPServerBuilder { responder in
             let http = HTTP1Channel(
                 responder: { request, writer, channel in
-                    if request.expectsContinue(maximumBodyBytes: maximumBodyBytes) {
+                    if request.expectsContinue(maximumBodyBytes: maximumBodyBytes()) {
                         try await writer.writeInformationalHead(HTTPResponse(status: .continue))
                     }
                     try await responder(request, writer, channel)
                 }, configuration: configuration)
-            return GatewayChannel(http: http, addresses: addresses, headTimeout: headTimeout)
+            return GatewayChannel(http: http, addresses: addresses, headTimeout: headTimeout, identity: identity)
         }
     }
 }

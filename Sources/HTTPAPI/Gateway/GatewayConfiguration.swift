@@ -1,3 +1,4 @@
+public import OpenSSL
 public import Store
 
 public struct GatewayConfiguration: Sendable {
@@ -5,6 +6,8 @@ public struct GatewayConfiguration: Sendable {
     /// 0 picks any free port. `Gateway.boundPort()` tells which.
     public var port: Int
     public var apps: [GatewayApp]
+    /// The gateway's certificate. Nil: it speaks plain HTTP.
+    public var identity: TLSIdentity?
     /// The address at which devices reach the gateway, without a slash at its end. Nil: the SDK gets no remote config.
     public var publicURL: String?
     /// The most bytes of a request body. A larger one gets a 413 unread. The bulk call is exempt, as it is streamed.
@@ -51,6 +54,10 @@ public struct GatewayConfiguration: Sendable {
     /// The limits for browsers that are signed in to the console, and for those that are not.
     static let consoleRequests = 64
     static let signInRequests = 16
+
+    var bounds: QueueBounds {
+        QueueBounds(apps: apps.map(\.key), perApp: maximumQueue, total: maximumQueueTotal)
+    }
 
     var capacity: Capacity {
         let half = max(1, maximumRequests / 2)

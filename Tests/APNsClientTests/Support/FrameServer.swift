@@ -3,6 +3,7 @@ import NIOCore
 import NIOPosix
 import OpenSSL
 import Synchronization
+import TLSChannel
 import TestSupport
 
 @testable import APNsSimulator

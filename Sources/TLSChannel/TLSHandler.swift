@@ -1,17 +1,17 @@
-internal import NIOCore
+public import NIOCore
 internal import NIOTLS
-internal import OpenSSL
+public import OpenSSL
 
 /// TLS in a channel's pipeline, for a client or a server. Handlers behind it see plain bytes, and the event
 /// `TLSUserEvent.handshakeCompleted` before the first of them. Writes before the handshake wait for it.
 ///
 /// A close sends close_notify and waits a moment for the peer's. The kernel sends RST when a socket closes with unread
 /// input, and RST can destroy our last bytes on their way.
-final class TLSHandler: ChannelDuplexHandler {
-    typealias InboundIn = ByteBuffer
-    typealias InboundOut = ByteBuffer
-    typealias OutboundIn = ByteBuffer
-    typealias OutboundOut = ByteBuffer
+public final class TLSHandler: ChannelDuplexHandler {
+    public typealias InboundIn = ByteBuffer
+    public typealias InboundOut = ByteBuffer
+    public typealias OutboundIn = IOData
+    public typealias OutboundOut = IOData
 
     private enum Phase {
         case handshake
@@ -30,23 +30,23 @@ final class TLSHandler: ChannelDuplexHandler {
     private var early: [(bytes: ByteBuffer, promise: EventLoopPromise<Void>?)] = []
     private var closePromise: EventLoopPromise<Void>?
 
-    init(_ session: TLSSession) { self.session = session }
+    public init(_ session: TLSSession) { self.session = session }
 
-    func channelActive(context: ChannelHandlerContext) {
+    public func channelActive(context: ChannelHandlerContext) {
         context.fireChannelActive()
         advance(context, room: 0)
     }
 
-    func channelInactive(context: ChannelHandlerContext) {
+    public func channelInactive(context: ChannelHandlerContext) {
         finish(ChannelError.ioOnClosedChannel)
         context.fireChannelInactive()
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { finish(ChannelError.ioOnClosedChannel) }
+    public func handlerRemoved(context: ChannelHandlerContext) { finish(ChannelError.ioOnClosedChannel) }
 
     // MARK: Inbound
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    public func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let bytes = unwrapInboundIn(data)
         guard phase != .closed else { return }
         bytes.withUnsafeReadableBytes { session.receive($0) }
@@ -102,8 +102,12 @@ final class TLSHandler: ChannelDuplexHandler {
 
     // MARK: Outbound
 
-    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        let bytes = unwrapOutboundIn(data)
+    public func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard case .byteBuffer(let bytes) = unwrapOutboundIn(data) else {
+            // A file would go to the socket unencrypted. No handler here sends one.
+            promise?.fail(ChannelError.operationUnsupported)
+            return
+        }
         if phase == .handshake { early.append((bytes, promise)) } else { write(bytes, promise, context) }
     }
 
@@ -114,7 +118,7 @@ final class TLSHandler: ChannelDuplexHandler {
         }
         do {
             try bytes.withUnsafeReadableBytes { try session.write($0) }
-            context.write(wrapOutboundOut(output(context)), promise: promise)
+            context.write(wrapOutboundOut(.byteBuffer(output(context))), promise: promise)
         } catch {
             promise?.fail(error)
             lose(error, context)
@@ -131,12 +135,12 @@ final class TLSHandler: ChannelDuplexHandler {
     /// Sends bytes that OpenSSL wrote on its own: handshake, key updates, alerts.
     private func sendOutput(_ context: ChannelHandlerContext) {
         guard session.outputCount > 0 else { return }
-        context.writeAndFlush(wrapOutboundOut(output(context)), promise: nil)
+        context.writeAndFlush(wrapOutboundOut(.byteBuffer(output(context))), promise: nil)
     }
 
     // MARK: Ends
 
-    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+    public func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         switch phase {
         case .handshake, .closed:
             phase = .closed
