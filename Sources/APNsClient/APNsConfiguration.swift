@@ -2,10 +2,7 @@
 public struct APNsConfiguration: Sendable {
     /// `https://host[:port]`, no path.
     public var origin: String
-    public var teamID: String
-    public var keyID: String
-    /// PEM of the .p8 file.
-    public var keyPEM: [UInt8]
+    public var keys: APNsKeyRing
     /// PEM file of the root certificates for a server other than Apple's; nil: the system's.
     public var caFile: String?
     /// Threads, each with one connection. One thread sends about 40,000 requests a second.
@@ -22,18 +19,25 @@ public struct APNsConfiguration: Sendable {
     public var sharePatience = ProviderTokenSource.patience
 
     public init(
-        origin: String, teamID: String, keyID: String, keyPEM: [UInt8], caFile: String? = nil, lanes: Int = 1,
-        maximumStreams: Int = 1_000, requestTimeout: Duration = .seconds(10),
-        share: (any ProviderTokenShare)? = nil
+        origin: String, keys: APNsKeyRing, caFile: String? = nil, lanes: Int = 1, maximumStreams: Int = 1_000,
+        requestTimeout: Duration = .seconds(10), share: (any ProviderTokenShare)? = nil
     ) {
         self.origin = origin
-        self.teamID = teamID
-        self.keyID = keyID
-        self.keyPEM = keyPEM
+        self.keys = keys
         self.caFile = caFile
         self.lanes = lanes
         self.maximumStreams = maximumStreams
         self.requestTimeout = requestTimeout
         self.share = share
+    }
+
+    /// With a single key. `keyPEM` is the text of its .p8 file.
+    public init(
+        origin: String, teamID: String, keyID: String, keyPEM: [UInt8], caFile: String? = nil,
+        requestTimeout: Duration = .seconds(10), share: (any ProviderTokenShare)? = nil
+    ) {
+        self.init(
+            origin: origin, keys: APNsKeyRing([APNsKey(teamID: teamID, keyID: keyID, pem: keyPEM)]), caFile: caFile,
+            requestTimeout: requestTimeout, share: share)
     }
 }

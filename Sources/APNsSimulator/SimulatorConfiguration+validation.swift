@@ -13,6 +13,7 @@ extension SimulatorConfiguration {
         try need(!certificateDirectory.isEmpty, "certificate_directory", "is empty; name a directory to write to")
         try need(initialStreams >= 0, "initial_streams", "\(initialStreams) is negative")
         try need((1...0x7fff_ffff).contains(streams), "streams", "\(streams) is not 1 or more")
+        try need((1...2).contains(ownKeys), "keys", "\(ownKeys) is not 1 or 2")
         try need((1...64).contains(threads), "threads", "\(threads) is not 1 to 64")
         try need((0...10_000).contains(history), "history", "\(history) is not 0 to 10000")
         try need(orderMember != "", "order_member", "is empty; leave it out for no order")
@@ -69,6 +70,9 @@ extension Faults {
             let isKnown = Reason(rawValue: token.reason) != nil
             try need(isKnown, "refused_tokens[\(index)].reason", Self.unknown(token.reason))
         }
+        for (key, reason) in refusedKeys {
+            try need(Reason(rawValue: reason) != nil, "refused_keys.\(key)", Self.unknown(reason))
+        }
         if let slowEvery { try need(slowEvery >= 1, "slow_every", "\(slowEvery) is not 1 or more") }
         let times = [("latency_ms", latency), ("latency_jitter_ms", latencyJitter), ("slow_latency_ms", slowLatency)]
         for (field, value) in times {
@@ -112,6 +116,7 @@ extension ProviderKey {
         guard let publicKey = try? P256PublicKey(pem: Array(text.utf8)) else {
             throw .configuration(field: field, "not a P-256 key in PEM form; give Apple's .p8 file or its public key")
         }
-        return ProviderTokenCheck.Key(keyID: keyID, teamID: teamID, publicKey: publicKey, bundleIDs: Set(bundleIDs))
+        return ProviderTokenCheck.Key(
+            keyID: keyID, teamID: teamID, publicKey: publicKey, bundleIDs: Set(bundleIDs), environment: environment)
     }
 }

@@ -17,6 +17,12 @@ public struct SimulatorConfiguration: Sendable, Hashable {
     public var certificateLife = 365 * 86_400
     /// The keys whose owners may send. If empty, one key is made in `certificateDirectory`.
     public var keys: [ProviderKey] = []
+    /// How many keys are made in `certificateDirectory` if `keys` is empty: 1 or 2.
+    public var ownKeys = 1
+    /// Keys by id that are for one environment only, those that are made here too.
+    public var keyEnvironments: [String: ProviderKey.Environment] = [:]
+    /// The environment that this simulator is. A key for the other one gets 403 BadEnvironmentKeyInToken.
+    public var environment = ProviderKey.Environment.production
     /// Bundle ids of the team whose key is made here. Empty means any.
     public var bundleIDs: [String] = []
     /// `SETTINGS_MAX_CONCURRENT_STREAMS` of a new connection.

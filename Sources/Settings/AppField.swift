@@ -11,6 +11,12 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
     case teamID = "apns.team_id"
     case keyID = "apns.key_id"
     case keyFile = "apns.key_file"
+    case nextKeyID = "apns.next_key_id"
+    case nextKeyFile = "apns.next_key_file"
+    case sandboxKeyID = "apns.sandbox_key_id"
+    case sandboxKeyFile = "apns.sandbox_key_file"
+    case sandboxNextKeyID = "apns.sandbox_next_key_id"
+    case sandboxNextKeyFile = "apns.sandbox_next_key_file"
     case url = "apns.url"
     case sandboxURL = "apns.sandbox_url"
     case manageURL = "apns.manage_url"
@@ -35,7 +41,20 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
     public var environmentName: String { SettingKey.environmentName(path.hasPrefix("apns.") ? path : "app." + path) }
     /// The address of a webhook often holds a secret of its own.
     public var isSecret: Bool { [.secret, .masterSecret, .webhookURL, .webhookSecret].contains(self) }
-    var isPath: Bool { [.keyFile, .caFile, .webhookSecretFile, .webhookCAFile].contains(self) }
+    var isPath: Bool {
+        Self.keyPairs.contains { $0.file == self } || [.caFile, .webhookSecretFile, .webhookCAFile].contains(self)
+    }
+
+    /// The fields of an APNs key: its id and its file, which need each other.
+    public struct KeyPair: Sendable, Hashable {
+        public let id: AppField
+        public let file: AppField
+    }
+    public static let firstKey = KeyPair(id: .keyID, file: .keyFile)
+    public static let nextKey = KeyPair(id: .nextKeyID, file: .nextKeyFile)
+    public static let sandboxKey = KeyPair(id: .sandboxKeyID, file: .sandboxKeyFile)
+    public static let sandboxNextKey = KeyPair(id: .sandboxNextKeyID, file: .sandboxNextKeyFile)
+    static let keyPairs = [firstKey, nextKey, sandboxKey, sandboxNextKey]
 
     public var summary: String {
         switch self {
@@ -47,6 +66,12 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
         case .teamID: "Apple's team id: ten letters and digits"
         case .keyID: "id of the APNs key: ten letters and digits"
         case .keyFile: "the .p8 file of that key"
+        case .nextKeyID: "id of a second key, which signs when APNs refuses the first"
+        case .nextKeyFile: "the .p8 file of the second key"
+        case .sandboxKeyID: "with environment both, id of the key for the sandbox"
+        case .sandboxKeyFile: "the .p8 file of the sandbox's key"
+        case .sandboxNextKeyID: "id of a second key for the sandbox"
+        case .sandboxNextKeyFile: "the .p8 file of the sandbox's second key"
         case .url: "APNs server other than Apple's, such as https://127.0.0.1:8443"
         case .sandboxURL: "with environment both, a sandbox other than Apple's"
         case .manageURL: "server for broadcast channels other than Apple's"
@@ -81,12 +106,14 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
         case .bundleID: return has(1...155, of: \.isURLUnreserved) ? nil : "a bundle id such as com.example.shop"
         case .environment:
             return ["production", "sandbox", "both"].contains(value) ? nil : "production, sandbox or both"
-        case .teamID, .keyID: return has(1...32, of: \.isLetterOrDigit) ? nil : "letters and digits (Apple's have ten)"
+        case .teamID, .keyID, .nextKeyID, .sandboxKeyID, .sandboxNextKeyID:
+            return has(1...32, of: \.isLetterOrDigit) ? nil : "letters and digits (Apple's have ten)"
         case .url, .sandboxURL, .manageURL:
             let rest = value.hasPrefix("https://") ? value.dropFirst(8) : ""
             return rest.isEmpty || rest.contains("/") || rest.contains(" ")
                 ? "https://host or https://host:port, without a path" : nil
-        case .keyFile, .caFile, .webhookSecretFile, .webhookCAFile: return nil
+        case .keyFile, .nextKeyFile, .sandboxKeyFile, .sandboxNextKeyFile, .caFile, .webhookSecretFile, .webhookCAFile:
+            return nil
         case .webhookURL: return WebhookAddress(value) == nil ? WebhookAddress.rule : nil
         case .webhookEvents:
             return Self.events(value) == nil ? "of \(Self.eventWords.joined(separator: ", ")), with commas" : nil

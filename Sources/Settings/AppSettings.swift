@@ -37,17 +37,42 @@ public struct AppSettings: Sendable, Hashable, CustomStringConvertible, CustomRe
             ?? Set(OutgoingEvent.Kind.allCases).subtracting([.superseded, .test])
     }
 
+    private static let productionOrigin = "https://api.push.apple.com"
     private static let sandboxOrigin = "https://api.sandbox.push.apple.com"
 
     /// The origin to which pushes go: `https://host[:port]`.
     public var apnsOrigin: String {
         if let url = values[.url] { return url }
-        return values[.environment] == "sandbox" ? Self.sandboxOrigin : "https://api.push.apple.com"
+        return values[.environment] == "sandbox" ? Self.sandboxOrigin : Self.productionOrigin
     }
 
     /// The origin for tokens that `apnsOrigin` does not know. Nil if the app uses one environment only.
     public var otherOrigin: String? {
         values[.environment] == "both" ? values[.sandboxURL] ?? Self.sandboxOrigin : nil
+    }
+
+    /// The origins of production and of the sandbox. Nil if only one is known, because `apns.url` is not Apple's.
+    public var environmentOrigins: (production: String, sandbox: String)? {
+        if let otherOrigin { return (apnsOrigin, otherOrigin) }
+        return values[.url] == nil ? (Self.productionOrigin, Self.sandboxOrigin) : nil
+    }
+
+    /// The fields of the keys that sign for `apnsOrigin`, the preferred key first.
+    public var keyPairs: [AppField.KeyPair] { present([AppField.firstKey, AppField.nextKey]) }
+
+    /// The same for `otherOrigin`. Without keys of its own it has those of `apnsOrigin`.
+    public var otherKeyPairs: [AppField.KeyPair] {
+        values[.sandboxKeyID] == nil ? keyPairs : present([AppField.sandboxKey, AppField.sandboxNextKey])
+    }
+
+    /// All keys, each once.
+    public var allKeyPairs: [AppField.KeyPair] {
+        keyPairs + (values[.sandboxKeyID] == nil ? [] : otherKeyPairs)
+    }
+
+    /// The first key is always one of them, so that its absence is reported.
+    private func present(_ pairs: [AppField.KeyPair]) -> [AppField.KeyPair] {
+        Array(pairs.prefix(1)) + pairs.dropFirst().filter { values[$0.id] != nil }
     }
 
     /// The origin that manages broadcast channels. Nil if `apns.url` is set alone: Apple's host would be the wrong one.

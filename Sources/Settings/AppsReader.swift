@@ -79,7 +79,7 @@ struct AppsReader {
             values[field] = field.isPath ? entry.origin.resolved(text) : text
         }
         problems += [secretProblem(values, entries, name), sandboxProblem(values, entries, name)].compactMap(\.self)
-        problems += webhookProblems(values, entries, name)
+        problems += webhookProblems(values, entries, name) + keyProblems(values, entries, name)
         guard let text = values[.key] else {
             if entries[AppField.key.path] == nil {
                 problems.append(.missing(key: name(.key), remedy: "every app needs one: \(AppField.key.summary)"))
@@ -105,6 +105,31 @@ struct AppsReader {
         let reason = "it is for \(AppField.environment.path) both; apns.url names the only server"
         return .conflict(key: name(.sandboxURL), origin, reason: reason)
     }
+
+    /// Refuses half of a key, a second key without a first, and keys of a sandbox that is not used beside production.
+    private func keyProblems(
+        _ values: [AppField: String], _ entries: [String: SettingsFile.Entry], _ name: (AppField) -> String
+    ) -> [SettingsError] {
+        func isSet(_ field: AppField) -> Bool { values[field] != nil || entries[field.path] != nil }
+        var problems: [SettingsError] = []
+        // The first key is checked where it is needed, because a gateway has none.
+        for pair in AppField.keyPairs.dropFirst() where isSet(pair.id) != isSet(pair.file) {
+            let (missing, present) = isSet(pair.id) ? (pair.file, pair.id) : (pair.id, pair.file)
+            problems.append(
+                .missing(key: name(missing), remedy: "\(name(present)) needs it: it is \(missing.summary)"))
+        }
+        for (second, first) in [(AppField.nextKeyID, AppField.keyID), (.sandboxNextKeyID, .sandboxKeyID)]
+        where isSet(second) && !isSet(first) {
+            problems.append(
+                .missing(key: name(first), remedy: "\(name(second)) needs it: it is \(first.summary)"))
+        }
+        if values[.environment] != "both", let origin = entries[AppField.sandboxKeyID.path]?.origin {
+            let reason = "it is for \(AppField.environment.path) both; apns.key_id is the key of the only environment"
+            problems.append(.conflict(key: name(.sandboxKeyID), origin, reason: reason))
+        }
+        return problems
+    }
+
     /// Refuses a webhook without a secret or with two, an address without TLS that was not allowed, and settings of a
     /// webhook without an address.
     private func webhookProblems(

@@ -65,11 +65,17 @@ public struct BroadcastChannelManager: Sendable {
         let response = try await exchange(request, token)
         guard response.status != request.status else { return response }
         let rejection = Self.rejection(response)
-        guard rejection.verdict == .renewProviderToken,
-            let renewed = try? await tokens.waiting({ (source) throws(SigningKeyError) in
-                try source.renew(ifCurrent: token)
-            })
-        else { throw .rejected(request, rejection) }
+        let replacement: ProviderToken? =
+            switch rejection.verdict {
+            case .renewProviderToken:
+                try? await tokens.waiting { (source) throws(SigningKeyError) in try source.renew(ifCurrent: token) }
+            case .haltApp:
+                try? await tokens.waiting { (source) throws(SigningKeyError) in
+                    try source.takeOver(from: token)?.token
+                }
+            default: nil
+            }
+        guard let renewed = replacement else { throw .rejected(request, rejection) }
         let second = try await exchange(request, renewed)
         guard second.status == request.status else { throw .rejected(request, Self.rejection(second)) }
         return second

@@ -71,8 +71,11 @@ final class CurlLane: Lane {
     private func fill() {
         guard !inbox.isClosing, !inbox.isEmpty else { return }
         replaceFullConnection()
-        guard let connection = openConnection(), connection.hasRoom else { return }
-        guard inbox.refreshToken() else { return inbox.returnAll() }
+        guard let opened = openConnection(), opened.hasRoom else { return }
+        guard refreshToken() else { return inbox.returnAll() }
+        // The new token may have another key, and then needs another connection.
+        guard let connection = openConnection() else { return }
+        connection.use.key = inbox.key
         connection.use.lastRequest = now
         while connection.hasRoom, let request = inbox.next(capacity) {
             do {

@@ -18,6 +18,8 @@ struct ConnectionUse {
     var fullSince: Int64?
     /// Milliseconds that a request takes, smoothed over some eight answers.
     private(set) var pace: Int64 = 0
+    /// Names the key of the provider tokens that it carries; nil before the first request.
+    var key: Substring?
     /// The log already has a line about its closed window.
     var hasLoggedWindow = false
 

@@ -93,6 +93,22 @@ extension Lane {
         inbox.unanswered(request, isUnsent ? .windowClosed : cause, mayHaveBeenDelivered: !isUnsent)
     }
 
+    /// Refreshes the provider token. Leaves a connection on which another key was used, because APNs takes the tokens of
+    /// one key on each (403 UnrelatedKeyIdInToken); its requests in flight get their answers there.
+    /// - Returns: false if no provider token can be signed
+    func refreshToken() -> Bool {
+        guard inbox.refreshToken() else { return false }
+        guard let active, let key = inbox.key else { return true }
+        if active.use.key == nil { active.use.key = key }
+        guard active.use.key != key else { return true }
+        settings.logger.debug(
+            "connection retired", metadata: ["why": "another key", "in_flight": "\(active.inFlight)"])
+        self.active = nil
+        retired.append(active)
+        active.takeBackUnsent().forEach(inbox.putBack)
+        return true
+    }
+
     /// Handles a connection that could not be made.
     func unconnected(_ cause: NoAnswer.Cause, _ message: String) {
         logNoConnection(cause, message)

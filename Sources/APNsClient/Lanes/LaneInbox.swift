@@ -80,6 +80,8 @@ final class LaneInbox<Template> {
     // MARK: Provider token
 
     private var newestToken: Int { firstToken + tokens.count - 1 }
+    /// Names the key of the newest token. Nil before the first one.
+    var key: Substring? { tokens.last?.keyPart }
 
     /// Called once per batch, not per request. False when no provider token can be signed.
     func refreshToken() -> Bool {
@@ -164,7 +166,9 @@ final class LaneInbox<Template> {
         switch rejection.verdict {
         case .renewProviderToken:
             if !repeats(request, rejection, with: settings.tokens.renew) { failUnsent(request, rejection) }
-        case .haltApp, .stopPush: failUnsent(request, rejection)
+        case .haltApp:
+            if !repeatsWithOtherKey(request, rejection) { failUnsent(request, rejection) }
+        case .stopPush: failUnsent(request, rejection)
         case .retryOnFreshConnection:
             request.part.record(request.index, .rejected(rejection))
             return true
@@ -240,6 +244,31 @@ final class LaneInbox<Template> {
         }
         var request = request
         request.hasRenewed = true
+        sendAgain(request, orElse: .rejected(rejection))
+        return true
+    }
+
+    /// Sends a request again with another key of the app, because APNs refuses the one that signed its token.
+    /// - Returns: false if no other key can take over, or if the request was repeated so before
+    private func repeatsWithOtherKey(_ request: LaneRequest<Template>, _ rejection: Rejection) -> Bool {
+        let index = request.tokenNumber - firstToken
+        guard !request.hasChangedKey, tokens.indices.contains(index) else { return false }
+        do {
+            guard let next = try settings.tokens.takeOver(from: tokens[index]), refreshToken() else { return false }
+            if let keyIDs = next.keyIDs {
+                settings.logger.warning(
+                    "APNs refuses an app's key; the app's other key signs from now on",
+                    metadata: [
+                        "origin": "\(settings.origin)", "reason": "\(rejection.reason.wire)",
+                        "refused": "\(keyIDs.refused)", "key": "\(keyIDs.next)",
+                    ])
+            }
+        } catch {
+            settings.logger.error("no provider token could be signed", metadata: ["error": "\(error)"])
+            return false
+        }
+        var request = request
+        request.hasChangedKey = true
         sendAgain(request, orElse: .rejected(rejection))
         return true
     }

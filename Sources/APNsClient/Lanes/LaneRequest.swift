@@ -7,6 +7,8 @@ struct LaneRequest<Template> {
     var tokenNumber = 0
     /// The request was already repeated with another provider token.
     var hasRenewed = false
+    /// The request was already repeated with another key.
+    var hasChangedKey = false
     /// When it was first handed over, monotonic milliseconds.
     var since: Int64
     /// When it was last handed over, monotonic milliseconds.

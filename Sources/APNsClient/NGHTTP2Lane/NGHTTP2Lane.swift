@@ -165,6 +165,10 @@ final class NGHTTP2Lane: Lane {
             active.use.fullSince = isFull ? active.use.fullSince ?? now : nil
         }
         replaceFullConnection()
+        if active != nil, !refreshToken() {
+            inbox.returnAll()
+            return false
+        }
         guard let connection = active else {
             beginAttempt()
             return false
@@ -172,10 +176,6 @@ final class NGHTTP2Lane: Lane {
         connection.beginTurn(now: now, wasIdle: connection.inFlight == 0 && connection.use.wasIdle(now: now))
         let room = connection.room
         guard room > 0 else { return false }
-        guard inbox.refreshToken() else {
-            inbox.returnAll()
-            return false
-        }
         connection.use.lastRequest = now
         let before = connection.inFlight
         defer { connection.pacing.began(connection.inFlight - before) }

@@ -29,6 +29,7 @@ extension Faults: Decodable {
         case retryAfter = "retry_after_s"
         case rejectAll = "reject_all"
         case expireNext = "expire_next"
+        case refusedKeys = "refused_keys"
         case expireIssuedBefore = "expire_issued_before"
         case latency = "latency_ms"
         case latencyJitter = "latency_jitter_ms"
@@ -70,6 +71,7 @@ extension Faults: Decodable {
         try read(&retryAfter, .retryAfter)
         try read(&rejectAll, .rejectAll)
         try read(&expireNext, .expireNext)
+        try read(&refusedKeys, .refusedKeys)
         try read(&expireIssuedBefore, .expireIssuedBefore)
         try read(&latency, .latency)
         try read(&latencyJitter, .latencyJitter)

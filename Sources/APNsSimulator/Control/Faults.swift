@@ -22,6 +22,8 @@ public struct Faults: Sendable, Hashable, Encodable {
     public var rejectAll: String?
     /// How many requests from now on get a 403 ExpiredProviderToken.
     public var expireNext = 0
+    /// Keys that APNs refuses, as after a revocation: the key id, and the reason that its requests get.
+    public var refusedKeys: [String: String] = [:]
     /// Provider tokens with an earlier `iat` (epoch seconds) count as expired.
     public var expireIssuedBefore: Int?
     /// Milliseconds before each response, and the most that chance adds to them.

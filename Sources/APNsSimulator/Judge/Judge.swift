@@ -245,6 +245,13 @@ struct Judge: Sendable {
                 record.totals.providerTokens += 1
             }
         }
+        let key = tokens.keys[token.key]
+        if !faults.refusedKeys.isEmpty, let reason = faults.refusedKeys[key.keyID].flatMap(Reason.init(rawValue:)) {
+            return reason
+        }
+        if let environment = key.environment, environment != configuration.environment {
+            return .badEnvironmentKeyInToken
+        }
         if faults.expireNext > 0 {
             faults.expireNext -= 1
             return .expiredProviderToken

@@ -9,6 +9,8 @@ struct ProviderTokenCheck: Sendable {
         var publicKey: P256PublicKey
         /// Empty means any.
         var bundleIDs: Set<String>
+        /// Nil means both.
+        var environment: ProviderKey.Environment?
     }
 
     struct Token: Sendable {

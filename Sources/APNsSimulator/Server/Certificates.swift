@@ -5,10 +5,9 @@ internal import OpenSSL
 struct Certificates {
     var server: CertificateAuthority.Identity
     var caFile: String
-    /// The provider key, PEM: made on the first start, then the same for ever.
-    var providerKeyFile: String
+    /// The provider keys by key id, PEM: made on the first start, then the same for ever.
+    var providerKeyFiles: [(keyID: String, path: String)]
 
-    static let simulatorKeyID = "SIMULATOR1"
     static let simulatorTeamID = "LAMPLIGHT1"
 
     private static let day = 86_400
@@ -17,7 +16,7 @@ struct Certificates {
 
     /// `life`: seconds until the server's certificate expires.
     static func prepare(
-        directory: String, host: String, life: Int = 365 * 86_400
+        directory: String, host: String, life: Int = 365 * 86_400, keys: Int = 1
     ) throws(SimulatorError) -> Certificates {
         try Files.makeDirectory(directory)
         let lock = try Files.lock("\(directory)/.lock")
@@ -29,11 +28,11 @@ struct Certificates {
                 try readAuthority(caFile: caFile, keyFile: keyFile) ?? makeAuthority(caFile: caFile, keyFile: keyFile)
             let server = try authority.issue(
                 commonName: "Lamplighter APNs simulator", hosts: hosts(host), validity: min(0, life) - day...life)
-            let providerKeyFile = "\(directory)/AuthKey_\(simulatorKeyID).p8"
-            if Files.read(providerKeyFile) == nil {
-                try Files.write(providerKeyFile, P256SigningKey.generatePEM(), mode: 0o600)
+            let keyFiles = (1...keys).map { ("SIMULATOR\($0)", "\(directory)/AuthKey_SIMULATOR\($0).p8") }
+            for (_, path) in keyFiles where Files.read(path) == nil {
+                try Files.write(path, P256SigningKey.generatePEM(), mode: 0o600)
             }
-            return Certificates(server: server, caFile: caFile, providerKeyFile: providerKeyFile)
+            return Certificates(server: server, caFile: caFile, providerKeyFiles: keyFiles)
         } catch let error as SimulatorError {
             throw error
         } catch {

@@ -12,7 +12,7 @@ struct DoctorChecks {
     let logger: Logger
 
     func all() async -> [Finding] {
-        var findings = configuration() + apps()
+        var findings = configuration() + certificate() + apps()
         findings += await redis()
         if let fault = settings.apns.transport.fault {
             findings.append(.warning("transport", fault.problem, fault.remedy))
@@ -55,25 +55,42 @@ struct DoctorChecks {
             if let path = app[.webhookSecretFile], let exposure = ProviderKeyFile.exposure(path) {
                 findings.append(.warning("webhook \(app.key)", exposure, "chmod 600 \(path)"))
             }
-            return findings + key(app)
+            return findings + app.allKeyPairs.map { key(app, $0) }
         }
     }
 
-    private func key(_ app: AppSettings) -> [Finding] {
-        let subject = "APNs key \(app.key)"
+    private func key(_ app: AppSettings, _ pair: AppField.KeyPair) -> Finding {
+        let subject = pair == AppField.firstKey ? "APNs key \(app.key)" : "APNs key \(app.key), \(pair.id.path)"
         do {
-            _ = try ProviderKeyFile(app).key.es256(Array("lamplighter".utf8))
-            let path = app[.keyFile] ?? ""
+            _ = try ProviderKeyFile(app, pair).key.es256(Array("lamplighter".utf8))
+            let path = app[pair.file] ?? ""
             if let exposure = ProviderKeyFile.exposure(path) {
-                return [.warning(subject, "signs; \(exposure)", "chmod 600 \(path)")]
+                return .warning(subject, "signs; \(exposure)", "chmod 600 \(path)")
             }
-            return [.good(subject, "a P-256 key that signs provider tokens")]
+            return .good(subject, "a P-256 key that signs provider tokens")
         } catch let error as SettingsError {
-            let remedy = "set apns.key_file to the .p8 file of the key"
-            return [.bad(subject, error.description, remedy, .configuration)]
+            let remedy = "set \(pair.file.path) to the .p8 file of the key"
+            return .bad(subject, error.description, remedy, .configuration)
         } catch {
-            return [.bad(subject, "does not sign: \(error)", "download the key again", .configuration)]
+            return .bad(subject, "does not sign: \(error)", "download the key again", .configuration)
         }
+    }
+
+    /// Checks the gateway's certificate, if it has one.
+    private func certificate() -> [Finding] {
+        guard let path = settings.gatewayTLS.certificate, let key = settings.gatewayTLS.key else { return [] }
+        do {
+            _ = try GatewayCertificate.read(settings.gatewayTLS)
+        } catch {
+            return [.bad("gateway TLS", error.description, "correct the file", .configuration)]
+        }
+        if let exposure = ProviderKeyFile.exposure(key) {
+            return [.warning("gateway TLS", exposure, "chmod 600 \(key)")]
+        }
+        let pem = FileManager.default.contents(atPath: path).map { [UInt8]($0) } ?? []
+        let days = (TLSIdentity.secondsLeft(pem) ?? 0) / 86_400
+        if days < 14 { return [.warning("gateway TLS", "the certificate expires in \(days) days", "renew \(path)")] }
+        return [.good("gateway TLS", "a certificate for \(days) more days, with its key")]
     }
 
     private func redis() async -> [Finding] {

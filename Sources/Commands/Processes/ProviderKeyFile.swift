@@ -1,15 +1,16 @@
+import APNsClient
 import Foundation
 import OpenSSL
 import Settings
 
-/// The .p8 file of an app. It is read and checked to be a P-256 key before the first push.
+/// A .p8 file of an app. It is read and checked to be a P-256 key before the first push.
 struct ProviderKeyFile {
     var pem: [UInt8]
     var key: P256SigningKey
 
-    init(_ app: AppSettings) throws(SettingsError) {
-        let path = try app.required(.keyFile)
-        let name = "\(AppField.keyFile.path) of app '\(app.key)'"
+    init(_ app: AppSettings, _ pair: AppField.KeyPair = AppField.firstKey) throws(SettingsError) {
+        let path = try app.required(pair.file)
+        let name = "\(pair.file.path) of app '\(app.key)'"
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), !isDirectory.boolValue else {
             throw .missing(key: name, remedy: "there is no file \(path); download the key from Apple's developer site")
@@ -25,6 +26,18 @@ struct ProviderKeyFile {
         } catch {
             throw .missing(key: name, remedy: "\(path) is not usable, Apple's .p8 key is needed: \(error)")
         }
+    }
+
+    /// Reads the keys of an app: those that sign for its first environment, and those for the other one.
+    static func keys(of app: AppSettings) throws(SettingsError) -> (first: [APNsKey], other: [APNsKey]) {
+        func read(_ pairs: [AppField.KeyPair]) throws(SettingsError) -> [APNsKey] {
+            try pairs.map { (pair) throws(SettingsError) in
+                APNsKey(
+                    teamID: try app.required(.teamID), keyID: try app.required(pair.id),
+                    pem: try ProviderKeyFile(app, pair).pem)
+            }
+        }
+        return (try read(app.keyPairs), try read(app.otherKeyPairs))
     }
 
     /// Says which users other than the owner can read or change a file of secrets. Nil if none can.

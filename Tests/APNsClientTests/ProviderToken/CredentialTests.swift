@@ -50,7 +50,7 @@ extension TransportTests {
             let other = try P256SigningKey.generatePEM()
             try await Simulation.run(kind) { _ in
             } client: { client in
-                client.keyPEM = other
+                client.keys = APNsKeyRing([APNsKey(teamID: "LAMPLIGHT1", keyID: "SIMULATOR1", pem: other)])
             } _: { it in
                 let outcome = await it.send(0..<20)
                 #expect(outcome.exceptions.count == 20)
@@ -84,6 +84,109 @@ extension TransportTests {
                 #expect(await it.send(0..<10) == PageOutcome(accepted: 10))
                 #expect(it.simulator.snapshot().connections == 2)
             }
+        }
+
+        // MARK: Two keys
+
+        /// A simulator with two keys, and a client that prefers the first.
+        private func run(
+            _ kind: TransportKind, _ body: (Simulation, _ first: APNsKey, _ second: APNsKey) async throws -> Void
+        ) async throws {
+            let pems = [try P256SigningKey.generatePEM(), try P256SigningKey.generatePEM()]
+            let names = ["FIRSTKEY01", "SECONDKEY2"]
+            let keys = zip(names, pems).map { APNsKey(teamID: "TEAM123456", keyID: $0, pem: $1) }
+            try await Simulation.run(kind) { server in
+                server.keys = zip(names, pems).map {
+                    ProviderKey(
+                        keyID: $0, teamID: "TEAM123456", material: .pem(String(decoding: $1, as: UTF8.self)))
+                }
+            } client: { client in
+                client.keys = APNsKeyRing(keys)
+            } _: { it in
+                try await body(it, keys[0], keys[1])
+            }
+        }
+
+        @Test(arguments: TransportKind.allCases)
+        func `when APNs refuses the key in use the next one takes over without a failed push`(
+            _ kind: TransportKind
+        ) async throws {
+            try await run(kind) { it, _, _ in
+                #expect(await it.send(0..<300) == PageOutcome(accepted: 300))
+                var faults = Faults()
+                faults.refusedKeys = ["FIRSTKEY01": "InvalidProviderToken"]
+                try it.simulator.setFaults(faults)
+                #expect(await it.send(300..<900) == PageOutcome(accepted: 600))
+                // The revoked key is not tried again.
+                let refused = it.simulator.snapshot().byReason["InvalidProviderToken"] ?? 0
+                #expect(refused > 0)
+                #expect(await it.send(900..<1_000) == PageOutcome(accepted: 100))
+                #expect(it.simulator.snapshot().byReason == ["InvalidProviderToken": refused])
+                #expect(it.simulator.snapshot().duplicates == 0)
+            }
+        }
+
+        @Test(arguments: TransportKind.allCases)
+        func `a key for the other environment is left for one that fits`(_ kind: TransportKind) async throws {
+            let pems = [try P256SigningKey.generatePEM(), try P256SigningKey.generatePEM()]
+            let names = ["SANDBOXKEY", "PRODUCTION"]
+            try await Simulation.run(kind) { server in
+                server.keys = zip(names, pems).map {
+                    ProviderKey(
+                        keyID: $0, teamID: "TEAM123456", material: .pem(String(decoding: $1, as: UTF8.self)))
+                }
+                server.keys[0].environment = .sandbox
+            } client: { client in
+                client.keys = APNsKeyRing(
+                    zip(names, pems).map { APNsKey(teamID: "TEAM123456", keyID: $0, pem: $1) })
+            } _: { it in
+                #expect(await it.send(0..<100) == PageOutcome(accepted: 100))
+                #expect(it.simulator.snapshot().byReason == ["BadEnvironmentKeyInToken": 1])
+            }
+        }
+
+        @Test(arguments: TransportKind.allCases)
+        func `two refused keys end as one answer for each token, and the next page tries no key twice`(
+            _ kind: TransportKind
+        ) async throws {
+            try await run(kind) { it, _, _ in
+                var faults = Faults()
+                faults.refusedKeys = ["FIRSTKEY01": "InvalidProviderToken", "SECONDKEY2": "InvalidProviderToken"]
+                try it.simulator.setFaults(faults)
+                let expected = Rejection(status: 403, reason: .known(.invalidProviderToken))
+                #expect(await it.send(0..<20).kinds == [.rejected(expected): 20])
+                #expect(it.simulator.snapshot().requests == 2, "one for each key")
+            }
+        }
+
+        @Test(arguments: TransportKind.allCases)
+        func `a replaced key signs the next request, while those in flight are answered`(
+            _ kind: TransportKind
+        ) async throws {
+            try await run(kind) { it, first, second in
+                #expect(try it.client.keys.replace(with: [first]))
+                #expect(try !it.client.keys.replace(with: [first]), "the same keys are no change")
+                #expect(await it.send(0..<100) == PageOutcome(accepted: 100))
+                async let large = it.send(100..<5_000)
+                try await it.wait { $0.requests > 500 }
+                #expect(try it.client.keys.replace(with: [second]))
+                #expect(await large == PageOutcome(accepted: 4_900))
+                #expect(await it.send(5_000..<5_100) == PageOutcome(accepted: 100))
+                let record = it.simulator.snapshot()
+                #expect(record.byReason.isEmpty, "APNs refuses a token of another key on a used connection")
+                #expect(record.providerTokens == 2)
+                #expect(record.duplicates == 0)
+            }
+        }
+
+        @Test func `an unusable key replaces nothing`() throws {
+            let pem = try P256SigningKey.generatePEM()
+            let ring = APNsKeyRing([APNsKey(teamID: "T", keyID: "K", pem: pem)])
+            #expect(throws: APNsClientError.self) {
+                try ring.replace(with: [APNsKey(teamID: "T", keyID: "K2", pem: Array("nonsense".utf8))])
+            }
+            #expect(throws: APNsClientError.self) { try ring.replace(with: []) }
+            #expect(try !ring.replace(with: [APNsKey(teamID: "T", keyID: "K", pem: pem)]), "it has the same key still")
         }
     }
 }

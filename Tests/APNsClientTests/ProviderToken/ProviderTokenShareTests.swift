@@ -15,7 +15,10 @@ import Testing
     private func source(
         _ share: any ProviderTokenShare, patience: Duration = .seconds(60)
     ) -> ProviderTokenSource {
-        ProviderTokenSource(keyID: "ABC1234567", teamID: "TEAM123456", key: key, share: share, patience: patience) {
+        ProviderTokenSource(
+            APNsKeyRing([APNsKey(teamID: "TEAM123456", keyID: "ABC1234567", key: key)]), share: share,
+            patience: patience
+        ) {
             1_000_000
         }
     }
@@ -87,7 +90,7 @@ import Testing
 
     @Test func `a new token that is one too many waits for the old ones end`() throws {
         let clock = Clock(1_000_000)
-        let source = ProviderTokenSource(keyID: "K", teamID: "T", key: key) { clock.now }
+        let source = ProviderTokenSource(APNsKeyRing([APNsKey(teamID: "T", keyID: "K", key: key)])) { clock.now }
         let old = try source.current()
         #expect(source.fallBack(from: old) == nil, "there is none before it")
         clock.now += 50 * 60

@@ -16,7 +16,7 @@ import Testing
     }
 
     private func source(_ clock: Clock) throws -> ProviderTokenSource {
-        ProviderTokenSource(keyID: "ABC1234567", teamID: "TEAM123456", key: try P256SigningKey(pem: pem)) { clock.now }
+        ProviderTokenSource(APNsKeyRing([APNsKey(teamID: "TEAM123456", keyID: "ABC1234567", pem: pem)])) { clock.now }
     }
 
     @Test func `header and claims are exactly Apple's template`() throws {

@@ -40,10 +40,13 @@ struct Simulation {
         let simulator = try await APNsSimulator.start(configuration, logger: logger)
         do {
             let key = try #require(simulator.keys.first)
-            guard case .file(let path) = key.material else { throw CocoaError(.fileNoSuchFile) }
+            let pem =
+                switch key.material {
+                case .file(let path): Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+                case .pem(let text): Array(text.utf8)
+                }
             var settings = APNsConfiguration(
-                origin: simulator.url, teamID: key.teamID, keyID: key.keyID,
-                keyPEM: Array(try Data(contentsOf: URL(fileURLWithPath: path))), caFile: simulator.caFile)
+                origin: simulator.url, teamID: key.teamID, keyID: key.keyID, keyPEM: pem, caFile: simulator.caFile)
             // Use a long timeout, so that a slow machine or a sanitizer causes no failure. Tests of
             // deadlines set their own.
             settings.requestTimeout = .seconds(60)

@@ -37,10 +37,14 @@ import Testing
 
     @Test(arguments: TransportKind.allCases)
     func `bad identifiers keys files and limits are named`(_ kind: TransportKind) throws {
-        #expect(try failure(kind) { $0.teamID = "" }.hasPrefix("apns team_id"))
-        #expect(try failure(kind) { $0.keyID = #"K","x":"y"# }.hasPrefix("apns key_id"))
+        let good = try P256SigningKey.generatePEM()
+        func ring(teamID: String = "T", keyID: String = "K", pem: [UInt8]? = nil) -> APNsKeyRing {
+            APNsKeyRing([APNsKey(teamID: teamID, keyID: keyID, pem: pem ?? good)])
+        }
+        #expect(try failure(kind) { $0.keys = ring(teamID: "") }.hasPrefix("apns team_id"))
+        #expect(try failure(kind) { $0.keys = ring(keyID: #"K","x":"y"#) }.hasPrefix("apns key_id"))
         #expect(
-            try failure(kind) { $0.keyPEM = Array("nonsense".utf8) }.hasPrefix(
+            try failure(kind) { $0.keys = ring(pem: Array("nonsense".utf8)) }.hasPrefix(
                 "apns key_file: the signing key is unreadable")
         )
         #expect(try failure(kind) { $0.caFile = "/nonexistent/ca.pem" }.contains("No such file"))
