@@ -1,13 +1,10 @@
-internal import CHiredis
 internal import Glibc
 
-/// One connection and the hiredis reader for its replies. It owns the reader and everything to which the reader points.
-/// It is made, used and freed on one thread, and never copied.
+/// One connection and the reader of its replies. It is made, used and freed on one thread, and never copied.
 struct RedisLink: ~Copyable {
     let wire: RedisWire
-    private let reader: UnsafeMutablePointer<redisReader>
-    private let functions: UnsafeMutablePointer<redisReplyObjectFunctions>
-    private let builder: UnsafeMutablePointer<ReplyBuilder>
+    private static let inputBytes = 128 << 10
+    private let replies: ReplyReader
     private let input: UnsafeMutableRawBufferPointer
 
     /// Bytes that were appended to this link but not written yet: `outgoing[written...]`.
@@ -25,33 +22,12 @@ struct RedisLink: ~Copyable {
         if settings.url.usesTLS {
             try wire.encrypt(settings.options.tls, within: settings.options.connectTimeout, mailbox)
         }
-        let functions = UnsafeMutablePointer<redisReplyObjectFunctions>.allocate(capacity: 1)
-        functions.initialize(to: ReplyBuilder.readerFunctions())
-        guard let reader = redisReaderCreateWithFunctions(functions) else {
-            functions.deallocate()
-            throw .broken("out of memory")
-        }
-        (self.wire, self.reader, self.functions) = (wire, reader, functions)
-        builder = .allocate(capacity: 1)
-        builder.initialize(to: ReplyBuilder())
-        reader.pointee.privdata = UnsafeMutableRawPointer(builder)
-        // Without this, hiredis frees its buffer each time it was read to the end.
-        reader.pointee.maxbuf = 1 << 20
-        input = .allocate(byteCount: 128 << 10, alignment: 16)
-        largestBuffered = ReplyBuilder.Limits.stringBytes + input.count
+        let replies = try ReplyReader(pieceBytes: Self.inputBytes)
+        (self.wire, self.replies) = (wire, replies)
+        input = .allocate(byteCount: Self.inputBytes, alignment: 16)
     }
 
-    /// Frees the reader first, because it points to the functions and the builder.
-    deinit {
-        redisReaderFree(reader)
-        functions.deallocate()
-        builder.deinitialize(count: 1)
-        builder.deallocate()
-        input.deallocate()
-    }
-
-    /// The most bytes that hiredis may hold of a string that has not fully arrived.
-    private let largestBuffered: Int
+    deinit { input.deallocate() }
 
     var hasUnwritten: Bool { written < outgoing.count }
     var events: Int16 { wire.events(forWriting: hasUnwritten) }
@@ -83,46 +59,20 @@ struct RedisLink: ~Copyable {
     }
 
     /// Sets how many replies the next arena consists of.
-    func expect(replies: Int) { builder.pointee.begin(replies: replies) }
+    func expect(replies count: Int) { replies.expect(replies: count) }
 
     /// Reads once what has arrived and gives it to the reader. False if nothing was there.
     func receive() throws(LinkFailure) -> Bool {
         guard let count = try wire.read(into: input) else { return false }
-        guard redisReaderFeed(reader, input.baseAddress, count) == REDIS_OK else { throw violation() }
+        try replies.feed(UnsafeRawBufferPointer(rebasing: input[..<count]))
         return true
     }
 
-    enum Progress {
-        /// More bytes have to arrive first.
-        case needsMore(repliesRead: Int)
-        case complete(ReplyArena)
-    }
-
     /// Parses received replies, up to the end of the batch that `expect` announced.
-    func readReplies() throws(LinkFailure) -> Progress {
-        let before = builder.pointee.completed
-        while builder.pointee.completed < builder.pointee.expected {
-            var reply: UnsafeMutableRawPointer?
-            guard redisReaderGetReply(reader, &reply) == REDIS_OK else { throw violation() }
-            guard reply != nil else {
-                guard reader.pointee.len - reader.pointee.pos <= largestBuffered else {
-                    throw .protocolViolation("a string of more than \(largestBuffered) bytes")
-                }
-                return .needsMore(repliesRead: builder.pointee.completed - before)
-            }
-            builder.pointee.completeOne()
-        }
-        return .complete(builder.pointee.finish())
-    }
+    func readReplies() throws(LinkFailure) -> ReplyReader.Progress { try replies.read() }
 
     /// Whether bytes were received but not parsed. If no reply is due, the server sent something without a command.
-    var hasUnread: Bool { reader.pointee.len > reader.pointee.pos }
+    var hasUnread: Bool { replies.hasUnread }
     /// The first error reply of the current batch.
-    var errorSoFar: String? { builder.pointee.firstError }
-
-    private func violation() -> LinkFailure {
-        if let text = builder.pointee.violation { return .protocolViolation(text) }
-        let text = withUnsafeBytes(of: reader.pointee.errstr) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-        return .protocolViolation("protocol error: \(text)")
-    }
+    var errorSoFar: String? { replies.errorSoFar }
 }
