@@ -35,7 +35,7 @@ public struct Lamplighter: AsyncParsableCommand {
             CommandGroup(
                 name: "Operate",
                 subcommands: [
-                    StatusCommand.self, PauseCommand.self, ResumeCommand.self, ChannelCommand.self,
+                    StatusCommand.self, ReloadCommand.self, PauseCommand.self, ResumeCommand.self, ChannelCommand.self,
                     ExplainCommand.self, ForgetCommand.self, EventsCommand.self, DoctorCommand.self,
                     TestSendCommand.self, QuarantineCommand.self, DeadCommand.self, ActionsCommand.self,
                     CredentialCommand.self,

@@ -13,7 +13,7 @@ import Threads
 public struct Worker: Service {
     private let store: Store
     private let apps: [WorkerApp]
-    private let options: WorkerOptions
+    private let options: Replaceable<WorkerOptions>
     private let logger: Logger
     /// The name with a random part.
     public let consumer: String
@@ -21,38 +21,57 @@ public struct Worker: Service {
     public init(store: Store, apps: [WorkerApp], options: WorkerOptions, logger: Logger) {
         self.store = store
         self.apps = apps
-        self.options = options
+        var options = options
+        for app in apps { options.endAfter[app.key] = app.endAfter }
+        self.options = Replaceable(options)
         consumer = "\(options.name)-\(PushID.random().description.prefix(8))"
         var logger = logger
         logger[metadataKey: "worker"] = "\(consumer)"
         self.logger = logger
     }
 
+    /// Uses other options while the worker runs: those that concern single decisions. Sizes, names and times that other
+    /// workers and readers rely on stay as they are.
+    public func reload(_ next: WorkerOptions) {
+        options.change { options in
+            options.minInterval = next.minInterval
+            options.budget = next.budget
+            options.retries = next.retries
+            options.maxClaims = next.maxClaims
+            options.pruneGuard = next.pruneGuard
+            options.broadcastChannelLife = next.broadcastChannelLife
+            options.startTokensStaleAfter = next.startTokensStaleAfter
+            options.webhooks = next.webhooks
+            options.endAfter = next.endAfter
+        }
+    }
+
     public func run() async throws {
+        let first = options.current
         let keys = apps.map(\.key)
         let circuits = AppCircuits()
         let served = apps.map { app in
             var served = app
             served.transport = CircuitTransport(
-                transport: app.transport, app: app.key, circuits: circuits, now: options.now)
+                transport: app.transport, app: app.key, circuits: circuits, now: first.now)
             return (app.key, served)
         }
         let metrics = WorkerMetrics(keys)
         let dispatcher = Dispatcher(
-            store: store, apps: Dictionary(uniqueKeysWithValues: served), options: options, owner: consumer,
-            circuits: circuits, metrics: metrics, logger: logger, leases: LeaseKeeper(now: options.now))
+            store: store, apps: Dictionary(uniqueKeysWithValues: served), live: options, owner: consumer,
+            circuits: circuits, metrics: metrics, logger: logger, leases: LeaseKeeper(now: first.now))
         let drain = dispatcher.drain
         let senders = apps.compactMap { app in
             app.webhook.map { webhook in
                 WebhookSender(
-                    store: store, app: app.key, webhook: webhook, options: options.webhooks, owner: consumer,
+                    store: store, app: app.key, webhook: webhook, live: options, owner: consumer,
                     metrics: metrics, drain: drain, logger: logger)
             }
         }
         let pools = WorkStream.allCases.map { stream in
             Pool(
                 stream: stream, apps: keys, readers: store.readers(), dispatcher: dispatcher,
-                permits: FairSemaphore(Self.permits(stream, options.concurrency), keys))
+                permits: FairSemaphore(Self.permits(stream, first.concurrency), keys))
         }
         await withTaskCancellationOrGracefulShutdownHandler {
             guard await prepare(keys, dispatcher) else { return }

@@ -1,4 +1,4 @@
-import LiveActivity
+public import LiveActivity
 public import Store
 
 public struct WorkerOptions: Sendable {
@@ -28,6 +28,8 @@ public struct WorkerOptions: Sendable {
     public var startTokensStaleAfter: Duration = .seconds(48 * 3_600)
 
     public var webhooks = WebhookOptions()
+    /// The age at which an app's cards are ended automatically. Absent: only a published `end` ends them.
+    public var endAfter: [AppKey: Duration] = [:]
 
     /// How long a page of starts may wait after the worker read who follows and whether the name has ended. Later ones
     /// are read again. So apart from requests on the wire, no start goes out later than this after an `end`.

@@ -39,6 +39,11 @@ extension SettingKey {
         .host(\.gateway.host, "gateway.host", "127.0.0.1").help("address to listen on; 0.0.0.0 for all"),
         .whole(\.gateway.port, "gateway.port", 0...65_535, "8080").orVariable("PORT")
             .help("port to listen on; 0 picks a free one; the variable PORT is read too"),
+        .file(\.gatewayTLS.certificate, "gateway.cert_file")
+            .help("PEM certificate of the gateway and its chain; default: the gateway speaks plain HTTP"),
+        .file(\.gatewayTLS.key, "gateway.key_file").help("PEM private key of gateway.cert_file"),
+        .file(\.gatewayTLS.roots, "gateway.ca_file")
+            .help("PEM roots with which commands check the gateway; default: those of the system"),
         .text(\.gatewayURL, "gateway.url", nil, expected: "http://host:port or https://host", parse: address)
             .help("address at which commands find the gateway; default: gateway.host and gateway.port"),
         .text(\.gateway.publicURL, "gateway.public_url", nil, expected: "https://host") {

@@ -17,6 +17,7 @@ extension Settings {
             guard let (text, origin) = value(of: key, input, file) else { continue }
             let problem = key.set(text, origin, &settings)
             if let problem { problems.append(problem) } else { origins[key.path] = origin }
+            settings.texts[key.path] = text
         }
         problems += settings.tlsProblems(origins)
         var apps = AppsReader(input: input, file: file)
@@ -28,7 +29,8 @@ extension Settings {
         if settings.gatewayURL.isEmpty {
             let reachable =
                 ["0.0.0.0", "::", "*"].contains(settings.gateway.host) ? "127.0.0.1" : settings.gateway.host
-            settings.gatewayURL = "http://" + authority(reachable, settings.gateway.port)
+            let scheme = settings.gatewayTLS.certificate == nil ? "http" : "https"
+            settings.gatewayURL = "\(scheme)://" + authority(reachable, settings.gateway.port)
         }
         settings.warnings =
             unknownVariables(input.environment) + settings.shownPassword(origins["redis.url"]) + apps.warnings
@@ -64,6 +66,13 @@ extension Settings {
         }
         if redisTLS.key != nil, redisTLS.certificate == nil {
             problems.append(.missing(key: "redis.cert_file", remedy: "set it to the certificate of redis.key_file"))
+        }
+        if gatewayTLS.certificate != nil, gatewayTLS.key == nil {
+            problems.append(
+                .missing(key: "gateway.key_file", remedy: "gateway.cert_file needs it: set it to its private key"))
+        }
+        if gatewayTLS.key != nil, gatewayTLS.certificate == nil {
+            problems.append(.missing(key: "gateway.cert_file", remedy: "set it to the certificate of gateway.key_file"))
         }
         return problems
     }

@@ -15,6 +15,14 @@ public struct Settings: Sendable {
         public var requestTimeout = Duration.zero
     }
 
+    /// PEM files for TLS on the gateway.
+    public struct GatewayTLSFiles: Sendable, Hashable {
+        public var certificate: String?
+        public var key: String?
+        /// Roots for commands, in place of the system's.
+        public var roots: String?
+    }
+
     public struct Log: Sendable, Hashable {
         public var level = ""
         public var format = Format.text
@@ -32,6 +40,7 @@ public struct Settings: Sendable {
     public var waitTimeout = Duration.zero
     /// Its apps are in `apps`.
     public var gateway = GatewayConfiguration(apps: [])
+    public var gatewayTLS = GatewayTLSFiles()
     /// The address at which commands find the gateway: `http://host:port`, without a slash at its end.
     public var gatewayURL = ""
     public var worker = WorkerOptions()
@@ -64,6 +73,8 @@ public struct Settings: Sendable {
     public var channelsExpireAfter = Duration.zero
     public var log = Log()
     public var apps: [AppSettings] = []
+    /// The value of each setting as it was written, by its path. It holds secrets: compare it, never show it.
+    var texts: [String: String] = [:]
     /// Settings that were ignored, and why. A process logs them once at start.
     public var warnings: [String] = []
     /// The file that was read. Nil if there was none.

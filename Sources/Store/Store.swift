@@ -21,6 +21,7 @@ public struct Store: Sendable {
     public let credentials: Credentials
     public let webhooks: Webhooks
     public let pauses: Pauses
+    public let reloads: ReloadRequests
     public let tokenVerdicts: TokenVerdicts
     public let quarantine: Quarantine
     public let otherEnvironment: OtherEnvironment
@@ -80,6 +81,7 @@ public struct Store: Sendable {
         pauses = Pauses(redis: redis, keys: keys, clock: clock)
         credentials = Credentials(redis: redis, keys: keys)
         self.actions = Actions(redis: redis, keys: keys, time: time, policy: actions)
+        reloads = ReloadRequests(redis: redis, keys: keys, clock: clock)
         events = Events(redis: redis, keys: keys, policies: policies.filter(\.value.isOn))
         webhooks = Webhooks(redis: redis, keys: keys, clock: clock)
         alarms = Alarms(redis: redis, keys: keys, clock: clock, events: events)
@@ -92,6 +94,15 @@ public struct Store: Sendable {
         forgetting = Forgetting(redis: redis, keys: keys, registry: registry, channels: channels, clock: clock)
         providerTokens = ProviderTokens(redis: redis, keys: keys)
         console = ConsoleStore(redis: redis, keys: keys)
+    }
+
+    /// This store with other limits. It shares everything else.
+    public func limited(tagsPerChannel: Int, quotas: [Quota: Int]) -> Store {
+        var store = self
+        store.registry.quotas.limits = quotas
+        store.channels.quotas.limits = quotas
+        store.channels.maximumTags = tagsPerChannel
+        return store
     }
 
     /// Asks whether Redis answers. In a cluster it asks the node that every publish needs.

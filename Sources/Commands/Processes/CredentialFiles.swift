@@ -3,6 +3,14 @@ import HTTPAPI
 import Settings
 import Store
 
+extension Settings {
+    /// The files that a gateway reads again when they change.
+    var gatewayFiles: [String] {
+        [gatewayTLS.certificate, gatewayTLS.key].compactMap(\.self)
+            + apps.flatMap { $0.credentials.compactMap(\.secretFile) }
+    }
+}
+
 extension AppSettings {
     /// The credentials of the configuration file. Files with secrets are read here; only hashes of them are kept.
     func issuedCredentials() throws(SettingsError) -> [AppCredential] {

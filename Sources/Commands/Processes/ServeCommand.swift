@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import HTTPAPI
 import Logging
 import Metrics
@@ -12,8 +13,9 @@ struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         name: "serve", "Run a gateway, which takes registrations and publishes over HTTP.",
         details: """
-            The gateway speaks plain HTTP, so put a proxy with TLS in front of it. Any number may run. On SIGTERM it \
-            accepts no more connections, answers the requests that it has, and exits 0.
+            The gateway speaks plain HTTP, or TLS with gateway.cert_file and gateway.key_file. Any number may run. On \
+            SIGTERM it accepts no more connections, answers the requests that it has, and exits 0. On SIGHUP it reads \
+            its configuration again (see 'lamplighter reload').
             """,
         examples: "serve", "serve --host 0.0.0.0 --port 8080 --config /etc/lamplighter/lamplighter.yaml")
 
@@ -22,11 +24,51 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup(title: "Gateway") var gateway: GatewayFlags
 
     func run() async throws {
+        let hangUps = HangUps()
+        defer { withExtendedLifetime(hangUps) {} }
         let settings = try global.settings(redis.given + gateway.given)
         let logger = global.logger("gateway", settings)
-        let apps = try settings.requiredApps().map { app in
+        let watched = WatchedFiles(settings.gatewayFiles)
+        let configuration = try Self.configuration(settings, logger)
+        let registry = PrometheusRegistry()
+        MetricsSystem.bootstrap(registry)
+        let client = RedisInspection.client(settings, logger: logger)
+        try await RedisInspection.await(client, settings, logger: logger)
+        await RedisInspection.warn(client, logger: logger)
+        let wanted = settings.waitReplicas
+        let replicas = wanted == 0 ? nil : ReplicaPolicy(replicas: wanted, timeout: settings.waitTimeout)
+        let store = Store(
+            redis: client, prefix: settings.redisPrefix, replicas: replicas,
+            channelLife: settings.channelsExpireAfter, retention: settings.pushesExpireAfter,
+            tagsPerChannel: settings.tagsPerChannel, quotas: settings.quotas, events: settings.eventPolicies,
+            actions: settings.actions)
+        try await store.claimFormat()
+        let service = Gateway(configuration, store: store, registry: registry, logger: logger)
+        let process = ProcessInfo.processInfo
+        let reloading = Reloading(
+            process: .gateway, load: global.reloader(redis.given + gateway.given),
+            apply: { next in
+                let configuration = try Self.configuration(next, logger)
+                service.reload(
+                    configuration, store: store.limited(tagsPerChannel: next.tagsPerChannel, quotas: next.quotas))
+                LiveLogLevel.set(next.log.level)
+            },
+            files: { $0.gatewayFiles }, watched: watched, hangUps: hangUps.signals, requests: store.reloads,
+            name: "\(process.hostName)-\(process.processIdentifier)", started: settings, logger: logger)
+        let watch = FormatWatch(
+            store: store, apps: configuration.apps.map(\.key), process: "a gateway", logger: logger)
+        try await ServiceRun.run(
+            [watch, reloading, service], listener: service, at: settings.gateway.host, settings.gateway.port,
+            scheme: service.usesTLS ? "https" : "http", saying: "listening", within: .seconds(30), logger: logger)
+        await client.close()
+    }
+
+    /// Reads and checks all that a gateway needs of its settings, and the files that they name.
+    private static func configuration(_ settings: Settings, _ logger: Logger) throws -> GatewayConfiguration {
+        var configuration = settings.gateway
+        configuration.apps = try settings.requiredApps().map { app in
             // A gateway does not sign, but an error in a configured key must show up before a worker needs it.
-            if app[.keyFile] != nil { _ = try ProviderKeyFile(app) }
+            if app[.keyFile] != nil { _ = try app.keyPairs.map { try ProviderKeyFile(app, $0) } }
             for field in app.shortSecrets {
                 logger.warning(
                     "a secret is short and can be guessed: use at least \(AppSettings.safeSecretBytes) characters",
@@ -44,27 +86,8 @@ struct ServeCommand: AsyncParsableCommand {
             served.credentials = try app.issuedCredentials()
             return served
         }
-        let registry = PrometheusRegistry()
-        MetricsSystem.bootstrap(registry)
-        let client = RedisInspection.client(settings, logger: logger)
-        try await RedisInspection.await(client, settings, logger: logger)
-        await RedisInspection.warn(client, logger: logger)
-        var configuration = settings.gateway
-        configuration.apps = apps
         configuration.version = Lamplighter.version
-        let wanted = settings.waitReplicas
-        let replicas = wanted == 0 ? nil : ReplicaPolicy(replicas: wanted, timeout: settings.waitTimeout)
-        let store = Store(
-            redis: client, prefix: settings.redisPrefix, replicas: replicas,
-            channelLife: settings.channelsExpireAfter, retention: settings.pushesExpireAfter,
-            tagsPerChannel: settings.tagsPerChannel, quotas: settings.quotas, events: settings.eventPolicies,
-            actions: settings.actions)
-        try await store.claimFormat()
-        let service = Gateway(configuration, store: store, registry: registry, logger: logger)
-        let watch = FormatWatch(store: store, apps: apps.map(\.key), process: "a gateway", logger: logger)
-        try await ServiceRun.run(
-            [watch, service], listener: service, at: settings.gateway.host, settings.gateway.port, saying: "listening",
-            within: .seconds(30), logger: logger)
-        await client.close()
+        configuration.identity = try GatewayCertificate.read(settings.gatewayTLS)
+        return configuration
     }
 }

@@ -42,12 +42,12 @@ enum ServiceRun {
 
     /// The same for services of which one listens. Logs its address, or names it in the error if it cannot be bound.
     static func run(
-        _ services: [any Service], listener: any ListeningService, at host: String, _ port: Int, saying words: String,
-        within limit: Duration, logger: Logger
+        _ services: [any Service], listener: any ListeningService, at host: String, _ port: Int,
+        scheme: String = "http", saying words: String, within limit: Duration, logger: Logger
     ) async throws {
         let announcement = Task {
             guard let port = await listener.boundPort() else { return }
-            logger.notice("\(words)", metadata: ["url": "http://\(Settings.authority(host, port))"])
+            logger.notice("\(words)", metadata: ["url": "\(scheme)://\(Settings.authority(host, port))"])
         }
         do {
             try await run(services, within: limit, logger: logger)

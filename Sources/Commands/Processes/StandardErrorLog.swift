@@ -1,14 +1,26 @@
 import Glibc
 import LiveActivity
 import Logging
+import Threads
 
 /// Writes each message as one line to stderr. One write per line keeps the lines of several threads and processes
 /// whole. Control characters are escaped, so that text from a client cannot forge a line.
 struct StandardErrorLog: LogHandler {
     let label: String
     let format: LogFormat
-    var logLevel = Logger.Level.info
+    /// Nil: the process's level, which a reload can change.
+    private var ownLevel: Logger.Level?
     var metadata: Logger.Metadata = [:]
+
+    init(label: String, format: LogFormat) {
+        self.label = label
+        self.format = format
+    }
+
+    var logLevel: Logger.Level {
+        get { ownLevel ?? LiveLogLevel.process.current }
+        set { ownLevel = newValue }
+    }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }

@@ -10,6 +10,7 @@ import PrometheusText
 import Redis
 import Settings
 import Store
+import Threads
 import Webhooks
 
 /// `lamplighter work`: runs one worker process. Any number of workers may run, on any machines.
@@ -19,7 +20,8 @@ struct WorkCommand: AsyncParsableCommand {
         details: """
             A worker opens no port unless --port is set. Then it serves /healthz, /readyz and /metrics. On SIGTERM it \
             begins no new work, settles the pages in flight, and exits 0 within worker.drain_timeout. On SIGUSR1 it \
-            logs what it has settled. If it is killed, other workers claim its work after worker.claim_after.
+            logs what it has settled, and on SIGHUP it reads its configuration again (see 'lamplighter reload'). If it \
+            is killed, other workers claim its work after worker.claim_after.
             """,
         examples: "work", "work --lanes 4 --name worker-eu-1 --config /etc/lamplighter/lamplighter.yaml",
         "work --host 0.0.0.0 --port 9090")
@@ -29,10 +31,16 @@ struct WorkCommand: AsyncParsableCommand {
     @OptionGroup(title: "Worker") var worker: WorkerFlags
 
     func run() async throws {
+        let hangUps = HangUps()
+        defer { withExtendedLifetime(hangUps) {} }
         let settings = try global.settings(redis.given + worker.given)
         let logger = global.logger("worker", settings)
+        let watched = WatchedFiles(WorkerReload.files(settings))
         let apps = try settings.requiredApps()
-        let configurations = try apps.map { try Self.configuration($0, settings) }
+        let keys = Dictionary(try apps.map { ($0.key, try WorkerReload.Keys($0)) }) { $1 }
+        let webhooks = Dictionary(
+            try apps.compactMap { app in try Webhook(app, settings).map { (app.key, Replaceable($0)) } }
+        ) { $1 }
         if let fault = settings.apns.transport.fault {
             logger.warning("\(fault.problem)", metadata: ["remedy": "\(fault.remedy)"])
         }
@@ -46,8 +54,8 @@ struct WorkCommand: AsyncParsableCommand {
             redis: client, prefix: settings.redisPrefix, retention: settings.pushesExpireAfter,
             events: settings.eventPolicies)
         // Make the transports before waiting for Redis: a configuration that cannot send must end the process at once.
-        let served = try zip(apps, configurations).map { app, configuration in
-            var configuration = configuration
+        let served = try apps.map { app in
+            var configuration = try Self.configuration(app, settings, keys[app.key]?.first)
             configuration.share = FleetProviderTokens(store, app: app.key)
             return WorkerApp(
                 key: app.key, bundleID: try app.required(.bundleID),
@@ -55,6 +63,7 @@ struct WorkCommand: AsyncParsableCommand {
                 otherTransport: try app.otherOrigin.map { origin in
                     var other = configuration
                     other.origin = origin
+                    other.keys = keys[app.key]?.other ?? other.keys
                     return try LaneTransport(settings.apns.transport, configuration: other, logger: logger)
                 },
                 broadcasts: try app.manageOrigin.map { origin in
@@ -63,7 +72,9 @@ struct WorkCommand: AsyncParsableCommand {
                             settings.apns.transport, configuration: configuration, manageOrigin: origin,
                             bundleID: try app.required(.bundleID), logger: logger))
                 },
-                webhook: try Webhook(app, settings).map(WebhookService.init), endAfter: settings.endAfter(app))
+                webhook: webhooks[app.key].map { webhook in
+                    WebhookService(timeout: settings.webhookTimeout) { webhook.current }
+                }, endAfter: settings.endAfter(app))
         }
         try await RedisInspection.await(client, settings, logger: logger)
         await RedisInspection.warn(client, logger: logger)
@@ -72,6 +83,12 @@ struct WorkCommand: AsyncParsableCommand {
         let process = ProcessInfo.processInfo
         options.name = settings.workerName ?? "\(process.hostName)-\(process.processIdentifier)"
         let service = Worker(store: store, apps: served, options: options, logger: logger)
+        let reload = WorkerReload(keys: keys, webhooks: webhooks, worker: service)
+        let reloading = Reloading(
+            process: .worker, load: global.reloader(redis.given + worker.given), apply: reload.apply,
+            files: WorkerReload.files, watched: watched, hangUps: hangUps.signals, requests: store.reloads,
+            name: options.name,
+            started: settings, logger: logger)
         let totals = WorkerTotals(registry: registry, logger: logger)
         let watch = FormatWatch(store: store, apps: apps.map(\.key), process: "worker \(options.name)", logger: logger)
         let limit = settings.worker.drainTimeout
@@ -82,22 +99,24 @@ struct WorkCommand: AsyncParsableCommand {
                 version: Lamplighter.version, logger: logger)
             // The services stop in reverse order, so that the monitor still answers during the drain.
             try await ServiceRun.run(
-                [monitor, totals, watch, service], listener: monitor, at: host, port, saying: "health and metrics",
-                within: limit, logger: logger)
+                [monitor, totals, watch, reloading, service], listener: monitor, at: host, port,
+                saying: "health and metrics", within: limit, logger: logger)
         } else {
-            try await ServiceRun.run([totals, watch, service], within: limit, logger: logger)
+            try await ServiceRun.run([totals, watch, reloading, service], within: limit, logger: logger)
         }
         totals.log()
         await client.close()
     }
 
-    /// Reads and checks the key file here, so that a wrong one ends the process at start and not at the first push.
-    static func configuration(_ app: AppSettings, _ settings: Settings) throws -> APNsConfiguration {
+    /// Reads and checks the key files here, so that a wrong one ends the process at start and not at the first push.
+    static func configuration(
+        _ app: AppSettings, _ settings: Settings, _ keys: APNsKeyRing? = nil
+    ) throws -> APNsConfiguration {
         _ = try app.required(.bundleID)
         var configuration = APNsConfiguration(
-            origin: app.apnsOrigin, teamID: try app.required(.teamID), keyID: try app.required(.keyID),
-            keyPEM: try ProviderKeyFile(app).pem, caFile: app[.caFile], lanes: settings.apns.lanes,
-            maximumStreams: settings.apns.streams, requestTimeout: settings.apns.requestTimeout)
+            origin: app.apnsOrigin, keys: try keys ?? APNsKeyRing(ProviderKeyFile.keys(of: app).first),
+            caFile: app[.caFile], lanes: settings.apns.lanes, maximumStreams: settings.apns.streams,
+            requestTimeout: settings.apns.requestTimeout)
         configuration.app = app.key.rawValue
         return configuration
     }

@@ -17,12 +17,20 @@ struct GlobalOptions: ParsableArguments {
 
     /// Loads the settings and prints their warnings to stderr. The strongest first: flags, environment, file, defaults.
     func settings(_ flags: [SettingFlag?] = []) throws -> Settings {
-        var values: [String: String] = [:]
-        for case let flag? in flags + [logLevel] { values[flag.key.path] = flag.text }
-        let input = try SettingsInput(flags: values, environment: ProcessInfo.processInfo.environment, config: config)
-        let settings = try Settings.load(input)
+        let settings = try reloader(flags)()
         for warning in settings.warnings { Terminal.error("warning: \(warning)") }
         return settings
+    }
+
+    /// Loads the settings as often as it is called, each time from the file as it is then.
+    func reloader(_ flags: [SettingFlag?]) -> @Sendable () throws -> Settings {
+        var values: [String: String] = [:]
+        for case let flag? in flags + [logLevel] { values[flag.key.path] = flag.text }
+        return { [values, config] in
+            try Settings.load(
+                SettingsInput(
+                    flags: values, environment: ProcessInfo.processInfo.environment, config: config))
+        }
     }
 
     /// A logger for processes. With `--json` it writes JSON lines.
@@ -33,9 +41,8 @@ struct GlobalOptions: ParsableArguments {
             case .json: .json
             case .text: json ? .json : .text
             }
-        var logger = Logger(label: label) { StandardErrorLog(label: $0, format: format) }
-        logger.logLevel = Logger.Level(rawValue: settings.log.level) ?? .info
-        return logger
+        LiveLogLevel.set(settings.log.level)
+        return Logger(label: label) { StandardErrorLog(label: $0, format: format) }
     }
 
     /// A logger for commands that print a result. Without `--log-level` it logs only critical messages.

@@ -3,13 +3,16 @@ import APNsWire
 import LiveActivity
 import Logging
 import Store
+import Threads
 
 /// Processes stream entries to their end: begins pushes, sweeps shards, sends retries, applies removals. A worker has
 /// one. All of its state is in Redis, in the leases that it holds and in the circuits.
 struct Dispatcher: Sendable {
     let store: Store
     let apps: [AppKey: WorkerApp]
-    let options: WorkerOptions
+    /// A reload changes some of the options.
+    let live: Replaceable<WorkerOptions>
+    var options: WorkerOptions { live.current }
     /// The worker's name with its random part: the owner of leases and the consumer of the streams.
     let owner: String
     let circuits: AppCircuits

@@ -9,7 +9,7 @@ extension Timers {
     private static let endBatch = 8
 
     /// The app's automatic end, if it has one.
-    func endRule(_ app: AppKey) -> EndRule? { dispatcher.apps[app]?.endAfter.map(EndRule.init) }
+    func endRule(_ app: AppKey) -> EndRule? { dispatcher.options.endAfter[app].map(EndRule.init) }
 
     /// Puts the names of all apps that were followed before the setting into the timer of automatic ends.
     func adoptEnds() async {

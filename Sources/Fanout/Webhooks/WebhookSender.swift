@@ -20,12 +20,13 @@ struct WebhookSender: Sendable {
     let store: Store
     let app: AppKey
     let webhook: WebhookService
-    let options: WebhookOptions
+    let live: Replaceable<WorkerOptions>
     let owner: String
     let metrics: WorkerMetrics
     let drain: Drain
     let logger: Logger
 
+    private var options: WebhookOptions { live.current.webhooks }
     private var isEnding: Bool { drain.isOn || Task.isCancelled }
     private var lease: Duration { webhook.timeout + Self.margin }
 

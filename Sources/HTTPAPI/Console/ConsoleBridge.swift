@@ -3,12 +3,11 @@ import HTTPTypes
 import LiveActivity
 import OpenSSL
 import StrictJSON
+import Threads
 
 /// Makes the calls of the console: as a request with the session's credential would, without HTTP between.
 struct ConsoleBridge: Sendable {
-    let handlers: Handlers
-    let authenticator: Authenticator
-    let capacity: Capacity
+    let live: Replaceable<GatewayResponder.Served>
     let recorder: ActionRecorder
 
     var gateway: ConsoleGateway {
@@ -20,27 +19,29 @@ struct ConsoleBridge: Sendable {
 
     private func identity(_ key: String, _ secret: String, _ now: Int64) async throws -> ConsoleIdentity? {
         guard !key.contains(":") else { return nil }
+        let served = live.current
         var headers = HTTPFields()
         headers[.authorization] = "Basic \(Base64.encode("\(key):\(secret)".utf8))"
-        if let (app, credential) = authenticator.authenticate(headers, now: now) {
+        if let (app, credential) = served.authenticator.authenticate(headers, now: now) {
             // The app secret is in every device.
             guard credential == .master else { return nil }
             return ConsoleIdentity(app: app.app.key, proof: Self.proof(app))
         }
         guard let claim = CredentialClaim(headers),
-            let (app, found) = try await authenticator.issued(claim, handlers.credentials, now: now),
+            let (app, found) = try await served.authenticator.issued(claim, served.handlers.credentials, now: now),
             let proof = found.proof(of: claim.secret, at: now)
         else { return nil }
         return ConsoleIdentity(app.app.key, found.grant, proof: proof)
     }
 
     private func standing(_ identity: ConsoleIdentity, _ now: Int64) async throws -> ConsoleIdentity? {
-        guard let app = authenticator.app(identity.app) else { return nil }
+        let served = live.current
+        guard let app = served.authenticator.app(identity.app) else { return nil }
         guard let id = identity.credentialID else {
             let isSame = SHA256Digest(of: Self.proof(app).utf8) == SHA256Digest(of: identity.proof.utf8)
             return isSame ? ConsoleIdentity(app: app.app.key, proof: identity.proof) : nil
         }
-        let found = try await authenticator.credential(app, id, handlers.credentials) {
+        let found = try await served.authenticator.credential(app, id, served.handlers.credentials) {
             $0.stands(proof: identity.proof, at: now)
         }
         return found.map { ConsoleIdentity(app.app.key, $0.grant, proof: identity.proof) }
@@ -66,19 +67,21 @@ struct ConsoleBridge: Sendable {
     private func perform(
         _ identity: ConsoleIdentity, _ call: ConsoleCall, _ operation: String
     ) async throws -> Answer {
+        let served = live.current
+        let handlers = served.handlers
         let (endpoint, parameters) = try RouteMatch(method: call.method, path: call.path[...]).get()
         let grant = identity.credentialID.map {
             Grant(id: $0, scopes: identity.scopes, namePrefix: identity.namePrefix)
         }
         let credential: Credential = grant.map { .issued($0) } ?? .master
-        guard case .call(let method) = endpoint.handler, let app = authenticator.app(identity.app),
+        guard case .call(let method) = endpoint.handler, let app = served.authenticator.app(identity.app),
             endpoint.access.admits(credential, channel: nil)
         else { throw APIError.notFound }
         if let grant { try await handlers.check(grant, endpoint, parameters, app.app.key) }
         guard let query = PercentEncoding.query(call.query[...]) else {
             throw APIError.parameter("query", "must be percent-encoded UTF-8")
         }
-        let share = capacity.share(of: .init(credential), app.app.key)
+        let share = served.capacity.share(of: .init(credential), app.app.key)
         defer { share.giveBackAll() }
         guard share.take(.requests) else { throw APIError.busy("requests that run at once") }
         var headers = HTTPFields()

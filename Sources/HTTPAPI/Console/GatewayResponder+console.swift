@@ -5,6 +5,7 @@ import LiveActivity
 import Logging
 import NIOCore
 import ServiceLifecycle
+import Threads
 
 /// Requests below `/console`. A form is read only after its session is known, but for the one that signs in.
 extension GatewayResponder {
@@ -44,7 +45,7 @@ extension GatewayResponder {
         do {
             try checkForm(request)
             session = try await Self.isFile(asked.path) ? nil : console.session(of: asked)
-            let share = capacity.share(of: session == nil ? .signIn : .console, session?.identity.app)
+            let share = live.current.capacity.share(of: session == nil ? .signIn : .console, session?.identity.app)
             defer { share.giveBackAll() }
             if request.method == .post, session != nil || Console.isOpen(asked.path) { try await body.read(share) }
             guard share.take(.requests) else { throw APIError.busy("requests to the console that run at once") }
@@ -63,7 +64,8 @@ extension GatewayResponder {
         let headers = request.headers
         let address = self.address(of: request, context.channel)
         let isSecure =
-            headers[.forwardedProto]?.lowercased() == "https" || configuration.publicURL?.hasPrefix("https:") == true
+            configuration.identity != nil || headers[.forwardedProto]?.lowercased() == "https"
+            || configuration.publicURL?.hasPrefix("https:") == true
         return ConsoleRequest(
             method: request.method.rawValue, path: String(request.target.path),
             query: String(request.target.query), cookie: headers[values: .cookie].joined(separator: "; "),

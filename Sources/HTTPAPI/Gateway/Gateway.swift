@@ -6,11 +6,14 @@ import NIOCore
 public import PrometheusText
 import ServiceLifecycle
 public import Store
+import Threads
 
 /// The HTTP server. It binds when it is run and answers until graceful shutdown. All state is in Redis.
 public final class Gateway: ListeningService {
     private let configuration: GatewayConfiguration
     private let store: Store
+    private let live: Replaceable<GatewayResponder.Served>
+    private let metrics: GatewayMetrics
     private let registry: PrometheusRegistry
     private let logger: Logger
     private let clock: @Sendable () -> Int64
@@ -28,28 +31,49 @@ public final class Gateway: ListeningService {
         self.registry = registry
         self.logger = logger
         self.clock = clock ?? store.time.now
+        metrics = GatewayMetrics(registry)
+        let handlers = Handlers(
+            store: store, configuration: configuration, bounds: configuration.bounds, metrics: metrics,
+            registry: registry, schemas: SchemaCache(store.schemas),
+            credentials: CredentialCache(store.credentials))
+        live = Replaceable(
+            .init(
+                handlers: handlers, authenticator: Authenticator(configuration.apps),
+                capacity: configuration.capacity))
     }
+
+    /// Uses another configuration from the next request on, and its certificate from the next connection on. Address,
+    /// port and limits of connections stay, and so does `readsIntake`.
+    /// - Parameter store: the gateway's own store, with other limits (`Store.limited`)
+    public func reload(_ next: GatewayConfiguration, store: Store) {
+        live.change { served in
+            let old = served.configuration
+            var next = next
+            next.version = old.version
+            // Requests that run are counted in their capacity, so it stays unless a limit has changed.
+            let isSame =
+                old.maximumRequests == next.maximumRequests && old.maximumAppRequests == next.maximumAppRequests
+                && old.maximumDeviceRequests == next.maximumDeviceRequests
+                && old.maximumBodyMemory == next.maximumBodyMemory
+                && old.maximumBodyBytes == next.maximumBodyBytes && old.apps.count == next.apps.count
+            served = .init(
+                handlers: served.handlers.with(next, store: store), authenticator: Authenticator(next.apps),
+                capacity: isSame ? served.capacity : next.capacity)
+        }
+    }
+
+    /// Whether new connections speak TLS.
+    public var usesTLS: Bool { live.current.configuration.identity != nil }
 
     public func boundPort() async -> Int? { await binding.port() }
 
     public func run() async throws {
         defer { binding.settle(nil) }
-        let metrics = GatewayMetrics(registry)
-        let handlers = Handlers(
-            store: store, configuration: configuration,
-            bounds: QueueBounds(
-                apps: configuration.apps.map(\.key), perApp: configuration.maximumQueue,
-                total: configuration.maximumQueueTotal),
-            metrics: metrics, registry: registry, schemas: SchemaCache(store.schemas),
-            credentials: CredentialCache(store.credentials))
+        let live = live
         let recorder = ActionRecorder(store.actions, logger: logger)
-        let authenticator = Authenticator(configuration.apps)
-        let capacity = configuration.capacity
-        let bridge = ConsoleBridge(
-            handlers: handlers, authenticator: authenticator, capacity: capacity, recorder: recorder)
+        let bridge = ConsoleBridge(live: live, recorder: recorder)
         let responder = GatewayResponder(
-            handlers: handlers, authenticator: authenticator, capacity: capacity, metrics: metrics, logger: logger,
-            configuration: configuration, clock: clock, recorder: recorder,
+            live: live, metrics: metrics, logger: logger, clock: clock, recorder: recorder,
             console: configuration.hasConsole ? Console(bridge.gateway, store: store) : nil,
             signIns: SignInLimit(perMinute: configuration.failedSignInsPerMinute))
         let connections = OpenFiles.connectionLimit(wanted: configuration.maximumConnections)
@@ -67,14 +91,14 @@ public final class Gateway: ListeningService {
         var services: [any Service] = [ClockKeeper(time: store.time), recorder]
         if configuration.readsIntake {
             let callers = configuration.apps.map { IntakeService.Caller(app: $0, tokens: SDKTokens(app: $0)) }
-            services.append(IntakeService(handlers, callers, recorder, logger: logger, clock: clock))
+            services.append(IntakeService(live, callers, recorder, logger: logger, clock: clock))
         }
         let application = Application(
             responder: responder,
             server: .http1(
-                maximumBodyBytes: configuration.maximumBodyBytes,
+                maximumBodyBytes: { live.current.configuration.maximumBodyBytes },
                 addresses: AddressLimit(configuration.maximumConnectionsPerAddress),
-                headTimeout: configuration.headTimeout,
+                headTimeout: configuration.headTimeout, identity: { live.current.configuration.identity },
                 configuration: .init(
                     additionalChannelHandlers: [StalledReaderHandler(timeout: configuration.writeTimeout)],
                     idleTimeout: TimeAmount(configuration.idleTimeout),

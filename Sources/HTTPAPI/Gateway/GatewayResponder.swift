@@ -5,17 +5,24 @@ import LiveActivity
 import Logging
 import NIOCore
 import StrictJSON
+import Threads
 
 /// Answers every request: route, secret, body, capacity, handler, counts, log. It never throws: an error is a response.
 struct GatewayResponder: HTTPResponder {
     typealias Context = GatewayContext
 
-    let handlers: Handlers
-    let authenticator: Authenticator
-    let capacity: Capacity
+    /// What a reload replaces. A request uses one of them from its beginning to its end.
+    struct Served: Sendable {
+        let handlers: Handlers
+        let authenticator: Authenticator
+        let capacity: Capacity
+        var configuration: GatewayConfiguration { handlers.configuration }
+    }
+
+    let live: Replaceable<Served>
+    var configuration: GatewayConfiguration { live.current.configuration }
     let metrics: GatewayMetrics
     let logger: Logger
-    let configuration: GatewayConfiguration
     /// Epoch milliseconds.
     let clock: @Sendable () -> Int64
     let recorder: ActionRecorder
@@ -31,14 +38,15 @@ struct GatewayResponder: HTTPResponder {
         }
         let started = ContinuousClock.now
         let operation = UUIDBytes.random().description
+        let served = live.current
         let body = IncomingBody(
-            request, channel: context.channel, limit: configuration.maximumBodyBytes, timeout: configuration.readTimeout
-        )
+            request, channel: context.channel, limit: served.configuration.maximumBodyBytes,
+            timeout: served.configuration.readTimeout)
         let match = RouteMatch(method: request.method.rawValue, path: request.target.path)
         var record = AccessRecord(operation: operation, endpoint: match.endpoint)
         let answer: Answer
         do {
-            answer = try await perform(match, request, body, operation, context.channel, &record)
+            answer = try await perform(match, request, body, operation, context.channel, served, &record)
         } catch {
             let error = APIError(thrown: error)
             record.cause = error.cause
@@ -58,8 +66,9 @@ struct GatewayResponder: HTTPResponder {
 
     private func perform(
         _ match: RouteMatch, _ request: Request, _ body: IncomingBody, _ operation: String,
-        _ channel: any Channel, _ record: inout AccessRecord
+        _ channel: any Channel, _ served: Served, _ record: inout AccessRecord
     ) async throws -> Answer {
+        let (handlers, capacity) = (served.handlers, served.capacity)
         try checkForm(request)
         let (endpoint, parameters) = try match.get()
         let handle: (Call) async throws -> Answer
@@ -74,7 +83,7 @@ struct GatewayResponder: HTTPResponder {
         case .call(let method): handle = method(handlers)
         }
         let now = clock()
-        guard let (caller, credential) = try await authenticate(request, channel, now: now),
+        guard let (caller, credential) = try await authenticate(request, channel, served, now: now),
             endpoint.access.admits(
                 credential, channel: parameters["channel"].flatMap { try? ChannelID($0) },
                 contact: parameters["contact"].flatMap { ContactID($0) })
@@ -99,8 +108,8 @@ struct GatewayResponder: HTTPResponder {
         let answer = try await handle(
             Call(
                 operation: operation, parameters: parameters, query: query, headers: request.headers,
-                origin: Self.origin(request), app: app, tokens: caller.tokens, credential: credential,
-                caller: publisher, body: body, now: now))
+                origin: Self.origin(request, isSecure: served.configuration.identity != nil), app: app,
+                tokens: caller.tokens, credential: credential, caller: publisher, body: body, now: now))
         if let kind = endpoint.action, !credential.isDevice, (200..<300).contains(answer.status) {
             await recorder.note(kind, answer.action(kind, publisher, operation, parameters), of: app.key)
         }
@@ -115,19 +124,19 @@ struct GatewayResponder: HTTPResponder {
     }
 
     private func authenticate(
-        _ request: Request, _ channel: any Channel, now: Int64
+        _ request: Request, _ channel: any Channel, _ served: Served, now: Int64
     ) async throws -> (Authenticator.App, Credential)? {
         let header = request.headers[.authorization] ?? ""
         // Tokens and signatures cannot be guessed.
         let isGuess = Authenticator.holdsSecret(request.headers)
         let address = isGuess ? address(of: request, channel) : ""
         if isGuess, let seconds = signIns.wait(address, header) { throw APIError.tooManyGuesses(seconds) }
-        if let found = authenticator.authenticate(request.headers, now: now) {
+        if let found = served.authenticator.authenticate(request.headers, now: now) {
             if isGuess { signIns.succeeded(address, header) }
             return found
         }
         guard let claim = CredentialClaim(request.headers),
-            let (app, found) = try await authenticator.issued(claim, handlers.credentials, now: now)
+            let (app, found) = try await served.authenticator.issued(claim, served.handlers.credentials, now: now)
         else {
             if isGuess { signIns.failed(address) }
             return nil
@@ -145,11 +154,11 @@ struct GatewayResponder: HTTPResponder {
     }
 
     /// The address by which the caller reached this gateway. A proxy that ends TLS says so in `X-Forwarded-Proto`.
-    static func origin(_ request: Request) -> String {
+    static func origin(_ request: Request, isSecure: Bool) -> String {
         guard let authority = request.head.authority, !authority.isEmpty,
             authority.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !Array(#"/\?#@"<>"#.utf8).contains($0) })
         else { return "" }
-        let isSecure = request.headers[.forwardedProto]?.lowercased() == "https"
+        let isSecure = isSecure || request.headers[.forwardedProto]?.lowercased() == "https"
         return "\(isSecure ? "https" : "http")://\(authority)"
     }
 }

@@ -4,6 +4,7 @@ import Logging
 import ServiceLifecycle
 import Store
 import StrictJSON
+import Threads
 
 /// Publishes what others write into the intakes of the apps, exactly as `POST /api/push` would. One gateway at a time
 /// does so for an app; another takes over when it ends or stalls.
@@ -12,7 +13,8 @@ struct IntakeService: Service {
     private static let patience: Duration = .seconds(60)
     private static let pause: Duration = .seconds(1)
 
-    let handlers: Handlers
+    let live: Replaceable<GatewayResponder.Served>
+    private var handlers: Handlers { live.current.handlers }
     let callers: [Caller]
     let recorder: ActionRecorder
     let logger: Logger
@@ -30,10 +32,10 @@ struct IntakeService: Service {
     }
 
     init(
-        _ handlers: Handlers, _ callers: [Caller], _ recorder: ActionRecorder, logger: Logger,
+        _ live: Replaceable<GatewayResponder.Served>, _ callers: [Caller], _ recorder: ActionRecorder, logger: Logger,
         clock: @escaping @Sendable () -> Int64
     ) {
-        self.handlers = handlers
+        self.live = live
         self.callers = callers
         self.recorder = recorder
         self.logger = logger
@@ -125,13 +127,16 @@ struct IntakeService: Service {
             default: throw APIError.parameter(name, "is not a field of the intake; known: push, key")
             }
         }
+        let handlers = handlers
+        // A reload may have changed the app's defaults.
+        let app = handlers.configuration.apps.first { $0.key == caller.app.key } ?? caller.app
         guard let body else { throw APIError.parameter("push", "is required: the body of POST /api/push") }
         let limit = handlers.configuration.maximumBodyBytes
         guard body.count <= limit else { throw APIError.bodyTooLarge(limit: limit) }
         var headers = HTTPFields()
         headers[.idempotencyKey] = key
         return Call(
-            operation: operation, parameters: [:], query: [:], headers: headers, origin: "", app: caller.app,
+            operation: operation, parameters: [:], query: [:], headers: headers, origin: "", app: app,
             tokens: caller.tokens, credential: .master, caller: Self.publisher, body: IncomingBody(whole: body),
             now: clock())
     }

@@ -11,7 +11,14 @@ struct Handlers: Sendable {
     let registry: PrometheusRegistry
     let schemas: SchemaCache
     let credentials: CredentialCache
-    let nearNames = NearNames()
+    var nearNames = NearNames()
+
+    /// The same caches with another configuration.
+    func with(_ configuration: GatewayConfiguration, store: Store) -> Handlers {
+        Handlers(
+            store: store, configuration: configuration, bounds: configuration.bounds, metrics: metrics,
+            registry: registry, schemas: schemas, credentials: credentials, nearNames: nearNames)
+    }
 
     func health() async throws -> Answer { Answer(200, ["ok": true, "version": .string(configuration.version)]) }
 

@@ -38,7 +38,8 @@ public struct ConsoleStore: Sendable {
     public func succeed(_ subject: String, span: Duration) async throws(StoreError) {
         let key = attemptsKey(subject)
         _ = try await redis.atOnce([
-            RedisCommand("SET", key, ["1", "PX", .int(span.milliseconds), "NX"]), RedisCommand("INCRBY", key, [.int(-1)]),
+            RedisCommand("SET", key, ["1", "PX", .int(span.milliseconds), "NX"]),
+            RedisCommand("INCRBY", key, [.int(-1)]),
         ])
     }
 

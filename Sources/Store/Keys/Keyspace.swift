@@ -104,6 +104,10 @@ public struct Keyspace: Sendable {
     }
     /// An app's tasks that wait for their time (ms).
     func due(_ app: AppKey, _ partition: Partition) -> RedisKey { key("\(partition.tag):\(app):due") }
+    /// The processes that live, the newest request to read the configuration again, and the answers to it.
+    var processes: RedisKey { key("{reload}:processes") }
+    var reload: RedisKey { key("{reload}") }
+    func reloadAnswers(_ id: String) -> RedisKey { key("{reload}:\(id)") }
     func schemas(_ app: AppKey) -> RedisKey { key("schemas:{\(app)}") }
     /// Who is signed in to the console; `digest` is of the session's id.
     func consoleSession(_ digest: String) -> RedisKey { key("console:s:{\(digest)}") }

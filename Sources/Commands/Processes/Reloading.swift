@@ -1,0 +1,112 @@
+import Logging
+import ServiceLifecycle
+import Settings
+import Store
+
+/// Reads the configuration of a running gateway or worker again: on SIGHUP, when `lamplighter reload` asks through
+/// Redis, and, for keys and certificates alone, when one of their files changes. A configuration that cannot be read
+/// changes nothing. Only one reload runs at a time.
+struct Reloading: Service {
+    /// How often the files are looked at.
+    private static let look: Duration = .seconds(1)
+
+    let process: SettingsChange.Process
+    /// Reads the settings as at the start, with the same flags and environment.
+    let load: @Sendable () throws -> Settings
+    /// Reads all files that the settings name, then uses them and the settings. Throws before it changes anything.
+    let apply: @Sendable (Settings) throws -> Void
+    /// The files whose change alone is a reason to apply the settings again.
+    let files: @Sendable (Settings) -> [String]
+    /// As they were before the process read them at its start, so that a change since then is seen.
+    let watched: WatchedFiles
+    let hangUps: AsyncStream<Void>
+    let requests: ReloadRequests
+    let name: String
+    let started: Settings
+    let logger: Logger
+
+    private enum Event { case signal, look }
+
+    func run() async throws {
+        let (events, continuation) = AsyncStream<Event>.makeStream(bufferingPolicy: .bufferingNewest(8))
+        let signals = Task {
+            for await _ in hangUps { continuation.yield(.signal) }
+        }
+        let ticks = Task {
+            while !Task.isCancelled {
+                continuation.yield(.look)
+                try await Task.sleep(for: Self.look)
+            }
+        }
+        await withTaskCancellationOrGracefulShutdownHandler {
+            var state = State(settings: started, watched: watched)
+            for await event in events {
+                switch event {
+                case .signal: _ = reload(&state, because: "SIGHUP")
+                case .look: await look(&state)
+                }
+            }
+            await requests.leave(name)
+        } onCancelOrGracefulShutdown: {
+            ticks.cancel()
+            signals.cancel()
+            continuation.finish()
+        }
+    }
+
+    private struct State {
+        var settings: Settings
+        var watched: WatchedFiles
+        /// The newest request of `lamplighter reload` that was answered.
+        var answered: String?
+    }
+
+    private func look(_ state: inout State) async {
+        let changed = state.watched.changes(of: Set(files(state.settings)))
+        if !changed.isEmpty { readFiles(state.settings, changed.sorted()) }
+        // Without Redis there is no request. The next look asks again.
+        guard let request = try? await requests.seen(name, process.rawValue) else { return }
+        // A request from before the first look counts too: the process may have read its file before the change.
+        guard !request.isEmpty, request != state.answered else { return }
+        state.answered = request
+        let answer = reload(&state, because: "lamplighter reload")
+        try? await requests.answer(request, name, answer)
+    }
+
+    private func readFiles(_ settings: Settings, _ changed: [String]) {
+        do {
+            try apply(settings)
+            logger.notice("read changed files again", metadata: ["files": "\(changed.joined(separator: ", "))"])
+        } catch {
+            logger.error(
+                "a changed file is not usable, so the old one stays in use: \(error)",
+                metadata: ["files": "\(changed.joined(separator: ", "))"])
+        }
+    }
+
+    private func reload(_ state: inout State, because reason: String) -> ReloadAnswer {
+        do {
+            let next = try load()
+            let change = SettingsChange(from: state.settings, to: next, in: process)
+            // Before the files are read, so that a change meanwhile is seen at the next look.
+            var watched = state.watched
+            _ = watched.changes(of: Set(files(next)))
+            try apply(next)
+            state.watched = watched
+            // Settings that need a restart are compared with the old ones again at the next reload.
+            state.settings = next.keepingRestartOnes(of: state.settings, in: process)
+            var metadata: Logger.Metadata = ["reason": "\(reason)"]
+            if !change.applied.isEmpty { metadata["changed"] = "\(change.applied.joined(separator: ", "))" }
+            logger.notice("configuration read again", metadata: metadata)
+            if !change.needsRestart.isEmpty {
+                logger.warning(
+                    "changed settings need a restart of this process",
+                    metadata: ["settings": "\(change.needsRestart.joined(separator: ", "))"])
+            }
+            return ReloadAnswer(process: process.rawValue, applied: change.applied, needsRestart: change.needsRestart)
+        } catch {
+            logger.error("the configuration is not usable, so nothing has changed: \(error)")
+            return ReloadAnswer(process: process.rawValue, error: "\(error)")
+        }
+    }
+}

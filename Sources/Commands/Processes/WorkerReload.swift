@@ -1,0 +1,49 @@
+import APNsClient
+import Fanout
+import LiveActivity
+import Settings
+import Threads
+import Webhooks
+
+/// The parts of a running worker that a reload replaces.
+struct WorkerReload: Sendable {
+    /// An app's keys, for all of its transports.
+    struct Keys: Sendable {
+        let first: APNsKeyRing
+        let other: APNsKeyRing
+
+        init(_ app: AppSettings) throws(SettingsError) {
+            let keys = try ProviderKeyFile.keys(of: app)
+            (first, other) = (APNsKeyRing(keys.first), APNsKeyRing(keys.other))
+        }
+    }
+
+    let keys: [AppKey: Keys]
+    let webhooks: [AppKey: Replaceable<Webhook>]
+    let worker: Worker
+
+    /// Reads all files first, so that an unusable one changes nothing.
+    func apply(_ settings: Settings) throws {
+        let apps = settings.apps.filter { keys[$0.key] != nil }
+        let read = try apps.map { ($0.key, try ProviderKeyFile.keys(of: $0)) }
+        let webhooks = try apps.map { ($0.key, try Webhook($0, settings)) }
+        for (app, next) in read {
+            _ = try keys[app]?.first.replace(with: next.first)
+            _ = try keys[app]?.other.replace(with: next.other)
+        }
+        for case (let app, let webhook?) in webhooks { self.webhooks[app]?.replace(with: webhook) }
+        var options = settings.worker
+        options.endAfter = Self.endAfter(settings)
+        worker.reload(options)
+        LiveLogLevel.set(settings.log.level)
+    }
+
+    static func endAfter(_ settings: Settings) -> [AppKey: Duration] {
+        Dictionary(settings.apps.compactMap { app in settings.endAfter(app).map { (app.key, $0) } }) { $1 }
+    }
+
+    /// The files that are watched: keys. Others are read again with the whole configuration.
+    static func files(_ settings: Settings) -> [String] {
+        settings.apps.flatMap { app in (app.keyPairs + app.otherKeyPairs).compactMap { app[$0.file] } }
+    }
+}

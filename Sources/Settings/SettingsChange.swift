@@ -1,0 +1,135 @@
+import HTTPAPI
+import LiveActivity
+import Store
+
+/// What differs between the settings of a running process and those that it read again. It names settings and holds no
+/// value of one.
+public struct SettingsChange: Sendable, Hashable {
+    public enum Process: String, Sendable, Hashable { case gateway, worker }
+
+    /// The settings that the process uses from now on, such as `log.level` or `shop: secret`.
+    public var applied: [String] = []
+    /// The settings that keep their old values until the process is started again.
+    public var needsRestart: [String] = []
+
+    public var isEmpty: Bool { applied.isEmpty && needsRestart.isEmpty }
+
+    /// Settings that a running process can change, for each kind of process. docs/operations.md lists them.
+    static let live: [Process: Set<String>] = [
+        .gateway: [
+            "log.level", "gateway.public_url", "gateway.max_body", "gateway.max_concurrency",
+            "gateway.max_concurrency_app", "gateway.max_concurrency_device", "gateway.max_body_memory",
+            "gateway.max_queue", "gateway.max_queue_total", "gateway.cert_file", "gateway.key_file",
+            "gateway.trusted_proxies",
+            "limits.tags_per_channel", "limits.names", "limits.channels", "limits.followers", "limits.start_tokens",
+            "defaults.stale_after", "defaults.end_after", "defaults.catch_up", "defaults.receipts",
+            "defaults.expiry_start", "defaults.expiry_update", "defaults.expiry_end", "budget.high_per_hour",
+            "budget.high_per_hour_infrequent", "start_tokens.stale_after",
+        ],
+        .worker: [
+            "log.level", "defaults.end_after", "budget.high_per_hour", "budget.high_per_hour_infrequent",
+            "pacing.min_interval", "broadcast.delete_after", "start_tokens.stale_after", "guard.share",
+            "guard.answers", "guard.window", "guard.memory", "worker.max_attempts", "worker.max_claims",
+            "webhook.timeout", "webhook.give_up_after",
+        ],
+    ]
+
+    /// The settings that a running process can change, by their paths.
+    public static func changeable(_ process: Process) -> Set<String> { live[process] ?? [] }
+
+    /// Settings that a process does not use, by the beginning of their paths.
+    static let foreign: [Process: [String]] = [
+        .gateway: ["worker.", "guard.", "pacing.", "broadcast.", "webhook.", "gateway.url", "gateway.ca_file"],
+        .worker: ["gateway.", "limits.", "defaults.", "redis.wait_", "channels.", "console.", "actions."],
+    ]
+
+    /// Compares. Both settings are of one process, with the same flags and environment.
+    public init(from old: Settings, to new: Settings, in process: Process) {
+        for key in SettingKey.all where old.texts[key.path] != new.texts[key.path] {
+            note(key.path, isLive: Self.live[process]?.contains(key.path) == true, in: process)
+        }
+        let before = Dictionary(old.apps.map { ($0.key, $0) }) { $1 }
+        let after = Dictionary(new.apps.map { ($0.key, $0) }) { $1 }
+        for app in new.apps {
+            guard let known = before[app.key] else {
+                note("apps: \(app.key) is new", isLive: process == .gateway, in: process)
+                if process == .gateway { noteParts(ofNew: app, new) }
+                continue
+            }
+            let changed = AppField.allCases.filter { known[$0] != app[$0] }
+            for field in changed where Self.uses(field, process) {
+                note("\(app.key): \(field.path)", isLive: Self.isLive(field, from: known, to: app), in: process)
+            }
+            if process == .gateway, known.credentials != app.credentials {
+                note("\(app.key): credentials", isLive: true, in: process)
+            }
+        }
+        for app in old.apps where after[app.key] == nil {
+            note("apps: \(app.key) is gone", isLive: process == .gateway, in: process)
+        }
+    }
+
+    /// A gateway serves a new app at once. What it agrees with Redis's scripts and its readers at the start is missing.
+    private mutating func noteParts(ofNew app: AppSettings, _ settings: Settings) {
+        if settings.gateway.readsIntake { needsRestart.append("\(app.key): gateway.intake") }
+        if settings.eventPolicies[app.key]?.isOn == true { needsRestart.append("\(app.key): events") }
+    }
+
+    private mutating func note(_ setting: String, isLive: Bool, in process: Process) {
+        if isLive {
+            applied.append(setting)
+        } else if !(Self.foreign[process] ?? []).contains(where: setting.hasPrefix) {
+            needsRestart.append(setting)
+        }
+    }
+
+    /// Only workers send, and only gateways know the secrets.
+    private static func uses(_ field: AppField, _ process: Process) -> Bool {
+        switch field {
+        case .secret, .masterSecret: process == .gateway
+        case .staleAfter, .catchUp, .receipts, .expiryStart, .expiryUpdate, .expiryEnd: process == .gateway
+        case .key, .endAfter, .webhookEvents, .webhookURL: true
+        default: process == .worker
+        }
+    }
+
+    static func isLive(_ field: AppField, from old: AppSettings, to new: AppSettings) -> Bool {
+        switch field {
+        case .secret, .masterSecret, .staleAfter, .endAfter, .catchUp, .receipts, .expiryStart, .expiryUpdate,
+            .expiryEnd:
+            true
+        case .keyID, .keyFile, .nextKeyID, .nextKeyFile, .teamID: true
+        // Keys of its own need a place that a running worker has only if it had them before.
+        case .sandboxKeyID, .sandboxKeyFile, .sandboxNextKeyID, .sandboxNextKeyFile: old.otherOrigin != nil
+        // Which events there are is agreed with Redis's scripts at the start.
+        case .webhookURL: old.webhookEvents == new.webhookEvents
+        case .webhookSecret, .webhookSecretFile, .webhookCAFile, .webhookAllowsPrivate, .webhookAllowsHTTP:
+            old[.webhookURL] != nil
+        default: false
+        }
+    }
+}
+
+extension Settings {
+    /// These settings, but with the running process's own where a new value needs a restart. So the next reload names
+    /// these again.
+    public func keepingRestartOnes(of running: Settings, in process: SettingsChange.Process) -> Settings {
+        var kept = self
+        for key in SettingKey.all where SettingsChange.live[process]?.contains(key.path) != true {
+            kept.texts[key.path] = running.texts[key.path]
+        }
+        let next = Dictionary(apps.map { ($0.key, $0) }) { $1 }
+        let known = Set(running.apps.map(\.key))
+        kept.apps = running.apps.compactMap { app in
+            guard let new = next[app.key] else { return process == .worker ? app : nil }
+            let values = AppField.allCases.compactMap { field in
+                (SettingsChange.isLive(field, from: app, to: new) ? new[field] : app[field]).map { (field, $0) }
+            }
+            return AppSettings(
+                key: app.key, path: new.path, values: Dictionary(uniqueKeysWithValues: values),
+                credentials: new.credentials)
+        }
+        if process == .gateway { kept.apps += apps.filter { !known.contains($0.key) } }
+        return kept
+    }
+}

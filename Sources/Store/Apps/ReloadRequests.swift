@@ -1,0 +1,111 @@
+import LiveActivity
+import Redis
+public import StrictJSON
+
+/// What a process did when it was asked to read its configuration again.
+public struct ReloadAnswer: Sendable, Hashable {
+    /// `gateway` or `worker`.
+    public var process: String
+    /// Settings that it uses from now on. They are named without their values.
+    public var applied: [String] = []
+    /// Settings that have changed, and that it uses only after a restart.
+    public var needsRestart: [String] = []
+    /// Why nothing has changed. Nil: the configuration was read.
+    public var error: String?
+
+    public init(process: String, applied: [String] = [], needsRestart: [String] = [], error: String? = nil) {
+        (self.process, self.applied, self.needsRestart, self.error) = (process, applied, needsRestart, error)
+    }
+
+    public var json: JSON {
+        .fields([
+            "process": .string(process), "applied": .array(applied.map(JSON.string)),
+            "needs_restart": .array(needsRestart.map(JSON.string)), "error": error.map(JSON.string),
+        ])
+    }
+
+    init?(_ text: String) {
+        guard let object = try? JSONDocument(Array(text.utf8)).root.object(),
+            let process = try? object.required("process").string(),
+            let applied = try? object.required("applied").array().map({ try $0.string() }),
+            let needsRestart = try? object.required("needs_restart").array().map({ try $0.string() })
+        else { return nil }
+        self.init(
+            process: process, applied: applied, needsRestart: needsRestart, error: try? object["error"]?.string())
+    }
+}
+
+/// Asks all processes of a deployment to read their configuration again. Each process looks for a request once a second
+/// and so tells that it lives (ADR 28). If a process dies between a request and its answer, the one who asked learns
+/// that no answer came. A process that starts later has read its configuration anyway.
+public struct ReloadRequests: Sendable {
+    public struct Process: Sendable, Hashable {
+        public var name: String
+        /// `gateway` or `worker`.
+        public var kind: String
+    }
+
+    /// A process that has not looked for this long is gone.
+    public static let patience: Duration = .seconds(10)
+    /// How long a request and its answers are kept, in seconds.
+    private static let life = 600
+    /// Milliseconds after which a process that never said goodbye is forgotten.
+    private static let memory: Int64 = 86_400_000
+
+    let redis: RedisClient
+    let keys: Keyspace
+    /// Epoch milliseconds.
+    let clock: @Sendable () -> Int64
+
+    /// Notes that a process lives.
+    /// - Returns: the newest request; empty if there is none
+    public func seen(_ name: String, _ kind: String) async throws(StoreError) -> String {
+        let replies = try await redis.run([
+            RedisCommand("HSET", keys.processes, .string(name), .string("\(kind) \(clock())")),
+            RedisCommand("GET", keys.reload),
+        ])
+        guard replies.count == 2, !replies[1].isNil else { return "" }
+        return try replies[1].string()
+    }
+
+    /// Forgets a process that ends.
+    public func leave(_ name: String) async { _ = try? await redis.run("HDEL", keys.processes, .string(name)) }
+
+    /// Makes a request.
+    /// - Returns: its id, and the processes that live
+    public func ask() async throws(StoreError) -> (id: String, processes: [Process]) {
+        let now = clock()
+        var processes: [Process] = []
+        var gone: [String] = []
+        for (field, value) in try await redis.run("HGETALL", keys.processes).pairs() {
+            let (name, parts) = (try field.string(), try value.string().split(separator: " ").map(String.init))
+            let seen = parts.count == 2 ? Int64(parts[1]) ?? 0 : 0
+            if now - seen <= Self.patience.milliseconds {
+                processes.append(Process(name: name, kind: parts[0]))
+            } else if now - seen > Self.memory {
+                gone.append(name)
+            }
+        }
+        for name in gone { await leave(name) }
+        let id = PushID.random().description
+        try await redis.run("SET", keys.reload, .string(id), "EX", .int(Int64(Self.life)))
+        return (id, processes.sorted { ($0.kind, $0.name) < ($1.kind, $1.name) })
+    }
+
+    public func answer(_ id: String, _ name: String, _ answer: ReloadAnswer) async throws(StoreError) {
+        let key = keys.reloadAnswers(id)
+        _ = try await redis.run([
+            RedisCommand("HSET", key, .string(name), .string(answer.json.text)),
+            RedisCommand("EXPIRE", key, .int(Int64(Self.life))),
+        ])
+    }
+
+    /// The answers so far, by process.
+    public func answers(_ id: String) async throws(StoreError) -> [String: ReloadAnswer] {
+        var found: [String: ReloadAnswer] = [:]
+        for (field, value) in try await redis.run("HGETALL", keys.reloadAnswers(id)).pairs() {
+            found[try field.string()] = ReloadAnswer(try value.string())
+        }
+        return found
+    }
+}

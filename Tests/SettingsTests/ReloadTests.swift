@@ -1,0 +1,122 @@
+import LiveActivity
+import Settings
+import Testing
+
+/// What a running process can change, and what needs a restart.
+@Suite struct ReloadTests {
+    private func change(
+        _ process: SettingsChange.Process, _ old: String, _ new: String
+    ) throws -> SettingsChange {
+        SettingsChange(from: try load(file: old), to: try load(file: new), in: process)
+    }
+
+    @Test func `the same file changes nothing, however it is written`() throws {
+        let change = try change(.gateway, "limits: {names: 5}\n" + oneApp, "limits:\n  names: 5\n" + oneApp)
+        #expect(change.isEmpty)
+    }
+
+    @Test func `each process says what it uses now and what needs a restart`() throws {
+        let old = "log: {level: info}\ngateway: {port: 1}\npacing: {min_interval: 1}\nworker: {lanes: 1}\n" + oneApp
+        let new = "log: {level: debug}\ngateway: {port: 2}\npacing: {min_interval: 2}\nworker: {lanes: 2}\n" + oneApp
+        let gateway = try change(.gateway, old, new)
+        #expect(gateway.applied == ["log.level"] && gateway.needsRestart == ["gateway.port"])
+        let worker = try change(.worker, old, new)
+        #expect(Set(worker.applied) == ["log.level", "pacing.min_interval"] && worker.needsRestart == ["worker.lanes"])
+    }
+
+    @Test func `secrets concern gateways, keys workers, and no value is shown`() throws {
+        func file(_ secret: String, _ key: String) -> String {
+            """
+            apps:
+              - key: shop
+                secret: \(secret)
+                master_secret: the-master-secret
+                bundle_id: com.example.shop
+                apns: {team_id: TEAM123456, key_id: \(key), key_file: \(key).p8}
+
+            """
+        }
+        let (old, new) = (file("the-old-secret-0001", "OLDKEY1234"), file("the-new-secret-0002", "NEWKEY1234"))
+        let gateway = try change(.gateway, old, new)
+        #expect(gateway.applied == ["shop: secret"] && gateway.needsRestart.isEmpty)
+        let worker = try change(.worker, old, new)
+        #expect(worker.applied == ["shop: apns.key_id", "shop: apns.key_file"] && worker.needsRestart.isEmpty)
+        #expect(!"\(gateway) \(worker)".contains("the-"))
+    }
+
+    @Test func `a gateway takes apps in and out, a worker needs a restart`() throws {
+        let old = "apps:\n  - key: a\n  - key: b\n"
+        let new = "apps:\n  - key: b\n  - key: c\n"
+        let gateway = try change(.gateway, old, new)
+        #expect(gateway.applied == ["apps: c is new", "apps: a is gone"] && gateway.needsRestart.isEmpty)
+        #expect(try change(.worker, old, new).needsRestart == ["apps: c is new", "apps: a is gone"])
+    }
+
+    @Test func `a new app has its events and its intake after a restart`() throws {
+        let head = "gateway: {intake: true}\nevents: {keep: 1000}\n"
+        let gateway = try change(.gateway, head + "apps:\n  - key: a\n", head + "apps:\n  - key: a\n  - key: c\n")
+        #expect(gateway.applied == ["apps: c is new"])
+        #expect(gateway.needsRestart == ["c: gateway.intake", "c: events"])
+    }
+
+    @Test func `credentials of the file change while a gateway runs`() throws {
+        func file(_ scopes: String) -> String {
+            oneApp + "    credentials:\n      - id: feed\n        scopes: \(scopes)\n        secret_file: feed.secret\n"
+        }
+        #expect(try change(.gateway, oneApp, file("read")).applied == ["shop: credentials"])
+        #expect(try change(.gateway, file("read"), file("read, publish")).applied == ["shop: credentials"])
+        #expect(try change(.worker, oneApp, file("read")).isEmpty)
+        let kept = try load(file: file("read")).keepingRestartOnes(of: try load(file: oneApp), in: .gateway)
+        #expect(SettingsChange(from: kept, to: try load(file: file("read")), in: .gateway).isEmpty)
+    }
+
+    @Test func `what needs a restart is named at every reload until it has one`() throws {
+        let old = try load(file: "worker: {lanes: 1}\napps:\n  - key: a\n")
+        let new = try load(file: "worker: {lanes: 2}\napps:\n  - key: a\n  - key: b\n")
+        let kept = new.keepingRestartOnes(of: old, in: .worker)
+        let again = SettingsChange(from: kept, to: new, in: .worker)
+        #expect(again.needsRestart == ["worker.lanes", "apps: b is new"] && again.applied.isEmpty)
+        let gateway = SettingsChange(from: new.keepingRestartOnes(of: old, in: .gateway), to: new, in: .gateway)
+        #expect(gateway.isEmpty, "\(gateway)")
+    }
+
+    @Test func `every setting that can change is one that exists`() {
+        let known = Set(SettingKey.all.map(\.path))
+        for process in [SettingsChange.Process.gateway, .worker] {
+            #expect(SettingsChange.changeable(process).isSubset(of: known))
+        }
+    }
+}
+
+/// The keys of APNs.
+@Suite struct APNsKeySettingsTests {
+    private func app(_ apns: String) throws -> AppSettings {
+        try #require(try load(file: "apps:\n  - key: shop\n    apns: {team_id: T, \(apns)}\n").apps.first)
+    }
+
+    @Test func `one key is for all environments`() throws {
+        let app = try app("key_id: K1, key_file: k1.p8, environment: both")
+        #expect(app.keyPairs == [AppField.firstKey] && app.otherKeyPairs == app.keyPairs)
+        #expect(app[.keyFile] == "config/k1.p8")
+    }
+
+    @Test func `each environment has keys of its own and a second one`() throws {
+        let app = try app(
+            "key_id: K1, key_file: k1.p8, next_key_id: K2, next_key_file: k2.p8, environment: both, "
+                + "sandbox_key_id: S1, sandbox_key_file: s1.p8, sandbox_next_key_id: S2, sandbox_next_key_file: s2.p8")
+        #expect(app.keyPairs == [AppField.firstKey, AppField.nextKey])
+        #expect(app.otherKeyPairs == [AppField.sandboxKey, AppField.sandboxNextKey])
+        #expect(app.allKeyPairs.count == 4)
+    }
+
+    @Test(arguments: [
+        ("key_id: K1, key_file: a, next_key_id: K2", "next_key_file is not set"),
+        ("next_key_id: K2, next_key_file: a", "apns.key_id is not set"),
+        ("key_id: K1, key_file: a, environment: both, sandbox_key_file: b", "sandbox_key_id is not set"),
+        ("key_id: K1, key_file: a, sandbox_key_id: K2, sandbox_key_file: b", "it is for apns.environment both"),
+        ("key_id: 'K 1', key_file: a", "letters and digits"),
+    ])
+    func `half of a key is refused, and so is a key without a use`(_ apns: String, _ reason: String) throws {
+        #expect(refusal(file: "apps:\n  - key: shop\n    apns: {team_id: T, \(apns)}\n").contains(reason))
+    }
+}
