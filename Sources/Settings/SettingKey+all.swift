@@ -92,6 +92,13 @@ extension SettingKey {
         .whole(\.tagsPerChannel, "limits.tags_per_channel", 1...1_000, "1000").help("the most tags of one channel"),
         .whole(\.gateway.failedSignInsPerMinute, "limits.failed_sign_ins", 0...1_000_000, "60")
             .help("the most wrong secrets of one address in a minute; then its secrets are answered 429; 0 = no limit"),
+        .whole(\.gateway.requestsPerAddress, "limits.requests_per_address", 0...1_000_000, "0")
+            .help("the most requests of one address in a second, at all gateways; more are answered 429; 0 = no limit"),
+        .whole(\.gateway.requestsPerCredential, "limits.requests_per_credential", 0...1_000_000, "0")
+            .help(
+                "the most requests with one credential in a second, at all gateways; devices have none; 0 = no limit"),
+        .whole(\.gateway.maximumBulkCalls, "limits.bulk_calls", 1...100_000, "64")
+            .help("the most bulk calls that a gateway reads at once, each for publishers and the app secret"),
         .whole(\.quotas[orZero: .names], "limits.names", quota, "1000000")
             .help("the most followed names of one app; new ones above it are answered 429; 0 = no limit"),
         .whole(\.quotas[orZero: .channels], "limits.channels", quota, "10000000")

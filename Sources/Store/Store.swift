@@ -19,6 +19,7 @@ public struct Store: Sendable {
     public let events: Events
     public let actions: Actions
     public let credentials: Credentials
+    public let rates: Rates
     public let webhooks: Webhooks
     public let pauses: Pauses
     public let reloads: ReloadRequests
@@ -80,6 +81,7 @@ public struct Store: Sendable {
         lateJoiners = LateJoiners(redis: redis, keys: keys)
         pauses = Pauses(redis: redis, keys: keys, clock: clock)
         credentials = Credentials(redis: redis, keys: keys)
+        rates = Rates(redis: redis, keys: keys)
         self.actions = Actions(redis: redis, keys: keys, time: time, policy: actions)
         reloads = ReloadRequests(redis: redis, keys: keys, clock: clock)
         events = Events(redis: redis, keys: keys, policies: policies.filter(\.value.isOn))

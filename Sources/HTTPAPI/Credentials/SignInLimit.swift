@@ -78,7 +78,7 @@ final class SignInLimit: Sendable {
 
     /// This machine's own addresses are a proxy that is not named, or an operator.
     private func counts(_ address: String) -> Bool {
-        perMinute > 0 && !(address.hasPrefix("127.") || address == "::1" || address == "local")
+        perMinute > 0 && !AddressLimit.isOwn(address)
     }
 
     private func refill(_ count: inout Count, _ now: ContinuousClock.Instant) {

@@ -24,7 +24,7 @@ final class Capacity: Sendable {
         }
     }
 
-    enum Resource: Int, Sendable, CaseIterable { case requests, bodies, bytes }
+    enum Resource: Int, Sendable, CaseIterable { case requests, bodies, bytes, streams }
 
     /// The most bodies in transit for each request that may run. A slow body waits here, where it costs little.
     static let bodiesPerRequest = 4
@@ -40,9 +40,10 @@ final class Capacity: Sendable {
     private let isShared: Bool
     private let used = Mutex<[CallerKey: [Int]]>([:])
 
-    /// Each kind of caller may run `requests` at once and have `bytes` of bodies in memory.
-    init(requests: [Caller: Int], bytes: Int, apps: Int) {
-        limits = requests.mapValues { [max(1, $0), max(1, $0) * Self.bodiesPerRequest, bytes] }
+    /// Each kind of caller may run `requests` at once, of which `streams` read a body without an end, and have `bytes`
+    /// of bodies in memory.
+    init(requests: [Caller: Int], bytes: Int, streams: Int = 64, apps: Int) {
+        limits = requests.mapValues { [max(1, $0), max(1, $0) * Self.bodiesPerRequest, bytes, max(1, streams)] }
         isShared = apps > 1
     }
 
@@ -61,7 +62,7 @@ final class Capacity: Sendable {
         }
     }
 
-    private static let nothing = [0, 0, 0]
+    private static let nothing = [0, 0, 0, 0]
 
     /// The share that one request uses. The request gives it back at its end.
     final class Share: Sendable {

@@ -55,6 +55,7 @@ public final class Gateway: ListeningService {
                 old.maximumRequests == next.maximumRequests && old.maximumAppRequests == next.maximumAppRequests
                 && old.maximumDeviceRequests == next.maximumDeviceRequests
                 && old.maximumBodyMemory == next.maximumBodyMemory
+                && old.maximumBulkCalls == next.maximumBulkCalls
                 && old.maximumBodyBytes == next.maximumBodyBytes && old.apps.count == next.apps.count
             served = .init(
                 handlers: served.handlers.with(next, store: store), authenticator: Authenticator(next.apps),
@@ -75,7 +76,7 @@ public final class Gateway: ListeningService {
         let responder = GatewayResponder(
             live: live, metrics: metrics, logger: logger, clock: clock, recorder: recorder,
             console: configuration.hasConsole ? Console(bridge.gateway, store: store) : nil,
-            signIns: SignInLimit(perMinute: configuration.failedSignInsPerMinute))
+            signIns: SignInLimit(perMinute: configuration.failedSignInsPerMinute), rates: RateLimit(store.rates))
         let connections = OpenFiles.connectionLimit(wanted: configuration.maximumConnections)
         if connections < configuration.maximumConnections {
             logger.warning(

@@ -39,6 +39,12 @@ public struct GatewayConfiguration: Sendable {
     public var writeTimeout: Duration = .seconds(30)
     /// The most wrong secrets of one address in a minute. Then it gets a 429, whatever it sends. 0 means no limit.
     public var failedSignInsPerMinute = 0
+    /// The most requests of one address, and of one credential that is no device's, in a second, at all gateways
+    /// together. 0 means no limit.
+    public var requestsPerAddress = 0
+    public var requestsPerCredential = 0
+    /// The most calls at once whose bodies are streamed. One app of several has half of them.
+    public var maximumBulkCalls = 64
     /// The time from the first byte of a head to its end, before a close.
     public var headTimeout: Duration = .seconds(30)
     /// Whose `X-Forwarded-For` is believed.
@@ -65,7 +71,7 @@ public struct GatewayConfiguration: Sendable {
             requests: [
                 .master: maximumRequests, .app: maximumAppRequests ?? half, .device: maximumDeviceRequests ?? half,
                 .anyone: Self.openRequests, .console: Self.consoleRequests, .signIn: Self.signInRequests,
-            ], bytes: max(maximumBodyMemory, 2 * maximumBodyBytes), apps: apps.count)
+            ], bytes: max(maximumBodyMemory, 2 * maximumBodyBytes), streams: maximumBulkCalls, apps: apps.count)
     }
 
     public init(host: String = "127.0.0.1", port: Int = 0, apps: [GatewayApp]) {

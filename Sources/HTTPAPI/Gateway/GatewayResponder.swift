@@ -29,6 +29,7 @@ struct GatewayResponder: HTTPResponder {
     /// Nil: it is switched off.
     let console: Console?
     let signIns: SignInLimit
+    let rates: RateLimit
     /// Limits the log lines about wrong credentials, because anybody can send these.
     let refusals = LogThrottle(burst: 100, perSecond: 10)
 
@@ -82,16 +83,24 @@ struct GatewayResponder: HTTPResponder {
             return try await method(handlers)()
         case .call(let method): handle = method(handlers)
         }
+        let address = address(of: request, channel)
+        try await checkRate(address, served.configuration)
         let now = clock()
-        guard let (caller, credential) = try await authenticate(request, channel, served, now: now),
+        guard let (caller, credential) = try await authenticate(request, address, served, now: now),
             endpoint.access.admits(
                 credential, channel: parameters["channel"].flatMap { try? ChannelID($0) },
                 contact: parameters["contact"].flatMap { ContactID($0) })
         else { throw APIError.unauthorized(request.headers) }
         let app = caller.app
         record.app = app.key
-        let publisher = Publisher(credential: credential.id, address: address(of: request, channel))
+        let publisher = Publisher(credential: credential.id, address: address)
         record.caller = publisher
+        if !credential.isDevice, served.configuration.requestsPerCredential > 0,
+            let seconds = await rates.wait(
+                "credential \(app.key) \(credential.id)", perSecond: served.configuration.requestsPerCredential)
+        {
+            throw APIError.tooFast("the credential '\(credential.id)'", seconds)
+        }
         if case .issued(let grant) = credential {
             try await handlers.check(grant, endpoint, parameters, app.key)
         }
@@ -103,6 +112,9 @@ struct GatewayResponder: HTTPResponder {
         // Read the body before the request counts as running: a slow body must not block other requests.
         if endpoint.body == .whole { try await body.read(share) }
         guard share.take(.requests) else { throw APIError.busy("requests that run at once") }
+        guard endpoint.body != .streamed || share.take(.streams) else {
+            throw APIError.busy("bulk calls that run at once")
+        }
         metrics.inFlight(1)
         defer { metrics.inFlight(-1) }
         let answer = try await handle(
@@ -123,13 +135,20 @@ struct GatewayResponder: HTTPResponder {
         return configuration.trustedProxies.client(of: peer, forwarded: request.headers[values: .forwardedFor])
     }
 
+    /// This machine's own addresses are a proxy that is not named, or an operator.
+    private func checkRate(_ address: String, _ configuration: GatewayConfiguration) async throws {
+        guard configuration.requestsPerAddress > 0, !AddressLimit.isOwn(address) else { return }
+        let network = AddressLimit.network(of: address)
+        let seconds = await rates.wait("address \(network)", perSecond: configuration.requestsPerAddress)
+        if let seconds { throw APIError.tooFast("this address", seconds) }
+    }
+
     private func authenticate(
-        _ request: Request, _ channel: any Channel, _ served: Served, now: Int64
+        _ request: Request, _ address: String, _ served: Served, now: Int64
     ) async throws -> (Authenticator.App, Credential)? {
         let header = request.headers[.authorization] ?? ""
         // Tokens and signatures cannot be guessed.
         let isGuess = Authenticator.holdsSecret(request.headers)
-        let address = isGuess ? address(of: request, channel) : ""
         if isGuess, let seconds = signIns.wait(address, header) { throw APIError.tooManyGuesses(seconds) }
         if let found = served.authenticator.authenticate(request.headers, now: now) {
             if isGuess { signIns.succeeded(address, header) }

@@ -88,6 +88,10 @@ struct APIError: Error, Sendable, Hashable {
             retryAfter: seconds)
     }
 
+    static func tooFast(_ who: String, _ seconds: Int) -> APIError {
+        APIError(429, "Too many requests a second come from \(who). Try again in \(seconds) s.", retryAfter: seconds)
+    }
+
     static func missingScope(_ grant: Grant, _ scope: CredentialScope) -> APIError {
         APIError(
             403, "The credential '\(grant.id)' lacks the scope \(scope.rawValue), which this call needs.", code: 40301)

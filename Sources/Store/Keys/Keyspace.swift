@@ -89,6 +89,8 @@ public struct Keyspace: Sendable {
     func webhookState(_ app: AppKey) -> RedisKey { key("wh:{\(app)}:state") }
     /// Since when the app (field '') or names of it are paused, epoch ms.
     func pauses(_ app: AppKey) -> RedisKey { key("pause:{\(app)}") }
+    /// How many requests a caller may still make; `digest` is of its credential or its address.
+    func rate(_ digest: String) -> RedisKey { key("rate:{\(digest)}") }
     /// Credentials that were made while the deployment runs, with hashes of their secrets.
     func credentials(_ app: AppKey) -> RedisKey { key("cred:{\(app)}") }
     /// What was done with the app's secrets, and by whom.

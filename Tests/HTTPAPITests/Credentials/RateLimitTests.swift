@@ -1,0 +1,87 @@
+import Redis
+import Store
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import HTTPAPI
+
+/// Requests a second, at all gateways together.
+@Suite struct RateLimitTests {
+    @Test func `two gateways share the bucket of a caller, and ask Redis once for many requests`() async throws {
+        let server = try await RedisServer.start()
+        defer { server.stop() }
+        let redis = RedisClient(url: server.url, scripts: Store.scripts, logger: .quiet)
+        let store = Store(redis: redis)
+        let limits = [RateLimit(store.rates), RateLimit(store.rates)]
+        _ = try await redis.send(RedisCommand("CONFIG", ["RESETSTAT"]))
+        // The bucket is refilled in the time of the test: so many requests a second that nobody is refused.
+        for number in 0..<1_000 { #expect(await limits[number % 2].wait("x", perSecond: 1_000_000) == nil) }
+        #expect(try await redis.calls(of: "evalsha") < 50)
+        // One in 1,000 s would need a rate below 1, so a rate of 1 must do: a second's requests are one.
+        var refused = 0
+        for number in 0..<20 where await limits[number % 2].wait("y", perSecond: 1) != nil { refused += 1 }
+        #expect(refused > 0)
+        await redis.close()
+    }
+
+    @Test func `a caller that is refused asks Redis nothing until its time comes`() async throws {
+        let server = try await RedisServer.start()
+        defer { server.stop() }
+        let redis = RedisClient(url: server.url, scripts: Store.scripts, logger: .quiet)
+        let start = ContinuousClock.now
+        let limit = RateLimit(Store(redis: redis).rates, now: { start })
+        while await limit.wait("y", perSecond: 1) == nil {}
+        _ = try await redis.send(RedisCommand("CONFIG", ["RESETSTAT"]))
+        for _ in 0..<100 { #expect(await limit.wait("y", perSecond: 1) == 1) }
+        #expect(try await redis.calls(of: "evalsha") == 0)
+        #expect(await limit.wait("z", perSecond: 0) == nil, "0 is no limit")
+        await redis.close()
+    }
+
+    @Test func `without Redis nobody is refused here`() async throws {
+        let server = try await RedisServer.start()
+        var options = RedisOptions()
+        options.connectTimeout = .milliseconds(200)
+        options.commandTimeout = .milliseconds(200)
+        let redis = RedisClient(url: server.url, scripts: Store.scripts, options: options, logger: .quiet)
+        let limit = RateLimit(Store(redis: redis).rates)
+        server.stop()
+        #expect(await limit.wait("x", perSecond: 1) == nil)
+        await redis.close()
+    }
+
+    @Test func `an address and a credential that are too fast are answered 429, others go on`() async throws {
+        try await GatewayFixture.run(configure: {
+            $0.trustedProxies = TrustedProxies("127.0.0.1")!
+            $0.requestsPerAddress = 1
+        }) { gateway in
+            func send(_ address: String) async throws -> Reply {
+                try await gateway.send("GET", "/api/pauses", headers: [("X-Forwarded-For", address)])
+            }
+            var refused = try await send("192.0.2.1")
+            for _ in 0..<100 where refused.status == 200 { refused = try await send("192.0.2.1") }
+            #expect(refused.status == 429 && refused.header("retry-after") == "1", "\(refused.text)")
+            #expect(refused.text.contains("this address"))
+            #expect(try await send("192.0.2.2").status == 200)
+            #expect(try await gateway.send("GET", "/healthz").status == 200)
+        }
+        try await GatewayFixture.run(configure: { $0.requestsPerCredential = 1 }) { gateway in
+            func send(_ user: String) async throws -> Reply {
+                try await gateway.send("GET", "/api/activities/m/broadcast", user: "\(GatewayFixture.key):\(user)")
+            }
+            var refused = try await send(GatewayFixture.secret)
+            for _ in 0..<100 where refused.status != 429 { refused = try await send(GatewayFixture.secret) }
+            #expect(refused.status == 429 && refused.text.contains("the credential 'app'"), "\(refused.text)")
+            #expect(try await send(GatewayFixture.masterSecret).status == 404, "another credential")
+        }
+    }
+
+    @Test func `bulk calls have a limit of their own`() {
+        let capacity = Capacity(requests: [.master: 100], bytes: 1, streams: 2, apps: 1)
+        let shares = (0..<3).map { _ in capacity.share(of: .master, nil) }
+        #expect(shares[0].take(.streams) && shares[1].take(.streams) && !shares[2].take(.streams))
+        shares[0].giveBackAll()
+        #expect(shares[2].take(.streams))
+    }
+}
