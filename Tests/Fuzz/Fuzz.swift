@@ -4,7 +4,7 @@ import Foundation
 /// sanitizer watches. A trap, a leak, a limit that is exceeded or an input that takes too long ends the run. An error
 /// that the reader throws is a good answer.
 ///
-/// This target is built only with LAMPLIGHTER_FUZZ=1, because libFuzzer brings the program's `main`.
+/// This target is built only with LAMPLIGHTER_FUZZ=1, because it needs libFuzzer.
 enum Harness: String, CaseIterable {
     case json, audience, publish, csv, ndjson, resp, url, settings, http2
 
@@ -35,6 +35,20 @@ enum Harness: String, CaseIterable {
 @_cdecl("LLVMFuzzerTestOneInput") public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     Harness.chosen.run(Array(UnsafeBufferPointer(start: start, count: count)))
     return 0
+}
+
+@_silgen_name("LLVMFuzzerRunDriver") private func runFuzzer(
+    _ count: UnsafeMutablePointer<Int32>,
+    _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?>,
+    _ run: @convention(c) (UnsafePointer<UInt8>?, Int) -> Int32
+) -> Int32
+
+/// The program's `main`, by the name that SwiftPM gives it.
+@_cdecl("Fuzz_main") public func fuzzMain(
+    _ count: Int32, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
+) -> Int32 {
+    var (count, arguments) = (count, arguments)
+    return runFuzzer(&count, &arguments) { testOneInput($0, $1) }
 }
 
 /// A promise that must hold for every input.
