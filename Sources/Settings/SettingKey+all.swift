@@ -8,7 +8,7 @@ import Store
 extension SettingKey {
     /// All settings of a deployment, in the order of the file.
     public static let all: [SettingKey] =
-        redis + gateway + console + limits + worker + prune + defaults + lifetimes + log
+        redis + gateway + monitor + console + limits + worker + prune + defaults + lifetimes + log
 
     private static let redis: [SettingKey] = [
         SettingKey(\Settings.redisURL, "redis.url", .text, "redis://127.0.0.1:6379/0") { text, origin, settings in
@@ -72,6 +72,22 @@ extension SettingKey {
         }.help("proxies whose X-Forwarded-For is believed: addresses or networks, with commas between them"),
         .choice(\.gateway.readsIntake, "gateway.intake", [("false", false), ("true", true)], "false")
             .help("whether to publish what others write into the stream of publishes in Redis, see docs/api.md"),
+    ]
+
+    private static let monitor: [SettingKey] = [
+        .host(\.gatewayMonitorHost, "monitor.host", "127.0.0.1")
+            .help("address for monitor.port; 0.0.0.0 for all"),
+        .optionalWhole(\.gatewayMonitorPort, "monitor.port", 0...65_535)
+            .help(
+                "port for a gateway's /readyz and /metrics alone; 0 picks a free one; default: gateway.port has them"),
+        SettingKey(\Settings.monitorSecret, "monitor.secret", .text, nil) { text, origin, settings in
+            guard (8...256).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+                let expected = "8 to 256 characters of printable ASCII without spaces"
+                return .invalid(key: "monitor.secret", origin, found: nil, expected: expected)
+            }
+            settings.monitorSecret = text
+            return nil
+        }.help("what /readyz and /metrics ask for, as the password of Basic or as a Bearer token; default: nothing"),
     ]
 
     private static let console: [SettingKey] = [

@@ -25,6 +25,8 @@ extension Settings {
         if let error = SettingsError.joined(problems + apps.problems) { throw error }
         // Gateways warn about the budget that workers keep, and show the start tokens that workers count as stale.
         settings.gateway.budget = settings.worker.budget
+        settings.gateway.monitorSecret = settings.monitorSecret
+        settings.gateway.hasOwnMonitor = settings.gatewayMonitorPort != nil
         settings.gateway.startTokensStaleAfter = settings.worker.startTokensStaleAfter
         if settings.gatewayURL.isEmpty {
             let reachable =

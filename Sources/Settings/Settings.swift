@@ -49,6 +49,11 @@ public struct Settings: Sendable {
     /// The address of a worker's health and metrics, used if a port is set.
     public var monitorHost = ""
     public var monitorPort: Int?
+    /// The same for a gateway. Without a port they are at the gateway's own.
+    public var gatewayMonitorHost = ""
+    public var gatewayMonitorPort: Int?
+    /// What these ask for. Nil: nothing.
+    public var monitorSecret: String?
     public var apns = APNs()
     /// The most tags of one channel.
     public var tagsPerChannel = 0

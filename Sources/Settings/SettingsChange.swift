@@ -20,7 +20,8 @@ public struct SettingsChange: Sendable, Hashable {
             "log.level", "gateway.public_url", "gateway.max_body", "gateway.max_concurrency",
             "gateway.max_concurrency_app", "gateway.max_concurrency_device", "gateway.max_body_memory",
             "gateway.max_queue", "gateway.max_queue_total", "gateway.cert_file", "gateway.key_file",
-            "gateway.trusted_proxies", "limits.requests_per_address", "limits.requests_per_credential",
+            "gateway.trusted_proxies", "monitor.secret", "limits.requests_per_address",
+            "limits.requests_per_credential",
             "limits.bulk_calls",
             "limits.tags_per_channel", "limits.names", "limits.channels", "limits.followers", "limits.start_tokens",
             "defaults.stale_after", "defaults.end_after", "defaults.catch_up", "defaults.receipts",
@@ -41,7 +42,10 @@ public struct SettingsChange: Sendable, Hashable {
     /// Settings that a process does not use, by the beginning of their paths.
     static let foreign: [Process: [String]] = [
         .gateway: ["worker.", "guard.", "pacing.", "broadcast.", "webhook.", "gateway.url", "gateway.ca_file"],
-        .worker: ["gateway.", "limits.", "defaults.", "redis.wait_", "channels.", "console.", "actions."],
+        .worker: [
+            "gateway.", "limits.", "defaults.", "redis.wait_", "channels.", "console.", "actions.", "monitor.host",
+            "monitor.port",
+        ],
     ]
 
     /// Compares. Both settings are of one process, with the same flags and environment.

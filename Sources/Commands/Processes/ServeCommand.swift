@@ -57,8 +57,16 @@ struct ServeCommand: AsyncParsableCommand {
             name: "\(process.hostName)-\(process.processIdentifier)", started: settings, logger: logger)
         let watch = FormatWatch(
             store: store, apps: configuration.apps.map(\.key), process: "a gateway", logger: logger)
+        let monitor = settings.gatewayMonitorPort.map { port in
+            (
+                listener: service.monitor(host: settings.gatewayMonitorHost, port: port),
+                host: settings.gatewayMonitorHost, port: port
+            )
+        }
+        // The services stop in reverse order, so that the monitor still answers while requests end.
+        let services: [any Service] = [monitor?.listener].compactMap(\.self) + [watch, reloading, service]
         try await ServiceRun.run(
-            [watch, reloading, service], listener: service, at: settings.gateway.host, settings.gateway.port,
+            services, and: monitor, listener: service, at: settings.gateway.host, settings.gateway.port,
             scheme: service.usesTLS ? "https" : "http", saying: "listening", within: .seconds(30), logger: logger)
         await client.close()
     }

@@ -42,22 +42,31 @@ enum ServiceRun {
 
     /// The same for services of which one listens. Logs its address, or names it in the error if it cannot be bound.
     static func run(
-        _ services: [any Service], listener: any ListeningService, at host: String, _ port: Int,
+        _ services: [any Service], and monitor: (listener: Monitor, host: String, port: Int)? = nil,
+        listener: any ListeningService, at host: String, _ port: Int,
         scheme: String = "http", saying words: String, within limit: Duration, logger: Logger
     ) async throws {
         let announcement = Task {
             guard let port = await listener.boundPort() else { return }
             logger.notice("\(words)", metadata: ["url": "\(scheme)://\(Settings.authority(host, port))"])
         }
+        let second = Task {
+            guard let monitor, let port = await monitor.listener.boundPort() else { return }
+            logger.notice("health and metrics", metadata: ["url": "http://\(Settings.authority(monitor.host, port))"])
+        }
         do {
             try await run(services, within: limit, logger: logger)
         } catch {
             // Before the service listens, the cause is the address. After that the error is the service's own.
-            guard await listener.boundPort() == nil else { throw error }
             let why = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
+            if let monitor, await monitor.listener.boundPort() == nil {
+                throw CommandFailure.cannotListen(at: monitor.host, monitor.port, "monitor.port: \(why)")
+            }
+            guard await listener.boundPort() == nil else { throw error }
             throw CommandFailure.cannotListen(at: host, port, why)
         }
         await announcement.value
+        await second.value
     }
 }
 

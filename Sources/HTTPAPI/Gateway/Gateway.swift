@@ -68,6 +68,16 @@ public final class Gateway: ListeningService {
 
     public func boundPort() async -> Int? { await binding.port() }
 
+    /// A server of this gateway's `/healthz`, `/readyz` and `/metrics` alone. Run it beside the gateway.
+    public func monitor(host: String, port: Int) -> Monitor {
+        let live = live
+        return Monitor(
+            host: host, port: port, version: configuration.version, logger: logger,
+            secret: { live.current.configuration.monitorSecret },
+            readiness: { try await live.current.handlers.readiness() },
+            metrics: { try await live.current.handlers.renderMetrics() })
+    }
+
     public func run() async throws {
         defer { binding.settle(nil) }
         let live = live

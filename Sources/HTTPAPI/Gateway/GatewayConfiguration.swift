@@ -51,6 +51,10 @@ public struct GatewayConfiguration: Sendable {
     public var trustedProxies = TrustedProxies()
     /// Whether this gateway also publishes what others write into the apps' intakes.
     public var readsIntake = false
+    /// Whether `/readyz` and `/metrics` have a port of their own (`Gateway.monitor`). The gateway's port lacks them then.
+    public var hasOwnMonitor = false
+    /// What `/readyz` and `/metrics` ask for. Nil: they are open to everybody.
+    public var monitorSecret: String?
     /// Whether the gateway serves the console.
     public var hasConsole = true
     /// Shown in the `Server` header, in `/healthz` and in the log.

@@ -75,6 +75,7 @@ struct GatewayResponder: HTTPResponder {
         let handle: (Call) async throws -> Answer
         switch endpoint.handler {
         case .open(let method):
+            if endpoint.isWatched { try checkMonitor(request, channel, served.configuration) }
             let share = capacity.share(of: .anyone, nil)
             defer { share.giveBackAll() }
             guard !endpoint.isLimited || share.take(.requests) else {
@@ -141,6 +142,22 @@ struct GatewayResponder: HTTPResponder {
         let network = AddressLimit.network(of: address)
         let seconds = await rates.wait("address \(network)", perSecond: configuration.requestsPerAddress)
         if let seconds { throw APIError.tooFast("this address", seconds) }
+    }
+
+    /// Refuses `/metrics` and `/readyz` where they are not served, or without their secret.
+    private func checkMonitor(
+        _ request: Request, _ channel: any Channel, _ configuration: GatewayConfiguration
+    ) throws(APIError) {
+        guard !configuration.hasOwnMonitor else { throw .notFound }
+        let secret = MonitorSecret(configuration.monitorSecret)
+        guard secret.isSet else { return }
+        let (address, header) = (address(of: request, channel), request.headers[.authorization] ?? "")
+        if let seconds = signIns.wait(address, header) { throw .tooManyGuesses(seconds) }
+        guard secret.admits(request.headers) else {
+            if !header.isEmpty { signIns.failed(address) }
+            throw .noMonitorSecret
+        }
+        signIns.succeeded(address, header)
     }
 
     private func authenticate(

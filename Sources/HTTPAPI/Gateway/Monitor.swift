@@ -8,33 +8,51 @@ import ServiceLifecycle
 public import Store
 import StrictJSON
 
-/// The HTTP server of a worker: `/healthz`, `/readyz` and `/metrics` as the gateway has them, and nothing else.
+/// The HTTP server of a worker, or a second one of a gateway: `/healthz`, `/readyz` and `/metrics`, and nothing else.
 public final class Monitor: ListeningService {
     private let host: String
     private let port: Int
-    private let readiness: Readiness
-    private let registry: PrometheusRegistry
     private let version: String
     private let logger: Logger
     private let idleTimeout: Duration
+    private let secret: @Sendable () -> String?
+    private let readiness: @Sendable () async throws -> Answer
+    private let metrics: @Sendable () async throws -> Answer
     private let binding = BoundPort()
     /// Silent connections are closed after this, so that they cannot block an orchestrator's probes.
     public static let idleTimeout: Duration = .seconds(5)
     /// Enough for scrapers and probes. Another connection waits until one of them ends.
     private static let mostConnections = 256
 
-    /// Port 0 picks a free one. `/readyz` shows the alarms of `apps`, and `/healthz` shows `version`.
-    public init(
+    /// A worker's. Port 0 picks a free one. `/readyz` shows the alarms of `apps`, and `/healthz` shows `version`.
+    /// - Parameter secret: what `/readyz` and `/metrics` ask for; nil: nothing
+    public convenience init(
         host: String, port: Int, apps: [AppKey], store: Store, registry: PrometheusRegistry, version: String,
-        logger: Logger, idleTimeout: Duration = Monitor.idleTimeout
+        secret: String? = nil, logger: Logger, idleTimeout: Duration = Monitor.idleTimeout
+    ) {
+        let readiness = Readiness(store: store, apps: apps)
+        self.init(
+            host: host, port: port, version: version, logger: logger, idleTimeout: idleTimeout, secret: { secret },
+            readiness: { try await readiness.answer() },
+            metrics: {
+                ProcessMetrics(registry).read()
+                return Answer(200, text: registry.text(), type: Answer.prometheusType)
+            })
+    }
+
+    init(
+        host: String, port: Int, version: String, logger: Logger, idleTimeout: Duration = Monitor.idleTimeout,
+        secret: @escaping @Sendable () -> String?, readiness: @escaping @Sendable () async throws -> Answer,
+        metrics: @escaping @Sendable () async throws -> Answer
     ) {
         self.host = host
         self.port = port
-        readiness = Readiness(store: store, apps: apps)
-        self.registry = registry
         self.version = version
         self.logger = logger
         self.idleTimeout = idleTimeout
+        self.secret = secret
+        self.readiness = readiness
+        self.metrics = metrics
     }
 
     public func boundPort() async -> Int? { await binding.port() }
@@ -59,17 +77,16 @@ public final class Monitor: ListeningService {
 
     private func router() -> Router<BasicRequestContext> {
         let router = Router(options: .autoGenerateHeadEndpoints)
-        let (registry, version, readiness) = (registry, version, readiness)
+        let (version, secret) = (version, secret)
         router.get("healthz") { _, _ in Answer(200, ["ok": true, "version": .string(version)]).response() }
-        router.get("metrics") { _, _ in
-            ProcessMetrics(registry).read()
-            return Answer(200, text: registry.text(), type: Answer.prometheusType).response()
-        }
-        router.get("readyz") { _, _ in
-            do {
-                return try await readiness.answer().response()
-            } catch {
-                return Answer(APIError(thrown: error), operation: UUIDBytes.random().description).response()
+        for (path, answer) in [("readyz", readiness), ("metrics", metrics)] {
+            router.get(RouterPath(path)) { request, _ in
+                do {
+                    guard MonitorSecret(secret()).admits(request.headers) else { throw APIError.noMonitorSecret }
+                    return try await answer().response()
+                } catch {
+                    return Answer(APIError(thrown: error), operation: UUIDBytes.random().description).response()
+                }
             }
         }
         return router

@@ -40,6 +40,9 @@ struct Endpoint: Sendable {
 }
 
 extension Endpoint {
+    /// Whether it tells of the deployment, and so may have a port and a secret of its own.
+    var isWatched: Bool { pattern == "/readyz" || pattern == "/metrics" }
+
     /// A call of an app. `isAirship` says whether responses carry Airship's media type.
     init(
         _ method: String, _ pattern: String, _ access: Access, _ scope: CredentialScope,

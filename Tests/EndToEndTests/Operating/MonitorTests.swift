@@ -44,6 +44,31 @@ struct MonitorTests {
         #expect(try await deployment.call("GET", url + "/healthz", user: nil).status == 200)
     }
 
+    @Test func `a gateway's metrics have a port and a secret of their own`() async throws {
+        let secret = "a-secret-for-prometheus"
+        let deployment = try await Deployment.start(environment: [
+            "LAMPLIGHTER_MONITOR_PORT": "0", "LAMPLIGHTER_MONITOR_SECRET": secret,
+        ])
+        try await deployment.gateway.waitForLog("health and metrics")
+        let line = deployment.gateway.err.split(separator: "\n").first { $0.contains("health and metrics") }
+        let url = try #require(line?.firstMatch(of: /url=(http\S+)/).map { String($0.1) })
+        #expect(url != deployment.gatewayURL)
+        for path in ["/metrics", "/readyz"] {
+            #expect(try await deployment.call("GET", url + path, user: nil).status == 401)
+            #expect(try await deployment.call("GET", deployment.gatewayURL + path, user: "x:\(secret)").status == 404)
+        }
+        let metrics = try await deployment.call("GET", url + "/metrics", user: "x:\(secret)")
+        #expect(metrics.status == 200 && metrics.text.contains("lamplighter_fleet_"), "\(metrics.text.prefix(300))")
+        #expect(try await deployment.call("GET", url + "/readyz", user: "x:\(secret)").status == 200)
+        #expect(try await deployment.call("GET", url + "/healthz", user: nil).status == 200)
+        #expect(try await deployment.call("GET", url + "/api/pushes").status == 404)
+        #expect(!deployment.gateway.err.contains(secret))
+        let port = try #require(url.split(separator: ":").last)
+        let other = try await deployment.run(
+            "serve", "--port", "0", environment: ["LAMPLIGHTER_MONITOR_PORT": "\(port)"])
+        #expect(other.code == 1 && other.err.contains("monitor.port"), "\(other.err)")
+    }
+
     private static func names(_ metrics: String) -> Set<Substring> {
         Set(
             metrics.split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }.compactMap {

@@ -55,8 +55,8 @@ final class Deployment: Sendable {
         let gateway = try Program(
             [Program.path, "serve", "--port", "0"], directory: directory, environment: environment)
         self.gateway = gateway
-        try await gateway.waitForLog("url=http")
-        gatewayURL = gateway.err.firstMatch(of: /url=(http\S+)/).map { String($0.1) } ?? ""
+        try await gateway.waitForLog("listening")
+        gatewayURL = gateway.err.firstMatch(of: /listening.*url=(http\S+)/).map { String($0.1) } ?? ""
         environment["LAMPLIGHTER_GATEWAY_URL"] = gatewayURL
         self.environment = environment
     }

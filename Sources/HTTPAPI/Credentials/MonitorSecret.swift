@@ -1,0 +1,36 @@
+import HTTPTypes
+import LiveActivity
+import OpenSSL
+
+/// What `/metrics` and `/readyz` ask for, if the configuration has it: as the password of HTTP Basic, or as a Bearer token.
+struct MonitorSecret: Sendable {
+    /// Nil: they are open.
+    private let digest: SHA256Digest?
+
+    init(_ secret: String?) { digest = secret.map { SHA256Digest(of: $0.utf8) } }
+
+    var isSet: Bool { digest != nil }
+
+    /// Compares in constant time.
+    func admits(_ headers: HTTPFields) -> Bool {
+        guard let digest else { return true }
+        guard let authorization = headers[.authorization], let space = authorization.firstIndex(of: " ") else {
+            return false
+        }
+        let value = authorization[authorization.index(after: space)...]
+        switch authorization[..<space].lowercased() {
+        case "bearer": return SHA256Digest(of: value.utf8) == digest
+        case "basic":
+            guard let bytes = Base64.decode(value), let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else {
+                return false
+            }
+            return SHA256Digest(of: bytes[(colon + 1)...]) == digest
+        default: return false
+        }
+    }
+}
+
+extension APIError {
+    static let noMonitorSecret = APIError(
+        401, "Send the secret of monitor.secret, as the password of Basic or as a Bearer token.", code: 40101)
+}
