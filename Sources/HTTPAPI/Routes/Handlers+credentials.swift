@@ -32,7 +32,8 @@ extension Handlers {
             .about([.credential: body.id])
     }
 
-    /// Gives a credential another secret. The one before stays valid for a while, so that no call fails meanwhile.
+    /// Gives a credential another secret. The one before stays valid for a while, so that no call fails meanwhile, and
+    /// those before that one until their own ends. With `keep` 0 all of them end.
     func rotateCredential(_ call: Call) async throws -> Answer {
         let keep = try CredentialBody.keep(call)
         let old = try await madeCredential(call)
@@ -42,6 +43,8 @@ extension Handlers {
         if keep > 0, var previous = old.secrets.first {
             previous.until = min(previous.until ?? .max, call.now + keep * 1_000)
             new.secrets.append(previous)
+            new.secrets += old.secrets.dropFirst().filter { ($0.until ?? 0) > call.now }
+                .prefix(AppCredential.mostSecrets - 2)
         }
         guard try await store.credentials.change(call.app.key, old.id, from: old, to: new) == .done else {
             throw APIError(409, "The credential was changed meanwhile. Try again.")

@@ -84,6 +84,12 @@ import Testing
             let result = publishers.now
             #expect(result.answers.keys.sorted() == [202], "\(result.answers): \(result.surprise ?? "")")
             let last = secrets[3]
+            // A command takes a credential's secret, too, and learns what it may not.
+            let environment = ["LAMPLIGHTER_APP_MASTER_SECRET": last]
+            let history = try await deployment.run("history", "match-1", environment: environment)
+            #expect(history.code == 0 && history.out.contains("match-1"), "\(history.err)")
+            let pause = try await deployment.run("pause", "match-1", environment: environment)
+            #expect(pause.code != 0 && pause.err.contains("lacks the scope operate"), "\(pause.err)")
             #expect(try await deployment.run("credential", "revoke", "feed").code == 0)
             for url in urls {
                 try await eventually("\(url) knows of the revocation") {

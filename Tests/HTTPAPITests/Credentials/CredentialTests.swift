@@ -73,6 +73,13 @@ import Testing
             let second = try await gateway.send("POST", "/api/credentials/feed/rotate").string("secret")
             #expect(try await status(first) == 200)
             #expect(try await status(second) == 200)
+            // Another rotation does not cut off who has not changed yet.
+            let another = try await gateway.send("POST", "/api/credentials/feed/rotate", #"{"keep":3600}"#)
+                .string("secret")
+            for secret in [first, second, another] { #expect(try await status(secret) == 200) }
+            for _ in 0..<5 { _ = try await gateway.send("POST", "/api/credentials/feed/rotate") }
+            #expect(try await gateway.store.credentials.all(try gateway.app).credentials[0].secrets.count == 5)
+            #expect(try await status(first) == 401, "the oldest makes room")
             let third = try await gateway.send("POST", "/api/credentials/feed/rotate", #"{"keep":0}"#)
                 .string("secret")
             #expect(try await status(third) == 200)
