@@ -167,11 +167,11 @@ extension TransportTests {
                 #expect(try it.client.keys.replace(with: [first]))
                 #expect(try !it.client.keys.replace(with: [first]), "the same keys are no change")
                 #expect(await it.send(0..<100) == PageOutcome(accepted: 100))
-                async let large = it.send(100..<5_000)
-                try await it.wait { $0.requests > 500 }
+                async let large = it.send(100..<2_000)
+                try await it.wait { $0.requests > 200 }
                 #expect(try it.client.keys.replace(with: [second]))
-                #expect(await large == PageOutcome(accepted: 4_900))
-                #expect(await it.send(5_000..<5_100) == PageOutcome(accepted: 100))
+                #expect(await large == PageOutcome(accepted: 1_900))
+                #expect(await it.send(2_000..<2_100) == PageOutcome(accepted: 100))
                 let record = it.simulator.snapshot()
                 #expect(record.byReason.isEmpty, "APNs refuses a token of another key on a used connection")
                 #expect(record.providerTokens == 2)
