@@ -43,7 +43,7 @@ public struct HistoryPage: Sendable {
 
 extension Pushes {
     /// Ledgers that one call reads at most, whatever is asked for.
-    private static let mostRead = 800
+    private static let mostRead = 400
 
     /// The pushes of an app that are still kept, newest first, in the order of their ids, so of their requests.
     /// - Parameters:
