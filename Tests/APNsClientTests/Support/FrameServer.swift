@@ -27,6 +27,8 @@ final class FrameServer: Sendable {
     let caFile: String
     private let authority: TestAuthority
     private let listener: any Channel
+    /// A thread of its own: the answers of another test, some of them large, hold up none of this one.
+    private let group: MultiThreadedEventLoopGroup
     private let requestCount: Atomics
     private let keyPEM: [UInt8]
 
@@ -47,7 +49,8 @@ final class FrameServer: Sendable {
         let identity = try authority.issue("frames", host: names, commonName: commonName)
         let tls = try TLSIdentity(identity.pem, applicationProtocol: "h2")
         let counts = Atomics()
-        let listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let listener = try await ServerBootstrap(group: group)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -57,19 +60,26 @@ final class FrameServer: Sendable {
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
-        return FrameServer(listener, authority, counts, keyPEM: try P256SigningKey.generatePEM())
+        return FrameServer(listener, group, authority, counts, keyPEM: try P256SigningKey.generatePEM())
     }
 
-    private init(_ listener: any Channel, _ authority: TestAuthority, _ counts: Atomics, keyPEM: [UInt8]) {
+    private init(
+        _ listener: any Channel, _ group: MultiThreadedEventLoopGroup, _ authority: TestAuthority, _ counts: Atomics,
+        keyPEM: [UInt8]
+    ) {
         self.keyPEM = keyPEM
         self.listener = listener
+        self.group = group
         self.authority = authority
         requestCount = counts
         port = listener.localAddress?.port ?? 0
         caFile = authority.caFile
     }
 
-    func stop() async { try? await listener.close() }
+    func stop() async {
+        try? await listener.close()
+        try? await group.shutdownGracefully()
+    }
 
     /// The configuration of a transport to this server. Its key is new, because this server does not check it.
     func client(host: String = "127.0.0.1", timeout: Duration = .seconds(60)) -> APNsConfiguration {
