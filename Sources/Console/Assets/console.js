@@ -34,7 +34,9 @@ function localTimes(root) {
     const date = new Date(time.dateTime);
     if (isNaN(date)) continue;
     time.title = time.textContent;
-    time.textContent = date.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+    time.textContent = date.toLocaleString(undefined, {
+      year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short",
+    });
   }
 }
 
@@ -120,8 +122,8 @@ function compose(form) {
     const date = time.value ? new Date(time.value) : new Date();
     form.elements.zone.value = isNaN(date) ? "" : date.getTimezoneOffset();
   };
-  const label = form.querySelector("label[for=send-at]");
-  if (label) label.textContent = "Send at (your time; empty: now)";
+  const hint = form.querySelector("#send-at-zone");
+  if (hint) hint.textContent = `Your time, ${Intl.DateTimeFormat().resolvedOptions().timeZone}. Empty: now.`;
 
   form.addEventListener("input", (event) => {
     if (event.target.dataset.key) write(event.target);

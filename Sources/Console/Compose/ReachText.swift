@@ -17,9 +17,8 @@ struct ReachText {
 
     var number: String { count.map { (isComplete ? "" : "over ") + Shown.count($0) } ?? "an unknown number of" }
 
-    func sentence(_ compose: ComposeForm, at time: Values?) -> String {
+    func sentence(_ compose: ComposeForm, isScheduled: Bool) -> String {
         let name = compose.name
-        let beginning = time.map { "At \($0["text"] ?? "")" }
         let audience = compose.form.text("audience") ?? "all"
         let whom =
             isStart
@@ -34,10 +33,10 @@ struct ReachText {
         let what = compose.event == "end" ? "this end" : compose.event == "start" ? "a new card" : "this update"
         let how =
             compose.alert == nil
-            ? "quietly, without an alert"
+            ? "without an alert"
             : compose.form.has("alert_sound") ? "with an alert and a sound" : "with an alert"
-        let counted = time == nil ? "will light" : "will light, as of now"
-        let subject = beginning.map { "\($0), \(screens)" } ?? screens
-        return "\(subject) \(counted): \(what) goes to \(whom), \(how).\(also)"
+        let quietly = compose.alert == nil ? " quietly" : ""
+        let counted = isScheduled ? ", as of now" : ""
+        return "\(screens) will light\(quietly)\(counted): \(what) goes to \(whom), \(how).\(also)"
     }
 }

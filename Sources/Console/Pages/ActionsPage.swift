@@ -27,11 +27,14 @@ enum ActionsPage {
     private static func row(_ action: JSONObject, _ visit: Visit) -> Values {
         let done = subjects.compactMap { key, path -> Values? in
             guard let text = action.text(key) else { return nil }
-            return values(["text": text, "path": path.map { $0 + Form.encoded(text) }])
+            return values([
+                "text": text, "path": path.map { $0 + Form.encoded(text) }, "kind": key == "name" ? "name" : "id",
+            ])
         }
         return values([
             "at": Shown.time(action.time("at"), now: visit.now),
-            "action": action.text("action")?.replacing("_", with: " "), "credential": action.text("credential"),
+            "action": action.text("action")?.replacing("_", with: " "),
+            "credential": action.text("credential").map { $0 == "master" ? "master secret" : $0 },
             "address": action.text("address"), "subjects": done,
             "count": action.whole("count") > 1 ? Shown.count(action.whole("count")) : nil,
         ])

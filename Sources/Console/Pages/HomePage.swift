@@ -56,14 +56,15 @@ enum HomePage {
         return all(
             alarms, pauses, workers, now,
             [
-                "rate": Shown.count(rate), "high": Shown.count(high), "low": Shown.count(low),
-                "shards": Shown.count(shards), "retries": Shown.count(retries),
+                "rate": Shown.count(rate), "names": Shown.count(high + low, "name", "names"),
+                "shards": Shown.count(shards, "shard", "shards"), "retries": Shown.count(retries),
                 "queued": Shown.count(high + low + shards),
                 "alive": Shown.count(alive.count), "noWorkers": alive.isEmpty && high + low + shards > 0 ? true : nil,
-                "tasks": Shown.count(alive.reduce(0) { $0 + $1.pending }), "redis": redis(answered),
+                "tasks": Shown.count(alive.reduce(0) { $0 + $1.pending }, "task", "tasks"), "redis": redis(answered),
                 "dead": Shown.count(dead), "hasDead": dead > 0 ? true : nil, "quarantined": Shown.count(quarantined),
                 "hasQuarantined": quarantined > 0 ? true : nil, "pushes": pushes.map(\.row),
                 "hasPushes": pushes.isEmpty ? nil : true,
+                "mayPublish": visit.session.identity.scopes.contains(.publish) ? true : nil,
             ])
     }
 
@@ -91,7 +92,7 @@ enum HomePage {
         all["hasWorkers"] = workers.isEmpty ? nil : true
         all["workers"] = workers.map { worker in
             [
-                "name": worker.name, "tasks": Shown.count(worker.pending),
+                "name": worker.name, "pending": Shown.count(worker.pending),
                 "seen": worker.idle < 5_000 ? "now" : Shown.ago(now - Int64(worker.idle), now),
             ] as Values
         }

@@ -102,7 +102,11 @@ enum QuarantinePage {
             ? "The next push goes to the quarantined tokens of \(place) again."
             : "The quarantined tokens of \(place) are pruned. Their devices get nothing until they register again."
         let title = "\(what) the tokens of \(place)?"
-        if let page = visit.confirmation(title, sentence, button: what, back: "/console/quarantine") { return page }
+        if let page = visit.confirmation(
+            title, sentence, button: what, back: "/console/quarantine", isSafe: isRelease)
+        {
+            return page
+        }
         try await visit.call(
             "POST", "/api/quarantine/\(isRelease ? "release" : "discard")",
             .object([JSON.Member(key, .string(place))]))

@@ -86,7 +86,9 @@ struct PushValues {
         all["outcomes"] = fields(Self.outcomes, always: true)
         all["others"] = fields(Self.others, always: false)
         all["hasOthers"] = Self.others.contains { ledger.whole($0.name) > 0 } ? true : nil
-        all["reasons"] = sorted.map { ["reason": $0.reason, "count": Shown.count($0.count)] as Values }
+        all["reasons"] = sorted.map {
+            values(["reason": $0.reason, "count": Shown.count($0.count), "meaning": ReasonText.meaning($0.reason)])
+        }
         all["hasReasons"] = sorted.isEmpty ? nil : true
         all["soFar"] = ledger.flag("expanded") || isFinal ? nil : true
         all["priority"] = ledger.whole("priority")

@@ -23,6 +23,14 @@ public struct ConsoleIdentity: Sendable, Hashable {
     /// For people.
     var credential: String { credentialID.map { "credential \($0)" } ?? "master secret" }
 
+    /// The rights of a credential, for people: some buttons are missing because of them. Nil: all.
+    var limits: String? {
+        guard credentialID != nil else { return nil }
+        let order: [CredentialScope] = [.read, .publish, .track, .operate]
+        let may = "may " + order.filter(scopes.contains).map(\.rawValue).joined(separator: ", ")
+        return namePrefix.map { "\(may) names that begin with “\($0)”" } ?? may
+    }
+
     /// Why it may not open a page. Nil: it may.
     func refusal(_ scope: CredentialScope?, forAllNames: Bool = false) -> ConsoleFailure? {
         if let scope, !scopes.contains(scope) {

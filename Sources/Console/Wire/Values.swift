@@ -60,6 +60,22 @@ enum Shown {
         "\(count(number)) \(number == 1 ? one : many)"
     }
 
+    /// `about 10,000`: two digits of an estimate. Small ones are as they are.
+    static func estimate(_ number: Int) -> String {
+        guard number >= 100 else { return count(number) }
+        var unit = 1
+        while number / unit >= 100 { unit *= 10 }
+        return "about \(count((number + unit / 2) / unit * unit))"
+    }
+
+    /// A text of the API with its times as the console shows them: `2026-11-21 18:00:00 UTC`.
+    static func plain(_ text: String) -> String {
+        text.replacing(/(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?Z/) { "\($0.1) \($0.2) UTC" }
+    }
+
+    /// `Update`
+    static func capitalized(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }
+
     /// A time as text, in the form that a script reads, and from now.
     static func time(_ milliseconds: Int64?, now: Int64) -> Values? {
         milliseconds.map { time in
