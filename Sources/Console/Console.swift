@@ -129,7 +129,7 @@ public final class Console: Sendable {
             "title": title, "content": templates.render(template, content), "app": session?.identity.app.rawValue,
             "credential": session?.identity.credential, "credentialID": session?.identity.credentialID,
             "limits": session?.identity.limits,
-            "csrf": session?.formToken,
+            "csrf": session?.formToken, "now": "\(request.now)",
             "navigation": session.map { Navigation.items(current: area, for: $0.identity) }, "style": Asset.style.path,
             "script": Asset.script.path, "icon": Asset.icon.path, "notice": session == nil ? nil : notice,
             "reload": content["reload"],

@@ -25,7 +25,7 @@ struct ReachText {
             ? "the devices with a start token of \(compose.form.text("attributes_type") ?? "its type")"
             : audience == "all" ? "every device that follows \(name)" : "the chosen devices that follow \(name)"
         if count == 0, !isBroadcast {
-            return "No lock screen will light: "
+            return (isScheduled ? "no" : "No") + " lock screen will light: "
                 + (isStart ? "no device has a start token of that type." : "nobody in this audience follows \(name).")
         }
         let screens = count == 1 ? "1 lock screen" : "\(number) lock screens"
@@ -36,7 +36,7 @@ struct ReachText {
             ? "without an alert"
             : compose.form.has("alert_sound") ? "with an alert and a sound" : "with an alert"
         let quietly = compose.alert == nil ? " quietly" : ""
-        let counted = isScheduled ? ", as of now" : ""
-        return "\(screens) will light\(quietly)\(counted): \(what) goes to \(whom), \(how).\(also)"
+        let counted = isScheduled ? " They are counted now and may change until then." : ""
+        return "\(screens) will light\(quietly): \(what) goes to \(whom), \(how).\(also)\(counted)"
     }
 }

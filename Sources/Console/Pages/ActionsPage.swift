@@ -1,9 +1,9 @@
 import LiveActivity
 import StrictJSON
 
-/// The page of the log of actions: who did what, and when.
+/// The log of actions. An action of many devices is one row with their count.
 enum ActionsPage {
-    /// What an action was done to, in the order of the page, with where it leads.
+    /// The things that actions are done to, in the order of the page, and the page of each.
     private static let subjects: [(key: String, path: String?)] = [
         ("name", "/console/names/"), ("push_id", "/console/pushes/"), ("schedule_id", "/console/pushes/"),
         ("channel", "/console/devices/"), ("attributes_type", nil), ("named_user", nil), ("entry", nil),

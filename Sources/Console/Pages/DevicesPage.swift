@@ -83,7 +83,7 @@ enum DevicesPage {
         ])
     }
 
-    /// Why the device would not get the next update of a name.
+    /// The reasons why the device would not get the next update of a name.
     private static func explained(_ visit: Visit, _ name: String, _ device: String) async throws -> Values {
         let path = "/api/activities/\(Form.encoded(name))/channels/\(Form.encoded(device))"
         let answer = try await visit.get(path)

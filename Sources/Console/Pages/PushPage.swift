@@ -67,7 +67,7 @@ enum PushPage {
         let path = "/api/push/\(Form.encoded(visit.parameter("push")))"
         _ = try await visit.get(path)
         return try await visit.watch("push \(visit.parameter("push"))") { visit in
-            let push = PushValues(ledger: try await visit.get(path), now: visit.now)
+            let push = PushValues(ledger: try await visit.get(path), now: nil)
             let html = visit.console.templates.render("push-live", push.whole)
             return push.isFinal ? .last(html) : .html(html)
         }

@@ -1,7 +1,7 @@
 public import LiveActivity
 public import Store
 
-/// Who is signed in: an app, the credential by which it was proved, and what this one may do.
+/// A signed-in app, the credential that proved it, and the rights of that credential.
 public struct ConsoleIdentity: Sendable, Hashable {
     public var app: AppKey
     /// The id of one of the app's credentials. Nil: the master secret.
@@ -31,10 +31,10 @@ public struct ConsoleIdentity: Sendable, Hashable {
         return namePrefix.map { "\(may) names that begin with “\($0)”" } ?? may
     }
 
-    /// Why it may not open a page. Nil: it may.
+    /// The refusal of a page that needs other rights. Nil: it may open it.
     func refusal(_ scope: CredentialScope?, forAllNames: Bool = false) -> ConsoleFailure? {
         if let scope, !scopes.contains(scope) {
-            let what = "lacks the scope \(scope.rawValue), which this needs. Sign in with another one."
+            let what = "lacks the scope \(scope.rawValue), which this needs. Sign in with another credential."
             return ConsoleFailure(403, "The \(credential) \(what)")
         }
         guard forAllNames, let namePrefix else { return nil }

@@ -1,7 +1,7 @@
 import LiveActivity
 import StrictJSON
 
-/// What a template shows, by name.
+/// The values of a template, by name.
 typealias Values = [String: Any]
 
 /// The values that are not nil. A template's section of an absent value is left out.
@@ -77,10 +77,12 @@ enum Shown {
     static func capitalized(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }
 
     /// A time as text, in the form that a script reads, and from now.
-    static func time(_ milliseconds: Int64?, now: Int64) -> Values? {
+    /// - Parameter now: epoch ms; nil: a live part, which must not change with the clock. The script writes `ago` there.
+    static func time(_ milliseconds: Int64?, now: Int64?) -> Values? {
         milliseconds.map { time in
             let whole = TimeText.plainText(time)
-            return ["iso": whole + "Z", "text": whole.replacing("T", with: " ") + " UTC", "ago": ago(time, now)]
+            let text = whole.replacing("T", with: " ") + " UTC"
+            return ["iso": whole + "Z", "text": text, "ago": now.map { ago(time, $0) } ?? text]
         }
     }
 
