@@ -128,7 +128,8 @@ public final class Console: Sendable {
         let frame = values([
             "title": title, "content": templates.render(template, content), "app": session?.identity.app.rawValue,
             "credential": session?.identity.credential, "credentialID": session?.identity.credentialID,
-            "csrf": session?.formToken,
+            "limits": session?.identity.limits,
+            "csrf": session?.formToken, "now": "\(request.now)",
             "navigation": session.map { Navigation.items(current: area, for: $0.identity) }, "style": Asset.style.path,
             "script": Asset.script.path, "icon": Asset.icon.path, "notice": session == nil ? nil : notice,
             "reload": content["reload"],

@@ -1,4 +1,4 @@
-/// What the console asks the gateway for. It sees and changes an app through the calls of the API alone, so each page
+/// The console's only way to the gateway. It sees and changes an app through the calls of the API alone, so each page
 /// shows what the API answers, and each change is checked, counted and refused as the API would.
 public struct ConsoleGateway: Sendable {
     public typealias SignIn =

@@ -1,4 +1,4 @@
-/// What a page says after something was done. The address names it by a word, so a link cannot make up a text.
+/// The sentence of a page after something was done. The address names it by a word, so a link cannot make up a text.
 enum Notice: String, CaseIterable {
     case cancelled, retried, dropped, forgotten, paused, resumed, released, discarded, kept, removed, waiting
     case broadcastWanted = "broadcast-wanted"

@@ -6,7 +6,7 @@ struct Route: Sendable {
     let method: String
     /// Also what logs and metrics show in place of the path.
     let pattern: String
-    /// What a credential needs for it, as the calls do that it makes. Nil: nothing.
+    /// The scope that its calls of the API need. Nil: none.
     let scope: CredentialScope?
     /// Whether a credential for some names only cannot open it.
     let forAllNames: Bool

@@ -72,15 +72,18 @@ struct Visit: Sendable {
     }
 
     /// Asks before something that cannot be undone: shows the sentence and a button that posts the same form again.
+    /// - Parameter isSafe: it can be undone, so the button is not red
     /// - Returns: nil once the button was pressed.
-    func confirmation(_ title: String, _ sentence: String, button: String, back: String) -> ConsoleResponse? {
+    func confirmation(
+        _ title: String, _ sentence: String, button: String, back: String, isSafe: Bool = false
+    ) -> ConsoleResponse? {
         guard form["confirmed"] != "yes" else { return nil }
         let fields = form.fields.filter { $0.name != "csrf" }.map { ["name": $0.name, "value": $0.value] as Values }
         return page(
             "confirm", title,
             values([
                 "title": title, "sentence": sentence, "button": button, "back": back, "action": request.path,
-                "fields": fields,
+                "fields": fields, "safe": isSafe ? true : nil,
             ]))
     }
 

@@ -47,6 +47,23 @@ import Testing
         standing.end()
     }
 
+    @Test func `a part with a longer pause is looked at less often`() async throws {
+        let feed = LiveFeed()
+        let looks = Mutex((often: 0, seldom: 0))
+        let often = try #require(
+            await feed.open("push", isStanding: { true }) {
+                .html("\(looks.withLock { $0.often += 1; return $0.often })")
+            })
+        let seldom = try #require(
+            await feed.open("home", every: 2, isStanding: { true }) {
+                .html("\(looks.withLock { $0.seldom += 1; return $0.seldom })")
+            })
+        for await part in seldom.stream where text(part) == "data: 3\n\n" { break }
+        let counts = looks.withLock(\.self)
+        #expect(counts.often > counts.seldom, "\(counts)")
+        for tab in [often, seldom] { tab.end() }
+    }
+
     @Test func `too many tabs are refused`() async throws {
         let feed = LiveFeed()
         var tabs: [LiveFeed.Events] = []

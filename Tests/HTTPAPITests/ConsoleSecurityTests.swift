@@ -39,6 +39,26 @@ import Testing
         }
     }
 
+    @Test func `files and live parts are fenced off too, and a live part needs a session`() async throws {
+        try await GatewayFixture.run { gateway in
+            var browser = ConsoleBrowser(gateway)
+            var answers = [try await browser.get("/console/live")]
+            #expect(answers[0].status == 303, "nobody is signed in")
+            for asset in Asset.all { answers.append(try await browser.get(asset.path)) }
+            _ = try await browser.signIn()
+            answers.append(try await browser.get("/console/pushes/none/live"))
+            answers.append(try await browser.post("/console/sign-in", ["app_key": "demo"]))
+            for answer in answers {
+                let policy = try #require(answer.header("content-security-policy"))
+                #expect(policy.contains("default-src 'none'") && !policy.contains("unsafe"))
+                #expect(answer.header("x-content-type-options") == "nosniff")
+                #expect(answer.header("x-frame-options") == "DENY")
+                #expect(answer.header("cross-origin-resource-policy") == "same-origin")
+                #expect(answer.header("set-cookie") == nil)
+            }
+        }
+    }
+
     @Test(arguments: [
         ("wrong", GatewayFixture.key), (GatewayFixture.secret, GatewayFixture.key), ("other-m", GatewayFixture.key),
         (GatewayFixture.masterSecret, "other-app"), (GatewayFixture.masterSecret, "nobody"), ("", ""),
@@ -204,10 +224,17 @@ import Testing
             let id = try published.strings("push_ids")[0]
             let user = #"{"channel_id":"c-1","device_type":"ios","named_user_id":\#(JSON.string(evil).text)}"#
             #expect(try await gateway.send("POST", "/api/named_users/associate", user).status == 200)
+            // A schedule's own name, and a tag, where they are allowed.
+            let time = #""schedule":{"scheduled_time":"2027-01-01T00:00:00"}"#
+            let later = #"{"name":\#(JSON.string(evil).text),\#(time),"push":\#(publishText(activity: text))}"#
+            _ = try await gateway.send("POST", "/api/schedules", later)
+            let tags = #"{"audience":{"ios_channel":"c-1"},"add":{"device":[\#(JSON.string(evil).text)]}}"#
+            _ = try await gateway.send("POST", "/api/channels/tags", tags)
             var browser = ConsoleBrowser(gateway)
             _ = try await browser.signIn()
             let csrf = try await browser.formToken()
             let pages = [
+                "/console/schedules", "/console/actions", "/console/actions?credential=\(encoded)",
                 "/console", "/console/names", "/console/names/\(encoded)", "/console/pushes/\(id)", "/console/pushes",
                 "/console/devices", "/console/devices/c-1?name=\(encoded)", "/console/compose?push=\(id)",
                 "/console/compose?name=\(encoded)", "/console/names?contains=\(encoded)", "/console/pushes/\(encoded)",

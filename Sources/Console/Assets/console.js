@@ -29,12 +29,28 @@ function fill(element, html) {
 
 // The server writes UTC. The reader sees the own zone, and UTC as the title.
 function localTimes(root) {
-  for (const time of root.querySelectorAll("time[datetime]")) {
+  fromNow(root);
+  for (const time of root.querySelectorAll("time[datetime]:not(.ago)")) {
     if (!time.textContent.endsWith("UTC")) continue;
     const date = new Date(time.dateTime);
     if (isNaN(date)) continue;
     time.title = time.textContent;
-    time.textContent = date.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+    time.textContent = date.toLocaleString(undefined, {
+      year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short",
+    });
+  }
+}
+
+// Times from now go on by the reader's clock, set by the server's. So a live part is sent only if something happened.
+const clock = Number(document.querySelector("meta[name=now]").content) - Date.now();
+function fromNow(root) {
+  for (const time of root.querySelectorAll("time.ago")) {
+    const seconds = Math.floor((Date.now() + clock - new Date(time.dateTime)) / 1000);
+    const size = Math.abs(seconds);
+    const text = size < 2 ? "now" : size < 120 ? `${size} s` : size < 7200 ? `${Math.floor(size / 60)} min`
+      : size < 172800 ? `${Math.floor(size / 3600)} h` : `${Math.floor(size / 86400)} d`;
+    const shown = text === "now" ? text : seconds >= 0 ? `${text} ago` : `in ${text}`;
+    if (time.textContent !== shown) time.textContent = shown;
   }
 }
 
@@ -57,7 +73,7 @@ function live(element) {
   open();
 }
 
-// What can be done with a push is different now, so the page is read again where the reader has not begun anything.
+// A finished push has other buttons, so the page is read again.
 function finished(element) {
   for (const button of document.querySelectorAll(".head form button.danger")) button.disabled = true;
   fetch(location.href, { credentials: "same-origin" }).then((answer) => answer.text()).then((html) => {
@@ -120,8 +136,8 @@ function compose(form) {
     const date = time.value ? new Date(time.value) : new Date();
     form.elements.zone.value = isNaN(date) ? "" : date.getTimezoneOffset();
   };
-  const label = form.querySelector("label[for=send-at]");
-  if (label) label.textContent = "Send at (your time; empty: now)";
+  const hint = form.querySelector("#send-at-zone");
+  if (hint) hint.textContent = `Your time, ${Intl.DateTimeFormat().resolvedOptions().timeZone}. Empty: now.`;
 
   form.addEventListener("input", (event) => {
     if (event.target.dataset.key) write(event.target);
@@ -137,6 +153,7 @@ function compose(form) {
 document.addEventListener("DOMContentLoaded", () => {
   document.documentElement.classList.add("js");
   localTimes(document);
+  setInterval(() => { if (!document.hidden) fromNow(document); }, 1000);
   for (const element of document.querySelectorAll("[data-live]")) live(element);
   for (const form of document.querySelectorAll("form[data-check]")) compose(form);
   // A second click on the way sends nothing.

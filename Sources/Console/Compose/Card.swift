@@ -32,7 +32,7 @@ struct Card {
             parts.remove(at: place)
         }
         let details = parts.prefix(Self.mostDetails)
-        let nothing = state == nil ? "Ends as it stands" : "An empty content state"
+        let nothing = state != nil ? "An empty content state" : isEnd ? "Ends as it stands" : "No content state"
         var shown: Values = [
             "app": app, "name": name.isEmpty ? "the name" : name, "headline": headline?.text ?? nothing,
             "details": details.map { ["key": Self.label($0.key), "text": $0.text] as Values },

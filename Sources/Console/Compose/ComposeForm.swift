@@ -37,7 +37,7 @@ struct ComposeForm {
         guard let local = TimeText.parse(text) ?? TimeText.parse("\(text):00") else {
             throw Problem(field: "send_at", message: "must be a time such as 2026-11-21T18:00")
         }
-        // What `getTimezoneOffset` says: minutes from the browser's time to UTC. Absent without a script: UTC.
+        // `getTimezoneOffset`: minutes from the browser's time to UTC. Absent without a script: UTC.
         return local + Int64(form.text("zone").flatMap { Int($0) } ?? 0) * 60_000
     }
 

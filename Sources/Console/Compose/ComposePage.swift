@@ -96,7 +96,12 @@ enum ComposePage {
                 check.values["bytes"] =
                     ["count": bytes, "limit": limit, "text": "\(Shown.count(bytes)) of \(Shown.count(limit)) bytes"]
                     as Values
-                if counts { check.values["reach"] = reach.sentence(compose, at: time(compose, visit)) }
+                if counts {
+                    let time = time(compose, visit)
+                    check.values["reach"] = values([
+                        "sentence": reach.sentence(compose, isScheduled: time != nil), "time": time,
+                    ])
+                }
             }
             check.values["warnings"] = answer.list("warnings").compactMap { try? $0.string() }
         } catch let problem as ComposeForm.Problem {
@@ -120,6 +125,9 @@ enum ComposePage {
         "attributes": "Attributes", "send_at": "Send at",
     ]
 
+    /// Fields that are folded away at first.
+    private static let folded: Set = ["priority", "send_at", "stale_minutes", "relevance", "dismissal_minutes"]
+
     private static func time(_ compose: ComposeForm, _ visit: Visit) -> Values? {
         guard let time = try? compose.sendAt() else { return nil }
         return Shown.time(time, now: visit.now)
@@ -140,8 +148,9 @@ enum ComposePage {
         return visit.page(
             "publish", "Publish",
             values([
-                "sentence": reach.sentence(compose, at: time), "fields": fields, "card": check.values["card"],
-                "warnings": check.values["warnings"], "name": compose.name, "event": compose.event,
+                "sentence": reach.sentence(compose, isScheduled: time != nil), "fields": fields,
+                "card": check.values["card"], "warnings": check.values["warnings"], "name": compose.name,
+                "event": compose.event,
                 "priority": form.text("priority") ?? "10", "time": time,
                 "audience": (try? compose.push()).flatMap { try? JSONDocument($0.bytes).root.object() }
                     .flatMap { $0["audience"] }.map(AudienceText.text),
@@ -215,8 +224,8 @@ enum ComposePage {
         shown["events"] = Options.list(["update", "start", "end"], chosen: compose.event)
         shown["audiences"] = Options.list(ComposeForm.audiences, chosen: form.text("audience") ?? "all")
         shown["priorities"] = Options.list(
-            [("10", "10 – at once"), ("5", "5 – saves the device's budget")], chosen: form.text("priority") ?? "10")
-        shown["fields"] = fields?.shown(state)
+            [("10", "10: at once"), ("5", "5: when it suits the device")], chosen: form.text("priority") ?? "10")
+        shown["fields"] = fields?.shown(state, typed: form)
         shown["type"] = fields?.type
         shown["templates"] = templates.map { template in
             ["title": template.title, "path": "/console/compose" + Form.query(["template": template.title])] as Values
@@ -226,12 +235,15 @@ enum ComposePage {
             shown["followers"] = Shown.count(activity.whole("tokens"), "follower", "followers")
             shown["closed"] = activity.flag("ended") && compose.event != "start" ? true : nil
         }
-        let drawn: Check
+        var drawn: Check
         if let given { drawn = given } else { drawn = Check(values: ["card": card(form, visit)]) }
-        shown["checked"] =
-            drawn.values["card"] == nil ? drawn.values.merging(["card": card(form, visit)]) { $1 } : drawn.values
+        if drawn.values["card"] == nil { drawn.values["card"] = card(form, visit) }
+        // Above the form, and not beside it too.
+        shown["checked"] = drawn.values.filter { $0.key != "problem" }
         if let field = drawn.field { shown["wrong-\(field)"] = true }
-        shown["problem"] = drawn.values["problem"]
+        let isSet = Self.folded.contains { !["", "10"].contains(form[$0]) || $0 == drawn.field }
+        shown["isOpen"] = isSet ? true : nil
+        shown["refusal"] = drawn.values["problem"]
         return visit.page("compose", "Compose", shown, status: status)
     }
 

@@ -17,16 +17,15 @@ struct ReachText {
 
     var number: String { count.map { (isComplete ? "" : "over ") + Shown.count($0) } ?? "an unknown number of" }
 
-    func sentence(_ compose: ComposeForm, at time: Values?) -> String {
+    func sentence(_ compose: ComposeForm, isScheduled: Bool) -> String {
         let name = compose.name
-        let beginning = time.map { "At \($0["text"] ?? "")" }
         let audience = compose.form.text("audience") ?? "all"
         let whom =
             isStart
             ? "the devices with a start token of \(compose.form.text("attributes_type") ?? "its type")"
             : audience == "all" ? "every device that follows \(name)" : "the chosen devices that follow \(name)"
         if count == 0, !isBroadcast {
-            return "No lock screen will light: "
+            return (isScheduled ? "no" : "No") + " lock screen will light: "
                 + (isStart ? "no device has a start token of that type." : "nobody in this audience follows \(name).")
         }
         let screens = count == 1 ? "1 lock screen" : "\(number) lock screens"
@@ -34,10 +33,10 @@ struct ReachText {
         let what = compose.event == "end" ? "this end" : compose.event == "start" ? "a new card" : "this update"
         let how =
             compose.alert == nil
-            ? "quietly, without an alert"
+            ? "without an alert"
             : compose.form.has("alert_sound") ? "with an alert and a sound" : "with an alert"
-        let counted = time == nil ? "will light" : "will light, as of now"
-        let subject = beginning.map { "\($0), \(screens)" } ?? screens
-        return "\(subject) \(counted): \(what) goes to \(whom), \(how).\(also)"
+        let quietly = compose.alert == nil ? " quietly" : ""
+        let counted = isScheduled ? " They are counted now and may change until then." : ""
+        return "\(screens) will light\(quietly): \(what) goes to \(whom), \(how).\(also)\(counted)"
     }
 }

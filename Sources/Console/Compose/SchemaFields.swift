@@ -44,11 +44,15 @@ struct SchemaFields {
     }
 
     /// For the template.
-    func shown(_ state: JSONValue?) -> [Values] {
+    /// - Parameters:
+    ///   - state: the content state, nil if it cannot be read
+    ///   - form: the fields as they were sent, which are kept then
+    func shown(_ state: JSONValue?, typed form: Form) -> [Values] {
         let object = try? state?.object()
         return fields.map { field in
             let value = object?[field.key]
-            let text = value.map { value in (try? value.string()) ?? (value.kind == .null ? "" : value.text) } ?? ""
+            let typed = state == nil ? form[Self.prefix + field.key] : ""
+            let text = value.map { value in (try? value.string()) ?? (value.kind == .null ? "" : value.text) } ?? typed
             let choices: [String] = field.kind == .flag ? ["", "true", "false"] : [""] + field.choices
             let isChoice = field.kind == .flag || field.kind == .choice
             return values([

@@ -1,7 +1,7 @@
 import LiveActivity
 
-/// Sends live parts of pages to open tabs as server-sent events. All tabs that watch the same thing share one look a
-/// second at Redis. Without a tab nothing runs.
+/// Sends live parts of pages to open tabs as server-sent events. All tabs that watch the same thing share one look
+/// at Redis a second. Without a tab nothing runs.
 actor LiveFeed {
     /// A thing that tabs watch: the same words in the same session's credential are one topic.
     typealias Topic = String
@@ -37,8 +37,13 @@ actor LiveFeed {
 
     private struct Watch {
         var look: @Sendable () async -> Look
+        /// Seconds from a look to the next, and until then.
+        var pause: Int
+        var left = 0
         var tabs: [Int: Tab] = [:]
         var shown: String?
+        /// `shown` as it goes to every tab.
+        var event: [UInt8]?
         var looksSinceEvent = 0
     }
 
@@ -48,19 +53,22 @@ actor LiveFeed {
     private var loop: Task<Void, Never>?
 
     /// - Parameters:
+    ///   - pause: seconds between two looks
     ///   - look: reads the part. The topic's first tab gives it.
     ///   - isStanding: whether this tab's session still is.
     /// - Returns: nil if too many tabs are open.
     func open(
-        _ topic: Topic, isStanding: @escaping @Sendable () async -> Bool, look: @escaping @Sendable () async -> Look
+        _ topic: Topic, every pause: Int = 1, isStanding: @escaping @Sendable () async -> Bool,
+        look: @escaping @Sendable () async -> Look
     ) -> Events? {
         guard tabs < Self.mostTabs else { return nil }
         let (stream, writer) = AsyncStream.makeStream(of: [UInt8].self, bufferingPolicy: .bufferingNewest(2))
         let number = nextTab
         nextTab += 1
         tabs += 1
-        watches[topic, default: Watch(look: look)].tabs[number] = Tab(writer: writer, isStanding: isStanding)
-        if let shown = watches[topic]?.shown { writer.yield(Self.event(shown)) }
+        let tab = Tab(writer: writer, isStanding: isStanding)
+        watches[topic, default: Watch(look: look, pause: pause)].tabs[number] = tab
+        if let event = watches[topic]?.event { writer.yield(event) }
         writer.onTermination = { [weak self] _ in Task { await self?.close(topic, number) } }
         if loop == nil { loop = Task { await run() } }
         return Events(stream: stream, end: { writer.finish() })
@@ -83,12 +91,20 @@ actor LiveFeed {
         while !Task.isCancelled {
             for topic in Array(watches.keys) {
                 await drop(signedOutOf: topic)
-                guard let watch = watches[topic] else { continue }
+                guard let watch = watches[topic], isDue(topic) else { continue }
                 let look = await watch.look()
                 show(look, of: topic)
             }
             do { try await Task.sleep(for: Self.interval) } catch { return }
         }
+    }
+
+    private func isDue(_ topic: Topic) -> Bool {
+        guard var watch = watches[topic] else { return false }
+        let isDue = watch.left <= 0
+        watch.left = isDue ? watch.pause - 1 : watch.left - 1
+        watches[topic] = watch
+        return isDue
     }
 
     private func show(_ look: Look, of topic: Topic) {
@@ -99,7 +115,9 @@ actor LiveFeed {
             if html != watch.shown {
                 watch.shown = html
                 watch.looksSinceEvent = 0
-                for tab in watch.tabs.values { tab.writer.yield(Self.event(html)) }
+                let event = Self.event(html)
+                watch.event = event
+                for tab in watch.tabs.values { tab.writer.yield(event) }
             }
         case .unknown: break
         }
@@ -126,7 +144,15 @@ actor LiveFeed {
     }
 
     static func event(_ html: String) -> [UInt8] {
-        let lines = html.split(whereSeparator: \.isNewline).map { "data: \($0)\n" }
-        return Array((lines.joined() + "\n").utf8)
+        let newline = UInt8(ascii: "\n")
+        var event: [UInt8] = []
+        event.reserveCapacity(html.utf8.count + html.utf8.count / 8)
+        for line in html.utf8.split(whereSeparator: { $0 == newline || $0 == UInt8(ascii: "\r") }) {
+            event += "data: ".utf8
+            event += line
+            event.append(newline)
+        }
+        event.append(newline)
+        return event
     }
 }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How many tokens a second get their outcome, from the ledgers of two looks.
+/// The tokens a second that get their outcome, from the ledgers of two looks.
 final class RateMeter: Sendable {
     private struct State {
         var settled: [String: Int] = [:]

@@ -2,12 +2,12 @@ import Store
 
 extension Visit {
     /// Answers a stream of events for a part of a page.
-    func watch(_ topic: String, look: @escaping @Sendable (Visit) async throws -> LiveFeed.Look) async throws
-        -> ConsoleResponse
-    {
+    func watch(
+        _ topic: String, every pause: Int = 1, look: @escaping @Sendable (Visit) async throws -> LiveFeed.Look
+    ) async throws -> ConsoleResponse {
         let visit = self
         let events = await console.live.open(
-            "\(session.identity.app) \(session.identity.proof) \(topic)",
+            "\(session.identity.app) \(session.identity.proof) \(topic)", every: pause,
             isStanding: {
                 // Without Redis nobody knows, so the tab stays.
                 guard let found = try? await visit.console.session(of: visit.request) else {

@@ -1,9 +1,9 @@
 import LiveActivity
 import StrictJSON
 
-/// The page of the log of actions: who did what, and when.
+/// The log of actions. An action of many devices is one row with their count.
 enum ActionsPage {
-    /// What an action was done to, in the order of the page, with where it leads.
+    /// The things that actions are done to, in the order of the page, and the page of each.
     private static let subjects: [(key: String, path: String?)] = [
         ("name", "/console/names/"), ("push_id", "/console/pushes/"), ("schedule_id", "/console/pushes/"),
         ("channel", "/console/devices/"), ("attributes_type", nil), ("named_user", nil), ("entry", nil),
@@ -27,11 +27,14 @@ enum ActionsPage {
     private static func row(_ action: JSONObject, _ visit: Visit) -> Values {
         let done = subjects.compactMap { key, path -> Values? in
             guard let text = action.text(key) else { return nil }
-            return values(["text": text, "path": path.map { $0 + Form.encoded(text) }])
+            return values([
+                "text": text, "path": path.map { $0 + Form.encoded(text) }, "kind": key == "name" ? "name" : "id",
+            ])
         }
         return values([
             "at": Shown.time(action.time("at"), now: visit.now),
-            "action": action.text("action")?.replacing("_", with: " "), "credential": action.text("credential"),
+            "action": action.text("action")?.replacing("_", with: " "),
+            "credential": action.text("credential").map { $0 == "master" ? "master secret" : $0 },
             "address": action.text("address"), "subjects": done,
             "count": action.whole("count") > 1 ? Shown.count(action.whole("count")) : nil,
         ])

@@ -6,7 +6,9 @@ enum DevicesPage {
     /// The search. A channel's id leads to its page; the name of a user to that user's devices.
     static func find(_ visit: Visit) async throws -> ConsoleResponse {
         let query = visit.query
-        if let id = query.text("id") { return .redirect("/console/devices/\(Form.encoded(id))") }
+        if let id = query.text("id") {
+            return .redirect("/console/devices/\(Form.encoded(id))" + Form.query(["name": query.text("name")]))
+        }
         var rows: [Values] = []
         var next: String?
         if let user = query.text("user") {
@@ -29,9 +31,10 @@ enum DevicesPage {
 
     private static func row(_ channel: JSONObject, _ visit: Visit) -> Values {
         let id = channel.text("channel_id") ?? ""
+        let tags = channel.list("tags").compactMap { try? $0.string() }
         return values([
             "id": id, "path": "/console/devices/\(Form.encoded(id))", "user": channel.text("named_user_id"),
-            "tags": channel.list("tags").compactMap { try? $0.string() }.prefix(8).joined(separator: ", "),
+            "tags": tags.isEmpty ? nil : tags.prefix(8).joined(separator: ", "),
             "seen": Shown.time(channel.time("last_registration"), now: visit.now),
         ])
     }
@@ -80,14 +83,14 @@ enum DevicesPage {
         ])
     }
 
-    /// Why the device would not get the next update of a name.
+    /// The reasons why the device would not get the next update of a name.
     private static func explained(_ visit: Visit, _ name: String, _ device: String) async throws -> Values {
         let path = "/api/activities/\(Form.encoded(name))/channels/\(Form.encoded(device))"
         let answer = try await visit.get(path)
         let last = answer.object("last_push").map { PushValues(ledger: $0, now: visit.now).row }
         return values([
             "name": name, "gets": answer.flag("gets_next_update") ? true : nil,
-            "reasons": answer.objects("reasons").compactMap { $0.text("text") }, "last": last,
+            "reasons": answer.objects("reasons").compactMap { $0.text("text").map(Shown.plain) }, "last": last,
         ])
     }
 

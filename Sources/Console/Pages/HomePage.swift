@@ -2,7 +2,7 @@ import LiveActivity
 import Store
 import StrictJSON
 
-/// How the app does now: alarms, queues, workers, the last pushes.
+/// The app at this moment: alarms, queues, workers, the last pushes.
 enum HomePage {
     private static let mostPushes = 12
 
@@ -13,8 +13,8 @@ enum HomePage {
 
     static func live(_ visit: Visit) async throws -> ConsoleResponse {
         let meter = RateMeter()
-        return try await visit.watch("home") { visit in
-            let found = try await now(visit, meter)
+        return try await visit.watch("home", every: 2) { visit in
+            let found = try await now(visit, meter, isLive: true)
             return .html(visit.console.templates.render("home-live", found))
         }
     }
@@ -36,10 +36,10 @@ enum HomePage {
         return visit.redirect("/console", isPause ? .paused : .resumed)
     }
 
-    private static func now(_ visit: Visit, _ meter: RateMeter) async throws -> Values {
+    private static func now(_ visit: Visit, _ meter: RateMeter, isLive: Bool = false) async throws -> Values {
         let (store, app, now) = (visit.console.store, visit.app, visit.now)
         let pushes = try await visit.get("/api/pushes", query: "limit=\(mostPushes)").objects("pushes")
-            .map { PushValues(ledger: $0, now: now) }
+            .map { PushValues(ledger: $0, now: isLive ? nil : now) }
         let started = ContinuousClock.now
         let depth = try await store.queue.depth([app]).first
         let (high, low) = (depth?.pushesHigh ?? 0, depth?.pushesLow ?? 0)
@@ -54,33 +54,34 @@ enum HomePage {
         let rate = meter.rate(settled, now: now)
         let alive = workers.filter { $0.idle < 30_000 }
         return all(
-            alarms, pauses, workers, now,
+            alarms, pauses, workers, now, isLive: isLive,
             [
-                "rate": Shown.count(rate), "high": Shown.count(high), "low": Shown.count(low),
-                "shards": Shown.count(shards), "retries": Shown.count(retries),
+                "rate": Shown.count(rate), "names": Shown.count(high + low, "name", "names"),
+                "shards": Shown.count(shards, "shard", "shards"), "retries": Shown.count(retries),
                 "queued": Shown.count(high + low + shards),
                 "alive": Shown.count(alive.count), "noWorkers": alive.isEmpty && high + low + shards > 0 ? true : nil,
-                "tasks": Shown.count(alive.reduce(0) { $0 + $1.pending }), "redis": redis(answered),
+                "tasks": Shown.count(alive.reduce(0) { $0 + $1.pending }, "task", "tasks"), "redis": redis(answered),
                 "dead": Shown.count(dead), "hasDead": dead > 0 ? true : nil, "quarantined": Shown.count(quarantined),
                 "hasQuarantined": quarantined > 0 ? true : nil, "pushes": pushes.map(\.row),
                 "hasPushes": pushes.isEmpty ? nil : true,
+                "mayPublish": visit.session.identity.scopes.contains(.publish) ? true : nil,
             ])
     }
 
     private static func all(
         _ alarms: [Alarm], _ pauses: [Pause], _ workers: [(name: String, idle: Int, pending: Int)], _ now: Int64,
-        _ rest: KeyValuePairs<String, Any?>
+        isLive: Bool, _ rest: KeyValuePairs<String, Any?>
     ) -> Values {
         var all = values(rest)
         all["alarms"] = alarms.map { alarm in
             [
-                "kind": alarm.kind.rawValue, "reason": alarm.reason,
-                "since": Shown.time(alarm.since, now: now) as Any,
+                "kind": alarm.kind.words, "reason": alarm.reason,
+                "since": Shown.time(alarm.since, now: isLive ? nil : now) as Any,
             ] as Values
         }
         all["hasAlarms"] = alarms.isEmpty ? nil : true
         all["pauses"] = pauses.map { pause in
-            var shown: Values = ["since": Shown.time(pause.since, now: now) as Any]
+            var shown: Values = ["since": Shown.time(pause.since, now: isLive ? nil : now) as Any]
             if let name = pause.name {
                 shown["name"] = name.rawValue
                 shown["path"] = "/console/names/\(Form.encoded(name.rawValue))"
@@ -91,8 +92,8 @@ enum HomePage {
         all["hasWorkers"] = workers.isEmpty ? nil : true
         all["workers"] = workers.map { worker in
             [
-                "name": worker.name, "tasks": Shown.count(worker.pending),
-                "seen": worker.idle < 5_000 ? "now" : Shown.ago(now - Int64(worker.idle), now),
+                "name": worker.name, "pending": Shown.count(worker.pending),
+                "seen": worker.idle < 30_000 ? "now" : Shown.ago(now - Int64(worker.idle), now),
             ] as Values
         }
         return all
@@ -105,6 +106,23 @@ enum HomePage {
         case ..<20: "under 20 ms"
         case ..<100: "under 100 ms"
         default: Shown.duration(duration.milliseconds)
+        }
+    }
+}
+
+extension Alarm.Kind {
+    /// The heading of an alarm. docs/operations.md has a runbook for each.
+    fileprivate var words: String {
+        switch self {
+        case .credentials: "Credentials"
+        case .unreachable: "APNs is unreachable"
+        case .pruneGuard: "Prune guard"
+        case .manyUnregistered: "Many unregistered tokens"
+        case .otherEnvironment: "Other environment"
+        case .broadcast: "Broadcast channels"
+        case .expired: "Expired pushes"
+        case .webhook: "Webhook"
+        case .newerFormat: "Newer format"
         }
     }
 }

@@ -45,7 +45,7 @@ enum SchedulesPage {
     }
 }
 
-/// What pushes gave up.
+/// Devices that pushes gave up, as dead letters.
 enum DeadPage {
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let page = try await visit.get(
@@ -53,18 +53,22 @@ enum DeadPage {
         let rows = page.objects("dead").map { letter -> Values in
             let id = letter.text("push_id") ?? ""
             let name = letter.text("name") ?? ""
-            let reasons = letter.object("reasons")?.members.map { "\($0.key) \($0.value.text)" } ?? []
+            let counts = letter.object("reasons")
+            let reasons = counts?.members.map { "\($0.key): \(Shown.count(counts?.whole($0.key) ?? 0))" } ?? []
+            // It stands among the reasons already, where it is the only one.
+            let stopped = letter.text("stopped").flatMap { counts?.members.map(\.key) == [$0] ? nil : $0 }
             return values([
                 "id": id, "path": "/console/pushes/\(id)", "name": name,
                 "namePath": "/console/names/\(Form.encoded(name))", "tokens": Shown.count(letter.whole("tokens")),
-                "kept": Shown.count(letter.whole("kept")), "stopped": letter.text("stopped"),
+                "kept": Shown.count(letter.whole("kept")), "stopped": stopped,
                 "reasons": reasons.joined(separator: ", "), "at": Shown.time(letter.time("at"), now: visit.now),
             ])
         }
         return visit.page(
             "dead", "Dead letters",
             values([
-                "letters": rows, "empty": rows.isEmpty ? true : nil, "total": Shown.count(page.whole("total")),
+                "letters": rows, "empty": rows.isEmpty ? true : nil,
+                "total": Shown.count(page.whole("total"), "push", "pushes"),
                 "pager": Pager.values(visit, next: page.text("next"), keeping: []),
             ]))
     }
@@ -102,7 +106,11 @@ enum QuarantinePage {
             ? "The next push goes to the quarantined tokens of \(place) again."
             : "The quarantined tokens of \(place) are pruned. Their devices get nothing until they register again."
         let title = "\(what) the tokens of \(place)?"
-        if let page = visit.confirmation(title, sentence, button: what, back: "/console/quarantine") { return page }
+        if let page = visit.confirmation(
+            title, sentence, button: what, back: "/console/quarantine", isSafe: isRelease)
+        {
+            return page
+        }
         try await visit.call(
             "POST", "/api/quarantine/\(isRelease ? "release" : "discard")",
             .object([JSON.Member(key, .string(place))]))

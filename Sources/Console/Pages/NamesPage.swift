@@ -19,7 +19,7 @@ enum NamesPage {
             let last = Shown.time(name.time("last_push_at"), now: visit.now)
             return values([
                 "name": text, "path": "/console/names/\(Form.encoded(text))",
-                "followers": Shown.count(name.whole("followers")), "ended": name.flag("ended") ? true : nil,
+                "followers": Shown.estimate(name.whole("followers")), "ended": name.flag("ended") ? true : nil,
                 "last": last, "lastPath": name.text("last_push_id").map { "/console/pushes/\($0)" },
             ])
         }
@@ -68,7 +68,7 @@ enum NamePage {
                 }, "noBroadcast": activity?.object("broadcast") == nil ? true : nil,
                 "endsAt": Shown.time(activity?.time("automatic_end_at"), now: visit.now),
                 "update": closed ? nil : compose("update"), "end": closed ? nil : compose("end"),
-                "start": compose("start"), "pushes": pushes, "hasPushes": pushes.isEmpty ? nil : true,
+                "start": compose("start"), "ofName": true, "pushes": pushes, "hasPushes": pushes.isEmpty ? nil : true,
                 "more": history.text("next").map { _ in "/console/pushes" + Form.query(["name": name]) },
                 "card": state.map {
                     Card(

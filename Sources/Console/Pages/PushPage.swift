@@ -3,6 +3,10 @@ import StrictJSON
 
 /// One push: its ledger live, what it showed, which devices it did not reach, and what can be done about that.
 enum PushPage {
+    /// Devices on the page at first, and when all are asked for.
+    private static let fewChannels = 20
+    private static let mostChannels = 1_000
+
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let id = visit.parameter("push")
         let path = "/api/push/\(Form.encoded(id))"
@@ -32,30 +36,38 @@ enum PushPage {
                 isEnd: push.ledger.text("event") == "end"
             ).values
         }
-        shown["channels"] = channels.prefix(200).map { channel in
+        let most = visit.query["channels"] == "all" ? Self.mostChannels : Self.fewChannels
+        shown["channels"] = channels.prefix(most).map { channel in
             let device = channel.text("channel_id") ?? ""
-            return [
+            return values([
                 "device": device, "path": "/console/devices/\(Form.encoded(device))" + Form.query(["name": name]),
                 "outcome": channel.text("outcome") ?? "", "reason": channel.text("reason") ?? "",
-            ] as Values
+                "meaning": channel.text("reason").flatMap(ReasonText.meaning),
+            ])
         }
         shown["hasChannels"] = channels.isEmpty ? nil : true
         shown["unread"] = isLong ? Shown.count(unreached) : nil
-        shown["moreChannels"] = channels.count > 200 ? Shown.count(channels.count - 200) : nil
+        let listed = min(channels.count, Self.mostChannels)
+        shown["hidden"] = listed > most ? Shown.count(listed - most) : nil
+        shown["moreChannels"] = listed < channels.count && listed <= most ? Shown.count(channels.count - listed) : nil
+        let (targets, delivered) = (push.ledger.whole("targets"), push.ledger.whole("delivered"))
+        shown["reachedAll"] = delivered == targets && targets > 0 ? true : nil
+        shown["ofSomeNames"] = visit.session.identity.namePrefix == nil ? nil : true
+        shown["what"] = Shown.capitalized(push.ledger.text("event") ?? "push")
         if let dead {
             shown["dead"] = values([
                 "tokens": Shown.count(dead.whole("tokens"), "device", "devices"),
                 "kept": Shown.count(dead.whole("kept")), "stopped": dead.text("stopped"),
             ])
         }
-        return visit.page("push", "\(push.ledger.text("event") ?? "Push") of \(name)", shown)
+        return visit.page("push", "\(Shown.capitalized(push.ledger.text("event") ?? "push")) of \(name)", shown)
     }
 
     static func live(_ visit: Visit) async throws -> ConsoleResponse {
         let path = "/api/push/\(Form.encoded(visit.parameter("push")))"
         _ = try await visit.get(path)
         return try await visit.watch("push \(visit.parameter("push"))") { visit in
-            let push = PushValues(ledger: try await visit.get(path), now: visit.now)
+            let push = PushValues(ledger: try await visit.get(path), now: nil)
             let html = visit.console.templates.render("push-live", push.whole)
             return push.isFinal ? .last(html) : .html(html)
         }

@@ -22,13 +22,19 @@ struct PushValues {
     private static let finals: Set<String> = ["done", "failed", "superseded", "expired", "cancelled"]
 
     let ledger: JSONObject
-    let now: Int64
+    /// Epoch ms. Nil in a live part.
+    let now: Int64?
 
     var id: String { ledger.text("push_id") ?? "" }
     var state: String { ledger.text("state") ?? "" }
     var isFinal: Bool { Self.finals.contains(state) }
     /// Targets with an outcome.
     var settled: Int { ledger.whole("targets") - ledger.whole("pending") }
+
+    /// The colour of the state: a push can be done and have reached hardly anybody.
+    private var mood: String {
+        state == "done" && ledger.whole("failed") > ledger.whole("delivered") ? "failed" : state
+    }
 
     /// For a row of a list.
     var row: Values {
@@ -37,7 +43,7 @@ struct PushValues {
         return values([
             "id": id, "path": "/console/pushes/\(id)", "name": ledger.text("name"),
             "namePath": "/console/names/\(Form.encoded(ledger.text("name") ?? ""))", "event": ledger.text("event"),
-            "state": state, "created": Shown.time(ledger.time("created_at"), now: now), "bar": bar,
+            "state": state, "mood": mood, "created": Shown.time(ledger.time("created_at"), now: now), "bar": bar,
             "targets": Shown.count(targets), "delivered": Shown.count(delivered),
             "broadcast": ledger.object("broadcast")?.text("state"),
             "automatic": ledger.flag("automatic") ? true : nil,
@@ -86,7 +92,9 @@ struct PushValues {
         all["outcomes"] = fields(Self.outcomes, always: true)
         all["others"] = fields(Self.others, always: false)
         all["hasOthers"] = Self.others.contains { ledger.whole($0.name) > 0 } ? true : nil
-        all["reasons"] = sorted.map { ["reason": $0.reason, "count": Shown.count($0.count)] as Values }
+        all["reasons"] = sorted.map {
+            values(["reason": $0.reason, "count": Shown.count($0.count), "meaning": ReasonText.meaning($0.reason)])
+        }
         all["hasReasons"] = sorted.isEmpty ? nil : true
         all["soFar"] = ledger.flag("expanded") || isFinal ? nil : true
         all["priority"] = ledger.whole("priority")

@@ -1,7 +1,7 @@
 public import LiveActivity
 public import Store
 
-/// Who is signed in: an app, the credential by which it was proved, and what this one may do.
+/// A signed-in app, the credential that proved it, and the rights of that credential.
 public struct ConsoleIdentity: Sendable, Hashable {
     public var app: AppKey
     /// The id of one of the app's credentials. Nil: the master secret.
@@ -23,10 +23,18 @@ public struct ConsoleIdentity: Sendable, Hashable {
     /// For people.
     var credential: String { credentialID.map { "credential \($0)" } ?? "master secret" }
 
-    /// Why it may not open a page. Nil: it may.
+    /// The rights of a credential, for people: some buttons are missing because of them. Nil: all.
+    var limits: String? {
+        guard credentialID != nil else { return nil }
+        let order: [CredentialScope] = [.read, .publish, .track, .operate]
+        let may = "may " + order.filter(scopes.contains).map(\.rawValue).joined(separator: ", ")
+        return namePrefix.map { "\(may) names that begin with “\($0)”" } ?? may
+    }
+
+    /// The refusal of a page that needs other rights. Nil: it may open it.
     func refusal(_ scope: CredentialScope?, forAllNames: Bool = false) -> ConsoleFailure? {
         if let scope, !scopes.contains(scope) {
-            let what = "lacks the scope \(scope.rawValue), which this needs. Sign in with another one."
+            let what = "lacks the scope \(scope.rawValue), which this needs. Sign in with another credential."
             return ConsoleFailure(403, "The \(credential) \(what)")
         }
         guard forAllNames, let namePrefix else { return nil }

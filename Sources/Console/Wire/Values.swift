@@ -1,7 +1,7 @@
 import LiveActivity
 import StrictJSON
 
-/// What a template shows, by name.
+/// The values of a template, by name.
 typealias Values = [String: Any]
 
 /// The values that are not nil. A template's section of an absent value is left out.
@@ -60,11 +60,29 @@ enum Shown {
         "\(count(number)) \(number == 1 ? one : many)"
     }
 
+    /// `about 10,000`: two digits of an estimate. Small ones are as they are.
+    static func estimate(_ number: Int) -> String {
+        guard number >= 100 else { return count(number) }
+        var unit = 1
+        while number / unit >= 100 { unit *= 10 }
+        return "about \(count((number + unit / 2) / unit * unit))"
+    }
+
+    /// A text of the API with its times as the console shows them: `2026-11-21 18:00:00 UTC`.
+    static func plain(_ text: String) -> String {
+        text.replacing(/(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?Z/) { "\($0.1) \($0.2) UTC" }
+    }
+
+    /// `Update`
+    static func capitalized(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }
+
     /// A time as text, in the form that a script reads, and from now.
-    static func time(_ milliseconds: Int64?, now: Int64) -> Values? {
+    /// - Parameter now: epoch ms; nil: a live part, which must not change with the clock. The script writes `ago` there.
+    static func time(_ milliseconds: Int64?, now: Int64?) -> Values? {
         milliseconds.map { time in
             let whole = TimeText.plainText(time)
-            return ["iso": whole + "Z", "text": whole.replacing("T", with: " ") + " UTC", "ago": ago(time, now)]
+            let text = whole.replacing("T", with: " ") + " UTC"
+            return ["iso": whole + "Z", "text": text, "ago": now.map { ago(time, $0) } ?? text]
         }
     }
 
