@@ -33,7 +33,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
-        .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
@@ -42,6 +41,7 @@ let package = Package(
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
+        .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(name: "CLinux"),
         .target(name: "Threads", dependencies: ["CLinux"]),
         .target(name: "Redis", dependencies: ["CHiredis", "OpenSSL", "Threads", logging, metrics]),
@@ -55,6 +55,7 @@ let package = Package(
                 .product(name: "NIOTLS", package: "swift-nio"),
             ]),
         .target(name: "NGHTTP2", dependencies: ["CNGHTTP2"]),
+        .target(name: "YAML", dependencies: ["CYAML"]),
 
         // The domain, without I/O.
         .target(name: "StrictJSON"),
@@ -117,8 +118,7 @@ let package = Package(
         .target(
             name: "Settings",
             dependencies: [
-                "HTTPAPI", "Fanout", "APNsClient", "Store", "Redis", "LiveActivity", "StrictJSON",
-                .product(name: "Yams", package: "Yams"),
+                "HTTPAPI", "Fanout", "APNsClient", "Store", "Redis", "LiveActivity", "StrictJSON", "YAML",
             ]
         ),
         .target(
@@ -157,6 +157,7 @@ let package = Package(
         .target(name: "CSpawn", path: "Tests/CSpawn"),
         // Whole deployments under faults, and a judge: bin/chaos.
         .executableTarget(name: "Chaos", dependencies: ["TestSupport", "Curl", arguments], path: "Tests/Chaos"),
+        .testTarget(name: "YAMLTests", dependencies: ["YAML"]),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"]),
         .testTarget(name: "JSONSchemaTests", dependencies: ["JSONSchema", "StrictJSON"]),
         .testTarget(name: "PrometheusTextTests", dependencies: ["PrometheusText", metrics]),

@@ -1,4 +1,4 @@
-private import Foundation
+private import FoundationEssentials
 internal import Glibc
 
 /// The few calls on files that the certificates need, with the modes that private keys need.
@@ -35,13 +35,16 @@ enum Files {
         unlink(temporary)
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw failure(temporary, "cannot create") }
-        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        do {
-            try file.write(contentsOf: bytes)
-            try file.close()
-        } catch {
-            throw failure(temporary, "cannot write")
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            guard count > 0 || errno == EINTR else {
+                defer { close(descriptor) }
+                throw failure(temporary, "cannot write")
+            }
+            rest = rest.dropFirst(max(0, count))
         }
+        guard close(descriptor) == 0 else { throw failure(temporary, "cannot write") }
         guard rename(temporary, path) == 0 else { throw failure(path, "cannot rename to it") }
     }
 

@@ -1,4 +1,4 @@
-import Foundation
+import LiveActivity
 import Store
 
 /// One method at one path below `/console`.
@@ -70,7 +70,7 @@ struct Route: Sendable {
         var parameters: [String: String] = [:]
         for (part, component) in zip(parts, components) {
             if part.first == "{" {
-                guard let value = component.removingPercentEncoding, !value.isEmpty else { return nil }
+                guard let value = component.percentDecoded, !value.isEmpty else { return nil }
                 parameters[String(part.dropFirst().dropLast())] = value
             } else if part != component {
                 return nil

@@ -26,6 +26,12 @@ extension StringProtocol {
         return String(decoding: utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
     }
 
+    /// The text without spaces and newlines at its ends.
+    public var trimmed: String {
+        let begun = drop(while: \.isWhitespace)
+        return String(begun[..<(begun.lastIndex { !$0.isWhitespace }.map(begun.index(after:)) ?? begun.startIndex)])
+    }
+
     /// The text with some ASCII bytes written as `%XX`.
     public func percentEncoded(_ isEncoded: (UInt8) -> Bool) -> String {
         guard utf8.contains(where: isEncoded) else { return String(self) }
@@ -39,6 +45,31 @@ extension StringProtocol {
             }
         }
         return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The text with each `%XX` as its byte.
+    /// - Returns: nil for a `%` without two hex digits, and for bytes that are not UTF-8
+    public var percentDecoded: String? {
+        guard utf8.contains(UInt8(ascii: "%")) else { return String(self) }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(utf8.count)
+        var rest = utf8.makeIterator()
+        while let byte = rest.next() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.next().flatMap(Hex.value), let low = rest.next().flatMap(Hex.value) else {
+                return nil
+            }
+            bytes.append(high << 4 | low)
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    /// The same for a name or value of a query or a form, where `+` is a space.
+    public var formDecoded: String? {
+        String(decoding: utf8.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }, as: UTF8.self).percentDecoded
     }
 }
 

@@ -64,7 +64,7 @@ public struct TimeParts: Sendable {
     }
 
     /// Epoch milliseconds, with UTC as the zone if none was written. Nil if the day does not exist.
-    var inUTC: Int64? {
+    public var inUTC: Int64? {
         var midnight = tm()
         midnight.tm_year = Int32(year - 1_900)
         midnight.tm_mon = Int32(month - 1)

@@ -1,5 +1,3 @@
-import Foundation
-
 extension RedisURL {
     /// Reads `host[:port],host[:port]…`.
     static func addresses(_ hosts: Substring, port: Int) throws(RedisURLError) -> [RedisAddress] {
@@ -42,15 +40,38 @@ extension RedisURL {
     }
 
     static func decoded(_ text: Substring, part: String) throws(RedisURLError) -> String {
-        guard let decoded = String(text).removingPercentEncoding else {
-            throw RedisURLError(
-                "the \(part) has a % that is not followed by two hex digits (write % itself as %25), or is not UTF-8")
+        var bytes: [UInt8] = []
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            if byte != UInt8(ascii: "%") {
+                bytes.append(byte)
+            } else if let high = rest.popFirst()?.hexValue, let low = rest.popFirst()?.hexValue {
+                bytes.append(high << 4 | low)
+            } else {
+                throw undecodable(part)
+            }
         }
+        guard let decoded = String(validating: bytes, as: UTF8.self) else { throw undecodable(part) }
         return decoded
+    }
+
+    private static func undecodable(_ part: String) -> RedisURLError {
+        RedisURLError(
+            "the \(part) has a % that is not followed by two hex digits (write % itself as %25), or is not UTF-8")
     }
 }
 
 extension UInt8 {
+    /// The value of a hex digit.
+    fileprivate var hexValue: UInt8? {
+        switch self {
+        case 0x30...0x39: self - 0x30
+        case 0x41...0x46: self - 0x37
+        case 0x61...0x66: self - 0x57
+        default: nil
+        }
+    }
+
     /// Whether it is a letter, a digit, `-`, `_` or `.`.
     var isHostByte: Bool {
         switch self {

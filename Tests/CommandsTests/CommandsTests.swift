@@ -182,6 +182,13 @@ struct ReadingTests {
         #expect(throws: (any Error).self) { try PublishRequest.time(text, "--stale-date", now: 1_000) }
     }
 
+    private func zone(_ name: String) throws -> LocalZone {
+        let zone = try #require(TimeZone(identifier: name))
+        return LocalZone(name: name) { zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double($0))) }
+    }
+
+    @Test func `the machine's own zone is named`() { #expect(!LocalZone.current.name.isEmpty) }
+
     @Test(arguments: [
         ("+10m", 1_600), ("1795284000", 1_795_284_000), ("2026-11-21T18:00Z", 1_795_284_000),
         ("2026-11-21 19:00:00+01:00", 1_795_284_000), ("2026-11-21T10:00-0800", 1_795_284_000),
@@ -189,8 +196,7 @@ struct ReadingTests {
         ("2026-11-21T19:00", 1_795_284_000), ("2026-07-01T02:00:30", 1_782_864_030),
     ])
     func `a time to publish at: with a zone, in the machine's own, or from now`(text: String, seconds: Int) throws {
-        let berlin = try #require(TimeZone(identifier: "Europe/Berlin"))
-        let time = try ScheduleTime.parse(text, now: 1_000, zone: berlin)
+        let time = try ScheduleTime.parse(text, now: 1_000, zone: try zone("Europe/Berlin"))
         #expect(time.seconds == seconds)
     }
 
@@ -205,7 +211,7 @@ struct ReadingTests {
     func `a time that the clocks skip or show twice is refused, unless its offset is given`(
         text: String, zone: String, problem: ScheduleTimeError
     ) throws {
-        let zone = try #require(TimeZone(identifier: zone))
+        let zone = try self.zone(zone)
         #expect(throws: problem) { try ScheduleTime.parse(text, now: 0, zone: zone) }
     }
 

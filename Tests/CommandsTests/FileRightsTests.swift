@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Commands
@@ -18,5 +19,18 @@ import Testing
     ])
     func `root may let the group of the service's user read a file`(mode: Int, words: String?) {
         #expect(ProviderKeyFile.exposure(mode: mode, isRoots: true, "f") == words)
+    }
+
+    @Test func `the rights and the owner of a file are read`() throws {
+        let path = FileManager.default.temporaryDirectory.path + "/lamplighter-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        for (mode, words) in [(0o600, nil), (0o644, "every user of this machine can read \(path)")] {
+            try? FileManager.default.removeItem(atPath: path)
+            #expect(
+                FileManager.default.createFile(
+                    atPath: path, contents: Data(), attributes: [.posixPermissions: mode]))
+            #expect(ProviderKeyFile.exposure(path) == words)
+        }
+        #expect(ProviderKeyFile.exposure("/nowhere") == nil)
     }
 }

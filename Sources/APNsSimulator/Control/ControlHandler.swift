@@ -1,4 +1,4 @@
-private import Foundation
+private import FoundationEssentials
 internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
@@ -70,8 +70,8 @@ final class ControlHandler: ChannelInboundHandler {
         case (.GET, "/simulator/channels"):
             send(.ok, shared.judge.withLock { $0.channelReports }.flatMap { $0.json + [UInt8(ascii: "\n")] }, context)
         case (_, _) where path.hasPrefix("/simulator/channels/"):
-            answerChannel(
-                head.method, path.dropFirst("/simulator/channels/".count).removingPercentEncoding ?? "", context)
+            let decoded = URLComponents(string: String(path))?.path ?? ""
+            answerChannel(head.method, String(decoded.dropFirst("/simulator/channels/".count)), context)
         default:
             fail(
                 .notFound,

@@ -1,5 +1,5 @@
 import APNsClient
-import Foundation
+import FoundationEssentials
 import Logging
 import OpenSSL
 import Redis

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import Synchronization
 
 /// The upload of `import`: reads the file in pieces and turns CSV into NDJSON. Memory does not grow with the file.
@@ -8,7 +7,7 @@ final class ImportSource: Sendable {
     private static let pieceBytes = 256 << 10
 
     private struct State {
-        var reader: FileHandle
+        var reader: InputFile
         var csv: CSVLines?
         /// Bytes that were already read to detect the format.
         var pending: [UInt8]
@@ -23,16 +22,16 @@ final class ImportSource: Sendable {
     private let size: Int?
 
     init(path: String, format: ImportFormat?, form: CSVForm) throws {
-        let reader: FileHandle
+        let reader: InputFile
         if path == "-" {
             reader = .standardInput
             size = nil
         } else {
-            guard let file = FileHandle(forReadingAtPath: path) else { throw ValidationError("cannot read \(path)") }
+            guard let file = InputFile(path: path) else { throw ValidationError("cannot read \(path)") }
             reader = file
-            size = (try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int
+            size = file.size
         }
-        let first = [UInt8](try reader.read(upToCount: Self.pieceBytes) ?? Data())
+        let first = try reader.read(upTo: Self.pieceBytes)
         let looksLikeJSON = first.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } == UInt8(ascii: "{")
         let isCSV = format.map { $0 == .csv } ?? !(looksLikeJSON || first.isEmpty)
         state = Mutex(State(reader: reader, csv: isCSV ? CSVLines(form) : nil, pending: first))
@@ -55,7 +54,7 @@ final class ImportSource: Sendable {
             while true {
                 let piece =
                     try state.pending.isEmpty
-                    ? [UInt8](state.reader.read(upToCount: Self.pieceBytes) ?? Data()) : state.pending
+                    ? state.reader.read(upTo: Self.pieceBytes) : state.pending
                 state.pending = []
                 state.bytesRead += piece.count
                 let share = size.map { $0 == 0 ? 1 : Double(state.bytesRead) / Double($0) }

@@ -1,7 +1,7 @@
 import APNsClient
 import APNsWire
 import ArgumentParser
-import Foundation
+import FoundationEssentials
 import HTTPAPI
 import LiveActivity
 import Settings
@@ -80,7 +80,7 @@ struct TestSendCommand: AsyncParsableCommand {
 
     private func pushToken() throws -> PushToken {
         // A line of stdin may end with spaces or a carriage return.
-        let text = token == "-" ? (readLine() ?? "").trimmingCharacters(in: .whitespacesAndNewlines) : token
+        let text = token == "-" ? (readLine() ?? "").trimmed : token
         do throws(IdentifierError) {
             return try PushToken(hex: text)
         } catch {

@@ -1,5 +1,6 @@
-import Foundation
+import FoundationEssentials
 import HTTPAPI
+import LiveActivity
 import Settings
 import Store
 
@@ -20,7 +21,7 @@ extension AppSettings {
             guard let data = FileManager.default.contents(atPath: path) else {
                 throw .missing(key: name, remedy: "\(path) does not exist or cannot be read by this user")
             }
-            let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+            let text = String(decoding: data, as: UTF8.self).trimmed
             guard (SecretHash.fewestCharacters...256).contains(text.utf8.count),
                 text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
             else {

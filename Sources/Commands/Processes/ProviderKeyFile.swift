@@ -1,5 +1,6 @@
 import APNsClient
-import Foundation
+import FoundationEssentials
+import Glibc
 import OpenSSL
 import Settings
 
@@ -11,8 +12,8 @@ struct ProviderKeyFile {
     init(_ app: AppSettings, _ pair: AppField.KeyPair = AppField.firstKey) throws(SettingsError) {
         let path = try app.required(pair.file)
         let name = "\(pair.file.path) of app '\(app.key)'"
-        var isDirectory: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), !isDirectory.boolValue else {
+        var isDirectory = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), !isDirectory else {
             throw .missing(key: name, remedy: "there is no file \(path); download the key from Apple's developer site")
         }
         guard let data = FileManager.default.contents(atPath: path) else {
@@ -42,9 +43,9 @@ struct ProviderKeyFile {
 
     /// Says which users other than the owner can read or change a file of secrets. Nil if none can.
     static func exposure(_ path: String) -> String? {
-        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-        let owner = attributes?[.ownerAccountID] as? Int ?? -1
-        return exposure(mode: attributes?[.posixPermissions] as? Int ?? 0, isRoots: owner == 0, path)
+        var found = stat()
+        guard stat(path, &found) == 0 else { return nil }
+        return exposure(mode: Int(found.st_mode), isRoots: found.st_uid == 0, path)
     }
 
     /// The group may read a file of root's: root gives it to the group of the service's user, as the Debian package does.

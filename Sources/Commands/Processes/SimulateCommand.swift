@@ -1,6 +1,6 @@
 import APNsSimulator
 import ArgumentParser
-import Foundation
+import FoundationEssentials
 import Logging
 import Settings
 import StrictJSON

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Settings
 import Webhooks
 
@@ -18,7 +18,7 @@ extension Webhook {
         guard let data = FileManager.default.contents(atPath: path) else {
             throw .missing(key: name, remedy: "\(path) does not exist or cannot be read by this user")
         }
-        let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        let text = String(decoding: data, as: UTF8.self).trimmed
         if let rule = AppField.webhookSecret.violation(text) {
             throw .missing(key: name, remedy: "\(path) must hold \(rule)")
         }

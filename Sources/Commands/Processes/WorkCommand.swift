@@ -1,7 +1,7 @@
 import APNsClient
 import ArgumentParser
 import Fanout
-import Foundation
+import FoundationEssentials
 import HTTPAPI
 import LiveActivity
 import Logging

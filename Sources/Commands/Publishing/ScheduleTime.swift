@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 import LiveActivity
 
 /// A time as a person writes it: `+10m`, epoch seconds, or a date and time in a given zone or in this machine's.
@@ -11,30 +12,42 @@ struct ScheduleTime: Equatable {
 
     /// `now` is in epoch seconds, for relative times. `zone` is used if the text has none.
     /// - Throws: also for a local time that clocks skip or show twice when they change.
-    static func parse(_ text: String, now: Int, zone: TimeZone = .current) throws(ScheduleTimeError) -> ScheduleTime {
+    static func parse(
+        _ text: String, now: Int, zone: LocalZone = .current
+    ) throws(ScheduleTimeError) -> ScheduleTime {
         if let seconds = TimeText.epochSeconds(text, now: now) { return ScheduleTime(seconds: seconds) }
         guard let parts = TimeParts(text, secondsOptional: true), parts.milliseconds == nil, parts.second < 60,
-            let zone = parts.offset.map({ TimeZone(secondsFromGMT: $0) }) ?? zone
+            let written = parts.inUTC.map({ Int($0 / 1_000) })
         else { throw .unreadable }
-        var calendar = Calendar(identifier: .gregorian)
-        calendar.timeZone = zone
-        let written = DateComponents(
-            year: parts.year, month: parts.month, day: parts.day, hour: parts.hour, minute: parts.minute,
-            second: parts.second)
-        guard let date = calendar.date(from: written) else { throw .unreadable }
-        func shows(_ date: Date) -> Bool {
-            calendar.dateComponents([.year, .month, .day, .hour, .minute, .second], from: date) == written
+        if parts.offset != nil { return ScheduleTime(seconds: written) }
+        // The zone's offsets a day before and after are those on both sides of a change of its clocks.
+        let offsets = Set([-86_400, 0, 86_400].map { zone.offset(written + $0) })
+        let times = offsets.map { written - $0 }.filter { zone.offset($0) == written - $0 }
+        switch times.count {
+        case 0: throw .skipped(zone.name)
+        case 1: return ScheduleTime(seconds: times[0])
+        default: throw .twice(zone.name)
         }
-        guard shows(date) else {
-            // The 31st of a short month is an error of the date, not of a clock change.
-            let day = calendar.dateComponents([.year, .month, .day], from: date)
-            let isDay = (day.year, day.month, day.day) == (parts.year, parts.month, parts.day)
-            throw isDay ? .skipped(zone.identifier) : .unreadable
+    }
+}
+
+/// A time zone, of which only the distance from UTC matters.
+struct LocalZone: Sendable {
+    var name: String
+    /// Seconds east of Greenwich at a time in epoch seconds.
+    var offset: @Sendable (Int) -> Int
+
+    /// The zone of this machine, or of the variable TZ.
+    static var current: LocalZone {
+        let link = try? FileManager.default.destinationOfSymbolicLink(atPath: "/etc/localtime")
+        let linked = link.flatMap { link in link.firstRange(of: "/zoneinfo/").map { String(link[$0.upperBound...]) } }
+        let variable = getenv("TZ").map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+        return LocalZone(name: variable ?? linked ?? "this machine's time zone") { seconds in
+            var time = time_t(seconds)
+            var parts = tm()
+            localtime_r(&time, &parts)
+            return parts.tm_gmtoff
         }
-        // Most clocks turn back by an hour, and Lord Howe's by half an hour.
-        let isTwice = [-7_200, -3_600, -1_800, 1_800, 3_600, 7_200].contains { shows(date.addingTimeInterval($0)) }
-        guard !isTwice else { throw .twice(zone.identifier) }
-        return ScheduleTime(seconds: Int(date.timeIntervalSince1970))
     }
 }
 

@@ -1,5 +1,5 @@
 import Curl
-import Foundation
+import FoundationEssentials
 import LiveActivity
 import Settings
 import StrictJSON

@@ -1,19 +1,19 @@
 import ArgumentParser
-import Foundation
+import FoundationEssentials
 
 /// The text of an option: as written, from `@file`, or from stdin (`-`).
 enum InputText {
     static func read(_ text: String, _ option: String) throws -> String {
-        let data: Data?
+        let bytes: [UInt8]?
         if text == "-" {
-            data = try FileHandle.standardInput.readToEnd() ?? Data()
+            bytes = try InputFile.standardInput.readToEnd()
         } else if text.hasPrefix("@") {
-            data = FileManager.default.contents(atPath: String(text.dropFirst()))
+            bytes = FileManager.default.contents(atPath: String(text.dropFirst())).map([UInt8].init)
         } else {
             return text
         }
-        guard let data else { throw ValidationError("\(option): cannot read \(text.dropFirst())") }
-        if let content = String(validating: data, as: UTF8.self) { return content }
+        guard let bytes else { throw ValidationError("\(option): cannot read \(text.dropFirst())") }
+        if let content = String(validating: bytes, as: UTF8.self) { return content }
         throw ValidationError("\(option): not UTF-8 text")
     }
 }

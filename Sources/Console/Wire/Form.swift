@@ -1,4 +1,4 @@
-import Foundation
+import LiveActivity
 
 /// The fields of a form or a query, as a browser encodes them.
 struct Form: Sendable {
@@ -22,8 +22,7 @@ struct Form: Sendable {
     /// Empty if the field is absent. Browsers send line ends as CR and LF.
     subscript(_ name: String) -> String {
         get {
-            let value = fields.first { $0.name == name }?.value ?? ""
-            return value.contains("\r") ? value.replacingOccurrences(of: "\r\n", with: "\n") : value
+            (fields.first { $0.name == name }?.value ?? "").replacing("\r\n", with: "\n")
         }
         set {
             fields.removeAll { $0.name == name }
@@ -33,23 +32,20 @@ struct Form: Sendable {
 
     /// The value without white space around it. Nil if nothing is left.
     func text(_ name: String) -> String? {
-        let text = self[name].trimmingCharacters(in: .whitespacesAndNewlines)
+        let text = self[name].trimmed
         return text.isEmpty ? nil : text
     }
 
     func has(_ name: String) -> Bool { fields.contains { $0.name == name } }
 
     static func decoded(_ text: some StringProtocol) -> String? {
-        text.replacingOccurrences(of: "+", with: " ").removingPercentEncoding
+        text.formDecoded
     }
 
     /// For one component of a path, or one value of a query.
     static func encoded(_ text: String) -> String {
-        text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
+        text.percentEncoded { !$0.isURLUnreserved }
     }
-
-    private static let unreserved = CharacterSet(
-        charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
     /// A query of the fields that are not nil.
     static func query(_ fields: KeyValuePairs<String, String?>) -> String {

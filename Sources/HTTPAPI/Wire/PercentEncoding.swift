@@ -1,4 +1,3 @@
-import Foundation
 import LiveActivity
 
 /// RFC 3986 percent-encoding of path components and query values.
@@ -7,9 +6,7 @@ enum PercentEncoding {
     static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
         let isPlain = !text.utf8.contains { $0 == UInt8(ascii: "%") || plusIsSpace && $0 == UInt8(ascii: "+") }
         if isPlain { return String(text) }
-        guard plusIsSpace else { return text.removingPercentEncoding }
-        let bytes = text.utf8.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
-        return String(decoding: bytes, as: UTF8.self).removingPercentEncoding
+        return plusIsSpace ? text.formDecoded : text.percentDecoded
     }
 
     /// Names and values of a query string. Nil if one cannot be decoded. If a name is repeated, its first value counts.

@@ -1,4 +1,3 @@
-import Foundation
 public import LiveActivity
 import Redis
 
@@ -18,7 +17,7 @@ extension Channels {
                 let state = try value.string()
                 // A user that the channel leaves does not count. A user that it joins comes before one that it has.
                 guard state != "-", user == nil || state == "+" else { continue }
-                user = try field.string().rest(behind: "u:")?.removingPercentEncoding
+                user = try field.string().rest(behind: "u:")?.percentDecoded
             }
         } while cursor != "0"
         return user

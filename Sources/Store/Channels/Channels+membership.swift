@@ -1,4 +1,3 @@
-import Foundation
 import LiveActivity
 import Redis
 
@@ -171,7 +170,7 @@ extension Channels {
                 guard let key = keys.members(app, field: field) else { continue }
                 work.fields.append(field)
                 let isJoin = try items[index + 1].string() == "+"
-                if isJoin, let user = field.rest(behind: "u:")?.removingPercentEncoding { users.insert(user) }
+                if isJoin, let user = field.rest(behind: "u:")?.percentDecoded { users.insert(user) }
                 if isJoin { joins[key, default: []].append(member) } else { leaves[key, default: []].append(member) }
             }
             if !work.fields.isEmpty { pending.append(work) }

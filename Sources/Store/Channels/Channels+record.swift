@@ -1,4 +1,3 @@
-import Foundation
 public import LiveActivity
 import Redis
 
@@ -23,7 +22,7 @@ public struct ChannelRecord: Sendable, Hashable {
             case _ where value.hasPrefix("-"): break
             default:
                 guard let parts = field.cut(at: UInt8(ascii: ":")) else { break }
-                if parts.head == "u" { namedUser = parts.tail.removingPercentEncoding }
+                if parts.head == "u" { namedUser = parts.tail.percentDecoded }
                 if parts.head == "t" { addTag(parts.tail) }
             }
         }
@@ -36,8 +35,8 @@ public struct ChannelRecord: Sendable, Hashable {
             hasIOS18 = true
             return
         }
-        guard let parts = text.cut(at: UInt8(ascii: ":")), let group = parts.head.removingPercentEncoding,
-            let tag = parts.tail.removingPercentEncoding
+        guard let parts = text.cut(at: UInt8(ascii: ":")), let group = parts.head.percentDecoded,
+            let tag = parts.tail.percentDecoded
         else { return }
         tags[ExactText(group), default: []].append(tag)
     }

@@ -1,0 +1,21 @@
+/// A value of a YAML document, with the line on which it begins.
+public struct YAMLNode: Sendable {
+    public indirect enum Content: Sendable {
+        /// Text as written, without its quotes. A plain scalar has none.
+        case scalar(String, isPlain: Bool)
+        case sequence([YAMLNode])
+        /// In the order of the text.
+        case mapping([(key: YAMLNode, value: YAMLNode)])
+    }
+
+    public var content: Content
+    /// Counted from 1.
+    public var line: Int
+}
+
+/// A text is not YAML, or more than a file of settings may hold.
+public struct YAMLError: Error, Sendable, Hashable {
+    public var reason: String
+    /// Counted from 1. Nil: of the text as a whole.
+    public var line: Int?
+}
