@@ -32,7 +32,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
-        .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
@@ -84,9 +83,7 @@ let package = Package(
             ]),
         .target(
             name: "Console",
-            dependencies: [
-                "Store", "LiveActivity", "OpenSSL", "StrictJSON", .product(name: "Mustache", package: "swift-mustache"),
-            ],
+            dependencies: ["Store", "LiveActivity", "OpenSSL", "StrictJSON"],
             resources: [.embedInCode("Templates"), .embedInCode("Assets")]
         ),
         .target(

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import LiveActivity
 import Settings
 import Webhooks
 

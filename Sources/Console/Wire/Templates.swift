@@ -1,24 +1,19 @@
-import Mustache
-
 /// The templates of the pages. All text that they show is escaped, also where it stands in an attribute.
 struct Templates: Sendable {
-    private static let type = "CONSOLE"
-    private let library: MustacheLibrary
+    private let templates: [String: Template]
 
     init() {
-        MustacheContentTypes.register(HTMLText(), named: Self.type)
-        var library = MustacheLibrary()
+        var templates: [String: Template] = [:]
         for (name, bytes) in Self.files {
-            let text = "{{% CONTENT_TYPE: \(Self.type)}}\n" + String(decoding: bytes, as: UTF8.self)
             // A test renders every template, so a wrong one does not get this far.
-            do { try library.register(text, named: name) } catch { preconditionFailure("template \(name): \(error)") }
+            do { templates[name] = try Template(bytes) } catch { preconditionFailure("template \(name): \(error)") }
         }
-        self.library = library
+        self.templates = templates
     }
 
     func render(_ name: String, _ values: [String: Any]) -> String {
-        guard let text = library.render(values, withTemplate: name) else { preconditionFailure("no template \(name)") }
-        return text
+        guard let template = templates[name] else { preconditionFailure("no template \(name)") }
+        return template.render(values) { templates[$0] }
     }
 
     static var names: [String] { files.map(\.0) }
@@ -41,23 +36,19 @@ struct Templates: Sendable {
     ]
 }
 
-/// Escapes byte by byte. The library's own type compares whole characters, so a quotation mark with a combining
-/// accent behind it would end an attribute.
-struct HTMLText: MustacheContentType {
-    func escapeText(_ text: String) -> String {
-        var out: [UInt8] = []
-        out.reserveCapacity(text.utf8.count)
+/// Text of others as it may stand in an element or an attribute.
+enum HTMLText {
+    static func escape(_ text: String, into output: inout [UInt8]) {
         for byte in text.utf8 {
             switch byte {
-            case UInt8(ascii: "<"): out += "&lt;".utf8
-            case UInt8(ascii: ">"): out += "&gt;".utf8
-            case UInt8(ascii: "&"): out += "&amp;".utf8
-            case UInt8(ascii: "\""): out += "&quot;".utf8
-            case UInt8(ascii: "'"): out += "&#39;".utf8
-            case UInt8(ascii: "`"): out += "&#96;".utf8
-            default: out.append(byte)
+            case UInt8(ascii: "<"): output += "&lt;".utf8
+            case UInt8(ascii: ">"): output += "&gt;".utf8
+            case UInt8(ascii: "&"): output += "&amp;".utf8
+            case UInt8(ascii: "\""): output += "&quot;".utf8
+            case UInt8(ascii: "'"): output += "&#39;".utf8
+            case UInt8(ascii: "`"): output += "&#96;".utf8
+            default: output.append(byte)
             }
         }
-        return String(decoding: out, as: UTF8.self)
     }
 }

@@ -30,7 +30,7 @@ extension Registry {
     /// Buckets that are counted to estimate a large name.
     private static let sampled = 8
     /// Names that one call reads: by their text alone, or with their details.
-    private static let (mostRead, mostDetailed) = (3_000, 500)
+    private static let (mostRead, mostDetailed) = (2_000, 500)
     private static let readAtOnce = 1_000
 
     /// Names that match, in byte order, from behind `after` on.

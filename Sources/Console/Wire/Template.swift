@@ -1,0 +1,135 @@
+import LiveActivity
+
+/// A template in the part of the Mustache language that the pages use: `{{name}}`, escaped; `{{{name}}}`, as it is;
+/// `{{#name}}…{{/name}}` for each item, or if there is a value; `{{^name}}…{{/name}}` if there is none; `{{.}}`, the item;
+/// `{{>name}}`, another template. Absent, `false` and an empty list are no value. All of it works on UTF-8 bytes: a
+/// combining accent behind a mark makes another Character of the mark, but no other byte.
+struct Template: Sendable {
+    enum Part: Sendable {
+        case text([UInt8])
+        case value(String, isEscaped: Bool)
+        indirect case section(String, isInverted: Bool, [Part])
+        case partial(String)
+    }
+
+    struct Mistake: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    private let parts: [Part]
+
+    init(_ bytes: [UInt8]) throws(Mistake) {
+        var reader = TemplateReader(bytes: bytes)
+        parts = try reader.parts(until: nil)
+    }
+
+    /// - Parameter partial: the template of that name.
+    func render(_ values: [String: Any], partial: (String) -> Template?) -> String {
+        var output: [UInt8] = []
+        render(parts, [values], partial, into: &output)
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    /// - Parameter scopes: the values from the outermost section to the innermost.
+    private func render(
+        _ parts: [Part], _ scopes: [Any], _ partial: (String) -> Template?, into output: inout [UInt8]
+    ) {
+        for part in parts {
+            switch part {
+            case .text(let bytes): output += bytes
+            case .value(let name, let isEscaped):
+                guard let value = Self.find(name, scopes) else { continue }
+                let text = value as? String ?? "\(value)"
+                if isEscaped { HTMLText.escape(text, into: &output) } else { output += text.utf8 }
+            case .section(let name, let isInverted, let inner):
+                let items = Self.items(Self.find(name, scopes))
+                if isInverted {
+                    if items.isEmpty { render(inner, scopes, partial, into: &output) }
+                } else {
+                    for item in items { render(inner, scopes + [item], partial, into: &output) }
+                }
+            case .partial(let name):
+                guard let template = partial(name) else { preconditionFailure("no template \(name)") }
+                template.render(template.parts, scopes, partial, into: &output)
+            }
+        }
+    }
+
+    private static func find(_ name: String, _ scopes: [Any]) -> Any? {
+        if name == "." { return scopes.last }
+        for scope in scopes.reversed() {
+            if let found = (scope as? [String: Any])?[name] { return (found as? any OptionalValue)?.wrapped ?? found }
+        }
+        return nil
+    }
+
+    private static func items(_ value: Any?) -> [Any] {
+        switch value {
+        case nil: []
+        case let isShown as Bool: isShown ? [isShown] : []
+        case let items as [Any]: items
+        case .some(let value): [value]
+        }
+    }
+}
+
+/// Reads the parts of a template.
+private struct TemplateReader {
+    let bytes: [UInt8]
+    private var position = 0
+
+    init(bytes: [UInt8]) { self.bytes = bytes }
+
+    /// - Parameter section: the one that must end. Nil: the template as a whole.
+    mutating func parts(until section: String?) throws(Template.Mistake) -> [Template.Part] {
+        var parts: [Template.Part] = []
+        while true {
+            guard let open = bytes[position...].firstRange(of: "{{".utf8) else {
+                if let section { throw Template.Mistake(description: "section \(section) does not end") }
+                parts.append(.text(Array(bytes[position...])))
+                return parts
+            }
+            let isPlain = bytes[open.upperBound...].first == UInt8(ascii: "{")
+            let start = open.upperBound + (isPlain ? 1 : 0)
+            guard let close = bytes[start...].firstRange(of: (isPlain ? "}}}" : "}}").utf8) else {
+                throw Template.Mistake(description: "a tag does not end")
+            }
+            let kind = isPlain ? nil : bytes[start..<close.lowerBound].first { "#^/>".utf8.contains($0) }
+            let name = String(decoding: bytes[start..<close.lowerBound].drop { $0 == kind }, as: UTF8.self).trimmed
+            // The line of a section or a partial that stands alone is not shown.
+            let line = kind == nil ? nil : wholeLine(open.lowerBound, close.upperBound)
+            parts.append(.text(Array(bytes[position..<(line?.lowerBound ?? open.lowerBound)])))
+            position = line?.upperBound ?? close.upperBound
+            switch kind {
+            case UInt8(ascii: "#"): parts.append(.section(name, isInverted: false, try self.parts(until: name)))
+            case UInt8(ascii: "^"): parts.append(.section(name, isInverted: true, try self.parts(until: name)))
+            case UInt8(ascii: ">"): parts.append(.partial(name))
+            case UInt8(ascii: "/"):
+                guard name == section else { throw Template.Mistake(description: "/\(name) ends no section") }
+                return parts
+            default: parts.append(.value(name, isEscaped: !isPlain))
+            }
+        }
+    }
+
+    /// The line around a tag, with its end. Nil if it holds anything else.
+    private func wholeLine(_ start: Int, _ end: Int) -> Range<Int>? {
+        func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") }
+        let first = bytes[..<start].lastIndex { !isSpace($0) }
+        guard first.map({ bytes[$0] == UInt8(ascii: "\n") }) ?? true else { return nil }
+        let last = bytes[end...].firstIndex { !isSpace($0) }
+        guard last.map({ bytes[$0] == UInt8(ascii: "\n") }) ?? true else { return nil }
+        let begin = first.map { $0 + 1 } ?? 0
+        // Text before `position` is another part's already.
+        return begin < position ? nil : begin..<(last.map { $0 + 1 } ?? bytes.count)
+    }
+}
+
+/// An optional inside an `Any`.
+private protocol OptionalValue {
+    var wrapped: Any? { get }
+}
+
+extension Optional: OptionalValue {
+    fileprivate var wrapped: Any? { self }
+}

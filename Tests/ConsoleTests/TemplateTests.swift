@@ -1,0 +1,47 @@
+import Testing
+
+@testable import Console
+
+@Suite struct TemplateTests {
+    private func render(_ text: String, _ values: [String: Any] = [:]) throws -> String {
+        let row = try Template(Array("<li>{{n}}</li>".utf8))
+        return try Template(Array(text.utf8)).render(values) { $0 == "row" ? row : nil }
+    }
+
+    @Test func `a value is escaped unless it has three braces, and an absent one is nothing`() throws {
+        #expect(try render("{{a}} {{{a}}} {{ a }}{{b}}", ["a": "<&>"]) == "&lt;&amp;&gt; <&> &lt;&amp;&gt;")
+        #expect(try render("{{n}} {{d}} {{o}}", ["n": 3, "d": 1.5, "o": Optional<Int>.none as Any]) == "3 1.5 ")
+        #expect(try render("{{a}}", ["a": "{{b}}", "b": "no"]) == "{{b}}")
+    }
+
+    @Test(arguments: [
+        ("true", true as any Sendable, "yes"), ("false", false, "no"), ("text", "x", "yes"), ("no text", "", "yes"),
+        ("zero", 0, "yes"), ("an empty list", [String](), "no"), ("a list", ["a", "b"], "yesyes"),
+    ])
+    func `a section is there for each item, and its opposite if there is none`(
+        _ what: String, _ value: any Sendable, _ expected: String
+    ) throws {
+        #expect(try render("{{#a}}yes{{/a}}{{^a}}no{{/a}}", ["a": value]) == expected, "\(what)")
+        #expect(try render("{{#a}}yes{{/a}}{{^a}}no{{/a}}") == "no")
+    }
+
+    @Test func `a name is looked up from the innermost section outwards`() throws {
+        let values: [String: Any] = ["n": 0, "z": "z", "rows": [["n": 1], ["n": 2]], "words": ["a", "<"]]
+        #expect(try render("{{#rows}}{{n}}{{z}}{{/rows}}{{n}}", values) == "1z2z0")
+        #expect(try render("{{#rows}}{{>row}}{{/rows}}", values) == "<li>1</li><li>2</li>")
+        #expect(try render("{{#words}}{{.}}{{/words}}", values) == "a&lt;")
+        #expect(try render("{{#rows}}{{^n}}never{{/n}}{{#z}}{{n}}{{/z}}{{/rows}}", values) == "12")
+    }
+
+    @Test func `the line of a section that stands alone is not shown`() throws {
+        #expect(try render("a\n  {{#t}}\n  b\n  {{/t}}\nc\n", ["t": true]) == "a\n  b\nc\n")
+        #expect(try render("{{#t}}\nb\n{{/t}}", ["t": true]) == "b\n")
+        #expect(try render("a {{#t}}\nb {{/t}}\n", ["t": true]) == "a \nb \n")
+        #expect(try render("{{#t}}{{/t}}\n{{a}}\n", ["t": true]) == "\n\n")
+    }
+
+    @Test(arguments: ["{{a", "{{#a}}", "{{/a}}", "{{#a}}{{/b}}", "{{{a}}", "{{#a}}{{#b}}{{/a}}{{/b}}"])
+    func `a template that is not well formed is refused`(_ text: String) {
+        #expect(throws: Template.Mistake.self) { try Template(Array(text.utf8)) }
+    }
+}
