@@ -33,7 +33,8 @@ enum PushPage {
         shown["bytes"] = content.map { Shown.count($0.whole("payload_bytes")) }
         shown["audience"] = content?["audience"].map(AudienceText.text)
         shown["by"] = push.ledger.object("by").map { by in
-            "\(by.text("credential") ?? "") from \(by.text("address") ?? "")"
+            let credential = by.text("credential") ?? ""
+            return "\(credential == "master" ? "master secret" : credential) from \(by.text("address") ?? "")"
         }
         shown["card"] = payload.map {
             Card(
