@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # What the console costs: how much dearer a push is while tabs are open, and how long pages take in a full deployment.
-#   bin/bench console [--tabs N] [--count N] [--runs K] [--rate R] [--names N] [--pushes N] [--asks N] [--parts "tabs pages"]
-# tabs: half of --tabs are open on Home, half on the page of a push that is under way. --count pushes to one token each go out,
-# as fast as they can and at --rate a second, with tabs and without in turn, --runs times; CPU is user and system time. The machine's
-# own speed changes by more than tabs cost, so gateway and Redis are compared with the worker, which no tab touches. pages:
-# --names names and --pushes pushes are filled in, with dead letters and schedules; each page is then read --asks times, one at a
-# time, at places all over the deployment. Times are in milliseconds.
+#   bin/bench console [--tabs N] [--rates "R R"] [--seconds S] [--runs K] [--names N] [--pushes N] [--asks N] [--parts "tabs pages"]
+# tabs: half of --tabs are open on Home, half on the page of a push that is under way. Pushes to one token each go out at each of
+# --rates a second for --seconds, with tabs and without in turn, --runs times; CPU is user and system time. The machine's own speed
+# changes by more than tabs cost, so gateway and Redis are compared with the worker, which no tab touches. pages: --names names
+# and --pushes pushes are filled in, with dead letters and schedules; each page is then read --asks times, one at a time, at places
+# all over the deployment. Times are in milliseconds.
 source "$(dirname "$0")/lib/bench.sh"
 source Benchmarks/lib/fill.sh
 
-tabs=50 count=10000 runs=9 rate=200 names=1000000 pushes=200000 asks=100 parts="tabs pages"
-options "tabs count runs rate names pushes asks parts" "$@"
+tabs=50 rates="200 500" seconds=5 runs=9 names=1000000 pushes=200000 asks=100 parts="tabs pages"
+options "tabs rates seconds runs names pushes asks parts" "$@"
 
 build lamplighter
 core0=() core1=()
@@ -84,9 +84,8 @@ compare() {
     held=$(publish held)
     send 2000 0 # connections, names, first allocations
     printf '%-24s %-8s %10s %10s %10s %10s\n' 'µs of CPU a push' tabs gateway Redis worker both
-    compared "as fast as possible" fast "$count" 0
-    compared "$rate a second" paced $((rate * 5)) "$rate"
-    local before after
+    local before after rate
+    for rate in $rates; do compared "$rate a second" "$rate" $((rate * seconds)) "$rate"; done
     open_tabs
     read -ra before < <(clocks)
     sleep 20
