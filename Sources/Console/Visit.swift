@@ -54,7 +54,7 @@ struct Visit: Sendable {
     func list(
         _ path: String, _ key: String, _ fields: KeyValuePairs<String, String?>, limit: Int
     ) async throws -> (rows: [JSONObject], next: String?) {
-        let end = ContinuousClock.now + .milliseconds(60)
+        let end = ContinuousClock.now + .milliseconds(40)
         var rows: [JSONObject] = []
         var next = query.text("after")
         repeat {

@@ -61,6 +61,7 @@ public struct Worker: Service {
             store: store, apps: Dictionary(uniqueKeysWithValues: served), live: options, owner: consumer,
             circuits: circuits, metrics: metrics, logger: logger, leases: LeaseKeeper(now: first.now))
         let drain = dispatcher.drain
+        let endings = EndingLog(store, metrics, logger)
         let senders = apps.compactMap { app in
             app.webhook.map { webhook in
                 WebhookSender(
@@ -77,6 +78,8 @@ public struct Worker: Service {
             guard await prepare(keys, dispatcher) else { return }
             await inheritHalts(keys, circuits, metrics)
             logger.notice("ready for work", metadata: ["apps": "\(keys.map(\.rawValue).joined(separator: ","))"])
+            // Not cancelled with the others: it tells of the last pages, which are settled during the shutdown.
+            let told = Task { await endings.run() }
             await withTaskGroup { group in
                 let timers = Timers(dispatcher: dispatcher, apps: keys, pools: pools)
                 group.addTask { await timers.renewLeases() }
@@ -87,6 +90,8 @@ public struct Worker: Service {
                 }
                 group.cancelAll()
             }
+            endings.finish()
+            await told.value
             for app in apps {
                 await app.transport.close()
                 await app.otherTransport?.close()

@@ -17,6 +17,7 @@ public enum WorkerMetricName: String, CaseIterable, Sendable {
     case circuitOpen = "lamplighter_circuit_open"
     case firstToken = "lamplighter_push_first_token_seconds"
     case lastToken = "lamplighter_push_last_token_seconds"
+    case pushesEnded = "lamplighter_pushes_ended_total"
     case arrival = "lamplighter_arrival_seconds"
     case claims = "lamplighter_lease_claims_total"
     case leasesLost = "lamplighter_leases_lost_total"
@@ -43,6 +44,11 @@ enum ClaimOutcome: String, CaseIterable {
 /// Classes of pushes by their number of shards: one, several, and the most.
 enum PushSize: String, CaseIterable {
     case small, medium, large
+
+    /// Of a push that has ended, by its targets: as many as so many shards would have.
+    init(targets: Int) {
+        self = targets < 2_900 ? .small : targets < 92_000 ? .medium : .large
+    }
 
     /// Nil if the part is no shard.
     init?(_ part: WorkItem.Part) {
@@ -178,9 +184,19 @@ struct WorkerMetrics: Sendable {
         if let size { first.record(app, record.priority, size, milliseconds: time) }
     }
 
-    /// The sweep of a push is finished, and every target has an outcome or waits for a retry.
-    func swept(_ app: AppKey, _ record: PushRecord, _ size: PushSize, now: Int64) {
-        last.record(app, record.priority, size, milliseconds: now - record.createdAt)
+    /// A push is final. Superseded, cancelled and failed ones have no last token.
+    func ended(_ app: AppKey, _ ledger: Ledger, now: Int64) {
+        ended(app, ledger.state)
+        guard ledger.state == .done || ledger.state == .expired else { return }
+        let time = (ledger.finishedAt ?? now) - ledger.createdAt
+        last.record(app, ledger.priority, PushSize(targets: ledger.targets), milliseconds: time)
+    }
+
+    func ended(_ app: AppKey, _ state: PushState) {
+        Counter(
+            label: WorkerMetricName.pushesEnded.rawValue,
+            dimensions: [("app", app.rawValue), ("state", state.rawValue)]
+        ).increment()
     }
 
     /// Counts events for an app's webhook.

@@ -13,6 +13,7 @@ public struct Store: Sendable {
     public let schemas: Schemas
     public let queue: WorkQueue
     public let heartbeats: Heartbeats
+    public let endings = PushEndings()
     public let sweeps: SweepStore
     public let lateJoiners: LateJoiners
     public let alarms: Alarms
@@ -70,14 +71,14 @@ public struct Store: Sendable {
         let replicaWait = replicas.map { ReplicaWait(beside: redis, $0) }
         pushes = Pushes(
             redis: redis, keys: keys, time: time, replicas: replicaWait, memory: registry.memory,
-            index: PushIndex(redis: redis, keys: keys), telling: telling)
+            index: PushIndex(redis: redis, keys: keys), telling: telling, endings: endings)
         receipts = Receipts(redis: redis, keys: keys, index: pushes.index)
         traces = Traces(redis: redis, keys: keys)
         schemas = Schemas(redis: redis, keys: keys)
         schedules = Schedules(redis: redis, keys: keys, pushes: pushes, replicas: replicaWait)
         queue = WorkQueue(redis: redis, keys: keys, telling: telling)
         heartbeats = Heartbeats(redis: redis, keys: keys)
-        sweeps = SweepStore(redis: redis, keys: keys)
+        sweeps = SweepStore(redis: redis, keys: keys, endings: endings)
         lateJoiners = LateJoiners(redis: redis, keys: keys)
         pauses = Pauses(redis: redis, keys: keys, clock: clock)
         credentials = Credentials(redis: redis, keys: keys)
@@ -91,7 +92,7 @@ public struct Store: Sendable {
         otherEnvironment = OtherEnvironment(redis: redis, keys: keys)
         quarantine = Quarantine(redis: redis, keys: keys, registry: registry, alarms: alarms, clock: clock)
         deadLetters = DeadLetters(redis: redis, keys: keys, pushes: pushes, queue: queue, clock: clock)
-        broadcasts = Broadcasts(redis: redis, keys: keys)
+        broadcasts = Broadcasts(redis: redis, keys: keys, endings: endings)
         automaticEnds = AutomaticEnds(redis: redis, keys: keys, registry: registry, pushes: pushes)
         forgetting = Forgetting(redis: redis, keys: keys, registry: registry, channels: channels, clock: clock)
         providerTokens = ProviderTokens(redis: redis, keys: keys)

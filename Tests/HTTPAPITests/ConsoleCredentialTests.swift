@@ -133,6 +133,13 @@ import Testing
             let push = try await browser.get(page)
             #expect(push.status == 200, "\(push.text)")
             #expect(push.text.contains("scheduled"))
+            #expect(push.text.contains("goes out") && push.text.contains("2027-03-01 00:00:00 UTC"), "\(push.text)")
+            #expect(push.text.contains("Cancel the schedule") && !push.text.contains("Cancel the push"))
+            let id = String(page.dropFirst("/console/pushes/".count))
+            let cancelled = try await browser.post(
+                "/console/schedules/\(id)/cancel", ["csrf": try await browser.formToken(), "confirmed": "yes"])
+            #expect(cancelled.status == 303 && cancelled.header("location")?.hasPrefix(page) == true)
+            #expect(try await browser.get(page).text.contains("cancelled"))
         }
     }
 

@@ -351,13 +351,11 @@ class Check:
         self.say("signs out")
 
     def readme(self, path):
-        """The picture of the README: the page of a push of the demo, while it runs."""
+        """The picture of the README: the push that `compose` sent, with what became of it."""
         browser = self.browser
-        for minute in range(3):
-            self.publish("match-42", {"home": 1, "away": 1, "minute": 62 + minute})
-        browser.size(1180, 720)
-        browser.open(self.url)
-        browser.until("the pushes to be done", lambda: "sending" not in browser.text("main"))
+        browser.size(1180, 760)
+        browser.open(self.push)
+        browser.until("the end of the push", lambda: browser.text(".standing .state") == "done")
         browser.picture(path, whole=False)
 
     def run(self):

@@ -126,7 +126,7 @@ enum ComposePage {
     ]
 
     /// Fields that are folded away at first.
-    private static let folded: Set = ["priority", "send_at", "stale_minutes", "relevance", "dismissal_minutes"]
+    private static let folded = ["send_at", "stale_minutes", "relevance", "dismissal_minutes"]
 
     private static func time(_ compose: ComposeForm, _ visit: Visit) -> Values? {
         guard let time = try? compose.sendAt() else { return nil }
@@ -224,7 +224,7 @@ enum ComposePage {
         shown["events"] = Options.list(["update", "start", "end"], chosen: compose.event)
         shown["audiences"] = Options.list(ComposeForm.audiences, chosen: form.text("audience") ?? "all")
         shown["priorities"] = Options.list(
-            [("10", "10: at once"), ("5", "5: when it suits the device")], chosen: form.text("priority") ?? "10")
+            [("10", "10: at once"), ("5", "5: saves the battery")], chosen: form.text("priority") ?? "10")
         shown["fields"] = fields?.shown(state, typed: form)
         shown["type"] = fields?.type
         shown["templates"] = templates.map { template in
@@ -241,7 +241,7 @@ enum ComposePage {
         // Above the form, and not beside it too.
         shown["checked"] = drawn.values.filter { $0.key != "problem" }
         if let field = drawn.field { shown["wrong-\(field)"] = true }
-        let isSet = Self.folded.contains { !["", "10"].contains(form[$0]) || $0 == drawn.field }
+        let isSet = Self.folded.contains { !form[$0].isEmpty || $0 == drawn.field }
         shown["isOpen"] = isSet ? true : nil
         shown["refusal"] = drawn.values["problem"]
         return visit.page("compose", "Compose", shown, status: status)

@@ -36,7 +36,7 @@ struct ReachText {
             ? "without an alert"
             : compose.form.has("alert_sound") ? "with an alert and a sound" : "with an alert"
         let quietly = compose.alert == nil ? " quietly" : ""
-        let counted = isScheduled ? " They are counted now and may change until then." : ""
+        let counted = isScheduled ? " This counts who follows now." : ""
         return "\(screens) will light\(quietly): \(what) goes to \(whom), \(how).\(also)\(counted)"
     }
 }

@@ -36,7 +36,9 @@ enum SchedulesPage {
     static func cancel(_ visit: Visit) async throws -> ConsoleResponse {
         let id = visit.parameter("schedule")
         let sentence = "The push is not sent at its time. To send it later, schedule another one."
-        let back = "/console/schedules"
+        // The list is about all names.
+        let mayList = visit.session.identity.namePrefix == nil
+        let back = mayList ? "/console/schedules" : "/console/pushes/\(Form.encoded(id))"
         if let page = visit.confirmation("Cancel this schedule?", sentence, button: "Cancel the schedule", back: back) {
             return page
         }

@@ -21,14 +21,20 @@ enum PushPage {
         let payload = content?.object("payload")
         let state = payload?.object("aps")?["content-state"]
         var shown = push.whole
-        shown["isScheduled"] = push.state == "scheduled" ? true : nil
-        shown["canCancel"] = push.isFinal ? nil : true
-        shown["isLive"] = push.isFinal ? nil : true
+        let isScheduled = push.state == "scheduled"
+        shown["isScheduled"] = isScheduled ? true : nil
+        shown["canCancel"] = push.isFinal || isScheduled ? nil : true
+        // A push that waits for its time changes only then.
+        shown["isLive"] = push.isFinal || isScheduled ? nil : true
+        if isScheduled, let schedule = try? await visit.find("/api/schedules/\(Form.encoded(id))") {
+            shown["due"] = Shown.time(schedule.object("schedule")?.time("scheduled_time"), now: visit.now)
+        }
         shown["payload"] = payload.map { JSONLayout.lines($0.value) }
         shown["bytes"] = content.map { Shown.count($0.whole("payload_bytes")) }
         shown["audience"] = content?["audience"].map(AudienceText.text)
         shown["by"] = push.ledger.object("by").map { by in
-            "\(by.text("credential") ?? "") from \(by.text("address") ?? "")"
+            let credential = by.text("credential") ?? ""
+            return "\(credential == "master" ? "master secret" : credential) from \(by.text("address") ?? "")"
         }
         shown["card"] = payload.map {
             Card(

@@ -103,7 +103,6 @@ struct PushValues {
             all["took"] = Shown.duration(max(0, to - from))
         }
         all["supersededBy"] = ledger.text("superseded_by")
-        all["running"] = isFinal ? nil : true
         if let broadcast = ledger.object("broadcast") {
             all["broadcast"] = values([
                 "state": broadcast.text("state"), "status": broadcast["status"]?.shown,

@@ -218,7 +218,8 @@ struct Sweep: Sendable {
             if settlement.givesUp || settlement.stop != nil {
                 try await dispatcher.store.deadLetters.enlist(lease.app, lease.name, [lease.push])
             }
-            return try await dispatcher.store.sweeps.settle(lease, for: dispatcher.options.claimAfter, settlement)
+            return try await dispatcher.store.sweeps.settle(
+                lease, for: dispatcher.options.claimAfter, settlement, of: claim.record)
         }
         switch settled {
         case nil, .stale, .gone:
@@ -228,9 +229,6 @@ struct Sweep: Sendable {
             dispatcher.metrics.count(
                 lease.app, settlement.counts, retries: settlement.retries,
                 duplicatesPossible: settlement.duplicatesPossible)
-            if pushState == .done, isFinished, let size = PushSize(lease.part) {
-                dispatcher.metrics.swept(lease.app, claim.record, size, now: dispatcher.store.time.now())
-            }
             delivery.state.change { state in
                 if settlement.expired > 0 { state.expired[lease.push, default: 0] += settlement.expired }
                 if isFinished { state.leftovers = leftovers } else if pushState.isFinal { state.isStopped = true }

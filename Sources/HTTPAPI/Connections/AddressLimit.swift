@@ -1,4 +1,5 @@
 import Glibc
+import LiveActivity
 import Logging
 import Synchronization
 

@@ -25,6 +25,7 @@ struct AccessRecord: Sendable {
             "ms": "\(duration.milliseconds)", "in": "\(bytesIn)", "out": "\(answer.body.count)",
         ]
         if let app { metadata["app"] = "\(app)" }
+        if !answer.pushes.isEmpty { metadata["push"] = "\(answer.pushes.prefix(5).joined(separator: ","))" }
         if !answer.warnings.isEmpty { metadata["warnings"] = "\(answer.warnings.prefix(5).joined(separator: "; "))" }
         if let caller {
             metadata["credential"] = "\(caller.credential)"
@@ -36,13 +37,15 @@ struct AccessRecord: Sendable {
         logger.log(level: level(answer), "request", metadata: metadata)
     }
 
-    private func level(_ answer: Answer) -> Logger.Level {
+    func level(_ answer: Answer) -> Logger.Level {
         switch (answer.status, endpoint?.access) {
         case (500, _): .error
         // The cause is Redis or our own limits, and the caller tries again.
         case (503, _): .warning
         case _ where !answer.warnings.isEmpty: .warning
         case (_, .anyone): .debug
+        // There are as many as devices. `lamplighter_registrations_total` counts them.
+        case (..<400, _) where endpoint?.isOfDevices == true: .debug
         default: .info
         }
     }

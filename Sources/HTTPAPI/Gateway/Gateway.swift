@@ -1,6 +1,7 @@
 import Console
 import Hummingbird
 import HummingbirdCore
+import LiveActivity
 public import Logging
 import NIOCore
 public import PrometheusText
@@ -93,6 +94,11 @@ public final class Gateway: ListeningService {
                 "the open-files limit is too low for gateway.max_connections: raise it",
                 metadata: ["connections": "\(connections)", "configured": "\(configuration.maximumConnections)"])
         }
+        let endings = LogThrottle(burst: 1_000, perSecond: 100)
+        store.endings.listen { [logger, clock] ending in
+            guard let leftOut = endings.take() else { return }
+            Self.log(ending, leftOut: leftOut, now: clock(), logger)
+        }
         let configuration = configuration
         var applicationConfiguration = ApplicationConfiguration(
             address: .hostname(configuration.host, port: configuration.port), serverName: "lamplighter", backlog: 1_024)
@@ -126,6 +132,21 @@ public final class Gateway: ListeningService {
             throw error
         }
         await recorder.flush(all: true)
+    }
+
+    /// Logs a push that a call to this gateway ended: it was superseded or cancelled. Workers log the others.
+    private static func log(_ ending: PushEnding, leftOut: Int, now: Int64, _ logger: Logger) {
+        var metadata: Logger.Metadata = [
+            "app": "\(ending.app)", "name": "\(ending.name)", "push": "\(ending.push)",
+        ]
+        if leftOut > 0 { metadata["left_out"] = "\(leftOut)" }
+        if let newer = ending.supersededBy {
+            metadata["state"] = "superseded"
+            metadata["superseded_by"] = "\(newer)"
+        } else if let ledger = ending.ledger {
+            metadata.merge(ledger.summary(now: now).mapValues { "\($0)" }) { first, _ in first }
+        }
+        logger.info("push ended", metadata: metadata)
     }
 }
 

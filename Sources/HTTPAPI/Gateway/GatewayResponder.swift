@@ -32,6 +32,7 @@ struct GatewayResponder: HTTPResponder {
     let rates: RateLimit
     /// Limits the log lines about wrong credentials, because anybody can send these.
     let refusals = LogThrottle(burst: 100, perSecond: 10)
+    let sampling = RequestSampling()
 
     func respond(to request: Request, context: GatewayContext) async -> Response {
         if let console, Console.serves(request.target.path) {
@@ -58,11 +59,18 @@ struct GatewayResponder: HTTPResponder {
         let duration = started.duration(to: .now)
         metrics.requested(method: record.method, route: record.route, status: answer.status, duration: duration)
         if answer.status == 401 { record.address = address(of: request, context.channel) }
-        // Log each request, but only as many 401s as `refusals` allows. `leftOut` counts the 401s without a line.
-        if let leftOut = answer.status == 401 ? refusals.take() : 0 {
+        if let leftOut = leftOut(before: answer, record) {
             record.write(answer, bytesIn: body.bytesRead, duration, leftOut: leftOut, to: logger)
         }
         return request.method == .head ? response.createHeadResponse() : response
+    }
+
+    /// The similar lines without a line before this one. Nil: this one is left out too.
+    private func leftOut(before answer: Answer, _ record: AccessRecord) -> Int? {
+        let level = record.level(answer)
+        guard logger.logLevel <= level else { return nil }
+        if answer.status == 401 { return refusals.take() }
+        return level < .info ? 0 : sampling.take(route: record.route, status: answer.status)
     }
 
     private func perform(

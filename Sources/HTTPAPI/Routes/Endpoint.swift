@@ -43,6 +43,9 @@ extension Endpoint {
     /// Whether it tells of the deployment, and so may have a port and a secret of its own.
     var isWatched: Bool { pattern == "/readyz" || pattern == "/metrics" }
 
+    /// Whether devices make the call: they register, report tokens and send receipts.
+    var isOfDevices: Bool { scope == .track && action == nil }
+
     /// A call of an app. `isAirship` says whether responses carry Airship's media type.
     init(
         _ method: String, _ pattern: String, _ access: Access, _ scope: CredentialScope,

@@ -27,8 +27,10 @@ extension Handlers {
             "push_ids": .array(ids.map { .string($0.description) }), "message_ids": [], "content_urls": [],
         ]
         let names = Set(pushes.map(\.publish.name))
-        return Answer(202, body, warnings: warnings, hints: hints).about(
+        var answer = Answer(202, body, warnings: warnings, hints: hints).about(
             [.name: names.count == 1 ? names.first?.rawValue : nil, .push: ids.first?.description], count: ids.count)
+        answer.pushes = ids.map(\.description)
+        return answer
     }
 
     /// Warns of updates that will go out at priority 5: an estimate, as a worker counts when it begins the push.

@@ -18,6 +18,8 @@ struct Answer: Sendable {
     var fields: [(HTTPField.Name, String)] = []
     /// Parts of the request that may not do what the sender expects. The log shows them to an operator too.
     private(set) var warnings: [String] = []
+    /// Ids of the pushes that the call made. The log shows the first of them, so that a line of a worker leads here.
+    var pushes: [String] = []
 
     /// What the call was done to, for the log of actions: beside what its path names.
     var subjects: [Action.Subject: String] = [:]

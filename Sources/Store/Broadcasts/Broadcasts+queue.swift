@@ -92,9 +92,10 @@ extension Broadcasts {
                 "ps": .string(keys.pushPrefix(tag)), "ws": .string(keys.tasksPrefix(tag)),
                 "dls": .string(keys.deadLetterPrefix(tag)),
             ])
-        let isSettled = try reply.isOne()
-        if isSettled { await count(lease.app, [settlement.event: 1]) }
-        return isSettled
+        guard try reply[0].isOne() else { return false }
+        endings.note(lease.app, lease.name, ids: try reply[1].string())
+        await count(lease.app, [settlement.event: 1])
+        return true
     }
 
     /// The counts are on another slot, so a worker that dies after the settlement leaves one broadcast uncounted.

@@ -27,6 +27,7 @@ public struct BroadcastChannel: Sendable, Hashable {
 public struct Broadcasts: Sendable {
     let redis: RedisClient
     let keys: Keyspace
+    var endings = PushEndings()
 
     /// Asks for a broadcast channel and wakes a worker. An existing one stays, even with another storage. Repeat the
     /// call after a crash, because nothing else finds a record without a timer.

@@ -31,6 +31,8 @@ public struct Ledger: Sendable, Hashable {
     public var errors: [String: Int] = [:]
     /// The push ends cards that started long ago. No publisher asked for it.
     public var isAutomatic = false
+    /// Of the payload before its timestamp and marks are filled in.
+    public var payloadBytes = 0
     /// How many devices told of the push's content state. Absent: none did.
     public var receipts: [ReceiptEvent: Int] = [:]
     /// Nil if the push went to tokens alone.
@@ -48,6 +50,7 @@ extension Ledger {
             id: id, name: name, event: record.event, priority: record.priority, state: record.state,
             createdAt: record.createdAt)
         isAutomatic = record.isAutomatic
+        payloadBytes = record.payload.count
         publisher = fields.text("by").flatMap { Publisher(stored: $0) }
         expanded = fields.text("expanded") == "1"
         func count(_ field: String) -> Int { fields.number(field) ?? 0 }

@@ -20,6 +20,7 @@ public struct Pushes: Sendable {
     let index: PushIndex
     /// Apps whose outgoing events tell when a push is final.
     let telling: Set<AppKey>
+    var endings = PushEndings()
     let wakes = WakeGuess()
 
     /// Commits one publish on its name's slot and wakes a worker. Returns when Redis has the push.
@@ -64,8 +65,9 @@ public struct Pushes: Sendable {
         }
 
         if let scope = try await fullQueue(app, bounds) {
-            let (acceptance, wake) = try Self.acceptance(
-                id, try await redis.run([commit(isFull: true)])[0], full: scope)
+            let reply = try await redis.run([commit(isFull: true)])[0]
+            let (acceptance, wake) = try Self.acceptance(id, reply, full: scope)
+            try noteSuperseded(app, publish.name, id, reply)
             if case .accepted = acceptance {
                 try await redis.run(preparations + (wake == .no ? [] : [entry]))
                 try await confirm(app, publish, id)
@@ -87,12 +89,19 @@ public struct Pushes: Sendable {
             throw .redis(error)
         }
         let (acceptance, wake) = try Self.acceptance(id, replies[commitIndex], full: .name)
+        try noteSuperseded(app, publish.name, id, replies[commitIndex])
         wakes.learn(route, needed: wake == .first)
         if asks, (try? replies[commitIndex][4].isOne()) == true { memory.followed(tokens, at: time.now()) }
         if case .refused = acceptance, !isRepeatable { await forget(app, id, publish.name) }
         if wake != .no, !addsEntry { _ = try? await redis.replies([entry]) }
         if case .accepted = acceptance { try await confirm(app, publish, id) }
         return acceptance
+    }
+
+    private func noteSuperseded(
+        _ app: AppKey, _ name: ActivityName, _ newer: PushID, _ reply: Reply
+    ) throws(StoreError) {
+        if reply.count > 5 { endings.note(app, name, ids: try reply[5].string(), supersededBy: newer) }
     }
 
     private func confirm(_ app: AppKey, _ publish: Publish, _ id: PushID) async throws(StoreError) {
@@ -194,7 +203,7 @@ public struct Pushes: Sendable {
         return try await ledger(app, name, id)
     }
 
-    private func ledger(_ app: AppKey, _ name: ActivityName, _ id: PushID) async throws(StoreError) -> Ledger? {
+    public func ledger(_ app: AppKey, _ name: ActivityName, _ id: PushID) async throws(StoreError) -> Ledger? {
         let fields = try await redis.hash(keys.push(keys.tag(app, name), id))
         return fields.isEmpty ? nil : try Ledger(id: id, name: name, fields)
     }
@@ -204,7 +213,7 @@ public struct Pushes: Sendable {
     public func cancel(_ app: AppKey, _ id: PushID, now: Int64? = nil) async throws(StoreError) -> Ledger? {
         guard let name = try await name(of: id, app) else { return nil }
         let tag = keys.tag(app, name)
-        try await redis.run(
+        let reply = try await redis.run(
             Lua.pushCancel,
             keys: [
                 "n": keys.name(tag), "q": keys.unswept(tag), "p": keys.push(tag, id), "w": keys.tasks(tag, id),
@@ -215,7 +224,10 @@ public struct Pushes: Sendable {
             ])
         // A worker moves the event out of the outbox. If the wake-up is lost, the reconciler finds the outbox.
         if telling.contains(app) { _ = try? await redis.replies([WorkQueue.add(keys, .outbox(app, name))]) }
-        return try await ledger(app, name, id)
+        let ledger = try await ledger(app, name, id)
+        // 2 and 3: this call ended it. A push that it superseded may wait again.
+        if try reply.integer() > 1 { endings.note(PushEnding(app: app, name: name, push: id, ledger: ledger)) }
+        return ledger
     }
 
     /// The name of a push, if the push belongs to this app.

@@ -99,7 +99,7 @@ extension SweepStore {
         for reply in replies {
             switch try reply[0].string() {
             case "stale": return .stale
-            case "ok": continue
+            case "ok": endings.note(lease.app, lease.name, ids: try reply[3].string())
             case let word: throw .unexpectedReply("retry-settle answered \(word)")
             }
         }

@@ -11,6 +11,7 @@ public struct SweepStore: Sendable {
 
     let redis: RedisClient
     let keys: Keyspace
+    var endings = PushEndings()
 
     /// Begins the name's oldest unswept push, usually `hint`. `minInterval`: least time between updates; 0 = no pacing.
     public func begin(
@@ -136,19 +137,21 @@ public struct SweepStore: Sendable {
 
     /// Settles a page of a shard, or of the catch-up. If the worker dies between two calls, the next owner of the shard
     /// reads the page again, and what has joined a queue stays there once.
+    /// - Parameter record: that of the push, so that its end can be told without a read
     public func settle(
-        _ lease: Lease, for duration: Duration, _ settlement: Settlement
+        _ lease: Lease, for duration: Duration, _ settlement: Settlement, of record: PushRecord? = nil
     ) async throws(StoreError) -> Settled {
         let parts = settlement.parts
         for part in parts.dropLast() {
             let settled = try await settle(lease, for: duration, settlement, part, isLast: false)
             guard case .ok = settled else { return settled }
         }
-        return try await settle(lease, for: duration, settlement, parts[parts.count - 1], isLast: true)
+        return try await settle(lease, for: duration, settlement, parts[parts.count - 1], isLast: true, of: record)
     }
 
     func settle(
-        _ lease: Lease, for duration: Duration, _ settlement: Settlement, _ operations: [RedisArgument], isLast: Bool
+        _ lease: Lease, for duration: Duration, _ settlement: Settlement, _ operations: [RedisArgument], isLast: Bool,
+        of record: PushRecord? = nil
     ) async throws(StoreError) -> Settled {
         let tag = keys.tag(lease.app, lease.name)
         let (push, bounds, range) = (lease.push, lease.bounds, settlement.range)
@@ -175,6 +178,12 @@ public struct SweepStore: Sendable {
         case "ok":
             guard let state = PushState(rawValue: try reply[1].string()) else {
                 throw .unexpectedReply("task-settle answered an unknown state")
+            }
+            if reply.count > 7 {
+                endings.note(lease.app, lease.name, ids: try reply[7].string())
+            } else if let record {
+                let ledger = Ledger(record, lease.name, settlement, state: state)
+                endings.note(PushEnding(app: lease.app, name: lease.name, push: lease.push, ledger: ledger))
             }
             return .ok(
                 state: state, isFinished: try reply[2].isOne(),

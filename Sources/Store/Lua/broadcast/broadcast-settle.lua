@@ -12,9 +12,9 @@
 -- argument mayRepeat: 1 = APNs may have carried the request out without an answer
 -- argument retention: how long the data is kept, ms
 -- arguments ps, ws, dls: common prefixes of the p, w and dl keys
--- Returns 1, or 0 if another worker has the lease. Nothing was written then.
+-- Returns {1, ids of the pushes that became final}, or {0} if another worker has the lease. Nothing was written then.
 -- Keys found in data: docs/keyspace.md.
-if not has_lease(lease_of(l, 'b:'), epoch, owner) then return 0 end
+if not has_lease(lease_of(l, 'b:'), epoch, owner) then return {0} end
 local now = string.format('%.0f', redis_now())
 give_back_lease(l, 'b:', now)
 local p = ps .. id
@@ -34,4 +34,4 @@ else
     if isThere then redis.call('HDEL', bc, 'due', 'tried', 'tries') end
     leave_broadcast(bt, ps, ws, dls, id, outcome, now, retention)
 end
-return 1
+return {1, table.concat(finalPushes, ' ')}

@@ -18,7 +18,8 @@
 -- argument mostUnswept: most unswept pushes of one name
 -- arguments retention, ps, ws: how long the data is kept, ms; common prefixes of the p and w keys
 -- Returns one of these. Only 'ok' writes anything, except that 'nameFull' may set `firm`.
---   {'ok', sequence, timestamp, wake, followed}: committed. An id that is already committed gets the same answer again.
+--   {'ok', sequence, timestamp, wake, followed, ids}: committed. ids: the pushes that it superseded, if any. An id that
+--     is already committed gets the same answer again.
 --     wake 1: the caller must add an entry for the name to a stream.
 --     wake 2: the same, although another push was waiting.
 --     wake 0: the name has an entry, or gets one when the active push is swept.
@@ -124,6 +125,7 @@ local wakes, wokenNow = wake_up(woken, waits, active, supersedable == '1' or som
 -- A cancel finds the name's last push without `replaced`.
 commit(wokenNow, superseded[1] and (superseded[2] or superseded[1] ~= last) and superseded)
 local answer = {'ok', tonumber(seq), ts, wakes and (waits == 0 and 1 or 2) or 0, followed()}
+if superseded[1] then answer[6] = table.concat(superseded, ' ') end
 if event == 'update' and not next(withTasks) and (tells ~= '1' or not superseded[1]) then return answer end
 -- (later rules)
 for _, old in ipairs(superseded) do

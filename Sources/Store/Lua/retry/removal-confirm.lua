@@ -9,7 +9,8 @@
 -- arguments mostPruned, retention: most pruned channels that are kept of a push, and for how long, ms
 -- rest: threes: field of o, outcome to count for its push, and the mark that quarantines the token; '' = not
 --   quarantined, '-' = quarantined where the token is registered
--- Returns {due ms of the name's first waiting channel or '', then for each three 1 confirmed or 0 not pending}
+-- Returns {due ms of the name's first waiting channel or '', then for each three 1 confirmed or 0 not pending, ids of the
+--   pushes that became final}
 -- Keys found in data: docs/keyspace.md.
 -- n's `cut` counts retry queues released after an `end`. If it changed since the page, a sweep reads the page again.
 local now = string.format('%.0f', redis_now())
@@ -64,4 +65,5 @@ for i = rest, #ARGV, 3 do
     answer[#answer + 1] = value and 1 or 0
 end
 answer[1] = first_due(r)
+answer[#answer + 1] = table.concat(finalPushes, ' ')
 return answer

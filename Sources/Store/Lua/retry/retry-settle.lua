@@ -17,7 +17,7 @@
 --   push: 16 bytes. seen: the queue's header when the token was looked up. If another token was registered since, the
 --     push stays first for it, unless it expired or is a start, whose card has the other token.
 -- Returns {'stale'}: another worker has the lease. Nothing was written.
---   {'ok', due ms of the name's first waiting channel or '', pending removals}
+--   {'ok', due ms of the name's first waiting channel or '', pending removals, ids of the pushes that became final}
 -- Keys found in data: docs/keyspace.md.
 if not has_lease(lease_of(l, 'r:'), epoch, owner) then return {'stale'} end
 local time = redis_now()
@@ -76,4 +76,4 @@ while i <= #ARGV do
     end
 end
 write_entries(now, retention)
-return {'ok', first_due(r), redis.call('HLEN', o)}
+return {'ok', first_due(r), redis.call('HLEN', o), table.concat(finalPushes, ' ')}

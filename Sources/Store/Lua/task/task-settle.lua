@@ -24,7 +24,8 @@
 -- Returns {'stale'}: another worker has the lease. Nothing was written.
 --   {'gone'}: no such push.
 --   {'ok', state, part finished 0|1, unswept pushes of the name, due ms of its first waiting channel or '', pending
---     removals of other pushes, catch-up waits 0|1}
+--     removals of other pushes, catch-up waits 0|1, ids of the pushes that became final}. Without the last: the usual
+--     case, so this push is final, and the page's counts are the whole ledger.
 -- Keys found in data: docs/keyspace.md.
 -- If the worker dies before this call, the next owner reads and sends the page again. Repeating counts nothing twice.
 
@@ -139,4 +140,4 @@ if isLong and redis.call('ZCARD', q) > 1 then redis.call('HDEL', n, 'catch') end
 local ownRemovals = tonumber(redis.call('HGET', w, 'owed') or 0)
 state = finish(p, w, now)
 return {'ok', state, (isFinished or sweep == 'ended') and 1 or 0, redis.call('ZCARD', q), first_due(r),
-    redis.call('HLEN', o) - ownRemovals, sweep == 'catchUp' and 1 or 0}
+    redis.call('HLEN', o) - ownRemovals, sweep == 'catchUp' and 1 or 0, table.concat(finalPushes, ' ')}

@@ -25,6 +25,9 @@ local function tell_again(p, tell)
     if tell and tonumber(tell) < 0 then redis.call('HSET', p, 'tell', 1 - tell) end
 end
 
+-- Ids of the pushes that became final in this script, so that its caller logs them.
+local finalPushes = {}
+
 -- Finishes a push once its sweep is finished and no retry, removal or broadcast (`bc`) of it is pending. Returns its
 -- state. An `end` that reached no device closes its name (`closes`: key of the name's meta) no more.
 local function finish(p, w, now)
@@ -35,6 +38,7 @@ local function finish(p, w, now)
     if state == 'queued' or state == 'sending' then
         state = expired and expired == targets and 'expired' or 'done'
         redis.call('HSET', p, 'state', state, 'finished', now)
+        finalPushes[#finalPushes + 1] = string.sub(p, -36)
     end
     if closes and reached_nobody(p, state) then undo_close(closes, string.sub(p, -36)) end
     tell_end(p, tell, state, now)
@@ -45,6 +49,7 @@ end
 -- Stops a push (failed, cancelled or superseded) and counts its entries in retry queues. They stay but count no more.
 local function end_push(p, w, state, now)
     redis.call('HSET', p, 'state', state, 'finished', now)
+    finalPushes[#finalPushes + 1] = string.sub(p, -36)
     local waiting = tonumber(redis.call('HGET', w, 'wait') or 0)
     if waiting > 0 then
         redis.call('HINCRBY', p, state == 'cancelled' and 'skipped' or state, waiting)

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Limits the log lines of one kind and counts those it leaves out, so that strangers cannot fill a disk.
-final class LogThrottle: Sendable {
+package final class LogThrottle: Sendable {
     private struct State {
         var allowed: Double
         var updated: ContinuousClock.Instant
@@ -12,14 +12,14 @@ final class LogThrottle: Sendable {
     private let perSecond: Double
     private let state: Mutex<State>
 
-    init(burst: Int, perSecond: Double, now: ContinuousClock.Instant = .now) {
+    package init(burst: Int, perSecond: Double, now: ContinuousClock.Instant = .now) {
         self.burst = Double(burst)
         self.perSecond = perSecond
         state = Mutex(State(allowed: Double(burst), updated: now))
     }
 
     /// The number of lines left out since the last one that was written. Nil if this line is to be left out too.
-    func take(now: ContinuousClock.Instant = .now) -> Int? {
+    package func take(now: ContinuousClock.Instant = .now) -> Int? {
         state.withLock { state in
             let elapsed = state.updated.duration(to: now)
             state.allowed = min(burst, state.allowed + max(0, elapsed / .seconds(1)) * perSecond)

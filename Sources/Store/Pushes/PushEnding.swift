@@ -1,0 +1,74 @@
+public import LiveActivity
+import Synchronization
+
+/// A push that a script of this process made final.
+public struct PushEnding: Sendable {
+    public var app: AppKey
+    public var name: ActivityName
+    public var push: PushID
+    /// The whole ledger, where the process knows it without asking Redis.
+    public var ledger: Ledger?
+    /// The push that superseded this one before it began. It has no counts then.
+    public var supersededBy: PushID?
+}
+
+/// Tells a listener of the pushes that this process ends. Each end is told once, by the process whose script it was. If
+/// that process dies or loses the script's answer before it hears of it, nobody is told: the ledger is the record.
+public final class PushEndings: Sendable {
+    private let listener = Mutex<(@Sendable (PushEnding) -> Void)?>(nil)
+
+    /// Replaces the listener. It is called on the caller's task and must return at once.
+    public func listen(_ listener: (@Sendable (PushEnding) -> Void)?) {
+        self.listener.withLock { $0 = listener }
+    }
+
+    func note(_ ending: PushEnding) { listener.withLock(\.self)?(ending) }
+
+    /// - Parameter ids: push ids with spaces between them, as scripts return them
+    func note(_ app: AppKey, _ name: ActivityName, ids: String, supersededBy newer: PushID? = nil) {
+        guard !ids.isEmpty else { return }
+        for id in ids.split(separator: " ") {
+            guard let push = PushID(String(id)) else { continue }
+            note(PushEnding(app: app, name: name, push: push, supersededBy: newer))
+        }
+    }
+}
+
+extension Ledger {
+    /// The ledger of a push whose only page is settled.
+    init(_ record: PushRecord, _ name: ActivityName, _ settlement: Settlement, state: PushState) {
+        self.init(
+            id: record.id, name: name, event: record.event, priority: record.priority, state: state,
+            createdAt: record.createdAt)
+        expanded = true
+        payloadBytes = record.payload.count
+        func settled(_ field: SettledField) -> Int { settlement.counts[field] ?? 0 }
+        targets = settlement.targets
+        (delivered, pruned, failed) = (settled(.delivered), settled(.pruned), settled(.failed))
+        (superseded, expired, skipped) = (settled(.superseded), settled(.expired), settled(.skipped))
+        (retries, duplicatesPossible) = (settlement.retries, settlement.duplicatesPossible)
+        (demoted, stale, errors) = (settlement.demoted, settlement.stale, settlement.errors)
+    }
+
+    /// What a log line tells of a push at its end: sizes, times and outcome. Counts of 0 are left out, but for targets and
+    /// deliveries.
+    /// - Parameter now: epoch ms, for a ledger that does not tell when the push ended
+    public func summary(now: Int64) -> [String: String] {
+        var fields = [
+            "push": id.description, "state": state.rawValue, "event": event.rawValue,
+            "priority": String(priority.rawValue), "bytes": String(payloadBytes), "targets": String(targets),
+            "delivered": String(delivered),
+            "ms": String(max(0, (finishedAt ?? now) - createdAt)),
+        ]
+        let counts = [
+            "pruned": pruned, "failed": failed, "superseded": superseded, "expired": expired, "skipped": skipped,
+            "retries": retries, "duplicates_possible": duplicatesPossible,
+        ]
+        for (field, count) in counts where count > 0 { fields[field] = String(count) }
+        if let supersededBy { fields["superseded_by"] = supersededBy.description }
+        if let broadcast { fields["broadcast"] = broadcast.state.rawValue }
+        let reasons = errors.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(3)
+        if !reasons.isEmpty { fields["errors"] = reasons.map { "\($0.key):\($0.value)" }.joined(separator: ",") }
+        return fields
+    }
+}
