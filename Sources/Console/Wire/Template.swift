@@ -58,7 +58,9 @@ struct Template: Sendable {
     private static func find(_ name: String, _ scopes: [Any]) -> Any? {
         if name == "." { return scopes.last }
         for scope in scopes.reversed() {
-            if let found = (scope as? [String: Any])?[name] { return (found as? any OptionalValue)?.wrapped ?? found }
+            guard let found = (scope as? [String: Any])?[name] else { continue }
+            guard let optional = found as? any OptionalValue else { return found }
+            return optional.wrapped
         }
         return nil
     }
