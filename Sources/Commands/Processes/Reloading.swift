@@ -59,15 +59,20 @@ struct Reloading: Service {
         var watched: WatchedFiles
         /// The newest request of `lamplighter reload` that was answered.
         var answered: String?
+        /// When the process last noted in Redis that it lives.
+        var noted: ContinuousClock.Instant?
     }
 
     private func look(_ state: inout State) async {
         let changed = state.watched.changes(of: Set(files(state.settings)))
         if !changed.isEmpty { readFiles(state.settings, changed.sorted()) }
         // Without Redis there is no request. The next look asks again.
-        guard let request = try? await requests.seen(name, process.rawValue) else { return }
+        if state.noted.map({ .now - $0 >= ReloadRequests.interval }) ?? true {
+            guard (try? await requests.note(name, process.rawValue)) != nil else { return }
+            state.noted = .now
+        }
         // A request from before the first look counts too: the process may have read its file before the change.
-        guard !request.isEmpty, request != state.answered else { return }
+        guard let request = try? await requests.newest(), request != state.answered else { return }
         state.answered = request
         let answer = reload(&state, because: "lamplighter reload")
         try? await requests.answer(request, name, answer)

@@ -35,8 +35,8 @@ public struct ReloadAnswer: Sendable, Hashable {
     }
 }
 
-/// Asks all processes of a deployment to read their configuration again. Each process looks for a request once a second
-/// and so tells that it lives (ADR 28). If a process dies between a request and its answer, the one who asked learns
+/// Asks all processes of a deployment to read their configuration again. Each process looks for a request once a second,
+/// and notes every few seconds that it lives (ADR 28). If a process dies between a request and its answer, the one who asked learns
 /// that no answer came. A process that starts later has read its configuration anyway.
 public struct ReloadRequests: Sendable {
     public struct Process: Sendable, Hashable {
@@ -45,7 +45,9 @@ public struct ReloadRequests: Sendable {
         public var kind: String
     }
 
-    /// A process that has not looked for this long is gone.
+    /// How often a process notes that it lives.
+    public static let interval: Duration = .seconds(3)
+    /// A process that has not noted it for this long is gone.
     public static let patience: Duration = .seconds(10)
     /// How long a request and its answers are kept, in seconds.
     private static let life = 600
@@ -58,14 +60,17 @@ public struct ReloadRequests: Sendable {
     let clock: @Sendable () -> Int64
 
     /// Notes that a process lives.
-    /// - Returns: the newest request; empty if there is none
-    public func seen(_ name: String, _ kind: String) async throws(StoreError) -> String {
-        let replies = try await redis.run([
+    public func note(_ name: String, _ kind: String) async throws(StoreError) {
+        _ = try await redis.run([
             RedisCommand("HSET", keys.processes, .string(name), .string("\(kind) \(clock())")),
-            RedisCommand("GET", keys.reload),
+            RedisCommand("PEXPIRE", keys.processes, .int(Self.memory)),
         ])
-        guard replies.count == 2, !replies[1].isNil else { return "" }
-        return try replies[1].string()
+    }
+
+    /// The newest request. Nil: none in the last ten minutes.
+    public func newest() async throws(StoreError) -> String? {
+        let reply = try await redis.run("GET", keys.reload)
+        return reply.isNil ? nil : try reply.string()
     }
 
     /// Forgets a process that ends.
