@@ -26,7 +26,7 @@ struct Chaos: AsyncParsableCommand {
     @Option(
         help: """
             Instead of faults, gateways and workers are restarted one by one as the new release, back as the old one, and as the \
-            new one again.
+            new one again; or (stopped) all are stopped, and then start as the new release.
             """)
     var upgrade: UpgradeOrder?
     @Option(help: "What the workers send over: libcurl, nghttp2, or mixed, which takes turns.")

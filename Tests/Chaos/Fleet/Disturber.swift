@@ -120,8 +120,21 @@ final class Disturber: Sendable {
                 state.withLock { $0.wakes.append((role, Clock.epoch)) }
                 log.note("SIGCONT \(role)")
             }
-        case .terminate(let role): await terminate(role)
-        case .upgrade(let role, let release): await terminate(role, for: release)
+        case .terminate(let role):
+            await alone(role) {
+                await terminate(role)
+                start(role)
+            }
+        case .upgrade(let role, let release):
+            await alone(role) {
+                await terminate(role)
+                replace(role, release)
+            }
+        case .upgradeAll(let roles):
+            await withDiscardingTaskGroup { group in
+                for role in roles { group.addTask { await self.terminate(role) } }
+            }
+            for role in roles { replace(role, .new) }
         case .redis(let command):
             let servers = fleet.redis.roles
             let server = servers[Int(planned.seed % UInt64(servers.count))]
@@ -131,21 +144,20 @@ final class Disturber: Sendable {
         }
     }
 
-    /// - Parameter release: takes its place. Nil: what it was.
-    private func terminate(_ role: Role, for release: UpgradeOrder.Release? = nil) async {
-        await alone(role) {
-            log.announce("SIGTERM \(role)\(release.map { ", then the \($0) release" } ?? "")")
-            interrupt(role, losesWork: false)
-            fleet.signal(role, SIGTERM)
-            let end = await fleet.program(role)?.end(within: .seconds(40))
-            log.note("\(role) ended with \(end.map { "\($0.code)" } ?? "nothing: it still runs")")
-            if end == nil { fleet.program(role)?.kill() }
-            if let release {
-                fleet.use(release, role)
-                count("processes replaced by the \(release) release")
-            }
-            start(role)
-        }
+    private func terminate(_ role: Role) async {
+        log.announce("SIGTERM \(role)")
+        interrupt(role, losesWork: false)
+        fleet.signal(role, SIGTERM)
+        let end = await fleet.program(role)?.end(within: .seconds(40))
+        log.note("\(role) ended with \(end.map { "\($0.code)" } ?? "nothing: it still runs")")
+        if end == nil { fleet.program(role)?.kill() }
+    }
+
+    private func replace(_ role: Role, _ release: UpgradeOrder.Release) {
+        log.announce("\(role) becomes the \(release) release")
+        fleet.use(release, role)
+        count("processes replaced by the \(release) release")
+        start(role)
     }
 
     /// Produces one fault at a time for each process. A fault that comes during another one is left out.

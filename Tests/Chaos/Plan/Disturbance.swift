@@ -7,6 +7,8 @@ enum Disturbance: Sendable {
     case terminate(Role)
     /// SIGTERM. When the process has ended, the other release takes its place.
     case upgrade(Role, to: UpgradeOrder.Release)
+    /// SIGTERM for all. When the last one has ended, the new release takes their places.
+    case upgradeAll([Role])
     /// A command for one server.
     case redis(String)
 }
