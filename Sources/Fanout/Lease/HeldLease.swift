@@ -10,20 +10,26 @@ import Threads
 final class HeldLease: SendPermission {
     private static let lost = Int64.min
 
+    private struct State {
+        /// On the worker's clock, milliseconds; `lost` for ever once another worker has the lease.
+        var validUntil: Int64
+        /// The last page is settled.
+        var isFinished = false
+    }
+
     let lease: Lease
-    /// On the worker's clock, milliseconds; `lost` for ever once another worker has the lease.
-    private let validUntil: Mutex<Int64>
+    private let state: Mutex<State>
     private let duration: Duration
     fileprivate let now: @Sendable () -> Int64
 
     init(_ lease: Lease, askedAt: Int64, duration: Duration, now: @escaping @Sendable () -> Int64) {
         (self.now, self.lease, self.duration) = (now, lease, duration)
-        validUntil = Mutex(askedAt + duration.milliseconds)
+        state = Mutex(State(validUntil: askedAt + duration.milliseconds))
     }
 
     /// After the lease expires, requests that have not left a lane belong to the next owner.
     var holds: Bool { isLive }
-    var isLive: Bool { now() < validUntil.withLock { $0 } }
+    var isLive: Bool { now() < state.withLock(\.validUntil) }
     /// A permission to send while the lease is live, and only until a time on that clock if there is one.
     func permission(until time: Int64?) -> any SendPermission {
         time.map { BriefPermission(held: self, until: $0) } ?? self
@@ -38,10 +44,17 @@ final class HeldLease: SendPermission {
         }
     }
     private func extend(askedAt: Int64) {
-        validUntil.withLock { if $0 != Self.lost { $0 = max($0, askedAt + duration.milliseconds) } }
+        state.withLock {
+            if $0.validUntil != Self.lost { $0.validUntil = max($0.validUntil, askedAt + duration.milliseconds) }
+        }
     }
     /// Another worker has the lease, as Redis said. Nothing more may begin under it, and no older answer revives it.
-    func lose() { validUntil.withLock { $0 = Self.lost } }
+    func lose() { state.withLock { if !$0.isFinished { $0.validUntil = Self.lost } } }
+    /// Redis has settled the last page under the lease, so no other worker gets it. What is left to do has its usual time.
+    /// A renewal that Redis answers afterwards finds no lease, and its answer may even be read before the settlement's.
+    private func finish(askedAt: Int64) {
+        state.withLock { $0 = State(validUntil: askedAt + duration.milliseconds, isFinished: true) }
+    }
 }
 
 /// A permission that ends before its lease, because the data that allowed the page may be out of date by then.
@@ -63,6 +76,7 @@ extension HeldLease {
                 let value = try await body()
                 // The scripts that settle also prolong the lease, unless another worker has it.
                 if let answer = value as? any LeaseAnswer {
+                    if answer.endsLease { finish(askedAt: asked) }
                     if answer.keepsLease { extend(askedAt: asked) } else { lose() }
                 }
                 return value

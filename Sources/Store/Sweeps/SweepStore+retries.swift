@@ -14,6 +14,7 @@ public enum RetrySettled: LeaseAnswer {
     case stale
     case ok
     public var keepsLease: Bool { self == .ok }
+    public var endsLease: Bool { false }
 }
 
 extension SweepStore {

@@ -72,6 +72,22 @@ import Testing
         #expect(!held.isLive)
     }
 
+    /// Redis answers a renewal with no if it comes after the last settlement. Then the entry of a finished push must not
+    /// wait for another worker.
+    @Test(arguments: [true, false])
+    func `a renewal beside the last settlement takes nothing from it`(readsRenewalFirst: Bool) async throws {
+        let held = try held()
+        _ = await held.repeatWhileLive(.quiet) { () async throws(StoreError) in
+            if readsRenewalFirst { await held.renew { false } }
+            return Settled.ok(state: .done, isFinished: true, Leftovers(nameWaits: false, hasPendingRemovals: false))
+        }
+        if !readsRenewalFirst { await held.renew { false } }
+        let followUp: Bool? = await held.repeatWhileLive(.quiet) { true }
+        #expect(followUp == true)
+        clock.move(by: .seconds(10))
+        #expect(!held.isLive)
+    }
+
     @Test func `a settlement that came too late ends its lease`() async throws {
         let log = Logger.quiet
         let late: [@Sendable (HeldLease) async -> Void] = [
