@@ -17,8 +17,9 @@ final class EventLoopTasks: TaskExecutor {
         private let members: [ObjectIdentifier: EventLoopTasks]
 
         init(_ group: some EventLoopGroup) {
+            let loops = Array(group.makeIterator())
             members = Dictionary(
-                group.makeIterator().map { (ObjectIdentifier($0), EventLoopTasks($0)) }, uniquingKeysWith: { first, _ in first })
+                loops.map { (ObjectIdentifier($0), EventLoopTasks($0)) }, uniquingKeysWith: { first, _ in first })
         }
 
         /// Nil for a loop of another group: its tasks run where all tasks do.

@@ -16,6 +16,8 @@ struct GatewayChannel: ServerChildChannel {
     let http: HTTP1Channel
     let addresses: AddressLimit
     let headTimeout: Duration
+    /// Nil: the tasks of connections run where all tasks do.
+    let tasks: EventLoopTasks.Group?
     /// The certificate for new connections. Nil: they speak plain HTTP.
     let identity: @Sendable () -> TLSIdentity?
 
@@ -42,6 +44,10 @@ struct GatewayChannel: ServerChildChannel {
     }
 
     func handle(value: Value, logger: Logger) async {
+        await withTaskExecutorPreference(tasks?[value.channel.eventLoop]) { await answer(value, logger) }
+    }
+
+    private func answer(_ value: Value, _ logger: Logger) async {
         // A unix socket has no address.
         guard let address = value.channel.remoteAddress?.ipAddress.map(AddressLimit.network) else {
             return await http.handle(value: value, logger: logger)
@@ -60,6 +66,7 @@ extension HTTPServerBuilder {
     /// HTTP/1.1 that answers `Expect: 100-continue`: before a large body curl would wait a second for it.
     static func http1(
         maximumBodyBytes: @escaping @Sendable () -> Int, addresses: AddressLimit, headTimeout: Duration = .seconds(30),
+        tasks: EventLoopTasks.Group? = nil,
         identity: @escaping @Sendable () -> TLSIdentity? = { nil }, configuration: HTTP1Channel.Configuration
     ) -> HTTPServerBuilder {
         HTTPServerBuilder { responder in
@@ -70,7 +77,8 @@ extension HTTPServerBuilder {
                     }
                     try await responder(request, writer, channel)
                 }, configuration: configuration)
-            return GatewayChannel(http: http, addresses: addresses, headTimeout: headTimeout, identity: identity)
+            return GatewayChannel(
+                http: http, addresses: addresses, headTimeout: headTimeout, tasks: tasks, identity: identity)
         }
     }
 }

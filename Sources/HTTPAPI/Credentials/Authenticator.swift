@@ -5,7 +5,7 @@ import Store
 
 /// Checks credentials by SHA-256 digests in constant time. An unknown app costs the same work as a known one.
 struct Authenticator: Sendable {
-    struct App: Sendable {
+    final class App: Sendable {
         let app: GatewayApp
         let secretDigest: SHA256Digest
         let masterDigest: SHA256Digest

@@ -4,6 +4,7 @@ import HummingbirdCore
 import LiveActivity
 public import Logging
 import NIOCore
+import NIOPosix
 public import PrometheusText
 import ServiceLifecycle
 public import Store
@@ -115,7 +116,9 @@ public final class Gateway: ListeningService {
             server: .http1(
                 maximumBodyBytes: { live.current.configuration.maximumBodyBytes },
                 addresses: AddressLimit(configuration.maximumConnectionsPerAddress),
-                headTimeout: configuration.headTimeout, identity: { live.current.configuration.identity },
+                headTimeout: configuration.headTimeout,
+                tasks: EventLoopTasks.Group(MultiThreadedEventLoopGroup.singleton),
+                identity: { live.current.configuration.identity },
                 configuration: .init(
                     additionalChannelHandlers: [StalledReaderHandler(timeout: configuration.writeTimeout)],
                     idleTimeout: TimeAmount(configuration.idleTimeout),
@@ -124,6 +127,7 @@ public final class Gateway: ListeningService {
             configuration: applicationConfiguration,
             services: services,
             onServerRunning: { [binding] channel in binding.settle(channel.localAddress?.port) },
+            eventLoopGroupProvider: .singleton,
             logger: logger.quietAtInfo)
         do {
             try await application.run()

@@ -42,18 +42,18 @@ public enum GatewayMetricName: String, CaseIterable, Sendable {
 /// All metrics of this target. Labels are route patterns, app keys and fixed words, so a caller cannot make new series.
 struct GatewayMetrics: Sendable {
     private let registry: PrometheusRegistry
-    init(_ registry: PrometheusRegistry) { self.registry = registry }
+    private let requests: RequestMetrics
+
+    init(_ registry: PrometheusRegistry) {
+        self.registry = registry
+        requests = RequestMetrics(registry)
+    }
 
     func requested(method: String, route: String, status: Int, duration: Duration) {
-        let dimensions = [("method", method), ("route", route)]
-        counter(.requests, dimensions + [("status", "\(status)")]).increment()
-        Timer(label: GatewayMetricName.requestDuration.rawValue, dimensions: dimensions, factory: registry)
-            .record(duration: duration)
+        requests.ended(.init(method: method, route: route, status: status), after: duration)
     }
 
-    func inFlight(_ change: Int) {
-        Meter(label: GatewayMetricName.requestsInFlight.rawValue, factory: registry).increment(by: Double(change))
-    }
+    func inFlight(_ change: Int) { requests.inFlight.increment(by: Double(change)) }
 
     func published(_ app: AppKey, outcome: String) {
         counter(.pushes, [("app", app.rawValue), ("outcome", outcome)]).increment()

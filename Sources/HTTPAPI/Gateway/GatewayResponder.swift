@@ -11,12 +11,17 @@ import Threads
 struct GatewayResponder: HTTPResponder {
     typealias Context = GatewayContext
 
-    /// What a reload replaces. A request uses one of them from its beginning to its end.
-    struct Served: Sendable {
+    /// What a reload replaces. A request uses one of them from its beginning to its end. A class, because each request
+    /// takes it.
+    final class Served: Sendable {
         let handlers: Handlers
         let authenticator: Authenticator
         let capacity: Capacity
         var configuration: GatewayConfiguration { handlers.configuration }
+
+        init(handlers: Handlers, authenticator: Authenticator, capacity: Capacity) {
+            (self.handlers, self.authenticator, self.capacity) = (handlers, authenticator, capacity)
+        }
     }
 
     let live: Replaceable<Served>
@@ -36,7 +41,10 @@ struct GatewayResponder: HTTPResponder {
 
     func respond(to request: Request, context: GatewayContext) async -> Response {
         if let console, Console.serves(request.target.path) {
-            return await respond(to: request, context, console)
+            // A page that takes long must not keep the other connections of its event loop waiting.
+            return await withTaskExecutorPreference(globalConcurrentExecutor) {
+                await respond(to: request, context, console)
+            }
         }
         let started = ContinuousClock.now
         let operation = UUIDBytes.random().description
@@ -126,11 +134,15 @@ struct GatewayResponder: HTTPResponder {
         }
         metrics.inFlight(1)
         defer { metrics.inFlight(-1) }
-        let answer = try await handle(
-            Call(
-                operation: operation, parameters: parameters, query: query, headers: request.headers,
-                origin: Self.origin(request, isSecure: served.configuration.identity != nil), app: app,
-                tokens: caller.tokens, credential: credential, caller: publisher, body: body, now: now))
+        let call = Call(
+            operation: operation, parameters: parameters, query: query, headers: request.headers,
+            origin: Self.origin(request, isSecure: served.configuration.identity != nil), app: app,
+            tokens: caller.tokens, credential: credential, caller: publisher, body: body, now: now)
+        // As for pages: a bulk call takes long.
+        let answer =
+            endpoint.body == .streamed
+            ? try await withTaskExecutorPreference(globalConcurrentExecutor) { try await handle(call) }
+            : try await handle(call)
         if let kind = endpoint.action, !credential.isDevice, (200..<300).contains(answer.status) {
             await recorder.note(kind, answer.action(kind, publisher, operation, parameters), of: app.key)
         }

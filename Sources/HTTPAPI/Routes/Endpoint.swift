@@ -1,7 +1,7 @@
 import Store
 
 /// One method at one path, with the handler of its requests. A new endpoint is a new row of `all`.
-struct Endpoint: Sendable {
+final class Endpoint: Sendable {
     enum Handler: Sendable {
         /// A call that needs no secret, so it belongs to no app.
         case open(@Sendable (Handlers) -> () async throws -> Answer)
@@ -37,6 +37,18 @@ struct Endpoint: Sendable {
     let action: ActionKind?
     let handler: Handler
     let segments: [Segment]
+
+    private init(
+        _ method: String, _ pattern: String, _ access: Access, _ scope: CredentialScope?, checksNames: Bool,
+        isLimited: Bool, _ body: Body, _ answerType: String, _ action: ActionKind?, _ handler: Handler
+    ) {
+        (self.method, self.pattern, self.access, self.scope) = (method, pattern, access, scope)
+        (self.checksNames, self.isLimited, self.body, self.answerType) = (checksNames, isLimited, body, answerType)
+        (self.action, self.handler) = (action, handler)
+        segments = pattern.split(separator: "/").map { part in
+            part.first == "{" ? .parameter(String(part.dropFirst().dropLast())) : .literal(String(part))
+        }
+    }
 }
 
 extension Endpoint {
@@ -47,34 +59,25 @@ extension Endpoint {
     var isOfDevices: Bool { scope == .track && action == nil }
 
     /// A call of an app. `isAirship` says whether responses carry Airship's media type.
-    init(
+    convenience init(
         _ method: String, _ pattern: String, _ access: Access, _ scope: CredentialScope,
         _ handle: @escaping @Sendable (Handlers) -> (Call) async throws -> Answer,
         checksNames: Bool = false, acts action: ActionKind? = nil, isAirship: Bool = false, body: Body? = nil
     ) {
         self.init(
-            method: method, pattern: pattern, access: access, scope: scope, checksNames: checksNames,
-            isLimited: true,
-            body: body ?? (["GET", "DELETE"].contains(method) ? .none : .whole),
-            answerType: isAirship ? Answer.airshipType : Answer.jsonType, action: action, handler: .call(handle),
-            segments: Self.segments(pattern))
+            method, pattern, access, scope, checksNames: checksNames, isLimited: true,
+            body ?? (["GET", "DELETE"].contains(method) ? .none : .whole),
+            isAirship ? Answer.airshipType : Answer.jsonType, action, .call(handle))
     }
 
     /// A `GET` that needs no secret.
-    init(
+    convenience init(
         open pattern: String, _ handle: @escaping @Sendable (Handlers) -> () async throws -> Answer,
         isLimited: Bool = true
     ) {
         self.init(
-            method: "GET", pattern: pattern, access: .anyone, scope: nil, checksNames: false, isLimited: isLimited,
-            body: .none,
-            answerType: Answer.jsonType, action: nil, handler: .open(handle), segments: Self.segments(pattern))
-    }
-
-    private static func segments(_ pattern: String) -> [Segment] {
-        pattern.split(separator: "/").map { part in
-            part.first == "{" ? .parameter(String(part.dropFirst().dropLast())) : .literal(String(part))
-        }
+            "GET", pattern, .anyone, nil, checksNames: false, isLimited: isLimited, .none, Answer.jsonType, nil,
+            .open(handle))
     }
 
     /// In order of precedence: a literal path stands before a parameter that would match it too.
@@ -200,6 +203,14 @@ extension Endpoint {
         Endpoint(open: "/openapi.json", Handlers.openAPI),
         Endpoint(open: "/metrics", Handlers.renderMetrics),
     ]
+
+    /// `all` by the number of segments: in order of precedence, the endpoints of each pattern.
+    static let byLength: [Int: [[Endpoint]]] = {
+        var patterns: [String] = []
+        for endpoint in all where !patterns.contains(endpoint.pattern) { patterns.append(endpoint.pattern) }
+        let groups = patterns.map { pattern in all.filter { $0.pattern == pattern } }
+        return Dictionary(grouping: groups) { $0[0].segments.count }
+    }()
 
     func matches(_ components: [String]) -> Bool {
         components.count == segments.count

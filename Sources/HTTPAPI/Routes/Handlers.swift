@@ -3,7 +3,7 @@ import Store
 import StrictJSON
 
 /// The work of each endpoint: one method for each row of `Endpoint.all`. Most are in `Handlers+….swift`.
-struct Handlers: Sendable {
+final class Handlers: Sendable {
     let store: Store
     let configuration: GatewayConfiguration
     let bounds: QueueBounds
@@ -11,7 +11,22 @@ struct Handlers: Sendable {
     let registry: PrometheusRegistry
     let schemas: SchemaCache
     let credentials: CredentialCache
-    var nearNames = NearNames()
+    let nearNames: NearNames
+
+    init(
+        store: Store, configuration: GatewayConfiguration, bounds: QueueBounds, metrics: GatewayMetrics,
+        registry: PrometheusRegistry, schemas: SchemaCache, credentials: CredentialCache,
+        nearNames: NearNames = NearNames()
+    ) {
+        self.store = store
+        self.configuration = configuration
+        self.bounds = bounds
+        self.metrics = metrics
+        self.registry = registry
+        self.schemas = schemas
+        self.credentials = credentials
+        self.nearNames = nearNames
+    }
 
     /// The same caches with another configuration.
     func with(_ configuration: GatewayConfiguration, store: Store) -> Handlers {

@@ -23,12 +23,12 @@ enum RouteMatch: Sendable {
         let components = parts.compactMap { PercentEncoding.decode($0) }
         guard components.count == parts.count else { return .malformed }
         let unserved = UnservedPath.row(method: method, components: components)
-        guard let first = Endpoint.all.first(where: { $0.matches(components) }) else {
+        guard let candidates = Endpoint.byLength[components.count]?.first(where: { $0[0].matches(components) }) else {
             return unserved.map(Self.unserved) ?? .notFound
         }
+        let first = candidates[0]
         // Accept one spelling only for paths that need no secret, because proxies block these by their path.
         guard first.access != .anyone || path == first.pattern[...] else { return .notFound }
-        let candidates = Endpoint.all.filter { $0.pattern == first.pattern }
         // HEAD is GET without the body of the response.
         let wanted = method == "HEAD" ? "GET" : method
         guard let endpoint = candidates.first(where: { $0.method == wanted }) else {
