@@ -48,6 +48,7 @@ extension Broadcasts {
             BroadcastEvent.superseded: try reply[1].integer(), .cancelled: try reply[2].integer(),
             .expired: try reply[3].integer(),
         ].filter { $0.value > 0 }
+        endings.note(app, name, ids: try reply[4].string())
         await count(app, counted)
         return BroadcastTake(turn: try turn(reply, app, name, owner), counted: counted)
     }
@@ -57,13 +58,13 @@ extension Broadcasts {
     ) throws(StoreError) -> BroadcastTurn {
         switch try reply[0].string() {
         case "idle": return .idle
-        case "held": return .held(.milliseconds(try reply[4].integer()))
-        case "wait": return .wait(.milliseconds(try reply[4].integer()))
-        case "expires": return .expires(try reply[4].strings().compactMap { PushID($0) })
+        case "held": return .held(.milliseconds(try reply[5].integer()))
+        case "wait": return .wait(.milliseconds(try reply[5].integer()))
+        case "expires": return .expires(try reply[5].strings().compactMap { PushID($0) })
         case "send":
             let (epoch, push, channel, storage, attempts, fields) = (
-                try reply[4].integer(), try reply[5].string(), try reply[6].string(), try reply[7].string(),
-                try reply[8].integer(), try StoredHash(reply[9])
+                try reply[5].integer(), try reply[6].string(), try reply[7].string(), try reply[8].string(),
+                try reply[9].integer(), try StoredHash(reply[10])
             )
             guard let push = PushID(push), let channel = try? BroadcastChannelID(channel),
                 let storage = BroadcastStorage(rawValue: storage)

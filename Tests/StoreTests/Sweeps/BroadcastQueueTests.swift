@@ -1,5 +1,6 @@
 import LiveActivity
 import Redis
+import Synchronization
 import Testing
 
 @testable import Store
@@ -52,7 +53,10 @@ import Testing
         try await want(fixture)
         let now = try await seconds(fixture)
         let ids = try await swept(fixture, expiries: [now - 1, now + 600, now - 1, now + 300])
+        let ended = Mutex<[PushID]>([])
+        fixture.store.endings.listen { ending in ended.withLock { $0.append(ending.push) } }
         let take = try await take(fixture)
+        #expect(Set(ended.withLock(\.self)) == [ids[0], ids[2]], "the ends of both are told")
         #expect(take.counted == [.expired: 2])
         guard case .wait(let left) = take.turn else { throw Unexpected(what: "\(take)") }
         #expect(left > .seconds(20), "nothing is due before: \(left)")

@@ -9,7 +9,8 @@
 -- argument retention: how long the data is kept, ms
 -- arguments ps, ws, dls: common prefixes of the p, w and dl keys
 -- rest: pushes that may expire here, because they are on the app's list of dead letters
--- Returns a word, how many pushes left the queue superseded, cancelled and expired, then what belongs to the word:
+-- Returns a word, how many pushes left the queue superseded, cancelled and expired, the ids of those that became final,
+-- then what belongs to the word:
 --   'idle': no push waits.
 --   'held', ms left: another owner has a live lease.
 --   'wait', ms left: until the channel is made, a backoff is over or the interval is over. 0: call again at once.
@@ -18,7 +19,9 @@
 -- Keys found in data: docs/keyspace.md.
 most = tonumber(most)
 local counts = {superseded = 0, cancelled = 0, expired = 0}
-local function answer(word, ...) return {word, counts.superseded, counts.cancelled, counts.expired, ...} end
+local function answer(word, ...)
+    return {word, counts.superseded, counts.cancelled, counts.expired, table.concat(finalPushes, ' '), ...}
+end
 
 if redis.call('EXISTS', bt) == 0 then return answer('idle') end
 local now = redis_now()
