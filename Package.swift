@@ -111,6 +111,8 @@ let package = Package(
             ]
         ),
 
+        .target(name: "Backup", dependencies: ["Store", "LiveActivity", "OpenSSL", "StrictJSON"]),
+
         // The program.
         .target(
             name: "Settings",
@@ -122,8 +124,8 @@ let package = Package(
             name: "Commands",
             dependencies: [
                 "HTTPAPI", "Fanout", "APNsSimulator", "APNsClient", "APNsWire", "Store", "Settings", "Redis", "Curl",
-                "Webhooks", "OpenSSL", "PrometheusText", "LiveActivity", "StrictJSON", "Threads", arguments, logging,
-                metrics, lifecycle,
+                "Webhooks", "OpenSSL", "PrometheusText", "LiveActivity", "StrictJSON", "Threads", "Backup", arguments,
+                logging, metrics, lifecycle,
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
@@ -164,6 +166,9 @@ let package = Package(
         .testTarget(name: "RedisTests", dependencies: ["Redis", "TestSupport", "Threads", logging]),
         .testTarget(
             name: "StoreTests", dependencies: ["Store", "Redis", "LiveActivity", "StrictJSON", "TestSupport", logging]),
+        .testTarget(
+            name: "BackupTests",
+            dependencies: ["Backup", "Store", "Redis", "LiveActivity", "OpenSSL", "StrictJSON", "TestSupport", logging]),
         .testTarget(
             name: "WebhooksTests", dependencies: ["Webhooks", "Curl", "OpenSSL", "LiveActivity", "TestSupport"]),
         .testTarget(

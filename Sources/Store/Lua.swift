@@ -13,6 +13,10 @@ enum Lua {
     static let registryAlive = script("registry-alive", [.holders], Source.registry_alive_lua)
     static let registryFollowed = script("registry-followed", [.holders], Source.registry_followed_lua)
     static let registryForget = script("registry-forget", [.record], Source.registry_forget_lua)
+    static let registryRestore = script(
+        "registry-restore", [.buckets, .registration, .newcomers], Source.registry_restore_lua)
+    static let registrySize = script("registry-size", Source.registry_size_lua)
+    static let hashRestore = script("hash-restore", Source.hash_restore_lua)
     static let followingTidy = script("following-tidy", [.tally], Source.following_tidy_lua)
     static let channelMark = script("channel-mark", [.tags], Source.channel_mark_lua)
     static let channelConfirm = script("channel-confirm", Source.channel_confirm_lua)
@@ -74,7 +78,8 @@ enum Lua {
 
     static let all: [RedisScript] = [
         registrySet, registryRemove, registryPrune, registrySplit, registryAlive, registryFollowed, registryForget,
-        followingTidy, channelMark, channelConfirm, channelForget, pushAccept, pushChain, pushBegin, pushCancel,
+        registryRestore, registrySize, hashRestore, followingTidy, channelMark, channelConfirm,
+        channelForget, pushAccept, pushChain, pushBegin, pushCancel,
         receiptCount, taskClaim, taskPlanned, taskRenew, taskSettle, retryClaim, retrySettle, latePut, removalConfirm,
         queueDue, intakeLease, queueForget, queueLook, deadRetry, deadCollect, guardCount, quarantineForget, alarmRaise,
         alarmClear, eventAdd, eventLease, scheduleCreate, scheduleQueue, scheduleDue, scheduleClaim, scheduleReplace,

@@ -187,7 +187,11 @@ public final class RedisServer: Sendable {
         return stat.split(separator: ")").last?.trimmingCharacters(in: .whitespaces).first != "Z"
     }
 
-    private static func program() -> String? {
+    /// The redis-server of PATH, or the program that LAMPLIGHTER_TEST_REDIS names: another version, or Valkey.
+    public static func program() -> String? {
+        if let path = ProcessInfo.processInfo.environment["LAMPLIGHTER_TEST_REDIS"], !path.isEmpty {
+            return access(path, X_OK) == 0 ? path : nil
+        }
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/usr/local/bin"
         return path.split(separator: ":").map { "\($0)/redis-server" }.first { access($0, X_OK) == 0 }
     }
@@ -199,7 +203,9 @@ public enum RedisServerError: Error, CustomStringConvertible {
 
     public var description: String {
         switch self {
-        case .missing: "redis-server is not in PATH, and these tests need a real one: run bin/setup"
+        case .missing:
+            "redis-server is not in PATH (or LAMPLIGHTER_TEST_REDIS names no program), and these tests need a real one: "
+                + "run bin/setup"
         case .failed(let text): text
         }
     }

@@ -41,7 +41,7 @@ public final class SentinelServer: Sendable {
         let file = directory + "/sentinel.conf"
         try (lines.joined(separator: "\n") + "\n").write(toFile: file, atomically: false, encoding: .utf8)
         program = try Program(
-            ["redis-server", file, "--sentinel"], directory: directory, environment: [:])
+            [RedisServer.program() ?? "redis-server", file, "--sentinel"], directory: directory, environment: [:])
     }
 
     deinit { stop() }

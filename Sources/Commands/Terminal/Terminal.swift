@@ -62,8 +62,8 @@ enum Terminal {
     }
 
     /// Writes `1 line` or `2,000 lines`.
-    static func counted(_ number: Int, _ thing: String) -> String {
-        "\(grouped(number)) \(thing)\(number == 1 ? "" : "s")"
+    static func counted(_ number: Int, _ thing: String, _ things: String? = nil) -> String {
+        "\(grouped(number)) \(number == 1 ? thing : things ?? thing + "s")"
     }
 
     /// The line under a table that shows only some of `total` entries.

@@ -139,7 +139,7 @@ extension Registry {
 
     /// Adds buckets until none of these channels' buckets is too full, at most one for each channel. This pace of
     /// growth keeps buckets at about 90 records. If the process dies half way, the next registration continues.
-    private func divide(_ place: PlaceKeys, for channels: [[UInt8]]) async throws(StoreError) {
+    func divide(_ place: PlaceKeys, for channels: [[UInt8]]) async throws(StoreError) {
         // Records must be placed by a key that Redis has. It may have lost everything since the key was read.
         var key = try await loadHashKey(keeping: memory.hashKey)
         var roomy: Set<Int> = []
@@ -208,7 +208,7 @@ extension Registry {
     }
 
     /// Reads the key, and makes one if there is none. If several processes do so at once, one of them wins.
-    private func loadHashKey(keeping known: RegistryHashKey?) async throws(StoreError) -> RegistryHashKey {
+    func loadHashKey(keeping known: RegistryHashKey?) async throws(StoreError) -> RegistryHashKey {
         let proposed = known ?? .random()
         let replies = try await redis.replies([
             RedisCommand("HSETNX", keys.deployment, "hash_key", .bytes(proposed.bytes)),

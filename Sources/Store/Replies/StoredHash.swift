@@ -10,6 +10,8 @@ struct StoredHash {
         }
     }
 
+    init(_ fields: [String: [UInt8]]) { values = fields.mapValues { $0[...] } }
+
     var isEmpty: Bool { values.isEmpty }
     func bytes(_ field: String) -> ArraySlice<UInt8>? { values[field] }
     func text(_ field: String) -> String? { values[field].flatMap { String(validating: $0, as: UTF8.self) } }

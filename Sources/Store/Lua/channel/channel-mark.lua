@@ -15,6 +15,8 @@
 --   'remove' field
 --   'set' prefix count field...: of the fields with the prefix `t:GROUP:` or `u:`, only these
 --   'again' field: bring the set to what the record says, whatever its state was thought to be
+--   'restore' created seen count field...: the channel of a backup; comes right after the count. It is in these sets and
+--     in no others, unless a call has named it since. Then only its unfinished changes are answered.
 -- Returns {version, field, '+' or '-', ...}: the changes that the caller makes to the sets and then confirms.
 --   {'full'}: nothing was changed, because the channel would have too many tags.
 --   after 'look': {0}
@@ -30,10 +32,30 @@ read_record(c, isHuge, crossing)
 if word ~= 'part' and size + #ARGV > most and has_too_many(isHuge, ARGV, i, most) then return {'full'} end
 if word == 'look' then return {0} end
 
-redis.call('HSETNX', c, 'created', now)
-redis.call('HSETNX', c, 'renewed', now)
-redis.call('HSET', c, 'seen', now)
-if life > 0 then redis.call('PEXPIRE', c, life) else redis.call('PERSIST', c) end
+local created, seen, isNewer = now, now, false
+if ARGV[i] == 'restore' then
+    local stored = redis.call('HGET', c, 'seen')
+    created, seen, isNewer = ARGV[i + 1], ARGV[i + 2], stored and tonumber(stored) >= tonumber(ARGV[i + 2])
+    local wanted = {}
+    for j = i + 4, i + 3 + ARGV[i + 3] do wanted[ARGV[j]] = true end
+    if not isNewer then
+        for _, held in ipairs({unpack(channelFields)}) do
+            if string.find(held, ':', 1, true) and not wanted[held] then leave(held) end
+        end
+        for field in pairs(wanted) do join(field) end
+    end
+    i = i + 4 + ARGV[i + 3]
+end
+if not isNewer then
+    redis.call('HSETNX', c, 'created', created)
+    redis.call('HSETNX', c, 'renewed', now)
+    redis.call('HSET', c, 'seen', seen)
+    if life > 0 then
+        redis.call('PEXPIRE', c, string.format('%.0f', math.max(1, life - (now - seen))))
+    else
+        redis.call('PERSIST', c)
+    end
+end
 while i <= #ARGV do
     local operation, field = ARGV[i], ARGV[i + 1]
     i = i + 2
@@ -57,7 +79,7 @@ while i <= #ARGV do
     end
 end
 
-local renews = life > 0 and now - redis.call('HGET', c, 'renewed') >= life / 4
+local renews = not isNewer and life > 0 and now - redis.call('HGET', c, 'renewed') >= life / 4
 local answer = {0}
 for _, field in ipairs(channelFields) do
     local state = sign(channelRecord[field])

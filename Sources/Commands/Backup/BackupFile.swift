@@ -1,0 +1,38 @@
+import ArgumentParser
+import Backup
+import Settings
+
+/// The options and files of `backup` and `restore`.
+enum BackupFile {
+    static let pieceBytes = 1 << 20
+
+    /// Reads the key of encrypted backups.
+    static func key(_ path: String?) throws -> BackupKey? {
+        guard let path else { return nil }
+        guard let bytes = try? InputFile(path: path)?.read(upTo: 1_025) else {
+            throw CommandFailure(.configuration, "cannot read the key file \(path)")
+        }
+        guard bytes.count <= 1_024, let key = BackupKey(text: String(decoding: bytes, as: UTF8.self)) else {
+            throw CommandFailure(
+                .configuration,
+                "\(path) holds no key: it needs 64 hex digits\nmake one: openssl rand -hex 32 >backup.key")
+        }
+        if let exposure = ProviderKeyFile.exposure(path) { Terminal.error("warning: \(exposure); chmod 600 \(path)") }
+        return key
+    }
+
+    /// The wanted apps of the settings.
+    static func apps(_ keys: [String], _ settings: Settings) throws -> [AppSettings] {
+        if keys.isEmpty { return try settings.requiredApps() }
+        return try keys.map { try settings.app(named: $0) }
+    }
+
+    static func failure(_ error: BackupError, _ progress: String) -> CommandFailure {
+        let status: ExitStatus =
+            switch error {
+            case .needsKey, .wrongKey, .notEncrypted, .otherVersion: .configuration
+            case .notABackup, .truncated, .broken, .file: .failed
+            }
+        return CommandFailure(status, progress.isEmpty ? error.description : "\(error)\n\(progress)")
+    }
+}

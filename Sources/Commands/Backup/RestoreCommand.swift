@@ -1,0 +1,129 @@
+import ArgumentParser
+import Backup
+import LiveActivity
+import Redis
+import Settings
+import Store
+import StrictJSON
+
+struct RestoreCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        name: "restore", "Bring the entries of a backup back, into an empty or a running deployment.",
+        details: """
+            This command writes to Redis itself, so it works without a gateway. The deployment may be a single server, one \
+            with sentinels or a cluster, whatever the backup came from. What the deployment has and is newer stays, also \
+            removals. To restore a file twice changes nothing, so repeat the command after an error.
+
+            A part of the file that is cut or changed is not restored. Schedules whose time has passed are left out, \
+            because they may have been sent.
+            """,
+        examples: "restore lamplighter.backup --key-file backup.key", "restore lamplighter.backup --check",
+        "restore shop.backup --redis-url redis+cluster://10.0.0.1:7000,10.0.0.2:7000")
+
+    @OptionGroup var global: GlobalOptions
+    @OptionGroup var redis: RedisFlags
+    @Argument(help: "File to read. A dash reads stdin.") var file: String
+    @Option(help: .value("file", "The file with the key of an encrypted backup.")) var keyFile: String?
+    @Option(help: .value("key", "Only this app of the backup. May be repeated. Default: all its apps."))
+    var app: [String] = []
+    @Flag(help: "Only read the whole file and check it.") var check = false
+    @Flag(help: "Also restore schedules whose time has passed. They go out at once.") var overdueSchedules = false
+
+    func run() async throws {
+        let key = try BackupFile.key(keyFile)
+        guard let source = file == "-" ? .standardInput : InputFile(path: file) else {
+            throw ValidationError("cannot read \(file)")
+        }
+        var reader: BackupReader
+        do throws(BackupError) {
+            reader = try BackupReader(key: key) { try source.read(upTo: BackupFile.pieceBytes) }
+        } catch {
+            throw BackupFile.failure(error, "")
+        }
+        if let missing = app.first(where: { !reader.header.apps.contains($0) }) {
+            throw CommandFailure(
+                .failed, "the backup has no app '\(missing)'; it has \(reader.header.apps.joined(separator: ", "))")
+        }
+        if check {
+            try await each(&reader, source) { _ in }
+            return report(RestoreCounts(), reader.entries)
+        }
+        let settings = try global.settings(redis.given)
+        let wanted = app.isEmpty ? reader.header.apps : app
+        // All apps must be known before anything is written.
+        let apps = try wanted.map { try settings.app(named: $0) }
+        let logger = global.quietLogger("restore", settings)
+        let client = RedisInspection.client(settings, logger: logger)
+        try await RedisInspection.await(client, settings, logger: logger)
+        let store = Store(
+            redis: client, prefix: settings.redisPrefix, channelLife: settings.channelsExpireAfter,
+            retention: settings.pushesExpireAfter, tagsPerChannel: settings.tagsPerChannel,
+            events: settings.eventPolicies)
+        try await store.claimFormat()
+        try await store.time.measure()
+        var restores: [String: (AppKey, Restore)] = [:]
+        for app in apps {
+            restores[app.key.rawValue] = (
+                app.key,
+                store.restore(endAfter: settings.endAfter(app), overdueSchedules: overdueSchedules)
+            )
+        }
+        var counts = RestoreCounts()
+        try await each(&reader, source) { chunk in
+            for (name, part) in Dictionary(grouping: chunk, by: \.app) {
+                guard let (app, restore) = restores[name] else { continue }
+                counts += try await restore.write(app, part.map(\.entry))
+            }
+        }
+        await client.close()
+        report(counts, reader.entries)
+    }
+
+    /// Gives each chunk to `body`. An error says how far it got.
+    private func each(
+        _ reader: inout BackupReader, _ source: InputFile,
+        _ body: ([(app: String, entry: BackupEntry)]) async throws -> Void
+    ) async throws {
+        var bar = ProgressBar()
+        var done = 0
+        let size = source.size
+        let verb = check ? "are right" : "are restored"
+        do {
+            while let chunk = try reader.next() {
+                try await body(chunk)
+                done = reader.entries
+                let share = size.map { $0 == 0 ? 1 : Double(reader.bytesRead) / Double($0) }
+                bar.draw(share, Terminal.counted(done, "entry", "entries"))
+            }
+        } catch {
+            bar.abandon()
+            let entries = Terminal.counted(done, "entry", "entries")
+            if let error = error as? BackupError {
+                let remedy = check ? "" : "; restore a whole copy of the file, which completes the rest"
+                throw BackupFile.failure(error, "the first \(entries) \(verb)\(remedy)")
+            }
+            guard let failure = CommandFailure(error) else { throw error }
+            throw CommandFailure(failure.status, "\(failure.message)\nthe first \(entries) \(verb); repeat the command")
+        }
+        bar.draw(1, Terminal.counted(done, "entry", "entries"), isLast: true)
+    }
+
+    private func report(_ counts: RestoreCounts, _ entries: Int) {
+        let parts: [(String, Int)] = [
+            ("names", counts.names), ("tokens_restored", counts.stored), ("tokens_kept", counts.kept),
+            ("expired", counts.expired), ("unreadable", counts.unreadable), ("channels", counts.channels),
+            ("schemas", counts.schemas), ("broadcast_channels", counts.broadcasts), ("schedules", counts.schedules),
+            ("schedules_overdue", counts.overdue),
+        ]
+        if global.json {
+            let numbers = check ? [] : parts.map { JSON.Member($0.0, .integer($0.1)) }
+            Terminal.print(JSON.object([.init("ok", .bool(true)), .init("entries", .integer(entries))] + numbers).text)
+            return
+        }
+        if check { return Terminal.print("\(Terminal.counted(entries, "entry", "entries")), all right") }
+        Terminal.print("\(Terminal.counted(entries, "entry", "entries")) restored")
+        for (name, count) in parts where count > 0 {
+            Terminal.print("  \(name.split(separator: "_").joined(separator: " ")): \(Terminal.grouped(count))")
+        }
+    }
+}

@@ -1,0 +1,168 @@
+import LiveActivity
+import Redis
+
+extension Registry {
+    /// Reads about `limit` registrations and tombstones from `position` on, as they are in Redis. Ended ones too.
+    func storedPage(
+        _ app: AppKey, _ tokens: TokenPlace, from position: ScanPosition, limit: Int
+    ) async throws(StoreError) -> (tokens: StoredTokens, next: ScanPosition) {
+        let place = placeKeys(app, tokens)
+        var attempt = 0
+        while attempt < Self.countAttempts {
+            let known = memory.count(place.key)
+            let step = ScanStep(
+                known, from: position.rawValue, end: ScanPosition.end.rawValue, tokens: limit, density: 90)
+            let buckets = step.buckets.map { RedisCommand("HGETALL", keys.bucket(place.tag, $0)) }
+            let replies = try await redis.atOnce([RedisCommand("HGET", keys.root(place.tag), "n")] + buckets)
+            let count = try bucketCount(replies[0])
+            if count != known { memory.remember(place.key, count) }
+            guard step.isWhole(count) else {
+                if count.buckets <= known.buckets { attempt += 1 }
+                continue
+            }
+            // The name shrank meanwhile: a part of these buckets was read before.
+            let isPartial = position.rawValue > step.positions.lowerBound
+            let key = isPartial ? try await hashKey(for: count) : nil
+            var page = StoredTokens()
+            for (bucket, reply) in zip(step.buckets, replies.dropFirst()) where bucket < count.buckets {
+                try reply.forEachPair { channel, value in
+                    if channel.count == 1 || channel.count > 255 || value.count > 0xFFFF { return }
+                    if let key, UInt64(key.hash(channel).bitReversed) < position.rawValue { return }
+                    page.append(channel, value)
+                }
+            }
+            return (page, ScanPosition(step.positions.upperBound))
+        }
+        throw .corrupt("bucket count, which changes all the time")
+    }
+
+    /// Gives a place without tokens room for those of a backup.
+    func makeRoom(_ app: AppKey, _ tokens: TokenPlace, buckets: Int) async throws(StoreError) {
+        let place = placeKeys(app, tokens)
+        guard (2...BucketCount.maximum).contains(buckets) else { return }
+        let key = try await loadHashKey(keeping: memory.hashKey)
+        let count = BucketCount(buckets: buckets, fingerprint: key.fingerprint)
+        let reply = try await redis.run(
+            Lua.registrySize, keys: ["b": keys.root(place.tag)],
+            ["newCount": .string(count.stored), "life": .int(place.span.retention)])
+        if try reply.isOne() { memory.remember(place.key, count) }
+    }
+
+    /// Puts registrations and tombstones of a backup into a place, unless it has something newer of their channels.
+    /// Writes in the order of `track`, so to repeat the call after a crash completes it.
+    /// - Parameter endAfter: as for `track`
+    func restore(
+        _ app: AppKey, _ tokens: TokenPlace, _ stored: StoredTokens, endAfter: Duration?
+    ) async throws(StoreError) -> RestoreCounts {
+        let place = placeKeys(app, tokens)
+        let now = clock()
+        var counts = RestoreCounts()
+        var (channels, values, lives): ([[UInt8]], [[UInt8]], [Int64]) = ([], [], [])
+        var notes: [(channel: [UInt8], retention: Int64)] = []
+        var firstStart: Int64?
+        for (channel, value) in stored.entries {
+            guard ChannelID(stored: channel) != nil else {
+                counts.unreadable += 1
+                continue
+            }
+            switch RegistryRecord.restorable(value, now: now, place.span) {
+            case .malformed: counts.unreadable += 1
+            case .over: counts.expired += 1
+            case .tombstone:
+                channels.append(channel)
+                values.append(value)
+                lives.append(place.span.retention)
+            case .registration(let startedAt):
+                let life = place.span.retention + max(0, startedAt - now)
+                channels.append(channel)
+                values.append(value)
+                lives.append(life)
+                notes.append((channel, life))
+                firstStart = min(startedAt, firstStart ?? startedAt)
+            }
+        }
+        let changes = channels.map { BucketChange(channel: $0) }
+        // The index must have a channel before its bucket does. These commands repeat without harm.
+        let index = try await noteFollowings(place, notes, now: now)
+        if !index.isEmpty { try await redis.run(index) }
+        for start in stride(from: 0, to: changes.count, by: 4 * BucketChange.batch) {
+            let range = start..<min(start + 4 * BucketChange.batch, changes.count)
+            counts.stored += try await put(changes, values, lives, range, in: place)
+        }
+        counts.kept = changes.count - counts.stored
+        if let firstStart { try await enlist(place, now: now, endDue: endAfter.map { firstStart + $0.milliseconds }) }
+        return counts
+    }
+
+    /// - Returns: how many were stored.
+    private func put(
+        _ changes: [BucketChange], _ values: [[UInt8]], _ lives: [Int64], _ range: Range<Int>, in place: PlaceKeys
+    ) async throws(StoreError) -> Int {
+        let tag = place.tag
+        var stored = 0
+        var overfull: [Int] = []
+        try await withCurrentCount(range, of: changes, in: place) { open, count throws(StoreError) in
+            let buckets = Dictionary(grouping: open, by: \.bucket)
+                .map { (bucket: $0.key, indices: $0.value.map(\.index)) }
+            let replies = try await redis.replies(
+                buckets.map { bucket, indices in
+                    RedisCommand(
+                        Lua.registryRestore,
+                        keys: [
+                            "b": keys.root(tag), "bucket": keys.bucket(tag, bucket), "n": keys.name(tag),
+                            "h": keys.retryQueues(tag), "k": keys.catchUp(tag),
+                        ],
+                        [
+                            "knownCount": .string(count.stored),
+                            "life": .int(indices.reduce(0) { max($0, lives[$1]) }),
+                            "threshold": .int(BucketChange.threshold),
+                        ], rest: indices.flatMap { [.bytes(changes[$0].channel), .bytes(values[$0])] })
+                })
+            var refused: [Int] = []
+            for ((_, indices), reply) in zip(buckets, replies) {
+                if reply.count == 1 {
+                    memory.remember(place.key, try bucketCount(reply[0]))
+                    refused += indices
+                    continue
+                }
+                let digits = try reply.bytes()
+                guard digits.count == indices.count || digits.count == indices.count + 1 else {
+                    throw .unexpectedReply("registry-restore of another length")
+                }
+                stored += digits.count { $0 == UInt8(ascii: "1") }
+                if digits.count > indices.count { overfull += indices }
+            }
+            return refused.sorted()
+        }
+        if !overfull.isEmpty { try await divide(place, for: overfull.map { changes[$0].channel }) }
+        return stored
+    }
+}
+
+extension RegistryRecord {
+    enum Restorable {
+        /// `startedAt` is epoch ms.
+        case registration(startedAt: Int64)
+        case tombstone
+        /// Its life, or that of what it refuses, is over.
+        case over
+        case malformed
+    }
+
+    /// What a record of a backup is now.
+    static func restorable(_ value: [UInt8], now: Int64, _ span: Span) -> Restorable {
+        guard let action = action(of: value[...]) else { return .malformed }
+        if action.isTombstone {
+            guard value.count == (action.isPruned ? 18 : 15) || action.isPruned && value.count == 15 else {
+                return .malformed
+            }
+            return action.time + span.retention > now ? .tombstone : .over
+        }
+        return switch read(value[...], now: now, span) {
+        case .live(_, let registeredAt, _, let minutes):
+            .registration(startedAt: registeredAt - Int64(minutes) * 60_000)
+        case .absent: .over
+        case .malformed: .malformed
+        }
+    }
+}

@@ -1,0 +1,28 @@
+/// What became of the entries of a backup.
+public struct RestoreCounts: Sendable, Hashable {
+    /// Tokens and tombstones that were written.
+    public var stored = 0
+    /// Those that were not, because Redis has the same or something newer of their channel.
+    public var kept = 0
+    /// Those whose life is over, and channels that were not seen for too long.
+    public var expired = 0
+    /// Those that no version of Lamplighter writes.
+    public var unreadable = 0
+    public var names = 0
+    public var channels = 0
+    public var schemas = 0
+    public var broadcasts = 0
+    public var schedules = 0
+    /// Schedules that were left out, because their time has passed and they may have been sent.
+    public var overdue = 0
+
+    public init() {}
+
+    public static func += (sum: inout RestoreCounts, part: RestoreCounts) {
+        let fields: [WritableKeyPath<RestoreCounts, Int>] = [
+            \.stored, \.kept, \.expired, \.unreadable, \.names, \.channels, \.schemas, \.broadcasts, \.schedules,
+            \.overdue,
+        ]
+        for field in fields { sum[keyPath: field] += part[keyPath: field] }
+    }
+}

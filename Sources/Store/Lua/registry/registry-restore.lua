@@ -1,0 +1,62 @@
+-- Puts registrations and tombstones of a backup (shared-record) into a bucket, unless it has something newer or as new of
+-- the channel. To repeat the call changes nothing. A backup is history: nobody is made a late joiner or a new follower.
+-- key b: root of the name, hash
+-- key bucket: the channels' bucket, hash
+-- keys n, h, k: name meta, retry queues, catch-up, as in registry-set
+-- argument knownCount: the count that the bucket was computed from
+-- argument life: ms that the bucket lives from now
+-- argument threshold: fields beyond which a bucket should be split
+-- rest: twos: channel in its stored form, record or tombstone
+-- Returns a digit for each: 0 kept what is there, 1 stored. Behind them + if the bucket is too full.
+--   {right count}: the caller's count is outdated. Nothing was done.
+local count = redis.call('HGET', b, 'n') or '1'
+if count ~= knownCount then return {count} end
+local catch = redis.call('HGET', n, 'catch')
+
+-- What a tombstone of the backup makes of the channel's registration. Nil: the registration stays as it is.
+local function removed(old, stone)
+    local at, registered = action_time(stone), action_time(old)
+    if at < registered then return nil end
+    if has_flag(stone, PRUNED) then
+        -- The token's hash is in the id's place.
+        return id_hash(stone) == token_hash(token_of(old)) and stone or nil
+    end
+    local id, held = id_hash(stone), id_hash(old)
+    if id == held or id == NO_ID or held == NO_ID then return stone end
+    if at == registered or has_flag(old, NOTED) and noted_time(old) >= at then return nil end
+    return with_note(old, id, action_bytes(stone))
+end
+
+-- Returns what is to be stored, whether it has a token that is new here, and whether it only notes a stale registration.
+local function merged(old, value)
+    if not (is_registration(old) or is_tombstone(old)) then return value, is_registration(value) end
+    if is_tombstone(value) then
+        if is_registration(old) then return removed(old, value) end
+        return action_time(old) < action_time(value) and value or nil
+    end
+    if action_time(old) == action_time(value) then return nil end
+    local verdict = compare_with_stored(old, value, false)
+    return verdict.record, not verdict.isStale and verdict.isNew, verdict.isStale
+end
+
+local answers, hasChanged = {}, false
+for i = rest, #ARGV, 2 do
+    local channel, value = ARGV[i], ARGV[i + 1]
+    local old = redis.call('HGET', bucket, channel)
+    local record, isToken, isStale
+    if old ~= value then record, isToken, isStale = merged(old, value) end
+    if record and record ~= old then
+        redis.call('HSET', bucket, channel, record)
+        hasChanged = true
+        -- A sweep that runs may have read the bucket already.
+        if isToken and catch then note_token(h, k, n, channel, catch, life) end
+        answers[#answers + 1] = isStale and '0' or '1'
+    else
+        answers[#answers + 1] = '0'
+    end
+end
+if hasChanged then
+    renew(b, bucket, life)
+    if redis.call('HLEN', bucket) > tonumber(threshold) then answers[#answers + 1] = '+' end
+end
+return table.concat(answers)
