@@ -1,5 +1,6 @@
 public import APNsClient
 public import LiveActivity
+public import Store
 
 public struct WorkerApp: Sendable {
     public var key: AppKey
@@ -13,13 +14,16 @@ public struct WorkerApp: Sendable {
     public var webhook: WebhookService?
     /// How long after their start the app's cards are ended. Nil: only when a publisher sends an `end`.
     public var endAfter: Duration?
+    /// The cap of the delivery rate. Nil: there is none.
+    public var rate: DeliveryRate?
 
     public init(
         key: AppKey, bundleID: String, transport: any PushTransport, otherTransport: (any PushTransport)? = nil,
-        broadcasts: BroadcastService? = nil, webhook: WebhookService? = nil, endAfter: Duration? = nil
+        broadcasts: BroadcastService? = nil, webhook: WebhookService? = nil, endAfter: Duration? = nil,
+        rate: DeliveryRate? = nil
     ) {
         (self.key, self.bundleID, self.transport, self.otherTransport) = (key, bundleID, transport, otherTransport)
-        (self.broadcasts, self.webhook, self.endAfter) = (broadcasts, webhook, endAfter)
+        (self.broadcasts, self.webhook, self.endAfter, self.rate) = (broadcasts, webhook, endAfter, rate)
     }
 
     var environments: Environments { Environments(first: transport, other: otherTransport) }

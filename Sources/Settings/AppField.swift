@@ -28,6 +28,8 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
     case expiryStart = "defaults.expiry_start"
     case expiryUpdate = "defaults.expiry_update"
     case expiryEnd = "defaults.expiry_end"
+    case maximumPerSecond = "delivery.max_per_second"
+    case maximumPerSecondOfPush = "delivery.max_per_second_push"
     case webhookURL = "webhook.url"
     case webhookSecret = "webhook.secret"
     case webhookSecretFile = "webhook.secret_file"
@@ -83,6 +85,8 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
         case .expiryUpdate: "how long an update of the app without an expiry is tried"
         case .expiryEnd: "how long an end of the app without an expiry is tried"
         case .staleAfter: "time to the stale_date of the app's updates that give none"
+        case .maximumPerSecond: "the most tokens a second that all workers send to for the app"
+        case .maximumPerSecondOfPush: "the same for one push of the app"
         case .webhookURL: "where the app's outgoing events are posted, such as https://hooks.example.com/lamplighter"
         case .webhookSecret: "the key of their signatures"
         case .webhookSecretFile: "a file with the key of their signatures, in place of webhook.secret"
@@ -121,6 +125,8 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
             return ["true", "false"].contains(value) ? nil : "true or false"
         case .expiryStart, .expiryUpdate, .expiryEnd:
             return isTime(1...86_400) ? nil : "a time from 1s to 24h, such as 15m"
+        case .maximumPerSecond, .maximumPerSecondOfPush:
+            return Int(value).map((0...10_000_000).contains) == true ? nil : "a whole number from 0 to 10000000"
         case .staleAfter, .endAfter:
             return isTime(0...28_800) ? nil : "a time from 0 to 8h, such as 15m"
         }

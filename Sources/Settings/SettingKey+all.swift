@@ -8,7 +8,7 @@ import Store
 extension SettingKey {
     /// All settings of a deployment, in the order of the file.
     public static let all: [SettingKey] =
-        redis + gateway + monitor + console + limits + worker + prune + defaults + lifetimes + log
+        redis + gateway + monitor + console + limits + worker + delivery + prune + defaults + lifetimes + log
 
     private static let redis: [SettingKey] = [
         SettingKey(\Settings.redisURL, "redis.url", .text, "redis://127.0.0.1:6379/0") { text, origin, settings in
@@ -148,9 +148,20 @@ extension SettingKey {
         .text(\.workerName, "worker.name", nil, expected: "1 to 128 bytes without control characters") { text in
             (try? checkText(text, what: "", maximumBytes: 128)) == nil ? nil : .some(text)
         }.help("name in status and logs, unique in the fleet; default: host name and process id"),
+        .text(\.workerApps, "worker.apps", nil, expected: "app keys with commas, each or none with a minus before it") {
+            WorkerApps($0).map(Optional.some)
+        }.help("apps that this worker serves, such as 'shop,news', or leaves out, such as '-shop'; default: all"),
         .host(\.monitorHost, "worker.host", "127.0.0.1").help("address for worker.port; 0.0.0.0 for all"),
         .optionalWhole(\.monitorPort, "worker.port", 0...65_535)
             .help("port for a worker's /healthz, /readyz and /metrics; 0 picks a free one; default: no port is opened"),
+    ]
+
+    private static let delivery: [SettingKey] = [
+        .whole(\.maximumPerSecond, "delivery.max_per_second", 0...10_000_000, "0")
+            .help(
+                "the most tokens a second that all workers send to for one app; 0 = no limit; an app may have its own"),
+        .whole(\.maximumPerSecondOfPush, "delivery.max_per_second_push", 0...10_000_000, "0")
+            .help("the same for one push; an app may have its own"),
     ]
 
     private static let prune: [SettingKey] = [

@@ -46,6 +46,8 @@ public struct Settings: Sendable {
     public var worker = WorkerOptions()
     /// Nil means host name and process id.
     public var workerName: String?
+    /// Nil means that the worker serves all apps.
+    public var workerApps: WorkerApps?
     /// The address of a worker's health and metrics, used if a port is set.
     public var monitorHost = ""
     public var monitorPort: Int?
@@ -60,6 +62,9 @@ public struct Settings: Sendable {
     public var quotas: [Quota: Int] = [:]
     /// For apps that do not set `defaults.stale_after`. Zero means no stale date.
     public var staleAfter = Duration.zero
+    /// Tokens a second, for apps that do not set their own. 0 means no limit.
+    public var maximumPerSecond = 0
+    public var maximumPerSecondOfPush = 0
     /// For apps that do not set `defaults.end_after`. Zero means that cards are not ended automatically.
     public var endAfter = Duration.zero
     /// For apps that do not set `defaults.catch_up`.
@@ -99,6 +104,28 @@ public struct Settings: Sendable {
     public func staleAfter(_ app: AppSettings) -> Duration? { time(app[.staleAfter], or: staleAfter) }
     /// The age at which an app's cards are ended automatically. Nil means never.
     public func endAfter(_ app: AppSettings) -> Duration? { time(app[.endAfter], or: endAfter) }
+
+    /// The cap of an app's delivery rate. Nil means that there is none.
+    public func deliveryRate(_ app: AppSettings) -> DeliveryRate? {
+        DeliveryRate(
+            ofApp: app[.maximumPerSecond].flatMap { Int($0) } ?? maximumPerSecond,
+            ofPush: app[.maximumPerSecondOfPush].flatMap { Int($0) } ?? maximumPerSecondOfPush)
+    }
+
+    /// The apps that this worker serves.
+    public func servedApps() throws(SettingsError) -> [AppSettings] {
+        let apps = try requiredApps()
+        guard let workerApps else { return apps }
+        let known = apps.map(\.key.rawValue)
+        if let unknown = workerApps.keys.first(where: { !known.contains($0) }) {
+            throw .missing(
+                key: "worker.apps",
+                remedy: "there is no app '\(unknown)'; the apps are \(known.joined(separator: ", "))")
+        }
+        let served = apps.filter { workerApps.serves($0.key.rawValue) }
+        if served.isEmpty { throw .missing(key: "worker.apps", remedy: "it leaves no app for this worker") }
+        return served
+    }
 
     private func time(_ own: String?, or common: Duration) -> Duration? {
         let own = own.flatMap { TimeText.duration($0) }.map { Duration.milliseconds(Int64($0 * 1_000)) }

@@ -41,7 +41,9 @@ public struct SettingsChange: Sendable, Hashable {
 
     /// Settings that a process does not use, by the beginning of their paths.
     static let foreign: [Process: [String]] = [
-        .gateway: ["worker.", "guard.", "pacing.", "broadcast.", "webhook.", "gateway.url", "gateway.ca_file"],
+        .gateway: [
+            "worker.", "delivery.", "guard.", "pacing.", "broadcast.", "webhook.", "gateway.url", "gateway.ca_file",
+        ],
         .worker: [
             "gateway.", "limits.", "defaults.", "redis.wait_", "channels.", "console.", "actions.", "monitor.host",
             "monitor.port",

@@ -74,6 +74,7 @@ enum Lua {
     static let schemaSet = script("schema-set", Source.schema_set_lua)
     static let credentialSet = script("credential-set", Source.credential_set_lua)
     static let rateTake = script("rate-take", [.time], Source.rate_take_lua)
+    static let deliveryTurn = script("delivery-turn", [.time], Source.delivery_turn_lua)
     static let actionAdd = script("action-add", [.time], Source.action_add_lua)
 
     static let all: [RedisScript] = [
@@ -85,7 +86,7 @@ enum Lua {
         alarmClear, eventAdd, eventLease, scheduleCreate, scheduleQueue, scheduleDue, scheduleClaim, scheduleReplace,
         scheduleSettle, endClaim, broadcastWant, broadcastLive, broadcastDiscard, broadcastRetire, broadcastGone,
         broadcastFail, broadcastLease, broadcastIntend, broadcastForeign, broadcastTake, broadcastSettle, providerToken,
-        schemaSet, actionAdd, credentialSet, rateTake,
+        schemaSet, actionAdd, credentialSet, rateTake, deliveryTurn,
     ]
 
     private static func script(_ name: String, _ source: [UInt8]) -> RedisScript { script(name, [], source) }

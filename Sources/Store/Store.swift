@@ -28,6 +28,7 @@ public struct Store: Sendable {
     public let quarantine: Quarantine
     public let otherEnvironment: OtherEnvironment
     public let deadLetters: DeadLetters
+    public let deliveryRates: DeliveryRates
     public let providerTokens: ProviderTokens
     /// The clock for registrations and due times.
     public let time: ServerTime
@@ -95,6 +96,7 @@ public struct Store: Sendable {
         broadcasts = Broadcasts(redis: redis, keys: keys, endings: endings)
         automaticEnds = AutomaticEnds(redis: redis, keys: keys, registry: registry, pushes: pushes)
         forgetting = Forgetting(redis: redis, keys: keys, registry: registry, channels: channels, clock: clock)
+        deliveryRates = DeliveryRates(redis: redis, keys: keys)
         providerTokens = ProviderTokens(redis: redis, keys: keys)
         console = ConsoleStore(redis: redis, keys: keys)
     }

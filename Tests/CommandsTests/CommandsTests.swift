@@ -304,4 +304,20 @@ struct RedisFindingsTests {
         let found = RedisFindings(info: ["redis_version": "7.2.0"], configuration: [:])
         #expect(found.losses.count == 1)
     }
+
+    @Test func `limits of a hosted service are named, also if it shows no configuration`() {
+        let found = RedisFindings(
+            info: [
+                "redis_version": "7.2.0", "aof_enabled": "0", "maxmemory_policy": "volatile-lru",
+                "maxmemory": "\(100 << 20)", "used_memory": "\(95 << 20)", "maxclients": "100",
+                "connected_clients": "90",
+            ], configuration: [:])
+        let texts = found.losses.map(\.text)
+        #expect(texts.count == 4 && found.losses.allSatisfy { $0.remedy?.contains("CONFIG SET") != true })
+        for word in ["no append-only file", "volatile-lru", "95 of 100 MB", "90 of 100 connections"] {
+            #expect(texts.contains { $0.contains(word) }, "\(word)")
+        }
+        #expect(findings(["timeout": "0"]).limits.isEmpty && findings(["timeout": "300"]).limits.isEmpty)
+        #expect(findings(["timeout": "5"]).limits.map(\.mark) == [.warning])
+    }
 }

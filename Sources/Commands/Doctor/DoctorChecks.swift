@@ -106,6 +106,7 @@ struct DoctorChecks {
             findings += try await RedisInspection.findings(client).merged(\.all)
             if let failover = RedisInspection.failover(settings) { findings.append(failover) }
             findings.append(try await format(client))
+            if let waiting = try await RedisInspection.waiting(client, settings) { findings.append(waiting) }
             findings.append(try await clock(client))
         } catch {
             let failure = CommandFailure(error) ?? CommandFailure(.failed, "\(error)")

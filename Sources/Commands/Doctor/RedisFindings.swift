@@ -9,12 +9,16 @@ struct RedisFindings {
 
     static let watched = [
         "appendonly", "appendfsync", "maxmemory", "maxmemory-policy", "hash-max-listpack-value",
-        "hash-max-listpack-entries", "hash-max-ziplist-value", "hash-max-ziplist-entries",
+        "hash-max-listpack-entries", "hash-max-ziplist-value", "hash-max-ziplist-entries", "timeout",
     ]
 
-    var all: [Finding] { [version, durability] + [memory, encoding, cluster].compactMap { $0 } + persistence }
+    var all: [Finding] {
+        [version, durability] + [memory, encoding, cluster].compactMap { $0 } + limits + persistence
+    }
     /// Findings about ways to lose accepted work. Every process warns about them at start.
-    var losses: [Finding] { ([durability] + [memory].compactMap { $0 } + persistence).filter { $0.mark != .good } }
+    var losses: [Finding] {
+        ([durability] + [memory].compactMap { $0 } + limits + persistence).filter { $0.mark != .good }
+    }
 
     var version: Finding {
         let text = info["redis_version"] ?? "of unknown version"
@@ -30,6 +34,13 @@ struct RedisFindings {
             return .warning("Redis durability", text, "redis-cli CONFIG SET \(setting), and use config/redis.conf")
         }
         if configuration.isEmpty {
+            // A hosted service may forbid CONFIG. INFO still tells whether there is an append-only file.
+            if info["aof_enabled"] == "0" {
+                let text = "the server keeps no append-only file: a restart of Redis loses accepted pushes and tokens"
+                let remedy =
+                    "switch it on at the service, with a sync for each write, or keep replicas and redis.wait_replicas"
+                return .warning("Redis durability", text, remedy)
+            }
             let remedy = "make sure that its append-only file is on, with appendfsync always"
             return .warning("Redis durability", "the server does not show its configuration", remedy)
         }
@@ -44,15 +55,36 @@ struct RedisFindings {
     }
 
     var memory: Finding? {
-        guard let policy = configuration["maxmemory-policy"] else { return nil }
+        guard let policy = configuration["maxmemory-policy"] ?? info["maxmemory_policy"] else { return nil }
         if policy == "noeviction" {
-            let limit = configuration["maxmemory"].flatMap(Int.init) ?? 0
+            let limit = (configuration["maxmemory"] ?? info["maxmemory"]).flatMap(Int.init) ?? 0
             let text = limit == 0 ? "no limit, nothing is evicted" : "limit \(limit >> 20) MB, nothing is evicted"
             return .good("Redis memory", text)
         }
         return .warning(
             "Redis memory", "maxmemory-policy \(policy): Redis may throw tokens and pushes away when memory is short",
-            "redis-cli CONFIG SET maxmemory-policy noeviction, and use config/redis.conf")
+            configuration.isEmpty
+                ? "set the service's eviction policy to noeviction"
+                : "redis-cli CONFIG SET maxmemory-policy noeviction, and use config/redis.conf")
+    }
+
+    /// Checks limits that hosted services set low: memory, connections, idle connections.
+    var limits: [Finding] {
+        func number(_ field: String) -> Int? { info[field].flatMap(Int.init) }
+        var found: [Finding] = []
+        if let limit = number("maxmemory"), limit > 0, let used = number("used_memory"), used >= limit / 10 * 9 {
+            let text = "\(used >> 20) of \(limit >> 20) MB are used: a full Redis refuses publishes and registrations"
+            found.append(.warning("Redis memory", text, "give Redis more memory, or let data expire sooner"))
+        }
+        if let most = number("maxclients"), let open = number("connected_clients"), open >= most / 10 * 8 {
+            let text = "\(open) of \(most) connections are open: further processes will be refused"
+            found.append(.warning("Redis connections", text, "raise maxclients, or lower redis.connections"))
+        }
+        if let idle = configuration["timeout"].flatMap(Int.init), (1..<60).contains(idle) {
+            let text = "the server closes connections that are idle for \(idle) s, so a call may have to connect first"
+            found.append(.warning("Redis connections", text, "redis-cli CONFIG SET timeout 0"))
+        }
+        return found
     }
 
     /// Checks the limits of compact buckets. One listpack entry needs room for a token of 80 bytes and its record.

@@ -31,7 +31,12 @@ struct RedisInspection {
                 let failure = CommandFailure(error)
                 guard isLoading || failure.status == .unreachable && clock.now < deadline else {
                     let remedy = "\(SettingKey[\.redisURL].environmentName) or --redis-url names another"
-                    let text = "\(failure.message)\nredis.url is \(settings.redisURL); \(remedy)"
+                    // A server that takes TLS alone closes a connection without it, and says nothing.
+                    let tls =
+                        failure.status == .unreachable && "\(settings.redisURL)".hasPrefix("redis")
+                            && !"\(settings.redisURL)".hasPrefix("rediss")
+                        ? "\nif the server takes TLS alone, the URL begins with rediss" : ""
+                    let text = "\(failure.message)\nredis.url is \(settings.redisURL); \(remedy)\(tls)"
                     throw CommandFailure(failure.status, text)
                 }
                 if attempt == 1 || attempt % 10 == 0 { logger.warning("waiting for Redis: \(failure.message)") }
@@ -66,10 +71,22 @@ struct RedisInspection {
         return .warning("Redis failover", "a failover may lose what was accepted in the moment before it", remedy)
     }
 
+    /// Whether the server can tell what its replicas have. Some hosted services refuse WAIT.
+    static func waiting(_ redis: RedisClient, _ settings: Settings) async throws(RedisError) -> Finding? {
+        guard settings.waitReplicas > 0 else { return nil }
+        for (node, replies) in try await redis.onEachPrimary([RedisCommand("WAIT", ["0", "1"])]) {
+            guard let error = replies[0].error else { continue }
+            let text = "\(node.map { "\($0): " } ?? "")WAIT is refused (\(error)), so every publish gets a 503"
+            return .bad("Redis WAIT", text, "redis.wait_replicas: 0, or another service", .configuration)
+        }
+        return nil
+    }
+
     /// Logs a warning for every way in which this server may lose accepted work.
-    static func warn(_ redis: RedisClient, logger: Logger) async {
+    static func warn(_ redis: RedisClient, _ settings: Settings, logger: Logger) async {
         guard let findings = try? await findings(redis) else { return }
-        for finding in findings.merged(\.losses) {
+        let waiting = try? await waiting(redis, settings)
+        for finding in findings.merged(\.losses) + [waiting].compactMap({ $0 }) {
             logger.warning("\(finding.subject): \(finding.text)\(finding.remedy.map { "; \($0)" } ?? "")")
         }
     }

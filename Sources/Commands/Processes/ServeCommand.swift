@@ -34,7 +34,7 @@ struct ServeCommand: AsyncParsableCommand {
         MetricsSystem.bootstrap(registry)
         let client = RedisInspection.client(settings, logger: logger)
         try await RedisInspection.await(client, settings, logger: logger)
-        await RedisInspection.warn(client, logger: logger)
+        await RedisInspection.warn(client, settings, logger: logger)
         let wanted = settings.waitReplicas
         let replicas = wanted == 0 ? nil : ReplicaPolicy(replicas: wanted, timeout: settings.waitTimeout)
         let store = Store(

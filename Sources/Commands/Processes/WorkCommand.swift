@@ -36,7 +36,7 @@ struct WorkCommand: AsyncParsableCommand {
         let settings = try global.settings(redis.given + worker.given)
         let logger = global.logger("worker", settings)
         let watched = WatchedFiles(WorkerReload.files(settings))
-        let apps = try settings.requiredApps()
+        let apps = try settings.servedApps()
         let keys = Dictionary(try apps.map { ($0.key, try WorkerReload.Keys($0)) }) { $1 }
         let webhooks = Dictionary(
             try apps.compactMap { app in try Webhook(app, settings).map { (app.key, Replaceable($0)) } }
@@ -74,10 +74,11 @@ struct WorkCommand: AsyncParsableCommand {
                 },
                 webhook: webhooks[app.key].map { webhook in
                     WebhookService(timeout: settings.webhookTimeout) { webhook.current }
-                }, endAfter: settings.endAfter(app))
+                }, endAfter: settings.endAfter(app),
+                rate: settings.deliveryRate(app))
         }
         try await RedisInspection.await(client, settings, logger: logger)
-        await RedisInspection.warn(client, logger: logger)
+        await RedisInspection.warn(client, settings, logger: logger)
         try await store.claimFormat()
         var options = settings.worker
         let process = ProcessInfo.processInfo

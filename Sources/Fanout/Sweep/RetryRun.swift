@@ -45,7 +45,7 @@ struct RetryRun: Sendable {
     private func duePages() async -> [Page]? {
         await delivery.ask { () async throws(StoreError) in
             let inPages = delivery.state.values.inPages
-            let limit = dispatcher.options.pageSize + inPages.count
+            let limit = delivery.pageSize + inPages.count
             let due = try await dispatcher.store.sweeps.dueChannels(
                 lease, dispatcher.store.registry, now: dispatcher.store.time.now(), limit: limit
             ).filter { !inPages.contains($0.channel) }
@@ -65,6 +65,7 @@ struct RetryRun: Sendable {
         if isPoison {
             return await settle(page.channels) { $0.finish($1, as: .failed, reason: "PoisonTask", isGivenUp: true) }
         }
+        guard await delivery.awaitTurn(page.channels.count, of: record.id) else { return }
         if dispatcher.store.time.now() >= record.deadline {
             return await settle(page.channels) { $0.finish($1, as: .expired) }
         }

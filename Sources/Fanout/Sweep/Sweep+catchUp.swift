@@ -42,7 +42,7 @@ extension Sweep {
             var order = order
             while true {
                 let found = try await dispatcher.store.sweeps.arrivals(
-                    lease.app, lease.name, after: order, limit: dispatcher.options.pageSize)
+                    lease.app, lease.name, after: order, limit: delivery.pageSize)
                 guard let last = found.last else { return (page: Page(), last: nil) }
                 let arrivals = found.filter { !taken.contains($0.channel) }
                 if arrivals.isEmpty {

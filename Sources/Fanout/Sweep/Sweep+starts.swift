@@ -12,7 +12,7 @@ extension Sweep {
         _ starts: TokenPlace, from position: ScanPosition, to limit: ScanPosition, splits: Bool
     ) async throws(StoreError) -> (Page, ScanPosition) {
         let (tokens, next, hints) = try await dispatcher.store.registry.markedPage(
-            lease.app, starts, from: position, to: limit, limit: dispatcher.options.pageSize)
+            lease.app, starts, from: position, to: limit, limit: delivery.pageSize)
         let audience = try await dispatcher.store.channels.filter(lease.app, tokens, claim.record.audience)
         if audience.isEmpty { return (Page(), next) }
         // Only two marks apply to start tokens: the quarantine and the other environment.

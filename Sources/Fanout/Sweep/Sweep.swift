@@ -119,13 +119,14 @@ struct Sweep: Sendable {
                     starts, from: position, to: limit, splits: outgoing.broadcastChannelPush != nil)
             }
             if position == .start, let (tokens, hints) = try dispatcher.store.registry.page(of: claim),
+                delivery.app.rate == nil || tokens.count <= delivery.pageSize,
                 let page = try await makePage(tokens, hints, leavingOut: .catchingUp)
             {
                 return (page, limit)
             }
             while true {
                 let (tokens, next, hints) = try await dispatcher.store.registry.markedPage(
-                    lease.app, .activity(lease.name), from: position, to: limit, limit: dispatcher.options.pageSize)
+                    lease.app, .activity(lease.name), from: position, to: limit, limit: delivery.pageSize)
                 if let page = try await makePage(tokens, hints, leavingOut: .catchingUp) { return (page, next) }
             }
         }
@@ -177,6 +178,7 @@ struct Sweep: Sendable {
     private func deliver(_ page: Page, _ range: Range<ScanPosition>) async -> Settlement? {
         let count = page.tokens.count + page.waiting.count
         if count == 0 { return Settlement(range: range) }
+        guard await delivery.awaitTurn(page.tokens.count, of: lease.push) else { return nil }
         if dispatcher.store.time.now() >= claim.record.deadline {
             return Settlement(unsent: count, as: .expired, range: range)
         }

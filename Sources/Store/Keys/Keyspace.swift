@@ -95,6 +95,9 @@ public struct Keyspace: Sendable {
     func credentials(_ app: AppKey) -> RedisKey { key("cred:{\(app)}") }
     /// What was done with the app's secrets, and by whom.
     func actions(_ app: AppKey) -> RedisKey { key("log:{\(app)}") }
+    /// When the next tokens of an app, and of one of its pushes, may go out, if there is a cap.
+    func deliveryTurn(_ app: AppKey) -> RedisKey { key("turn:{\(app)}") }
+    func deliveryTurn(_ app: AppKey, _ push: PushID) -> RedisKey { key("turn:{\(app)}:\(push)") }
     func alarm(_ app: AppKey) -> RedisKey { key("alarm:{\(app)}") }
     /// The provider token that an app's workers share; `id` names the signing key.
     func providerToken(_ app: AppKey, _ id: String) -> RedisKey { key("jwt:{\(app):\(Self.escaped(id))}") }

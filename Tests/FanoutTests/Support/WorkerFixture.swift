@@ -75,7 +75,7 @@ struct WorkerFixture {
         claimAfter: Duration = Self.patience, minInterval: Duration = .zero, pageSize: Int = 1_000,
         concurrency: Int = 48, attempts: Int = 4, budget: HighBudget = HighBudget(), endAfter: Duration? = nil,
         webhook: WebhookService? = nil, webhooks: WebhookOptions = WebhookOptions(), startHold: Duration = .seconds(10),
-        now: @escaping @Sendable () -> Int64 = bootClock
+        rate: DeliveryRate? = nil, now: @escaping @Sendable () -> Int64 = bootClock
     ) -> ServiceGroup {
         var options = WorkerOptions(name: name)
         options.pageSize = pageSize
@@ -93,7 +93,7 @@ struct WorkerFixture {
             apps: [
                 WorkerApp(
                     key: app, bundleID: "com.example.shop", transport: transport, otherTransport: other,
-                    webhook: webhook, endAfter: endAfter)
+                    webhook: webhook, endAfter: endAfter, rate: rate)
             ],
             options: options, logger: .quiet)
         return ServiceGroup(configuration: .init(services: [.init(service: worker)], logger: .quiet))
@@ -108,13 +108,14 @@ struct WorkerFixture {
         _ transport: any PushTransport, other: (any PushTransport)? = nil, claimAfter: Duration = Self.patience,
         minInterval: Duration = .zero, pageSize: Int = 1_000, concurrency: Int = 48, budget: HighBudget = HighBudget(),
         endAfter: Duration? = nil, webhook: WebhookService? = nil, webhooks: WebhookOptions = WebhookOptions(),
-        startHold: Duration = .seconds(10), now: @escaping @Sendable () -> Int64 = bootClock,
+        startHold: Duration = .seconds(10), rate: DeliveryRate? = nil,
+        now: @escaping @Sendable () -> Int64 = bootClock,
         _ body: @Sendable () async throws -> T
     ) async throws -> T {
         let group = group(
             transport, other: other, claimAfter: claimAfter, minInterval: minInterval, pageSize: pageSize,
             concurrency: concurrency, budget: budget, endAfter: endAfter, webhook: webhook, webhooks: webhooks,
-            startHold: startHold, now: now)
+            startHold: startHold, rate: rate, now: now)
         async let running: Void = group.run()
         let value: T
         do { value = try await body() } catch {

@@ -1,0 +1,44 @@
+import LiveActivity
+import Store
+
+/// An app's cap of the delivery rate. Without one, nothing here asks Redis or waits.
+extension PageDelivery {
+    /// A large push asks again for a turn that is later than `near`. So it fills no long queue of turns, and a small push,
+    /// which takes a turn up to `far`, soon has its own. A large push that has waited for `far` takes one like it.
+    private static let (near, far): (Duration, Duration) = (.milliseconds(250), .seconds(2))
+    /// How long a waiting page sleeps before it looks for a drain, a pause or a lost lease.
+    private static let look: Duration = .milliseconds(100)
+
+    /// Tokens of a page. A page under a cap is small, so that its tokens are spread over time.
+    var pageSize: Int { min(dispatcher.options.pageSize, app.rate?.slice ?? .max) }
+
+    /// Waits for the turn in which a page may go. The lease stays alive meanwhile.
+    /// - Returns: false if the run may not go on. Then nothing is sent or settled, and the page is read again.
+    func awaitTurn(_ tokens: Int, of push: PushID) async -> Bool {
+        guard let rate = app.rate, tokens > 0 else { return true }
+        let isSmall = tokens <= rate.slice / 2
+        var waited: Duration = .zero
+        while mayGoOn {
+            let horizon = isSmall || waited >= Self.far ? Self.far : Self.near
+            let turn = await ask { () async throws(StoreError) in
+                try await dispatcher.store.deliveryRates.take(app.key, push, tokens: tokens, rate, horizon: horizon)
+            }
+            guard let turn else { return false }
+            // Without a turn, ask when the queue of turns is as short as wanted.
+            let pause = turn.isTaken ? turn.wait : min(max(turn.wait - horizon, .milliseconds(10)), .seconds(1))
+            guard await sleep(pause) else { return false }
+            waited += pause
+            if turn.isTaken { return mayGoOn }
+        }
+        return false
+    }
+
+    private func sleep(_ duration: Duration) async -> Bool {
+        var rest = duration
+        while rest > .zero, mayGoOn {
+            try? await Task.sleep(for: min(rest, Self.look))
+            rest -= Self.look
+        }
+        return mayGoOn
+    }
+}

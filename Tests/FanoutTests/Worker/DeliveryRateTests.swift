@@ -1,0 +1,88 @@
+import LiveActivity
+import Redis
+import TestSupport
+import Testing
+
+@testable import Fanout
+@testable import Store
+
+/// A cap of the delivery rate, which all workers share.
+@Suite struct DeliveryRateTests {
+    private let id = PushID.random()
+
+    @Test func `turns follow each other at the rate, and one that is too late is not taken`() async throws {
+        let fixture = try await WorkerFixture.start()
+        let (rates, app) = (fixture.store.deliveryRates, fixture.app)
+        let rate = try #require(DeliveryRate(ofApp: 1, ofPush: 0))
+        let first = try await rates.take(app, id, tokens: 1_000, rate, horizon: .seconds(2))
+        #expect(first.isTaken && first.wait == .zero)
+        // A busy machine may have used up some of the 1,000 seconds.
+        let second = try await rates.take(app, id, tokens: 1, rate, horizon: .seconds(2))
+        #expect(!second.isTaken && second.wait > .seconds(500))
+        let patient = try await rates.take(app, .random(), tokens: 1_000, rate, horizon: .seconds(1_500))
+        #expect(patient.isTaken && patient.wait > .seconds(500))
+        let next = try await rates.take(app, id, tokens: 1, rate, horizon: .zero)
+        #expect(!next.isTaken && next.wait > .seconds(1_500))
+        #expect(try await rates.take(try AppKey("other"), id, tokens: 1, rate, horizon: .zero).isTaken)
+    }
+
+    @Test func `the smaller cap holds, and that of a push is for itself`() async throws {
+        let fixture = try await WorkerFixture.start()
+        let (rates, app) = (fixture.store.deliveryRates, fixture.app)
+        let rate = try #require(DeliveryRate(ofApp: 1_000_000, ofPush: 1))
+        #expect(rate.slice == 1 && DeliveryRate(ofApp: 0, ofPush: 0) == nil)
+        #expect(try await rates.take(app, id, tokens: 1_000, rate, horizon: .zero).isTaken)
+        #expect(try await !rates.take(app, id, tokens: 1, rate, horizon: .seconds(2)).isTaken)
+        #expect(try await rates.take(app, .random(), tokens: 1_000, rate, horizon: .seconds(2)).isTaken)
+    }
+
+    @Test func `two workers under a cap reach each token once, and not faster`() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<1_000)
+        let rate = DeliveryRate(ofApp: 500, ofPush: 0)
+        let transport = ScriptedTransport()
+        let began = ContinuousClock.now
+        let ledger = try await fixture.withWorker(transport, rate: rate) {
+            try await fixture.withWorker(transport, rate: rate) {
+                try await fixture.finished(try await fixture.publish())
+            }
+        }
+        #expect(ledger.delivered == 1_000 && transport.total == 1_000)
+        // The last turn begins when the time of all others is over. It has fewer than 400 tokens.
+        #expect(ContinuousClock.now - began >= .milliseconds(1_200))
+    }
+
+    @Test func `a worker that stops gives a waiting page back at once`() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<1_000)
+        let slow = ScriptedTransport()
+        let id = try await fixture.withWorker(slow, rate: DeliveryRate(ofApp: 1, ofPush: 0)) {
+            let id = try await fixture.publish()
+            try await eventually("the first page is sent") { slow.total > 0 }
+            return id
+        }
+        #expect(slow.total < 500)
+        // Without a cap another worker sends the rest.
+        let rest = ScriptedTransport()
+        let ledger = try await fixture.withWorker(rest) { try await fixture.finished(id) }
+        #expect(ledger.delivered == 1_000 && slow.total + rest.total == 1_000)
+    }
+
+    @Test func `a small push does not wait for the end of a large one`() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<6_000)
+        let other = try ActivityName("match-2")
+        let channel = ChannelID.random()
+        let registration = Registration(
+            channel: channel, token: try #require(WorkerFixture.token(9_000)), registeredAt: nowMilliseconds())
+        _ = try await fixture.store.registry.track(fixture.app, .activity(other), [registration])
+        let transport = ScriptedTransport()
+        try await fixture.withWorker(transport, rate: DeliveryRate(ofApp: 1_000, ofPush: 0)) {
+            let large = try await fixture.publish()
+            try await eventually("the large push is under way") { transport.total > 0 }
+            #expect(try await fixture.finished(try await fixture.publish(to: other)).delivered == 1)
+            #expect(try await fixture.store.pushes.ledger(fixture.app, large)?.state == .sending)
+            #expect(try await fixture.finished(large).delivered == 6_000)
+        }
+    }
+}
