@@ -45,8 +45,7 @@ struct RestoreCommand: AsyncParsableCommand {
                 .failed, "the backup has no app '\(missing)'; it has \(reader.header.apps.joined(separator: ", "))")
         }
         if check {
-            try await each(&reader, source) { _ in }
-            return report(RestoreCounts(), reader.entries)
+            return report(try await each(&reader, source) { _ in RestoreCounts() }, reader.entries)
         }
         let settings = try global.settings(redis.given)
         let wanted = app.isEmpty ? reader.header.apps : app
@@ -61,39 +60,44 @@ struct RestoreCommand: AsyncParsableCommand {
             events: settings.eventPolicies)
         try await store.claimFormat()
         try await store.time.measure()
-        var restores: [String: (AppKey, Restore)] = [:]
-        for app in apps {
-            restores[app.key.rawValue] = (
-                app.key,
-                store.restore(endAfter: settings.endAfter(app), overdueSchedules: overdueSchedules)
-            )
-        }
-        var counts = RestoreCounts()
-        try await each(&reader, source) { chunk in
+        let restores = Dictionary(
+            apps.map { app in
+                let restore = store.restore(endAfter: settings.endAfter(app), overdueSchedules: overdueSchedules)
+                return (app.key.rawValue, (app.key, restore))
+            }
+        ) { first, _ in first }
+        let counts = try await each(&reader, source) { chunk in
+            var counts = RestoreCounts()
             for (name, part) in Dictionary(grouping: chunk, by: \.app) {
                 guard let (app, restore) = restores[name] else { continue }
                 counts += try await restore.write(app, part.map(\.entry))
             }
+            return counts
         }
         await client.close()
         report(counts, reader.entries)
     }
 
-    /// Gives each chunk to `body`. An error says how far it got.
+    /// Gives each chunk to `body`, and reads the next one meanwhile. An error says how far it got.
     private func each(
         _ reader: inout BackupReader, _ source: InputFile,
-        _ body: ([(app: String, entry: BackupEntry)]) async throws -> Void
-    ) async throws {
+        _ body: @escaping @Sendable ([(app: String, entry: BackupEntry)]) async throws -> RestoreCounts
+    ) async throws -> RestoreCounts {
         var bar = ProgressBar()
         var done = 0
+        var counts = RestoreCounts()
         let size = source.size
         let verb = check ? "are right" : "are restored"
         do {
-            while let chunk = try reader.next() {
-                try await body(chunk)
-                done = reader.entries
+            var next = try reader.next()
+            while let chunk = next {
+                async let written = body(chunk)
+                let read = Result { try reader.next() }
+                counts += try await written
+                done += chunk.count
                 let share = size.map { $0 == 0 ? 1 : Double(reader.bytesRead) / Double($0) }
                 bar.draw(share, Terminal.counted(done, "entry", "entries"))
+                next = try read.get()
             }
         } catch {
             bar.abandon()
@@ -106,6 +110,7 @@ struct RestoreCommand: AsyncParsableCommand {
             throw CommandFailure(failure.status, "\(failure.message)\nthe first \(entries) \(verb); repeat the command")
         }
         bar.draw(1, Terminal.counted(done, "entry", "entries"), isLast: true)
+        return counts
     }
 
     private func report(_ counts: RestoreCounts, _ entries: Int) {

@@ -4,8 +4,9 @@ import Redis
 /// Writes the entries of a backup into a deployment, which may be empty or at work. What the deployment has and is newer
 /// stays. To repeat an entry, also after a crash, changes nothing but how long keys live.
 public struct Restore: Sendable {
-    /// Entries with tokens that are written at the same time.
-    private static let parallel = 6
+    /// Names that are written at the same time, because most wait for Redis with a few tokens. Parts of large names count
+    /// by their tokens.
+    private static let (names, tokens) = (256, 12_000)
 
     let store: Store
     /// The age at which the app's cards are to be ended automatically.
@@ -48,7 +49,14 @@ public struct Restore: Sendable {
         _ app: AppKey, _ tokens: [(TokenPlace, StoredTokens)]
     ) async throws(StoreError) -> RestoreCounts {
         var sum = RestoreCounts()
-        for part in tokens.parts(of: Self.parallel) {
+        var rest = tokens[...]
+        while !rest.isEmpty {
+            var count = 0
+            let part = rest.prefix(Self.names).prefix { _, stored in
+                defer { count += stored.count }
+                return count < Self.tokens
+            }
+            rest = rest.dropFirst(part.count)
             let results = await withTaskGroup(of: Result<RestoreCounts, StoreError>.self) { group in
                 for (place, stored) in part {
                     group.addTask {
