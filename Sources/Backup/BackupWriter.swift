@@ -11,7 +11,7 @@ import StrictJSON
 /// is cut, changed or put together in another order, before it uses the chunk.
 public struct BackupWriter {
     /// A chunk that is longer is written.
-    static let chunkBytes = 512 << 10
+    static let chunkBytes = 1 << 20
     static let lastChunk: UInt32 = 1 << 31
 
     private let header: BackupHeader
