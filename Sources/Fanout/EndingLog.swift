@@ -42,7 +42,7 @@ final class EndingLog: Sendable {
             }
             guard let ledger else { continue }
             metrics.ended(ending.app, ledger, now: store.time.now())
-            write(ledger.summary(now: store.time.now()).mapValues { "\($0)" }, ending)
+            write(ledger.summary(now: store.time.now()).mapValues { .stringConvertible($0) }, ending)
         }
     }
 
@@ -58,7 +58,7 @@ final class EndingLog: Sendable {
         var fields = fields
         fields["app"] = "\(ending.app)"
         fields["name"] = "\(ending.name)"
-        if leftOut > 0 { fields["left_out"] = "\(leftOut)" }
+        if leftOut > 0 { fields["left_out"] = .stringConvertible(leftOut) }
         logger.info("push ended", metadata: fields)
     }
 }

@@ -20,12 +20,13 @@ final class SignInLimit: Sendable {
 
     private static let mostAddresses = 10_000
     private static let mostRight = 1_024
-    private let perMinute: Double
+    private let limit: @Sendable () -> Int
+    private var perMinute: Double { Double(limit()) }
     private let key = HMACKey(UUIDBytes.random().bytes + UUIDBytes.random().bytes)
     private let state = Mutex(State())
 
-    /// 0 means no limit.
-    init(perMinute: Int) { self.perMinute = Double(perMinute) }
+    /// - Parameter perMinute: the limit now, which a reload may change. 0 means no limit.
+    init(perMinute: @escaping @Sendable () -> Int) { limit = perMinute }
 
     /// The seconds until the address may try another secret. Nil: now.
     /// - Parameter header: the `Authorization` that it sends.

@@ -21,8 +21,9 @@ struct AccessRecord: Sendable {
     /// - Parameter leftOut: how many similar lines were left out before this one.
     func write(_ answer: Answer, bytesIn: Int, _ duration: Duration, leftOut: Int, to logger: Logger) {
         var metadata: Logger.Metadata = [
-            "operation": "\(operation)", "method": "\(method)", "route": "\(route)", "status": "\(answer.status)",
-            "ms": "\(duration.milliseconds)", "in": "\(bytesIn)", "out": "\(answer.body.count)",
+            "operation": "\(operation)", "method": "\(method)", "route": "\(route)",
+            "status": .stringConvertible(answer.status), "ms": .stringConvertible(duration.milliseconds),
+            "in": .stringConvertible(bytesIn), "out": .stringConvertible(answer.body.count),
         ]
         if let app { metadata["app"] = "\(app)" }
         if !answer.pushes.isEmpty { metadata["push"] = "\(answer.pushes.prefix(5).joined(separator: ","))" }
@@ -32,7 +33,7 @@ struct AccessRecord: Sendable {
             metadata["address"] = "\(caller.address)"
         }
         if let address { metadata["address"] = "\(address)" }
-        if leftOut > 0 { metadata["left_out"] = "\(leftOut)" }
+        if leftOut > 0 { metadata["left_out"] = .stringConvertible(leftOut) }
         if let cause { metadata["cause"] = "\(cause)" }
         logger.log(level: level(answer), "request", metadata: metadata)
     }

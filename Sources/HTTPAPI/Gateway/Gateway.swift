@@ -88,7 +88,7 @@ public final class Gateway: ListeningService {
         let responder = GatewayResponder(
             live: live, metrics: metrics, logger: logger, clock: clock, recorder: recorder,
             console: configuration.hasConsole ? Console(bridge.gateway, store: store) : nil,
-            signIns: SignInLimit(perMinute: configuration.failedSignInsPerMinute), rates: RateLimit(store.rates))
+            signIns: SignInLimit { live.current.configuration.failedSignInsPerMinute }, rates: RateLimit(store.rates))
         let connections = OpenFiles.connectionLimit(wanted: configuration.maximumConnections)
         if connections < configuration.maximumConnections {
             logger.warning(
@@ -143,12 +143,12 @@ public final class Gateway: ListeningService {
         var metadata: Logger.Metadata = [
             "app": "\(ending.app)", "name": "\(ending.name)", "push": "\(ending.push)",
         ]
-        if leftOut > 0 { metadata["left_out"] = "\(leftOut)" }
+        if leftOut > 0 { metadata["left_out"] = .stringConvertible(leftOut) }
         if let newer = ending.supersededBy {
             metadata["state"] = "superseded"
             metadata["superseded_by"] = "\(newer)"
         } else if let ledger = ending.ledger {
-            metadata.merge(ledger.summary(now: now).mapValues { "\($0)" }) { first, _ in first }
+            metadata.merge(ledger.summary(now: now).mapValues { .stringConvertible($0) }) { first, _ in first }
         }
         logger.info("push ended", metadata: metadata)
     }

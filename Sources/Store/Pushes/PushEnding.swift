@@ -53,18 +53,18 @@ extension Ledger {
     /// What a log line tells of a push at its end: sizes, times and outcome. Counts of 0 are left out, but for targets and
     /// deliveries.
     /// - Parameter now: epoch ms, for a ledger that does not tell when the push ended
-    public func summary(now: Int64) -> [String: String] {
-        var fields = [
-            "push": id.description, "state": state.rawValue, "event": event.rawValue,
-            "priority": String(priority.rawValue), "bytes": String(payloadBytes), "targets": String(targets),
-            "delivered": String(delivered),
-            "ms": String(max(0, (finishedAt ?? now) - createdAt)),
+    /// - Returns: integers and texts
+    public func summary(now: Int64) -> [String: any CustomStringConvertible & Sendable] {
+        var fields: [String: any CustomStringConvertible & Sendable] = [
+            "push": id.description, "state": state.rawValue, "event": event.rawValue, "priority": priority.rawValue,
+            "bytes": payloadBytes, "targets": targets, "delivered": delivered,
+            "ms": max(0, (finishedAt ?? now) - createdAt),
         ]
         let counts = [
             "pruned": pruned, "failed": failed, "superseded": superseded, "expired": expired, "skipped": skipped,
             "retries": retries, "duplicates_possible": duplicatesPossible,
         ]
-        for (field, count) in counts where count > 0 { fields[field] = String(count) }
+        for (field, count) in counts where count > 0 { fields[field] = count }
         if let supersededBy { fields["superseded_by"] = supersededBy.description }
         if let broadcast { fields["broadcast"] = broadcast.state.rawValue }
         let reasons = errors.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(3)

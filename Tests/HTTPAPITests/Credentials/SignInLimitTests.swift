@@ -7,7 +7,7 @@ import Testing
     private let start = ContinuousClock.now
 
     @Test func `an address has so many wrong secrets a minute, and gets them back with time`() {
-        let limit = SignInLimit(perMinute: 3)
+        let limit = SignInLimit { 3 }
         for _ in 0..<3 {
             #expect(limit.wait("192.0.2.1", "Basic x", now: start) == nil)
             limit.failed("192.0.2.1", now: start)
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test func `what was right before is still compared`() {
-        let limit = SignInLimit(perMinute: 1)
+        let limit = SignInLimit { 1 }
         limit.succeeded("192.0.2.1", "Basic right")
         limit.failed("192.0.2.1", now: start)
         #expect(limit.wait("192.0.2.1", "Basic right", now: start) == nil)
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test func `a network of IPv6 counts as one, this machine and limit 0 not at all`() {
-        let limit = SignInLimit(perMinute: 1)
+        let limit = SignInLimit { 1 }
         limit.failed("2001:db8::1", now: start)
         #expect(limit.wait("2001:db8::2", "Basic x", now: start) == 60)
         #expect(limit.wait("2001:db8:1::2", "Basic x", now: start) == nil)
@@ -35,13 +35,13 @@ import Testing
             limit.failed(address, now: start)
             #expect(limit.wait(address, "Basic x", now: start) == nil)
         }
-        let off = SignInLimit(perMinute: 0)
+        let off = SignInLimit { 0 }
         off.failed("192.0.2.1", now: start)
         #expect(off.wait("192.0.2.1", "Basic x", now: start) == nil)
     }
 
     @Test func `it holds a bounded number of addresses, and forgets those with most left`() {
-        let limit = SignInLimit(perMinute: 2)
+        let limit = SignInLimit { 2 }
         for _ in 0..<2 { limit.failed("192.0.2.1", now: start) }
         for number in 0..<12_000 {
             limit.failed("10.\(number / 65_536).\(number / 256 % 256).\(number % 256)", now: start)

@@ -40,7 +40,7 @@ import Testing
         #expect(known.finishedAt == nil)
         known.finishedAt = stored.finishedAt
         #expect(known == stored)
-        let line = known.summary(now: known.createdAt + 7)
+        let line = known.summary(now: known.createdAt + 7).mapValues { "\($0)" }
         #expect(line["state"] == "done" && line["targets"] == "3" && line["delivered"] == "2" && line["skipped"] == "1")
         #expect(line["failed"] == nil && line["bytes"] == "\(claim.record.payload.count)" && line["ms"] != nil)
     }
