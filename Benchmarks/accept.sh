@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Publishes a second through the gateway into Redis, and how long each takes at half of that.
 #   bin/bench accept [--count N] [--runs K] [--names N] [--connections C] [--audience JSON]
+#   bin/bench cluster [--count N] [--names N]     on a cluster of three: the commands of a push, by node
 # The gateway on one core; Redis, which forces each turn to the disk, and the publishers on another. Each name has one follower. Pushes are
 # taken up by nobody; each replaces the one of its name that waits. Every row is the median of K runs, interleaved. `Redis alone`, where redis-benchmark
 # is installed, is a SET of the same body from as many connections: what Redis and its disk take a turn.

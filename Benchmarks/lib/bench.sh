@@ -114,10 +114,31 @@ start_redis() {
         --logfile "" "$@"
     await Redis redis-cli -s "$work/redis.sock" ping
     export LAMPLIGHTER_REDIS_URL="unix://$work/redis.sock"
+    describe_app
+}
+describe_app() {
     export LAMPLIGHTER_APP_KEY=bench LAMPLIGHTER_APP_SECRET=bench-secret LAMPLIGHTER_APP_MASTER_SECRET=bench-master
     export LAMPLIGHTER_APP_BUNDLE_ID=com.example.scores LAMPLIGHTER_PACING_MIN_INTERVAL=0
 }
 redis() { redis-cli -s "$work/redis.sock" "$@"; }
+# A cluster of three primaries on ports of their own, which are in $nodes.
+start_cluster() {
+    local node first=$((20000 + RANDOM % 8000))
+    nodes=($first $((first + 1)) $((first + 2)))
+    for node in "${nodes[@]}"; do
+        mkdir "$work/node-$node"
+        start "node_$node" redis-server config/redis.conf --dir "$work/node-$node" --port "$node" --bind 127.0.0.1 \
+            --cluster-enabled yes --logfile ""
+        await "node $node" redis-cli -p "$node" ping
+    done
+    redis-cli --cluster create "${nodes[@]/#/127.0.0.1:}" --cluster-yes >"$work/cluster.log" || fail "no cluster"
+    for node in "${nodes[@]}"; do
+        await "the cluster" sh -c "redis-cli -p $node CLUSTER INFO | grep -q cluster_state:ok"
+    done
+    local addresses="${nodes[*]/#/127.0.0.1:}"
+    export LAMPLIGHTER_REDIS_URL="redis+cluster://${addresses// /,}"
+    describe_app
+}
 # The simulator; options as `lamplighter simulate` takes them.
 start_simulator() {
     start simulator "${core1[@]}" "$bin/lamplighter" simulate --directory "$work/apns" --port 0 --control-port 0 --json \
