@@ -3,7 +3,7 @@ internal import COpenSSL
 /// AES-256-GCM (NIST SP 800-38D). One key must never seal two messages under the same number.
 public struct AuthenticatedCipher: Sendable {
     public static let keyBytes = 32
-    /// What a sealed message is longer than the message.
+    /// The bytes by which a sealed message is longer than the message.
     public static let tagBytes = 16
     private static let nonceBytes = 12
 

@@ -54,7 +54,7 @@ public struct Settings: Sendable {
     /// The same for a gateway. Without a port they are at the gateway's own.
     public var gatewayMonitorHost = ""
     public var gatewayMonitorPort: Int?
-    /// What these ask for. Nil: nothing.
+    /// The secret of these. Nil: none.
     public var monitorSecret: String?
     public var apns = APNs()
     /// The most tags of one channel.

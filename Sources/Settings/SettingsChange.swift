@@ -2,7 +2,7 @@ import HTTPAPI
 import LiveActivity
 import Store
 
-/// What differs between the settings of a running process and those that it read again. It names settings and holds no
+/// The differences between the settings of a running process and those that it read again. It names settings and holds no
 /// value of one.
 public struct SettingsChange: Sendable, Hashable {
     public enum Process: String, Sendable, Hashable { case gateway, worker }

@@ -129,7 +129,7 @@ extension DoctorChecks {
         }
     }
 
-    /// What to do about a 403.
+    /// The remedy for a 403.
     private static func remedy(_ reason: String, _ pair: AppField.KeyPair) -> String {
         switch reason {
         case "BadEnvironmentKeyInToken", "BadEnvironmentKeyIdInToken":

@@ -19,7 +19,7 @@ struct CheckedCredential: Sendable {
     /// Whether the secret is one of the credential's, and neither is over. Every hash is compared.
     func fits(_ secret: [UInt8], at now: Int64) -> Bool { hash(of: secret, at: now) != nil }
 
-    /// What a session keeps that was opened with this secret. Nil: it does not fit.
+    /// The proof that a session opened with this secret keeps. Nil: it does not fit.
     func proof(of secret: [UInt8], at now: Int64) -> String? { hash(of: secret, at: now)?.proof }
 
     /// Whether a session with this proof goes on: its secret is still one of the credential's, and neither is over.

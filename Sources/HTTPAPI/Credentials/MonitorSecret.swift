@@ -2,7 +2,7 @@ import HTTPTypes
 import LiveActivity
 import OpenSSL
 
-/// What `/metrics` and `/readyz` ask for, if the configuration has it: as the password of HTTP Basic, or as a Bearer token.
+/// The secret of `/metrics` and `/readyz`, if the configuration has one: as the password of HTTP Basic, or as a Bearer token.
 struct MonitorSecret: Sendable {
     /// Nil: they are open.
     private let digest: SHA256Digest?

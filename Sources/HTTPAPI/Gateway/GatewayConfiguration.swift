@@ -53,7 +53,7 @@ public struct GatewayConfiguration: Sendable {
     public var readsIntake = false
     /// Whether `/readyz` and `/metrics` have a port of their own (`Gateway.monitor`). The gateway's port lacks them then.
     public var hasOwnMonitor = false
-    /// What `/readyz` and `/metrics` ask for. Nil: they are open to everybody.
+    /// The secret of `/readyz` and `/metrics`. Nil: they are open to everybody.
     public var monitorSecret: String?
     /// Whether the gateway serves the console.
     public var hasConsole = true

@@ -11,7 +11,7 @@ import Threads
 struct GatewayResponder: HTTPResponder {
     typealias Context = GatewayContext
 
-    /// What a reload replaces. A request uses one of them from its beginning to its end. A class, because each request
+    /// The parts that a reload replaces. A request uses one of them from its beginning to its end. A class, because each request
     /// takes it.
     final class Served: Sendable {
         let handlers: Handlers

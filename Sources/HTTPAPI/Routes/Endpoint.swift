@@ -25,7 +25,7 @@ final class Endpoint: Sendable {
     /// A pattern such as `/api/push/{id}`, shown in logs, metrics and docs.
     let pattern: String
     let access: Access
-    /// What a credential needs for the call, beside the app's two secrets. Nil: the call needs no secret.
+    /// The scope that a credential needs for the call. The app's two secrets need none. Nil: the call needs no secret.
     let scope: CredentialScope?
     /// Whether the handler itself asks if the credential may touch the names in body or query.
     let checksNames: Bool

@@ -1,4 +1,4 @@
-/// What a credential may do.
+/// A right of a credential.
 public enum CredentialScope: String, Sendable, Hashable, CaseIterable {
     /// Publish, schedule, and cancel either.
     case publish

@@ -2,7 +2,7 @@ import LiveActivity
 import Redis
 public import StrictJSON
 
-/// What a process did when it was asked to read its configuration again.
+/// The answer of a process that was asked to read its configuration again.
 public struct ReloadAnswer: Sendable, Hashable {
     /// `gateway` or `worker`.
     public var process: String

@@ -149,7 +149,7 @@ extension RegistryRecord {
         case malformed
     }
 
-    /// What a record of a backup is now.
+    /// The present meaning of a record of a backup.
     static func restorable(_ value: [UInt8], now: Int64, _ span: Span) -> Restorable {
         guard let action = action(of: value[...]) else { return .malformed }
         if action.isTombstone {

@@ -1,4 +1,4 @@
-/// What became of the entries of a backup.
+/// The entries of a backup, counted by what became of them.
 public struct RestoreCounts: Sendable, Hashable {
     /// Tokens and tombstones that were written.
     public var stored = 0

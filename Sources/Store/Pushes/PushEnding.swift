@@ -50,7 +50,7 @@ extension Ledger {
         (demoted, stale, errors) = (settlement.demoted, settlement.stale, settlement.errors)
     }
 
-    /// What a log line tells of a push at its end: sizes, times and outcome. Counts of 0 are left out, but for targets and
+    /// The fields of the log line of a push that ended: sizes, times and outcome. Counts of 0 are left out, but for targets and
     /// deliveries.
     /// - Parameter now: epoch ms, for a ledger that does not tell when the push ended
     /// - Returns: integers and texts

@@ -13,7 +13,7 @@ local count = redis.call('HGET', b, 'n') or '1'
 if count ~= knownCount then return {count} end
 local catch = redis.call('HGET', n, 'catch')
 
--- What a tombstone of the backup makes of the channel's registration. Nil: the registration stays as it is.
+-- Returns the record that a tombstone of the backup leaves of a registration. Nil: the registration stays as it is.
 local function removed(old, stone)
     local at, registered = action_time(stone), action_time(old)
     if at < registered then return nil end
