@@ -68,7 +68,7 @@ struct RestoreDrillTests {
     @Test func `a wrong key, a cut file and an unknown app say so, and how far it got`() async throws {
         let deployment = try await Deployment.start()
         // Several chunks.
-        #expect(try await deployment.importChannels(12_000, name: "match-42").code == 0)
+        #expect(try await deployment.importChannels(20_000, name: "match-42").code == 0)
         let key = try keyFile(deployment)
         let file = deployment.directory + "/shop.backup"
         #expect(try await deployment.run("backup", file, "--key-file", key).code == 0)
