@@ -34,7 +34,7 @@ calls() {
     redis-cli -p "$1" INFO commandstats | tr -d '\r' | sed -n 's/^cmdstat_\([^:]*\):calls=\([0-9]*\),.*/\1 \2/p' |
         awk '{ all += $2 } $1 ~ /^x(add|readgroup|ack|del)$/ { streams += $2 } END { print all + 0, streams + 0 }'
 }
-all_calls() { for node in "${nodes[@]}"; do calls "$node"; done | tr '\n' ' '; }
+all_calls() { for node in "${nodes[@]}"; do calls "$node"; done | paste -sd ' '; }
 
 push "$names" # connections, names, first allocations
 read -ra idle < <(all_calls)
