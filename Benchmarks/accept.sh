@@ -43,9 +43,7 @@ bare() {
 rows="full half at-2500"
 if command -v redis-benchmark >/dev/null; then rows="bare $rows"; fi
 # A name without followers would cost the search for similar ones.
-printf '{"token":"{token}"}' >"$work/track"
-load --method PUT --path '/api/activities/order-{m}/channels/{channel}' --header "$(basic master)" --body "$work/track" \
-    --modulus "$names" --count "$names" --connections 8 >"$work/line" || fail "no registrations"
+follow_each "$names"
 publishes "$((count / 5 + names))" 0 # names, connections, first allocations
 for ((run = 1; run <= runs; run++)); do
     [[ "$rows" != bare* ]] || bare

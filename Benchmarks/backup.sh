@@ -14,9 +14,7 @@ build lamplighter
 start_redis
 start_gateway
 follow match-1 0 "$followers"
-printf '{"token":"{token}"}' >"$work/track"
-load --method PUT --path '/api/activities/order-{m}/channels/{channel}' --modulus "$names" --count "$names" --header "$(basic master)" \
-    --body "$work/track" --connections 16 >"$work/line" || fail "no registrations"
+follow_each "$names"
 stop gateway
 printf '%064d\n' 7 >"$work/key"
 chmod 600 "$work/key"

@@ -15,9 +15,7 @@ start_simulator --fast
 start_gateway
 start_worker worker
 auth=$(basic master)
-printf '{"token":"{token}"}' >"$work/track"
-load --method PUT --path '/api/activities/order-{m}/channels/{channel}' --modulus "$names" --count "$names" --header "$auth" \
-    --body "$work/track" --connections 8 >"$work/line" || fail "no registrations"
+follow_each "$names"
 publish_body 'order-{m}' >"$work/body"
 
 # push COUNT: until all are done.

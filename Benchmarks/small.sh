@@ -19,9 +19,7 @@ export LAMPLIGHTER_WORKER_TRANSPORT=$transport
 start_gateway
 start_worker worker
 auth=$(basic master)
-printf '{"token":"{token}"}' >"$work/track"
-load --method PUT --path '/api/activities/order-{m}/channels/{channel}' --modulus "$names" --count "$names" --header "$auth" \
-    --body "$work/track" --connections 8 >"$work/line" || fail "no registrations"
+follow_each "$names"
 publish_body 'order-{m}' >"$work/body"
 payload "$work/payload"
 key=(--key-file "$LAMPLIGHTER_APNS_KEY_FILE" --key-id "$LAMPLIGHTER_APNS_KEY_ID" --team-id "$LAMPLIGHTER_APNS_TEAM_ID")

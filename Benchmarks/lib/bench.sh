@@ -215,6 +215,12 @@ devices() {
     printf '{"channel":"{channel}","token":"{token}"}\n' >"$work/device"
     "$work/load" --print --body "$work/device" --first "$1" --count "$2"
 }
+# follow_each NAMES: order-0, order-1, … get one follower each.
+follow_each() {
+    printf '{"token":"{token}"}' >"$work/track"
+    load --method PUT --path '/api/activities/order-{m}/channels/{channel}' --modulus "$1" --count "$1" \
+        --header "$(basic master)" --body "$work/track" --connections 8 >"$work/line" || fail "no registrations"
+}
 # follow NAME FIRST COUNT
 follow() { devices "$2" "$3" | "$bin/lamplighter" import - --name "$1" >"$work/import.out" || fail "no import"; }
 

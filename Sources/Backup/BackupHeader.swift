@@ -67,10 +67,7 @@ public struct BackupKey: Sendable {
     /// - Parameter text: 64 hex digits; spaces and newlines around them do not count.
     /// - Returns: nil if the text is something else
     public init?(text: String) {
-        let digits = text.utf8.drop { $0 <= 0x20 }.reversed().drop { $0 <= 0x20 }.reversed()
-        guard let bytes = Hex.decode(String(decoding: Array(digits), as: UTF8.self)), bytes.count == 32 else {
-            return nil
-        }
+        guard let bytes = Hex.decode(text.trimmed), bytes.count == 32 else { return nil }
         key = HMACKey(bytes)
     }
 

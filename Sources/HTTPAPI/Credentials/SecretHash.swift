@@ -40,7 +40,8 @@ public struct SecretHash: Sendable, Hashable {
     /// Takes the same time wherever the hashes differ.
     func fits(_ secret: [UInt8]) -> Bool { HMACKey(salt).isValid(code, for: secret) }
 
-    /// The proof that a session of the console keeps. No secret can be made from it, and another secret or salt has another one.
+    /// The proof that a session of the console keeps. No secret can be made from it, and another secret or salt has
+    /// another one.
     var proof: String { Hex.encode(HMACKey(code).code(for: Array("lamplighter console 1".utf8))) }
 
     /// A new secret of a credential: its id, a point, and 256 random bits.

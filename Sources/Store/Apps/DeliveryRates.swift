@@ -3,7 +3,7 @@ import Redis
 
 /// How many tokens a second the workers of a deployment send to, together.
 public struct DeliveryRate: Sendable, Hashable {
-    /// Of the app, and of each of its pushes. 0 = no limit.
+    /// The limits of the app and of each of its pushes. 0 = no limit.
     public var ofApp: Int
     public var ofPush: Int
 

@@ -101,38 +101,23 @@ extension Registry {
         let tag = place.tag
         var stored = 0
         var overfull: [Int] = []
-        try await withCurrentCount(range, of: changes, in: place) { open, count throws(StoreError) in
-            let buckets = Dictionary(grouping: open, by: \.bucket)
-                .map { (bucket: $0.key, indices: $0.value.map(\.index)) }
-            let replies = try await redis.replies(
-                buckets.map { bucket, indices in
-                    RedisCommand(
-                        Lua.registryRestore,
-                        keys: [
-                            "b": keys.root(tag), "bucket": keys.bucket(tag, bucket), "n": keys.name(tag),
-                            "h": keys.retryQueues(tag), "k": keys.catchUp(tag),
-                        ],
-                        [
-                            "knownCount": .string(count.stored),
-                            "life": .int(indices.reduce(0) { max($0, lives[$1]) }),
-                            "threshold": .int(BucketChange.threshold),
-                        ], rest: indices.flatMap { [.bytes(changes[$0].channel), .bytes(values[$0])] })
-                })
-            var refused: [Int] = []
-            for ((_, indices), reply) in zip(buckets, replies) {
-                if reply.count == 1 {
-                    memory.remember(place.key, try bucketCount(reply[0]))
-                    refused += indices
-                    continue
-                }
-                let digits = try reply.bytes()
-                guard digits.count == indices.count || digits.count == indices.count + 1 else {
-                    throw .unexpectedReply("registry-restore of another length")
-                }
-                stored += digits.count { $0 == UInt8(ascii: "1") }
-                if digits.count > indices.count { overfull += indices }
+        try await eachBucket(range, of: changes, in: place) { bucket, indices, count in
+            RedisCommand(
+                Lua.registryRestore,
+                keys: [
+                    "b": keys.root(tag), "bucket": bucket, "n": keys.name(tag), "h": keys.retryQueues(tag),
+                    "k": keys.catchUp(tag),
+                ],
+                [
+                    "knownCount": .string(count.stored), "life": .int(indices.reduce(0) { max($0, lives[$1]) }),
+                    "threshold": .int(BucketChange.threshold),
+                ], rest: indices.flatMap { [.bytes(changes[$0].channel), .bytes(values[$0])] })
+        } take: { indices, digits throws(StoreError) in
+            guard digits.count == indices.count || digits.count == indices.count + 1 else {
+                throw .unexpectedReply("registry-restore of another length")
             }
-            return refused.sorted()
+            stored += digits.count { $0 == UInt8(ascii: "1") }
+            if digits.count > indices.count { overfull += indices }
         }
         if !overfull.isEmpty { try await divide(place, for: overfull.map { changes[$0].channel }) }
         return stored

@@ -50,8 +50,8 @@ extension Ledger {
         (demoted, stale, errors) = (settlement.demoted, settlement.stale, settlement.errors)
     }
 
-    /// The fields of the log line of a push that ended: sizes, times and outcome. Counts of 0 are left out, but for targets and
-    /// deliveries.
+    /// The fields of the log line of a push that ended: sizes, times and outcome. Counts of 0 are left out, but for
+    /// targets and deliveries.
     /// - Parameter now: epoch ms, for a ledger that does not tell when the push ended
     /// - Returns: integers and texts
     public func summary(now: Int64) -> [String: any CustomStringConvertible & Sendable] {

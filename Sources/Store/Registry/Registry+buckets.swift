@@ -87,36 +87,46 @@ extension Registry {
         var answers = [Int](repeating: 0, count: changes.count)
         let (root, newFollowers) = (keys.root(place.tag), keys.newFollowers(place.tag))
         for start in stride(from: 0, to: changes.count, by: 2 * BucketChange.batch) {
-            let end = min(start + 2 * BucketChange.batch, changes.count)
-            try await withCurrentCount(start..<end, of: changes, in: place) { open, count throws(StoreError) in
-                let buckets = Dictionary(grouping: open, by: \.bucket)
-                    .map { (bucket: $0.key, indices: $0.value.map(\.index)) }
-                let replies = try await redis.replies(
-                    buckets.map { bucket, indices in
-                        RedisCommand(
-                            Lua.registryPrune,
-                            keys: ["b": root, "bucket": keys.bucket(place.tag, bucket), "y": newFollowers],
-                            ["knownCount": .string(count.stored)],
-                            rest: indices.flatMap { [.bytes(changes[$0].channel)] + changes[$0].arguments })
-                    })
-                var refused: [Int] = []
-                for ((_, indices), reply) in zip(buckets, replies) {
-                    if reply.count == 1 {
-                        memory.remember(place.key, try bucketCount(reply[0]))
-                        refused += indices
-                        continue
-                    }
-                    let digits = try reply.bytes()
-                    guard digits.count == indices.count else {
-                        throw .unexpectedReply("registry-prune of another length")
-                    }
-                    for (index, digit) in zip(indices, digits) { answers[index] = Int(digit) - 0x30 }
-                }
-                // Changes of one channel stay in order.
-                return refused.sorted()
+            let range = start..<min(start + 2 * BucketChange.batch, changes.count)
+            try await eachBucket(range, of: changes, in: place) { bucket, indices, count in
+                RedisCommand(
+                    Lua.registryPrune, keys: ["b": root, "bucket": bucket, "y": newFollowers],
+                    ["knownCount": .string(count.stored)],
+                    rest: indices.flatMap { [.bytes(changes[$0].channel)] + changes[$0].arguments })
+            } take: { indices, digits throws(StoreError) in
+                guard digits.count == indices.count else { throw .unexpectedReply("registry-prune of another length") }
+                for (index, digit) in zip(indices, digits) { answers[index] = Int(digit) - 0x30 }
             }
         }
         return answers
+    }
+
+    /// Runs a script with one call for each bucket of the changes. What an outdated count refused runs again.
+    /// - Parameters:
+    ///   - command: the call for a bucket and the changes in it, by index
+    ///   - take: reads the script's answer for these changes, a digit for each
+    func eachBucket(
+        _ indices: Range<Int>, of changes: [BucketChange], in place: PlaceKeys,
+        _ command: (_ bucket: RedisKey, _ indices: [Int], BucketCount) -> RedisCommand,
+        take: (_ indices: [Int], _ digits: ArraySlice<UInt8>) throws(StoreError) -> Void
+    ) async throws(StoreError) {
+        try await withCurrentCount(indices, of: changes, in: place) { open, count throws(StoreError) in
+            let buckets = Dictionary(grouping: open, by: \.bucket)
+                .map { (bucket: $0.key, indices: $0.value.map(\.index)) }
+            let replies = try await redis.replies(
+                buckets.map { command(keys.bucket(place.tag, $0.bucket), $0.indices, count) })
+            var refused: [Int] = []
+            for ((_, indices), reply) in zip(buckets, replies) {
+                if reply.count == 1 {
+                    memory.remember(place.key, try bucketCount(reply[0]))
+                    refused += indices
+                } else {
+                    try take(indices, try reply.bytes())
+                }
+            }
+            // Changes of one channel stay in order.
+            return refused.sorted()
+        }
     }
 
     /// Runs `round` with the changes' buckets. It returns those that an outdated count refused, and they run again.
