@@ -88,7 +88,7 @@ import Testing
             let id = try await publish(gateway)
             let good = #"{"push_id":"\#(id.short)","event":"shown","channel_id":"c"}"#
             let many = #"{"receipts":[\#(Array(repeating: good, count: 201).joined(separator: ","))]}"#
-            let body = text == "*" ? many : text.replacing("@", with: good).replacing("ID", with: id.short)
+            let body = text == "*" ? many : text.replacing("ID", with: id.short).replacing("@", with: good)
             let reply = try await gateway.send("POST", "/api/receipts", body, user: Self.app)
             #expect(reply.status == 400 && reply.text.contains(message), "\(reply.text)")
             #expect(try reply.object.required("details").object().required("path").string() == path)
