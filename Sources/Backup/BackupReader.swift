@@ -106,7 +106,9 @@ public struct BackupReader {
         /// - Returns: false at the end of the file
         mutating func more() throws(BackupError) -> Bool {
             let piece: [UInt8]
-            do { piece = try read() } catch { throw .file("the file cannot be read: \(error)") }
+            do { piece = try read() } catch {
+                throw error as? BackupError ?? .file("the file cannot be read: \(error)")
+            }
             if start > 0 {
                 buffer.removeFirst(start)
                 start = 0

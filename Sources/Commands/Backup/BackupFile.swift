@@ -4,7 +4,7 @@ import Settings
 
 /// The options and files of `backup` and `restore`.
 enum BackupFile {
-    static let pieceBytes = 1 << 20
+    private static let pieceBytes = 1 << 20
 
     /// Reads the key of encrypted backups.
     static func key(_ path: String?) throws -> BackupKey? {
@@ -19,6 +19,13 @@ enum BackupFile {
         }
         if let exposure = ProviderKeyFile.exposure(path) { Terminal.error("warning: \(exposure); chmod 600 \(path)") }
         return key
+    }
+
+    /// Reads the next bytes of a backup. The error names the file.
+    static func read(_ source: InputFile, _ path: String) throws -> [UInt8] {
+        do { return try source.read(upTo: pieceBytes) } catch let failure as CommandFailure {
+            throw BackupError.file("\(path): \(failure.message)")
+        }
     }
 
     /// The wanted apps of the settings.

@@ -36,7 +36,7 @@ struct RestoreCommand: AsyncParsableCommand {
         }
         var reader: BackupReader
         do throws(BackupError) {
-            reader = try BackupReader(key: key) { try source.read(upTo: BackupFile.pieceBytes) }
+            reader = try BackupReader(key: key) { try BackupFile.read(source, file) }
         } catch {
             throw BackupFile.failure(error, "")
         }
@@ -50,6 +50,13 @@ struct RestoreCommand: AsyncParsableCommand {
         let settings = try global.settings(redis.given)
         let wanted = app.isEmpty ? reader.header.apps : app
         // All apps must be known before anything is written.
+        let known = try settings.requiredApps().map(\.key.rawValue)
+        if let unknown = wanted.first(where: { !known.contains($0) }) {
+            throw CommandFailure(
+                .configuration,
+                "the backup has app '\(unknown)', and the configuration does not: it has \(known.joined(separator: ", "))\n"
+                    + "add the app to the configuration, or name those to restore with --app")
+        }
         let apps = try wanted.map { try settings.app(named: $0) }
         let logger = global.quietLogger("restore", settings)
         let client = RedisInspection.client(settings, logger: logger)

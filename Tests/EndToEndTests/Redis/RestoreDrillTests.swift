@@ -89,6 +89,13 @@ struct RestoreDrillTests {
         let half = try await deployment.run("restore", cut, "--key-file", key)
         #expect(half.code == 1 && half.err.contains("the file was cut off"), "\(half.err)")
         #expect(half.err.contains(/the first [1-9]\d* entries are restored; restore a whole copy/), "\(half.err)")
+        let directory = try await deployment.run("restore", deployment.directory)
+        #expect(directory.code == 1, "\(directory.err)")
+        #expect(directory.err.hasSuffix("\(deployment.directory): cannot read: Is a directory\n"), "\(directory.err)")
+        let stranger = try await deployment.run(
+            "restore", file, "--key-file", key, environment: ["LAMPLIGHTER_APP_KEY": "news"])
+        #expect(stranger.code == 78, "\(stranger.err)")
+        #expect(stranger.err.contains("has app 'shop', and the configuration does not: it has news"), "\(stranger.err)")
         let other = try await deployment.run("restore", deployment.directory + "/wrong.key")
         #expect(other.code == 1 && other.err.contains("this is not a backup"), "\(other.err)")
     }
