@@ -22,7 +22,10 @@ public struct Worker: Service {
         self.store = store
         self.apps = apps
         var options = options
-        for app in apps { options.endAfter[app.key] = app.endAfter }
+        for app in apps {
+            options.endAfter[app.key] = app.endAfter
+            options.rates[app.key] = app.rate
+        }
         self.options = Replaceable(options)
         consumer = "\(options.name)-\(PushID.random().description.prefix(8))"
         var logger = logger
@@ -43,6 +46,7 @@ public struct Worker: Service {
             options.startTokensStaleAfter = next.startTokensStaleAfter
             options.webhooks = next.webhooks
             options.endAfter = next.endAfter
+            options.rates = next.rates
         }
     }
 

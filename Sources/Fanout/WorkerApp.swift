@@ -14,7 +14,7 @@ public struct WorkerApp: Sendable {
     public var webhook: WebhookService?
     /// How long after their start the app's cards are ended. Nil: only when a publisher sends an `end`.
     public var endAfter: Duration?
-    /// The cap of the delivery rate. Nil: there is none.
+    /// The cap of the delivery rate at the start. Nil: there is none.
     public var rate: DeliveryRate?
 
     public init(

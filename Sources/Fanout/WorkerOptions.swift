@@ -30,6 +30,8 @@ public struct WorkerOptions: Sendable {
     public var webhooks = WebhookOptions()
     /// The age at which an app's cards are ended automatically. Absent: only a published `end` ends them.
     public var endAfter: [AppKey: Duration] = [:]
+    /// The caps of the delivery rate. Absent: the app has none.
+    public var rates: [AppKey: DeliveryRate] = [:]
 
     /// How long a page of starts may wait after the worker read who follows and whether the name has ended. Later ones
     /// are read again. So apart from requests on the wire, no start goes out later than this after an `end`.

@@ -112,19 +112,19 @@ public struct Settings: Sendable {
             ofPush: app[.maximumPerSecondOfPush].flatMap { Int($0) } ?? maximumPerSecondOfPush)
     }
 
-    /// The apps that this worker serves.
-    public func servedApps() throws(SettingsError) -> [AppSettings] {
-        let apps = try requiredApps()
-        guard let workerApps else { return apps }
-        let known = apps.map(\.key.rawValue)
+    /// These settings with the apps that this worker serves, and no others.
+    public func ofWorker() throws(SettingsError) -> Settings {
+        let all = try requiredApps()
+        guard let workerApps else { return self }
+        let known = all.map(\.key.rawValue)
         if let unknown = workerApps.keys.first(where: { !known.contains($0) }) {
-            throw .missing(
-                key: "worker.apps",
-                remedy: "there is no app '\(unknown)'; the apps are \(known.joined(separator: ", "))")
+            let reason = "there is no app '\(unknown)'; the apps are \(known.joined(separator: ", "))"
+            throw .unusable(key: "worker.apps", reason: reason)
         }
-        let served = apps.filter { workerApps.serves($0.key.rawValue) }
-        if served.isEmpty { throw .missing(key: "worker.apps", remedy: "it leaves no app for this worker") }
-        return served
+        var settings = self
+        settings.apps = all.filter { workerApps.serves($0.key.rawValue) }
+        if settings.apps.isEmpty { throw .unusable(key: "worker.apps", reason: "it leaves no app for this worker") }
+        return settings
     }
 
     private func time(_ own: String?, or common: Duration) -> Duration? {

@@ -31,7 +31,7 @@ public struct SettingsChange: Sendable, Hashable {
             "log.level", "defaults.end_after", "budget.high_per_hour", "budget.high_per_hour_infrequent",
             "pacing.min_interval", "broadcast.delete_after", "start_tokens.stale_after", "guard.share",
             "guard.answers", "guard.window", "guard.memory", "worker.max_attempts", "worker.max_claims",
-            "webhook.timeout", "webhook.give_up_after",
+            "webhook.timeout", "webhook.give_up_after", "delivery.max_per_second", "delivery.max_per_second_push",
         ],
     ]
 
@@ -102,7 +102,7 @@ public struct SettingsChange: Sendable, Hashable {
     static func isLive(_ field: AppField, from old: AppSettings, to new: AppSettings) -> Bool {
         switch field {
         case .secret, .masterSecret, .staleAfter, .endAfter, .catchUp, .receipts, .expiryStart, .expiryUpdate,
-            .expiryEnd:
+            .expiryEnd, .maximumPerSecond, .maximumPerSecondOfPush:
             true
         case .keyID, .keyFile, .nextKeyID, .nextKeyFile, .teamID: true
         // Keys of its own need a place that a running worker has only if it had them before.

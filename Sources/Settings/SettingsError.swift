@@ -9,6 +9,8 @@ public enum SettingsError: Error, Sendable, Hashable, CustomStringConvertible {
     case invalid(key: String, SettingOrigin, found: String?, expected: String)
     case missing(key: String, remedy: String)
     case conflict(key: String, SettingOrigin, reason: String)
+    /// Each setting alone is right, but not together with others.
+    case unusable(key: String, reason: String)
     case several([SettingsError])
 
     public var description: String {
@@ -21,6 +23,7 @@ public enum SettingsError: Error, Sendable, Hashable, CustomStringConvertible {
             "\(key) (\(origin)) must be \(expected)" + (found.map { ", not '\($0)'" } ?? "")
         case .missing(let key, let remedy): "\(key) is not set: \(remedy)"
         case .conflict(let key, let origin, let reason): "\(key) (\(origin)): \(reason)"
+        case .unusable(let key, let reason): "\(key): \(reason)"
         case .several(let errors): errors.map(\.description).joined(separator: "\n")
         }
     }

@@ -1,5 +1,6 @@
 import Settings
 import LiveActivity
+import Store
 import Testing
 
 @Suite("Apps")
@@ -205,5 +206,38 @@ struct AppSettingsTests {
     @Test func `a password in a Redis URL is not repeated in an error`() {
         let text = refusal(environment: ["LAMPLIGHTER_REDIS_URL": "redis://u:hunter2@host:99999/0"])
         #expect(!text.contains("hunter2"))
+    }
+
+    @Test func `a worker serves all apps, some of them, or all but some`() throws {
+        func served(_ apps: String?) throws -> [String] {
+            let head = apps.map { "worker: {apps: '\($0)'}\n" } ?? ""
+            return try load(file: head + "apps:\n  - key: a\n  - key: b\n  - key: c\n").ofWorker()
+                .apps.map(\.key.rawValue)
+        }
+        #expect(try served(nil) == ["a", "b", "c"])
+        #expect(try served("c, a") == ["a", "c"])
+        #expect(try served("-b") == ["a", "c"])
+        #expect(try served("-a, -b") == ["c"])
+        for (apps, words) in [
+            ("d", "worker.apps: there is no app 'd'; the apps are a, b, c"),
+            ("-d", "worker.apps: there is no app 'd'; the apps are a, b, c"),
+            ("-a,-b,-c", "worker.apps: it leaves no app for this worker"),
+        ] {
+            let error = #expect(throws: SettingsError.self) { try served(apps) }
+            #expect(error.map { "\($0)" } == words)
+        }
+        for apps in ["a,-b", "a,,b", "-", ","] {
+            #expect(refusal(file: "worker: {apps: '\(apps)'}\n").contains("app keys with commas"), "\(apps)")
+        }
+    }
+
+    @Test func `an app has its own cap of the delivery rate, or the common one`() throws {
+        let settings = try load(
+            file: "delivery: {max_per_second: 100}\napps:\n  - key: a\n  - key: b\n"
+                + "    delivery: {max_per_second: 0, max_per_second_push: 7}\n  - key: c\n"
+                + "    delivery: {max_per_second: 0}\n")
+        let rates = settings.apps.map(settings.deliveryRate)
+        #expect(rates == [DeliveryRate(ofApp: 100, ofPush: 0), DeliveryRate(ofApp: 0, ofPush: 7), nil])
+        #expect(refusal(file: "delivery: {max_per_second: many}\n").contains("a whole number from 0 to 10000000"))
     }
 }

@@ -52,6 +52,22 @@ import Testing
         #expect(try change(.worker, old, new).needsRestart == ["apps: c is new", "apps: a is gone"])
     }
 
+    @Test func `a worker that serves some apps hears nothing of the others`() throws {
+        func worker(_ apps: String) throws -> Settings { try load(file: "worker: {apps: a}\n" + apps).ofWorker() }
+        let old = try worker("apps:\n  - key: a\n  - key: b\n")
+        let new = try worker("apps:\n  - key: a\n  - key: c\n    apns: {team_id: TEAM123456}\n")
+        #expect(SettingsChange(from: old, to: new, in: .worker).isEmpty)
+    }
+
+    @Test func `the cap of the delivery rate changes while a worker runs`() throws {
+        let old = "apps:\n  - key: a\n"
+        let new = "delivery: {max_per_second: 5}\napps:\n  - key: a\n    delivery: {max_per_second_push: 2}\n"
+        let worker = try change(.worker, old, new)
+        #expect(worker.applied == ["delivery.max_per_second", "a: delivery.max_per_second_push"])
+        #expect(worker.needsRestart.isEmpty)
+        #expect(try change(.gateway, old, new).isEmpty)
+    }
+
     @Test func `a new app has its events and its intake after a restart`() throws {
         let head = "gateway: {intake: true}\nevents: {keep: 1000}\n"
         let gateway = try change(.gateway, head + "apps:\n  - key: a\n", head + "apps:\n  - key: a\n  - key: c\n")

@@ -33,10 +33,11 @@ struct WorkCommand: AsyncParsableCommand {
     func run() async throws {
         let hangUps = HangUps()
         defer { withExtendedLifetime(hangUps) {} }
-        let settings = try global.settings(redis.given + worker.given)
+        let settings = try global.settings(redis.given + worker.given).ofWorker()
+        let load = global.reloader(redis.given + worker.given)
         let logger = global.logger("worker", settings)
         let watched = WatchedFiles(WorkerReload.files(settings))
-        let apps = try settings.servedApps()
+        let apps = settings.apps
         let keys = Dictionary(try apps.map { ($0.key, try WorkerReload.Keys($0)) }) { $1 }
         let webhooks = Dictionary(
             try apps.compactMap { app in try Webhook(app, settings).map { (app.key, Replaceable($0)) } }
@@ -86,7 +87,7 @@ struct WorkCommand: AsyncParsableCommand {
         let service = Worker(store: store, apps: served, options: options, logger: logger)
         let reload = WorkerReload(keys: keys, webhooks: webhooks, worker: service)
         let reloading = Reloading(
-            process: .worker, load: global.reloader(redis.given + worker.given), apply: reload.apply,
+            process: .worker, load: { try load().ofWorker() }, apply: reload.apply,
             files: WorkerReload.files, watched: watched, hangUps: hangUps.signals, requests: store.reloads,
             name: options.name,
             started: settings, logger: logger)

@@ -2,6 +2,7 @@ import APNsClient
 import Fanout
 import LiveActivity
 import Settings
+import Store
 import Threads
 import Webhooks
 
@@ -34,12 +35,17 @@ struct WorkerReload: Sendable {
         for case (let app, let webhook?) in webhooks { self.webhooks[app]?.replace(with: webhook) }
         var options = settings.worker
         options.endAfter = Self.endAfter(settings)
+        options.rates = Self.rates(settings)
         worker.reload(options)
         LiveLogLevel.set(settings.log.level)
     }
 
     static func endAfter(_ settings: Settings) -> [AppKey: Duration] {
         Dictionary(settings.apps.compactMap { app in settings.endAfter(app).map { (app.key, $0) } }) { $1 }
+    }
+
+    static func rates(_ settings: Settings) -> [AppKey: DeliveryRate] {
+        Dictionary(settings.apps.compactMap { app in settings.deliveryRate(app).map { (app.key, $0) } }) { $1 }
     }
 
     /// The files that are watched: keys. Others are read again with the whole configuration.

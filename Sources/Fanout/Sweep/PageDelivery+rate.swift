@@ -9,16 +9,20 @@ extension PageDelivery {
     /// How long a waiting page sleeps before it looks for a drain, a pause or a lost lease.
     private static let look: Duration = .milliseconds(100)
 
+    /// The cap as it is now. A reload may change it.
+    var rate: DeliveryRate? { dispatcher.options.rates[app.key] }
+
     /// Tokens of a page. A page under a cap is small, so that its tokens are spread over time.
-    var pageSize: Int { min(dispatcher.options.pageSize, app.rate?.slice ?? .max) }
+    var pageSize: Int { min(dispatcher.options.pageSize, rate?.slice ?? .max) }
 
     /// Waits for the turn in which a page may go. The lease stays alive meanwhile.
     /// - Returns: false if the run may not go on. Then nothing is sent or settled, and the page is read again.
     func awaitTurn(_ tokens: Int, of push: PushID) async -> Bool {
-        guard let rate = app.rate, tokens > 0 else { return true }
-        let isSmall = tokens <= rate.slice / 2
+        if rate == nil || tokens == 0 { return true }
         var waited: Duration = .zero
         while mayGoOn {
+            guard let rate else { return true }
+            let isSmall = tokens <= rate.slice / 2
             let horizon = isSmall || waited >= Self.far ? Self.far : Self.near
             let turn = await ask { () async throws(StoreError) in
                 try await dispatcher.store.deliveryRates.take(app.key, push, tokens: tokens, rate, horizon: horizon)

@@ -119,7 +119,7 @@ struct Sweep: Sendable {
                     starts, from: position, to: limit, splits: outgoing.broadcastChannelPush != nil)
             }
             if position == .start, let (tokens, hints) = try dispatcher.store.registry.page(of: claim),
-                delivery.app.rate == nil || tokens.count <= delivery.pageSize,
+                delivery.rate == nil || tokens.count <= delivery.pageSize,
                 let page = try await makePage(tokens, hints, leavingOut: .catchingUp)
             {
                 return (page, limit)

@@ -1,5 +1,6 @@
 import LiveActivity
 import Redis
+import ServiceLifecycle
 import TestSupport
 import Testing
 
@@ -66,6 +67,27 @@ import Testing
         let rest = ScriptedTransport()
         let ledger = try await fixture.withWorker(rest) { try await fixture.finished(id) }
         #expect(ledger.delivered == 1_000 && slow.total + rest.total == 1_000)
+    }
+
+    @Test func `a cap that is lifted while a push waits lets the rest go at once`() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<1_000)
+        let transport = ScriptedTransport()
+        var options = WorkerOptions(name: "w")
+        options.claimAfter = WorkerFixture.patience
+        let app = WorkerApp(
+            key: fixture.app, bundleID: "com.example.shop", transport: transport,
+            rate: DeliveryRate(ofApp: 1, ofPush: 0))
+        let worker = Worker(store: fixture.store, apps: [app], options: options, logger: .quiet)
+        let group = ServiceGroup(configuration: .init(services: [.init(service: worker)], logger: .quiet))
+        async let running: Void = group.run()
+        let id = try await fixture.publish()
+        try await eventually("the first page is sent") { transport.total > 0 }
+        #expect(transport.total < 500)
+        worker.reload(options)
+        #expect(try await fixture.finished(id).delivered == 1_000 && transport.total == 1_000)
+        await group.triggerGracefulShutdown()
+        try await running
     }
 
     @Test func `a small push does not wait for the end of a large one`() async throws {
