@@ -2,8 +2,8 @@ import HTTPTypes
 import LiveActivity
 import OpenSSL
 
-/// The secret of `/metrics` and `/readyz`, if the configuration has one. It is sent as the password of HTTP Basic, or as
-/// a Bearer token.
+/// The secret of `/metrics` and `/readyz`, if the configuration has one. It is sent as the password of HTTP Basic or
+/// as a Bearer token.
 struct MonitorSecret: Sendable {
     /// Nil: they are open.
     private let digest: SHA256Digest?

@@ -11,8 +11,8 @@ import Threads
 struct GatewayResponder: HTTPResponder {
     typealias Context = GatewayContext
 
-    /// The parts that a reload replaces. A request takes one of these, and uses it from its beginning to its end. It is a
-    /// class, so that this copies nothing.
+    /// The parts that a reload replaces. A request takes one of these and uses it from its beginning to its end.
+    /// It is a class, so that this copies nothing.
     final class Served: Sendable {
         let handlers: Handlers
         let authenticator: Authenticator
