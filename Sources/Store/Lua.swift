@@ -5,8 +5,9 @@ enum Lua {
     private typealias Source = PackageResources
 
     static let registrySet = script(
-        "registry-set", [.constants, .buckets], rules: [.queueLate, .supersedeQueued, .registration, .newcomers],
-        Source.registry_set_lua)
+        "registry-set", [.constants, .buckets], rules: [.rotation],
+        laterRules: [.queueLate, .supersedeQueued, .registration, .newcomers], Source.registry_set_lua)
+    static let registryJoin = script("registry-join", [.buckets, .rotation], Source.registry_join_lua)
     static let registryRemove = script("registry-remove", [.record, .buckets], Source.registry_remove_lua)
     static let registryPrune = script("registry-prune", [.record], Source.registry_prune_lua)
     static let registrySplit = script("registry-split", [.record, .tally], Source.registry_split_lua)
@@ -78,7 +79,7 @@ enum Lua {
     static let actionAdd = script("action-add", [.time], Source.action_add_lua)
 
     static let all: [RedisScript] = [
-        registrySet, registryRemove, registryPrune, registrySplit, registryAlive, registryFollowed, registryForget,
+        registrySet, registryJoin, registryRemove, registryPrune, registrySplit, registryAlive, registryFollowed, registryForget,
         registryRestore, registrySize, hashRestore, followingTidy, channelMark, channelConfirm,
         channelForget, pushAccept, pushChain, pushBegin, pushCancel,
         receiptCount, taskClaim, taskPlanned, taskRenew, taskSettle, retryClaim, retrySettle, latePut, removalConfirm,

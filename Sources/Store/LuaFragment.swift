@@ -4,7 +4,7 @@ import LiveActivity
 enum LuaFragment: CaseIterable {
     private typealias Source = PackageResources
 
-    case constants, time, tally, record, holders, buckets, queue, lease, queueLate, ended, endings, dead, supersede,
+    case constants, time, tally, record, holders, buckets, rotation, queue, lease, queueLate, ended, endings, dead, supersede,
         newest, broadcast, supersedeQueued, waiting, checkpoint, sweep, attempts, supersedeUnswept, waking, pacing,
         states, budget, registration, newcomers, resuming, supersedeBroadcasts, broadcastWalk, tags,
         events
@@ -18,6 +18,7 @@ enum LuaFragment: CaseIterable {
         case .record: (Source.shared_record_lua, [.constants])
         case .holders: (Source.shared_holders_lua, [])
         case .buckets: (Source.shared_buckets_lua, [])
+        case .rotation: (Source.shared_rotation_lua, [.constants])
         case .queue: (Source.shared_queue_lua, [.constants])
         case .lease: (Source.shared_lease_lua, [])
         case .queueLate: (Source.shared_queue_late_lua, [])

@@ -54,8 +54,8 @@ extension Handlers {
         let registration = try TrackBody.read(
             call.body.collect(), channel: call.channel(), isStart: place.isForStartTokens, now: call.now,
             catchesUp: call.app.catchesUp)
-        let results = try await register([registration], in: place, call.app)
-        return Answer(200, ["ok": true, "result": results.first == .stored ? "stored" : "stale"])
+        let result = try await register(registration, in: place, call.app)
+        return Answer(200, ["ok": true, "result": result == .stored ? "stored" : "stale"])
     }
 
     func untrack(_ call: Call) async throws -> Answer {
@@ -68,10 +68,23 @@ extension Handlers {
     ) async throws -> [RegistrationResult] {
         guard !registrations.isEmpty else { return [] }
         let results = try await store.registry.track(app.key, place, registrations, endAfter: app.endAfter)
+        note(results, in: place, app)
+        return results
+    }
+
+    /// Stores the registration of a device, with those of the same name that come at once.
+    func register(
+        _ registration: Registration, in place: TokenPlace, _ app: GatewayApp
+    ) async throws -> RegistrationResult {
+        let result = try await store.registry.track(app.key, place, registration, endAfter: app.endAfter)
+        note([result], in: place, app)
+        return result
+    }
+
+    private func note(_ results: [RegistrationResult], in place: TokenPlace, _ app: GatewayApp) {
         let stored = results.count { $0 == .stored }
         metrics.registered(app.key, outcome: place.isForStartTokens ? "start_token" : "stored", count: stored)
         metrics.registered(app.key, outcome: "stale", count: results.count - stored)
-        return results
     }
 
     func unregister(_ untrack: Untrack, from place: TokenPlace, _ app: GatewayApp) async throws {

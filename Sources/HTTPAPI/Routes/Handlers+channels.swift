@@ -37,7 +37,7 @@ extension Handlers {
         }
         for update in batch.updates {
             switch update {
-            case .set(let place, let registration): _ = try await register([registration], in: place, call.app)
+            case .set(let place, let registration): _ = try await register(registration, in: place, call.app)
             case .remove(let place, let untrack): try await unregister(untrack, from: place, call.app)
             }
         }

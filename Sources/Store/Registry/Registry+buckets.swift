@@ -9,8 +9,25 @@ extension Registry {
         PlaceKeys(key: RegistryMemory.Key(app: app, tokens: tokens), tag: keys.tag(app, tokens))
     }
 
+    /// Runs `body` for one batch of the changes after the other. Before the next one it divides too full buckets.
+    /// - Parameter body: returns the changes whose buckets are too full.
+    func eachBatch(
+        of changes: [BucketChange], in place: PlaceKeys, _ body: (Range<Int>) async throws(StoreError) -> [Int]
+    ) async throws(StoreError) {
+        try await requireRoom(place, changes)
+        var start = 0
+        while start < changes.count {
+            // A small name's first batches are small, so that no bucket holds much more than twice the threshold.
+            let room = max(BucketChange.threshold, 64 * memory.count(place.key).buckets)
+            let end = min(start + min(BucketChange.batch, room), changes.count)
+            let overfull = try await body(start..<end)
+            if !overfull.isEmpty { try await divide(place, for: overfull.map { changes[$0].channel }) }
+            start = end
+        }
+    }
+
     /// Runs a script for each change and returns its answers, in order. Changes with an outdated count are refused and
-    /// run again. Buckets that became too full are divided before the next batch.
+    /// run again.
     /// - Parameter command: makes the call for the change of that index.
     /// - Parameter first: commands that Redis must have executed before the change of that index.
     func apply(
@@ -20,26 +37,16 @@ extension Registry {
         var answers = [BucketAnswer](repeating: [], count: changes.count)
         // Arguments for the `end` that the script asked for, by change.
         var endings: [Int: [RedisArgument]] = [:]
-        try await requireRoom(place, changes)
-        var start = 0
-        while start < changes.count {
-            // A small name's first batches are small, so that no bucket holds much more than twice the threshold.
-            let room = max(BucketChange.threshold, 64 * memory.count(place.key).buckets)
-            let end = min(start + min(BucketChange.batch, room), changes.count)
+        try await eachBatch(of: changes, in: place) { batch throws(StoreError) in
             var overfull: [Int] = []
-            try await withCurrentCount(start..<end, of: changes, in: place) { open, count throws(StoreError) in
-                let counting = counting(place, open.map { changes[$0.index].channel })
+            try await withCurrentCount(batch, of: changes, in: place) { open, count throws(StoreError) in
                 let earlier = first.isEmpty ? [] : open.map { first[$0.index] }
-                var replies = try await redis.replies(
-                    earlier
-                        + open.map { index, bucket in
-                            command(
-                                index, keys.bucket(place.tag, bucket), .string(count.stored),
-                                endings[index, default: []])
-                        } + counting.count.commands, inStepsAt: earlier.isEmpty ? [] : [earlier.count])[...]
-                if let error = replies.prefix(earlier.count).lazy.compactMap(\.error).first { throw .redis(error) }
-                replies = replies.dropFirst(earlier.count)
-                quotas.note(counting.quota, place.key.app, counting.count, replies.dropFirst(open.count))
+                let commands = open.map { index, bucket in
+                    command(
+                        index, keys.bucket(place.tag, bucket), .string(count.stored), endings[index, default: []])
+                }
+                let replies = try await run(
+                    commands, after: earlier, counting: open.map { changes[$0.index].channel }, in: place)
                 var refused: [Int] = []
                 for (index, reply) in zip(open.map(\.index), replies) {
                     switch reply.count {
@@ -58,10 +65,23 @@ extension Registry {
                 }
                 return refused
             }
-            if !overfull.isEmpty { try await divide(place, for: overfull.map { changes[$0].channel }) }
-            start = end
+            return overfull
         }
         return answers
+    }
+
+    /// Runs commands that change buckets, in one round trip with what counts their channels for the quotas.
+    /// - Parameter earlier: commands that Redis must have executed before.
+    /// - Returns: the replies to the commands.
+    func run(
+        _ commands: [RedisCommand], after earlier: [RedisCommand], counting channels: [[UInt8]], in place: PlaceKeys
+    ) async throws(StoreError) -> ArraySlice<Reply> {
+        let (quota, count) = counting(place, channels)
+        let replies = try await redis.replies(
+            earlier + commands + count.commands, inStepsAt: earlier.isEmpty ? [] : [earlier.count])
+        if let error = replies.prefix(earlier.count).lazy.compactMap(\.error).first { throw .redis(error) }
+        quotas.note(quota, place.key.app, count, replies.dropFirst(earlier.count + commands.count))
+        return replies.dropFirst(earlier.count).prefix(commands.count)
     }
 
     /// The `end` that `registry-set` queues for a channel whose card must end as soon as its token is known.

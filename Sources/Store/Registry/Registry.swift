@@ -13,6 +13,7 @@ public struct Registry: Sendable {
     let redis: RedisClient
     let keys: Keyspace
     let memory = RegistryMemory()
+    let turns = RegistrationTurns()
     var quotas: Quotas
     /// Epoch milliseconds.
     let clock: @Sendable () -> Int64
@@ -26,57 +27,6 @@ public struct Registry: Sendable {
 
     /// Records that this process has skipped since its start. If it is not 0, another program writes to this Redis.
     public var malformedRecords: Int { memory.malformed }
-
-    /// Stores registrations in order, pipelined in batches. After an error some may be stored, and repeating is
-    /// harmless. Writes the index of channels, then the records, then lists the name in the app's index, then wakes a
-    /// worker for late joiners.
-    /// - Parameter endAfter: the age at which cards are to be ended automatically.
-    /// - Returns: one result for each registration, in order.
-    public func track(
-        _ app: AppKey, _ tokens: TokenPlace, _ registrations: [Registration], endAfter: Duration? = nil
-    ) async throws(StoreError) -> [RegistrationResult] {
-        let place = placeKeys(app, tokens)
-        let now = clock()
-        // A registration that is past its life has no record and stays stale.
-        var records: [(position: Int, value: RegistryRecord.Encoded, flags: Int)] = []
-        records.reserveCapacity(registrations.count)
-        for (position, registration) in registrations.enumerated() {
-            let atArrival = RegistryRecord.withTimeOfArrival(registration, now: now, place.span)
-            guard let record = RegistryRecord.encode(atArrival ?? registration, now: now, place.span) else { continue }
-            records.append((position, record, (registration.wantsState ? 1 : 0) + (atArrival == nil ? 0 : 2)))
-        }
-        let changes = records.map { BucketChange(channel: registrations[$0.position].channel.stored) }
-        var results = [RegistrationResult](repeating: .stale, count: registrations.count)
-        let tag = place.tag
-        let root = keys.root(tag)
-        let notes = try await noteFollowings(
-            place, zip(changes, records).map { ($0.channel, $1.value.retention) }, now: now)
-        let answers = try await apply(changes, in: place, first: notes) { index, bucket, count, rest in
-            let (_, record, flags) = records[index]
-            return RedisCommand(
-                Lua.registrySet,
-                keys: [
-                    "b": root, "bucket": bucket, "n": keys.name(tag), "h": keys.retryQueues(tag),
-                    "k": keys.catchUp(tag), "y": keys.newFollowers(tag), "v": keys.contentStates(tag),
-                    "f": keys.lateJoiners(tag), "a": keys.startedChannels(tag), "r": keys.waitingChannels(tag),
-                ],
-                [
-                    "knownCount": count, "channel": .bytes(changes[index].channel), "record": .bytes(record.value),
-                    "registeredAt": .int(record.registeredAt), "life": .int(record.retention),
-                    "threshold": .int(BucketChange.threshold), "flags": .int(flags),
-                ], rest: rest)
-        }
-        let stored = zip(records, answers).filter { !$0.1.isEmpty }.map(\.0)
-        for record in stored { results[record.position] = .stored }
-        if let firstStart = stored.map(\.value.startedAt).min() {
-            try await enlist(place, now: now, endDue: endAfter.map { firstStart + $0.milliseconds })
-        }
-        // If the process dies before it wakes a worker, the caller repeats the call, and the script asks for it again.
-        if case .activity(let name) = tokens, answers.contains(where: { $0.contains(.wakesLateJoiners) }) {
-            try await redis.run([WorkQueue.add(keys, .late(app, name))])
-        }
-        return results
-    }
 
     /// Removes channels from a name. Unknown channels are remembered too, to refuse older registrations that come late.
     public func untrack(_ app: AppKey, _ tokens: TokenPlace, _ untracks: [Untrack]) async throws(StoreError) {

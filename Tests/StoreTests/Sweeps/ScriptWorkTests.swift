@@ -30,6 +30,8 @@ import Testing
     private static let measured: Set<String> = [
         "task-settle", "retry-settle", "push-accept", "broadcast-take", "dead-retry", "dead-collect", "channel-mark",
         "channel-confirm", "late-put", "removal-confirm", "registry-prune", "registry-split", "following-tidy",
+        // In JoinTests.
+        "registry-join",
     ]
 
     @Test func `each script is bounded in one of these ways`() {

@@ -27,28 +27,19 @@ local function is_overfull(added) return added == 1 and redis.call('HLEN', bucke
 
 -- The usual case: the channel is new to the name, which neither has ended nor is being swept, and nobody waits.
 local isUsual = not (stored or ended or ending or catch or wantsState and newest)
-if isUsual and redis.call('EXISTS', a, h, f, v) == 0 then
+if isUsual and (wantsState and redis.call('EXISTS', a, h, f, v) or redis.call('EXISTS', a, h)) == 0 then
     local added = redis.call('HSET', bucket, channel, record)
     renew(b, bucket, life)
     return is_overfull(added) and 2 or 1
 end
--- Another usual case: the channel says its card's token again, or the next one. Then only the record changes.
-local function action_ms(value)
-    local one, two, three, four, five = string.byte(value, 2, 6)
-    return (((one * 256 + two) * 256 + three) * 256 + four) * 256 + five
-end
-local marks = stored and #stored > 10 and not (isOld or catch) and string.byte(stored)
-if marks and marks == string.byte(record) and bit.band(marks, TOMBSTONE + AHEAD + NOTED) == 0 and
-    string.sub(stored, 8, 10) == string.sub(record, 8, 10) then
-    local before, after = action_ms(stored), action_ms(record)
-    local isSameCard = before - string.byte(stored, 7) * AGE_UNIT + ACTIVITY_LIFE >= after
-    if before <= after and isSameCard and redis.call('EXISTS', h, f) == 0 then
-        redis.call('HSET', bucket, channel, record)
-        renew(b, bucket, life)
-        return 1
-    end
-end
 -- (rules)
+-- Another usual case: the channel says its card's token again, or the next one. Then only the record changes.
+if stored and not (isOld or catch) and is_next_token(stored, record) and redis.call('EXISTS', h, f) == 0 then
+    redis.call('HSET', bucket, channel, record)
+    renew(b, bucket, life)
+    return 1
+end
+-- (later rules)
 local verdict = compare_with_stored(stored, record, isOld)
 if verdict.isStale then
     if verdict.record then redis.call('HSET', bucket, channel, verdict.record) end

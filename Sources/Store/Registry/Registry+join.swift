@@ -1,0 +1,68 @@
+import LiveActivity
+import Redis
+
+extension Registry {
+    /// Most registrations of one call of `registry-join`: under a millisecond of the server's time.
+    private static let mostJoined = 100
+
+    /// Stores those registrations that are the usual case, many with one call.
+    /// - Parameter notes: commands that Redis must have executed before, one for each registration.
+    /// - Returns: an answer for each. Nil: nothing was done, and `registry-set` must decide.
+    func join(
+        _ entries: [EncodedRegistration], in place: PlaceKeys, after notes: [RedisCommand]
+    ) async throws(StoreError) -> [BucketAnswer?] {
+        let changes = entries.map { BucketChange(channel: $0.channel) }
+        var answers = [BucketAnswer?](repeating: nil, count: changes.count)
+        try await eachBatch(of: changes, in: place) { batch throws(StoreError) in
+            var earlier = notes[batch]
+            var overfull: [Int] = []
+            try await withCurrentCount(batch, of: changes, in: place) { open, count throws(StoreError) in
+                let slices = open.parts(of: Self.mostJoined)
+                let replies = try await run(
+                    slices.map { joinCommand($0, of: entries, in: place, count) }, after: Array(earlier),
+                    counting: open.map { changes[$0.index].channel }, in: place)
+                earlier = []
+                var refused: [Int] = []
+                for (slice, reply) in zip(slices, replies) {
+                    if reply.count == 1 {
+                        memory.remember(place.key, try bucketCount(reply[0]))
+                        refused += slice.map(\.index)
+                        continue
+                    }
+                    let digits = try reply.bytes()
+                    guard digits.count == slice.count else { throw .unexpectedReply("registry-join of another length") }
+                    for ((index, _), digit) in zip(slice, digits) where digit != UInt8(ascii: "0") {
+                        let answer = BucketAnswer(rawValue: Int(digit) - 0x30)
+                        if answer.contains(.isOverfull) { overfull.append(index) }
+                        answers[index] = answer
+                    }
+                }
+                return refused
+            }
+            return overfull
+        }
+        return answers
+    }
+
+    private func joinCommand(
+        _ slice: ArraySlice<(index: Int, bucket: Int)>, of entries: [EncodedRegistration], in place: PlaceKeys,
+        _ count: BucketCount
+    ) -> RedisCommand {
+        let (tag, life) = (place.tag, place.span.retention)
+        return RedisCommand(
+            Lua.registryJoin,
+            keys: [
+                "b": keys.root(tag), "n": keys.name(tag), "h": keys.retryQueues(tag), "a": keys.startedChannels(tag),
+                "f": keys.lateJoiners(tag), "v": keys.contentStates(tag),
+            ],
+            [
+                "knownCount": .string(count.stored), "life": .int(life), "threshold": .int(BucketChange.threshold),
+            ],
+            rest: slice.flatMap { index, bucket -> [RedisArgument] in
+                let entry = entries[index]
+                // A bucket lives longer for an activity that starts later.
+                let flags = entry.flags + (entry.record.retention == life ? 0 : 4)
+                return [.int(bucket), .bytes(entry.channel), .bytes(entry.record.value), .int(flags)]
+            })
+    }
+}

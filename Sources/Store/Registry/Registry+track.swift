@@ -1,0 +1,83 @@
+public import LiveActivity
+import Redis
+
+extension Registry {
+    /// A registration as the scripts take it.
+    struct EncodedRegistration {
+        /// In the caller's list.
+        let position: Int
+        let channel: [UInt8]
+        let record: RegistryRecord.Encoded
+        /// Those of `registry-set`.
+        let flags: Int
+    }
+
+    /// Stores registrations in order, in batches. After an error some may be stored, and repeating is harmless. Writes
+    /// the index of channels, then the records, then lists the name in the app's index, then wakes a worker for late
+    /// joiners.
+    /// - Parameter endAfter: the age at which cards are to be ended automatically.
+    /// - Returns: one result for each registration, in order.
+    public func track(
+        _ app: AppKey, _ tokens: TokenPlace, _ registrations: [Registration], endAfter: Duration? = nil
+    ) async throws(StoreError) -> [RegistrationResult] {
+        let place = placeKeys(app, tokens)
+        let now = clock()
+        // A registration that is past its life has no record and stays stale.
+        let entries = registrations.enumerated().compactMap { position, registration -> EncodedRegistration? in
+            let atArrival = RegistryRecord.withTimeOfArrival(registration, now: now, place.span)
+            let record = RegistryRecord.encode(atArrival ?? registration, now: now, place.span)
+            return record.map {
+                EncodedRegistration(
+                    position: position, channel: registration.channel.stored, record: $0,
+                    flags: (registration.wantsState ? 1 : 0) + (atArrival == nil ? 0 : 2))
+            }
+        }
+        let notes = try await noteFollowings(place, entries.map { ($0.channel, $0.record.retention) }, now: now)
+        let answers = try await write(entries, in: place, after: notes)
+        var results = [RegistrationResult](repeating: .stale, count: registrations.count)
+        let stored = zip(entries, answers).filter { !$0.1.isEmpty }.map(\.0)
+        for entry in stored { results[entry.position] = .stored }
+        if let firstStart = stored.map(\.record.startedAt).min() {
+            try await enlist(place, now: now, endDue: endAfter.map { firstStart + $0.milliseconds })
+        }
+        // If the process dies before it wakes a worker, the caller repeats the call, and the script asks for it again.
+        if case .activity(let name) = tokens, answers.contains(where: { $0.contains(.wakesLateJoiners) }) {
+            try await redis.run([WorkQueue.add(keys, .late(app, name))])
+        }
+        return results
+    }
+
+    /// One alone goes to `registry-set`. Several go to `registry-join`, and those that it leaves to `registry-set`.
+    private func write(
+        _ entries: [EncodedRegistration], in place: PlaceKeys, after notes: [RedisCommand]
+    ) async throws(StoreError) -> [BucketAnswer] {
+        if entries.count == 1 { return try await set(entries, in: place, after: notes) }
+        let joined = try await join(entries, in: place, after: notes)
+        let left = zip(entries, joined).filter { $0.1 == nil }.map(\.0)
+        var decided = try await set(left, in: place, after: [])[...]
+        return joined.map { answer in answer ?? decided.removeFirst() }
+    }
+
+    private func set(
+        _ entries: [EncodedRegistration], in place: PlaceKeys, after notes: [RedisCommand]
+    ) async throws(StoreError) -> [BucketAnswer] {
+        let tag = place.tag
+        let root = keys.root(tag)
+        let changes = entries.map { BucketChange(channel: $0.channel) }
+        return try await apply(changes, in: place, first: notes) { index, bucket, count, rest in
+            let entry = entries[index]
+            return RedisCommand(
+                Lua.registrySet,
+                keys: [
+                    "b": root, "bucket": bucket, "n": keys.name(tag), "h": keys.retryQueues(tag),
+                    "k": keys.catchUp(tag), "y": keys.newFollowers(tag), "v": keys.contentStates(tag),
+                    "f": keys.lateJoiners(tag), "a": keys.startedChannels(tag), "r": keys.waitingChannels(tag),
+                ],
+                [
+                    "knownCount": count, "channel": .bytes(entry.channel), "record": .bytes(entry.record.value),
+                    "registeredAt": .int(entry.record.registeredAt), "life": .int(entry.record.retention),
+                    "threshold": .int(BucketChange.threshold), "flags": .int(entry.flags),
+                ], rest: rest)
+        }
+    }
+}
