@@ -212,7 +212,3 @@ import Testing
         guard case .accepted = acceptance else { throw Unexpected(what: "\(acceptance)") }
     }
 }
-
-extension ChannelID {
-    fileprivate static func numbered(_ number: Int) -> ChannelID { try! ChannelID("device-\(number)") }
-}

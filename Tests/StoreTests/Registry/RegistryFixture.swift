@@ -96,3 +96,7 @@ extension PushToken {
         return PushToken(bytes: bytes) ?? { fatalError("80 bytes are a token") }()
     }
 }
+
+extension ChannelID {
+    static func numbered(_ number: Int) -> ChannelID { try! ChannelID("device-\(number)") }
+}
