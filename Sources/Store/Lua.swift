@@ -79,8 +79,8 @@ enum Lua {
     static let actionAdd = script("action-add", [.time], Source.action_add_lua)
 
     static let all: [RedisScript] = [
-        registrySet, registryJoin, registryRemove, registryPrune, registrySplit, registryAlive, registryFollowed, registryForget,
-        registryRestore, registrySize, hashRestore, followingTidy, channelMark, channelConfirm,
+        registrySet, registryJoin, registryRemove, registryPrune, registrySplit, registryAlive, registryFollowed,
+        registryForget, registryRestore, registrySize, hashRestore, followingTidy, channelMark, channelConfirm,
         channelForget, pushAccept, pushChain, pushBegin, pushCancel,
         receiptCount, taskClaim, taskPlanned, taskRenew, taskSettle, retryClaim, retrySettle, latePut, removalConfirm,
         queueDue, intakeLease, queueForget, queueLook, deadRetry, deadCollect, guardCount, quarantineForget, alarmRaise,

@@ -4,10 +4,9 @@ import LiveActivity
 enum LuaFragment: CaseIterable {
     private typealias Source = PackageResources
 
-    case constants, time, tally, record, holders, buckets, rotation, queue, lease, queueLate, ended, endings, dead, supersede,
-        newest, broadcast, supersedeQueued, waiting, checkpoint, sweep, attempts, supersedeUnswept, waking, pacing,
-        states, budget, registration, newcomers, resuming, supersedeBroadcasts, broadcastWalk, tags,
-        events
+    case constants, time, tally, record, holders, buckets, rotation, queue, lease, queueLate, ended, endings, dead,
+        supersede, newest, broadcast, supersedeQueued, waiting, checkpoint, sweep, attempts, supersedeUnswept, waking,
+        pacing, states, budget, registration, newcomers, resuming, supersedeBroadcasts, broadcastWalk, tags, events
 
     /// The text of this fragment, and the fragments that it uses itself.
     private var content: (text: [UInt8], needs: [LuaFragment]) {

@@ -50,8 +50,10 @@ import Testing
     private func dump(_ fixture: RegistryFixture, _ tag: String) async throws -> [String: [String]] {
         let keys = fixture.keys
         var all: [String: [String]] = [:]
-        let hashes = [keys.root(tag), keys.retryQueues(tag), keys.contentStates(tag), keys.lateJoiners(tag),
-            keys.startedChannels(tag)]
+        let hashes = [
+            keys.root(tag), keys.retryQueues(tag), keys.contentStates(tag), keys.lateJoiners(tag),
+            keys.startedChannels(tag),
+        ]
         for key in hashes {
             let pairs = try await fixture.command("HGETALL", key).array().map { Array(try $0.bytes()) }
             let fields = stride(from: 0, to: pairs.count, by: 2).map { "\(pairs[$0]) \(pairs[$0 + 1])" }

@@ -19,9 +19,12 @@ import Testing
         return try await withThrowingTaskGroup { tasks in
             for (index, registration) in registrations.enumerated() {
                 tasks.addTask {
-                    (index, await Self.outcome { () throws(StoreError) in
-                        try await registry.track(app, place, registration)
-                    })
+                    (
+                        index,
+                        await Self.outcome { () throws(StoreError) in
+                            try await registry.track(app, place, registration)
+                        }
+                    )
                 }
             }
             let key = RegistryMemory.Key(app: app, tokens: place)
