@@ -32,6 +32,8 @@ public struct WorkerOptions: Sendable {
     public var endAfter: [AppKey: Duration] = [:]
     /// The caps of the delivery rate. Absent: the app has none.
     public var rates: [AppKey: DeliveryRate] = [:]
+    /// How many pushes of an app are kept, about. 0 = no limit.
+    public var mostPushes = 0
 
     /// How long a page of starts may wait after the worker read who follows and whether the name has ended. Later ones
     /// are read again. So apart from requests on the wire, no start goes out later than this after an `end`.

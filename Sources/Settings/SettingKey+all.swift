@@ -210,6 +210,8 @@ extension SettingKey {
             .help("time after which an event that a webhook does not take becomes a dead event"),
         .time(\.pushesExpireAfter, "pushes.expire_after", 172_800...315_360_000, "168h")
             .help("how long a push, its counts, its dead letter and a finished schedule are kept"),
+        .whole(\.worker.mostPushes, "pushes.most", 0...1_000_000_000_000, "10000000")
+            .help("about how many pushes of an app are kept; the oldest ones go; 0 = no limit"),
         .time(\.actions.life, "actions.expire_after", 3_600...315_360_000, "2160h")
             .help("how long the log of actions keeps who did what"),
         .whole(\.actions.keep, "actions.keep", 0...100_000_000, "100000")

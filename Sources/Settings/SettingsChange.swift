@@ -31,7 +31,8 @@ public struct SettingsChange: Sendable, Hashable {
             "log.level", "defaults.end_after", "budget.high_per_hour", "budget.high_per_hour_infrequent",
             "pacing.min_interval", "broadcast.delete_after", "start_tokens.stale_after", "guard.share",
             "guard.answers", "guard.window", "guard.memory", "worker.max_attempts", "worker.max_claims",
-            "webhook.timeout", "webhook.give_up_after", "delivery.max_per_second", "delivery.max_per_second_push",
+            "pushes.most", "webhook.timeout", "webhook.give_up_after", "delivery.max_per_second",
+            "delivery.max_per_second_push",
         ],
     ]
 
@@ -42,6 +43,7 @@ public struct SettingsChange: Sendable, Hashable {
     static let foreign: [Process: [String]] = [
         .gateway: [
             "worker.", "delivery.", "guard.", "pacing.", "broadcast.", "webhook.", "gateway.url", "gateway.ca_file",
+            "pushes.most",
         ],
         .worker: [
             "gateway.", "limits.", "defaults.", "redis.wait_", "channels.", "console.", "actions.", "monitor.host",

@@ -26,6 +26,7 @@ enum Lua {
         "push-accept", [.constants, .time], rules: [.holders, .supersedeUnswept, .waking], laterRules: [.endings],
         Source.push_accept_lua)
     static let pushChain = script("push-chain", Source.push_chain_lua)
+    static let pushForget = script("push-forget", Source.push_forget_lua)
     static let pushBegin = script(
         "push-begin", [.constants, .time], rules: [.lease, .broadcast, .sweep, .pacing, .states, .budget],
         Source.push_begin_lua)
@@ -81,7 +82,7 @@ enum Lua {
     static let all: [RedisScript] = [
         registrySet, registryJoin, registryRemove, registryPrune, registrySplit, registryAlive, registryFollowed,
         registryForget, registryRestore, registrySize, hashRestore, followingTidy, channelMark, channelConfirm,
-        channelForget, pushAccept, pushChain, pushBegin, pushCancel,
+        channelForget, pushAccept, pushChain, pushForget, pushBegin, pushCancel,
         receiptCount, taskClaim, taskPlanned, taskRenew, taskSettle, retryClaim, retrySettle, latePut, removalConfirm,
         queueDue, intakeLease, queueForget, queueLook, deadRetry, deadCollect, guardCount, quarantineForget, alarmRaise,
         alarmClear, eventAdd, eventLease, scheduleCreate, scheduleQueue, scheduleDue, scheduleClaim, scheduleReplace,

@@ -11,10 +11,12 @@ struct Tidying: Sendable {
     let store: Store
     /// Where the last look at each app's names ended.
     private var cursors: [AppKey: [UInt8]] = [:]
+    private var oldPushes: [AppKey: OldPushes] = [:]
 
     init(_ store: Store) { self.store = store }
 
-    mutating func run(_ app: AppKey) async throws(StoreError) {
+    /// - Parameter mostPushes: how many pushes of the app are kept, about. 0 = no limit.
+    mutating func run(_ app: AppKey, mostPushes: Int) async throws(StoreError) {
         for _ in 0..<Self.steps {
             let (next, removed) = try await store.registry.tidyNames(app, after: cursors[app], limit: Self.step)
             cursors[app] = next
@@ -25,5 +27,10 @@ struct Tidying: Sendable {
         _ = try await store.registry.tidyFollowings(app, buckets: Self.followingBuckets)
         for _ in 0..<Self.steps where try await store.deadLetters.tidy(app, limit: Self.step) < Self.step { break }
         for _ in 0..<Self.steps where try await store.quarantine.tidy(app, limit: Self.step) < Self.step { break }
+        for _ in 0..<Self.steps {
+            let removed = try await store.pushes.forgetOldest(
+                app, most: mostPushes, limit: Self.step, &oldPushes[app, default: OldPushes()])
+            if removed == nil { break }
+        }
     }
 }

@@ -58,7 +58,10 @@ struct Timers: Sendable {
             group.addTask {
                 var tidying = Tidying(store)
                 await every(.seconds(10)) {
-                    for app in apps { await quietly { () async throws(StoreError) in try await tidying.run(app) } }
+                    for app in apps {
+                        let most = dispatcher.options.mostPushes
+                        await quietly { () async throws(StoreError) in try await tidying.run(app, mostPushes: most) }
+                    }
                 }
             }
             group.addTask {

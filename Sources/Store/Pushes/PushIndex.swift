@@ -109,14 +109,28 @@ struct PushIndex: Sendable {
         return (PushID(uuid), name)
     }
 
-    /// How many pushes the index has since `oldest` (epoch ms). A push that was accepted late counts twice.
-    func count(_ app: AppKey, since oldest: Int64, now: Int64) async throws(StoreError) -> Int {
+    /// How many pushes each set has since `oldest` (epoch ms), in the order of hours. A push that was accepted late is
+    /// in two.
+    func sizes(
+        _ app: AppKey, since oldest: Int64, now: Int64
+    ) async throws(StoreError) -> [(hour: Int64, slice: Int, size: Int)] {
         let hours = max(0, oldest) / Self.hour...max(oldest, now) / Self.hour
+        let sets = hours.flatMap { hour in slices.map { (hour: hour, slice: $0) } }
         let replies = try await redis.run(
-            hours.flatMap { hour in slices.map { RedisCommand("ZCARD", keys.pushIndex(app, hour: hour, slice: $0)) } })
-        var sum = 0
-        for reply in replies { sum += try reply.integer() }
-        return sum
+            sets.map { RedisCommand("ZCARD", keys.pushIndex(app, hour: $0.hour, slice: $0.slice)) })
+        return try zip(sets, replies).map { (set, reply) throws(StoreError) in
+            (set.hour, set.slice, try reply.integer())
+        }
+    }
+
+    /// Members of one set, in their order.
+    func members(
+        _ app: AppKey, hour: Int64, slice: Int, after member: [UInt8]?, limit: Int
+    ) async throws(StoreError) -> [[UInt8]] {
+        try await redis.run(
+            "ZRANGEBYLEX", keys.pushIndex(app, hour: hour, slice: slice),
+            .bytes(member.map { Array("(".utf8) + $0 } ?? Array("-".utf8)), "+", "LIMIT", "0", .int(limit)
+        ).byteStrings()
     }
 
     private var slices: Range<Int> { 0..<keys.partitions }

@@ -125,7 +125,8 @@ extension Pushes {
     /// How many pushes of the app are kept. Schedules that were sent count twice.
     public func kept(_ app: AppKey) async throws(StoreError) -> Int {
         let now = time.now()
-        return try await index.count(app, since: now - keys.retention, now: now + PushIndex.hour)
+        let sizes = try await index.sizes(app, since: now - keys.retention, now: now + PushIndex.hour)
+        return sizes.map(\.size).reduce(0, +)
     }
 
     /// Nil for a push whose record is gone, or was never written.

@@ -19,7 +19,7 @@ import Testing
         "broadcast-want", "broadcast-live", "broadcast-discard", "broadcast-retire", "broadcast-gone", "broadcast-fail",
         "broadcast-lease", "broadcast-intend", "broadcast-settle", "schedule-create", "schedule-due",
         "schedule-claim", "schedule-replace", "schedule-settle", "provider-token", "schema-set",
-        "credential-set", "rate-take", "registry-size", "hash-restore", "delivery-turn",
+        "credential-set", "rate-take", "registry-size", "hash-restore", "delivery-turn", "push-forget",
     ]
     /// Scripts that read a list as long as their caller says, one or two commands an entry: at most 1,000 entries.
     private static let lists: Set<String> = [

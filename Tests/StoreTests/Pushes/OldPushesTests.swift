@@ -1,0 +1,98 @@
+import LiveActivity
+import Redis
+import TestSupport
+import Testing
+
+@testable import Store
+
+/// An app that has more pushes than it may (`pushes.most`) loses the oldest ones that nothing needs any more.
+@Suite struct OldPushesTests {
+    private let hour: Int64 = 3_600_000
+
+    /// Accepts a push that is so old, and cancels it unless it is to wait.
+    private func push(
+        _ fixture: PushFixture, _ name: String, hours: Int64, event: ActivityEvent = .update, isFinal: Bool = true
+    ) async throws -> PushID {
+        let time = fixture.store.time.now() - hours * hour
+        let id = PushID.ordered(at: time, index: 0)
+        guard case .accepted = try await fixture.publish(name, event: event, id: id, now: time)
+        else { throw Unexpected(what: "no push") }
+        if isFinal { _ = try await fixture.store.pushes.cancel(fixture.app, id) }
+        return id
+    }
+
+    /// Takes steps until there is nothing to do for now. Returns how many pushes each removed.
+    private func forget(_ fixture: PushFixture, most: Int, limit: Int = 500) async throws -> [Int] {
+        var (old, steps) = (OldPushes(), [Int]())
+        while let removed = try await fixture.store.pushes.forgetOldest(
+            fixture.app, most: most, limit: limit, &old)
+        { steps.append(removed) }
+        return steps
+    }
+
+    private func history(_ fixture: PushFixture) async throws -> [PushID] {
+        try await fixture.store.pushes.history(fixture.app, PushFilter(), after: nil, limit: 100).pushes.map(\.id)
+    }
+
+    @Test func `the oldest go, a few with each step, until no more are left than wanted`() async throws {
+        let fixture = try await PushFixture.start()
+        var ids: [PushID] = []
+        for number in 0..<12 { ids.append(try await push(fixture, "order-\(number)", hours: 40 - Int64(number / 3))) }
+        #expect(try await forget(fixture, most: 12) == [])
+        #expect(try await forget(fixture, most: 0) == [])
+        // Three in an hour: two, then one, as long as there are more than five.
+        #expect(try await forget(fixture, most: 5, limit: 2) == [2, 1, 2, 1, 2])
+        #expect(try await history(fixture) == ids.suffix(4).sorted { $0.description > $1.description })
+        #expect(try await fixture.store.pushes.kept(fixture.app) == 4)
+        let records = ids.enumerated().map { number, id in
+            RedisCommand("EXISTS", fixture.store.keys.push("{shop:order-\(number)}", id))
+        }
+        let exist = try await fixture.store.redis.run(records).map { try $0.integer() }
+        #expect(exist == Array(repeating: 0, count: 8) + Array(repeating: 1, count: 4))
+    }
+
+    @Test func `a push that something may need stays`() async throws {
+        let fixture = try await PushFixture.start()
+        let keys = fixture.store.keys
+        var stays: Set<PushID> = [
+            try await push(fixture, "waits", hours: 30, isFinal: false),
+            try await push(fixture, "young", hours: 1),
+            try await push(fixture, "last", hours: 5),
+            // Cards that began since may need it.
+            try await push(fixture, "ended", hours: 5, event: .end),
+        ]
+        let needed: [(Keyspace) -> (String, PushID) -> RedisKey] = [
+            Keyspace.deadLetter, Keyspace.tasks, { keys in { tag, _ in keys.retryQueues(tag) } },
+            { keys in { tag, _ in keys.pendingRemovals(tag) } }, { keys in { tag, _ in keys.broadcastQueue(tag) } },
+        ]
+        for (number, key) in needed.enumerated() {
+            let id = try await push(fixture, "needed-\(number)", hours: 30)
+            let tag = keys.tag(fixture.app, try ActivityName("needed-\(number)"))
+            try await fixture.store.redis.run("SET", key(keys)(tag, id), "1")
+            stays.insert(id)
+        }
+        let state = try await push(fixture, "state", hours: 6)
+        stays.insert(try await push(fixture, "state", hours: 5))
+        try await fixture.store.redis.run(
+            "HSET", try fixture.key(Keyspace.contentStates, "state"), "*", "1 update \(state)")
+        stays.insert(state)
+        // No card is left that could need it.
+        _ = try await push(fixture, "old", hours: 14)
+        // A newer push of its name is the last one.
+        _ = try await push(fixture, "two", hours: 6)
+        stays.insert(try await push(fixture, "two", hours: 5))
+        #expect(try await forget(fixture, most: 1).reduce(0, +) == 2)
+        #expect(Set(try await history(fixture)) == stays)
+    }
+
+    @Test func `an entry of a push that is not accepted yet stays`() async throws {
+        let fixture = try await PushFixture.start()
+        _ = try await push(fixture, "other", hours: 30)
+        let (index, now) = (fixture.store.pushes.index, fixture.store.time.now())
+        // A schedule of yesterday is about to be published.
+        let id = PushID.ordered(at: now - 30 * hour, index: 5)
+        try await fixture.store.redis.run(index.note(fixture.app, id, ActivityName("match-1"), now: now))
+        #expect(try await forget(fixture, most: 1) == [1])
+        #expect(try await index.name(of: id, fixture.app)?.rawValue == "match-1")
+    }
+}
