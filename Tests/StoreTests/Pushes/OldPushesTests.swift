@@ -11,10 +11,11 @@ import Testing
 
     /// Accepts a push that is so old, and cancels it unless it is to wait.
     private func push(
-        _ fixture: PushFixture, _ name: String, hours: Int64, event: ActivityEvent = .update, isFinal: Bool = true
+        _ fixture: PushFixture, _ name: String, hours: Int64, index: Int = 0, event: ActivityEvent = .update,
+        isFinal: Bool = true
     ) async throws -> PushID {
         let time = fixture.store.time.now() - hours * hour
-        let id = PushID.ordered(at: time, index: 0)
+        let id = PushID.ordered(at: time, index: index)
         guard case .accepted = try await fixture.publish(name, event: event, id: id, now: time)
         else { throw Unexpected(what: "no push") }
         if isFinal { _ = try await fixture.store.pushes.cancel(fixture.app, id) }
@@ -37,7 +38,9 @@ import Testing
     @Test func `the oldest go, a few with each step, until no more are left than wanted`() async throws {
         let fixture = try await PushFixture.start()
         var ids: [PushID] = []
-        for number in 0..<12 { ids.append(try await push(fixture, "order-\(number)", hours: 40 - Int64(number / 3))) }
+        for number in 0..<12 {
+            ids.append(try await push(fixture, "order-\(number)", hours: 40 - Int64(number / 3), index: number))
+        }
         #expect(try await forget(fixture, most: 12) == [])
         #expect(try await forget(fixture, most: 0) == [])
         // Three in an hour: two, then one, as long as there are more than five.
