@@ -60,7 +60,7 @@ public final class RedisServer: Sendable {
                 "--unixsocketperm", "700", "--dir", directory, "--save", "", "--daemonize", "no",
                 "--logfile", directory + "/redis.log",
                 "--appendonly", append ? "yes" : "no", "--appendfsync", "always",
-                "--hash-max-listpack-value", "128", "--hash-max-listpack-entries", "512",
+                "--hash-max-ziplist-value", "128", "--hash-max-ziplist-entries", "512",
             ] + extra
         running = Mutex(nil)
     }

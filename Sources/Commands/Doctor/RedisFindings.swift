@@ -89,15 +89,15 @@ struct RedisFindings {
 
     /// Checks the limits of compact buckets. One listpack entry needs room for a token of 80 bytes and its record.
     var encoding: Finding? {
-        func limit(_ what: String) -> Int? {
-            (configuration["hash-max-listpack-\(what)"] ?? configuration["hash-max-ziplist-\(what)"]).flatMap(Int.init)
-        }
+        // Redis 6.2 has the second name only.
+        let kind = configuration["hash-max-listpack-value"] == nil ? "ziplist" : "listpack"
+        func limit(_ what: String) -> Int? { configuration["hash-max-\(kind)-\(what)"].flatMap(Int.init) }
         guard let value = limit("value"), let entries = limit("entries") else { return nil }
         if value >= 96, entries >= 128 { return .good("Redis encoding", "compact buckets: about 120 bytes a token") }
         return .warning(
             "Redis encoding",
-            "hash-max-listpack-value \(value), -entries \(entries): tokens take half as much memory again and read slower",
-            "redis-cli CONFIG SET hash-max-listpack-value 128 hash-max-listpack-entries 512, and use config/redis.conf")
+            "hash-max-\(kind)-value \(value), -entries \(entries): tokens take half as much memory again and read slower",
+            "redis-cli CONFIG SET hash-max-\(kind)-value 128, the same with -entries 512, and use config/redis.conf")
     }
 
     /// Checks a cluster: it needs redis+cluster:// as its URL, and only a replica can replace a dead primary.

@@ -77,7 +77,7 @@ struct RedisServers: Sendable {
         return [
             "/usr/bin/env", "redis-server", "--bind", "127.0.0.1", "--unixsocket", server.socket, "--dir",
             server.directory, "--save", "", "--appendonly", "yes", "--appendfsync", "always",
-            "--hash-max-listpack-value", "128", "--hash-max-listpack-entries", "512",
+            "--hash-max-ziplist-value", "128", "--hash-max-ziplist-entries", "512",
             "--auto-aof-rewrite-percentage", "0",
         ] + server.arguments
     }

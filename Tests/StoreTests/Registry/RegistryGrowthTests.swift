@@ -88,7 +88,9 @@ import Testing
             #expect((70...115).contains(average), "\(average) a bucket")
             for index in [0, 1, sizes.count - 1] {
                 let key = fixture.keys.bucket(fixture.tag, index)
-                #expect(try await fixture.command("OBJECT", "ENCODING", .key(key)).string() == "listpack")
+                let encoding = try await fixture.command("OBJECT", "ENCODING", .key(key)).string()
+                // Redis 6.2 has ziplists.
+                #expect(["listpack", "ziplist"].contains(encoding))
                 #expect(try await fixture.command("PTTL", key).integer() > 12 * 3_600_000)
             }
             #expect(fixture.registry.malformedRecords == 0)
@@ -149,8 +151,8 @@ import Testing
     }
 
     @Test func `the servers default limits work too`() async throws {
-        try await RegistryFixture.run(extra: ["--hash-max-listpack-value", "64", "--hash-max-listpack-entries", "128"])
-        { fixture in
+        try await RegistryFixture.run(extra: ["--hash-max-ziplist-value", "64", "--hash-max-ziplist-entries", "128"]) {
+            fixture in
             let channels = (0..<2_000).map { _ in ChannelID.random() }
             _ = try await fixture.registry.track(
                 fixture.app, .activity(fixture.name), registrations(0..<2_000, channels, at: fixture.time.now))
