@@ -47,6 +47,7 @@ public struct Worker: Service {
             options.webhooks = next.webhooks
             options.endAfter = next.endAfter
             options.rates = next.rates
+            options.mostPushes = next.mostPushes
         }
     }
 

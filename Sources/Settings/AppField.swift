@@ -25,6 +25,8 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
     case endAfter = "defaults.end_after"
     case catchUp = "defaults.catch_up"
     case receipts = "defaults.receipts"
+    case deviceTags = "defaults.device_tags"
+    case deviceUsers = "defaults.device_users"
     case expiryStart = "defaults.expiry_start"
     case expiryUpdate = "defaults.expiry_update"
     case expiryEnd = "defaults.expiry_end"
@@ -80,6 +82,8 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
         case .caFile: "PEM roots for that server"
         case .catchUp: "whether the app's devices get the state published before when they begin to follow"
         case .receipts: "whether the app's devices may tell which pushes they show"
+        case .deviceTags: "whether the app's devices may set the tags of their channels"
+        case .deviceUsers: "whether the app's devices may say whose they are"
         case .endAfter: "time from the start of the app's cards to their automatic end"
         case .expiryStart: "how long a start of the app without an expiry is tried"
         case .expiryUpdate: "how long an update of the app without an expiry is tried"
@@ -121,7 +125,7 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
         case .webhookURL: return WebhookAddress(value) == nil ? WebhookAddress.rule : nil
         case .webhookEvents:
             return Self.events(value) == nil ? "of \(Self.eventWords.joined(separator: ", ")), with commas" : nil
-        case .catchUp, .receipts, .webhookAllowsPrivate, .webhookAllowsHTTP:
+        case .catchUp, .receipts, .deviceTags, .deviceUsers, .webhookAllowsPrivate, .webhookAllowsHTTP:
             return ["true", "false"].contains(value) ? nil : "true or false"
         case .expiryStart, .expiryUpdate, .expiryEnd:
             return isTime(1...86_400) ? nil : "a time from 1s to 24h, such as 15m"

@@ -67,9 +67,12 @@ extension SettingKey {
             .help("the most queued names and shards of one app; above it publishes are answered 429"),
         .whole(\.gateway.maximumQueueTotal, "gateway.max_queue_total", 1...100_000_000, "500000")
             .help("the most queued names and shards of all apps; above it publishes are answered 429"),
-        .text(\.gateway.trustedProxies, "gateway.trusted_proxies", nil, expected: TrustedProxies.rule) {
-            TrustedProxies($0)
+        .text(\.gateway.trustedProxies, "gateway.trusted_proxies", nil, expected: AddressRanges.rule) {
+            AddressRanges($0).map(TrustedProxies.init)
         }.help("proxies whose X-Forwarded-For is believed: addresses or networks, with commas between them"),
+        .text(\.gateway.serverAddresses, "gateway.server_addresses", nil, expected: AddressRanges.rule) {
+            AddressRanges($0)
+        }.help("where servers and operators are: from elsewhere the master secret and credentials are refused"),
         .choice(\.gateway.readsIntake, "gateway.intake", [("false", false), ("true", true)], "false")
             .help("whether to publish what others write into the stream of publishes in Redis, see docs/api.md"),
     ]
@@ -184,6 +187,10 @@ extension SettingKey {
             .help("whether a new follower gets the last published state at once; an app may have its own"),
         .choice(\.receipts, "defaults.receipts", [("false", false), ("true", true)], "false")
             .help("whether pushes carry a mark, and devices may tell which they show; an app may have its own"),
+        .choice(\.deviceTags, "defaults.device_tags", [("true", true), ("false", false)], "true")
+            .help("whether devices, and the app secret, may set tags of channels; an app may have its own"),
+        .choice(\.deviceUsers, "defaults.device_users", [("true", true), ("false", false)], "true")
+            .help("whether devices, and the app secret, may say whose a channel is; an app may have its own"),
         .time(\.lives[orZero: .start], "defaults.expiry_start", 1...86_400, "1h")
             .help("how long a start without options.expiry is tried after its acceptance; an app may have its own"),
         .time(\.lives[orZero: .update], "defaults.expiry_update", 1...86_400, "8h")

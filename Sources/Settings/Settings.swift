@@ -71,6 +71,9 @@ public struct Settings: Sendable {
     public var catchUp = false
     /// For apps that do not set `defaults.receipts`.
     public var receipts = false
+    /// For apps that do not set `defaults.device_tags` or `defaults.device_users`.
+    public var deviceTags = true
+    public var deviceUsers = true
     /// For apps that do not set `defaults.expiry_start`, `expiry_update` or `expiry_end`.
     public var lives: [ActivityEvent: Duration] = [:]
     /// About how many outgoing events the stream of an app keeps. 0: apps have no stream.
@@ -149,6 +152,10 @@ public struct Settings: Sendable {
     public func catchUp(_ app: AppSettings) -> Bool { app[.catchUp].map { $0 == "true" } ?? catchUp }
     /// Whether an app's pushes carry a mark, and its devices may send receipts.
     public func receipts(_ app: AppSettings) -> Bool { app[.receipts].map { $0 == "true" } ?? receipts }
+
+    /// Whether an app's devices may set the tags of their channels, and say whose they are.
+    public func deviceTags(_ app: AppSettings) -> Bool { app[.deviceTags].map { $0 == "true" } ?? deviceTags }
+    public func deviceUsers(_ app: AppSettings) -> Bool { app[.deviceUsers].map { $0 == "true" } ?? deviceUsers }
 
     /// The app for a command: the named one, or the only one.
     public func app(named key: String?) throws(SettingsError) -> AppSettings {

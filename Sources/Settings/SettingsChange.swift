@@ -20,10 +20,11 @@ public struct SettingsChange: Sendable, Hashable {
             "log.level", "gateway.public_url", "gateway.max_body", "gateway.max_concurrency",
             "gateway.max_concurrency_app", "gateway.max_concurrency_device", "gateway.max_body_memory",
             "gateway.max_queue", "gateway.max_queue_total", "gateway.cert_file", "gateway.key_file",
-            "gateway.trusted_proxies", "monitor.secret", "limits.requests_per_address",
+            "gateway.trusted_proxies", "gateway.server_addresses", "monitor.secret", "limits.requests_per_address",
             "limits.requests_per_credential", "limits.failed_sign_ins", "limits.bulk_calls",
             "limits.tags_per_channel", "limits.names", "limits.channels", "limits.followers", "limits.start_tokens",
             "defaults.stale_after", "defaults.end_after", "defaults.catch_up", "defaults.receipts",
+            "defaults.device_tags", "defaults.device_users",
             "defaults.expiry_start", "defaults.expiry_update", "defaults.expiry_end", "budget.high_per_hour",
             "budget.high_per_hour_infrequent", "start_tokens.stale_after",
         ],
@@ -95,7 +96,8 @@ public struct SettingsChange: Sendable, Hashable {
     private static func uses(_ field: AppField, _ process: Process) -> Bool {
         switch field {
         case .secret, .masterSecret: process == .gateway
-        case .staleAfter, .catchUp, .receipts, .expiryStart, .expiryUpdate, .expiryEnd: process == .gateway
+        case .staleAfter, .catchUp, .receipts, .deviceTags, .deviceUsers, .expiryStart, .expiryUpdate, .expiryEnd:
+            process == .gateway
         case .key, .endAfter, .webhookEvents, .webhookURL: true
         default: process == .worker
         }
@@ -103,8 +105,8 @@ public struct SettingsChange: Sendable, Hashable {
 
     static func isLive(_ field: AppField, from old: AppSettings, to new: AppSettings) -> Bool {
         switch field {
-        case .secret, .masterSecret, .staleAfter, .endAfter, .catchUp, .receipts, .expiryStart, .expiryUpdate,
-            .expiryEnd, .maximumPerSecond, .maximumPerSecondOfPush:
+        case .secret, .masterSecret, .staleAfter, .endAfter, .catchUp, .receipts, .deviceTags, .deviceUsers,
+            .expiryStart, .expiryUpdate, .expiryEnd, .maximumPerSecond, .maximumPerSecondOfPush:
             true
         case .keyID, .keyFile, .nextKeyID, .nextKeyFile, .teamID: true
         // Keys of its own need a place that a running worker has only if it had them before.

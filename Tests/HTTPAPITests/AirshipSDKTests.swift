@@ -102,6 +102,40 @@ import Testing
         }
     }
 
+    @Test func `an app may leave tags and users to servers`() async throws {
+        let narrow: (inout GatewayConfiguration) -> Void = { $0.apps[0].deviceRights = [] }
+        try await GatewayFixture.run(configure: narrow) { gateway in
+            let app = "\(GatewayFixture.key):\(GatewayFixture.secret)"
+            let body = #"{"channel":{"set_tags":true,"tags":["gold"],"named_user_id":"ann"}}"#
+            let path = "/api/channels/\(channel)"
+            // The channel is registered, but tags and user stay as they are.
+            let reply = try await gateway.send("PUT", path, body, user: app)
+            #expect(reply.status == 200 && reply.text.contains("device_tags") && reply.text.contains("device_users"))
+            #expect(try await tags(gateway, "device", "gold") == [])
+            let user = #"{"channel_id":"\#(channel)","device_type":"ios","named_user_id":"ann"}"#
+            for call in ["associate", "disassociate"] {
+                let refused = try await gateway.send("POST", "/api/named_users/\(call)", user, user: app)
+                #expect(try refused.status == 403 && refused.integer("error_code") == 40303)
+            }
+            let stamp = [channel, "n", "2026-11-21 18:00:00"]
+            for action in [#"{"type":"identify","named_user_id":"ann"}"#, #"{"type":"reset"}"#] {
+                #expect(try await post(gateway, action, signed(stamp)).status == 403)
+            }
+            // The SDK asks this at each start.
+            #expect(try await post(gateway, #"{"type":"resolve"}"#, signed(stamp)).status == 200)
+            let entry =
+                #"{"action":"set","type":"update_token","id":"A","name":"order-1","token":"aa","action_ts_ms":1795284000000}"#
+            let batch = try await send(gateway, #"{"tags":{"add":{"plan":["gold"]}},"live_activities":[\#(entry)]}"#)
+            #expect(try batch.status == 200 && batch.integer("applied") == 1 && batch.integer("problem_count") == 1)
+            #expect(try await tags(gateway, "plan", "gold") == [])
+
+            // A server may do both.
+            #expect(try await gateway.send("PUT", path, body).status == 200)
+            #expect(try await tags(gateway, "device", "gold") == [channel])
+            #expect(try await gateway.store.channels.namedUser(gateway.app, ChannelID(channel)) == "ann")
+        }
+    }
+
     @Test func `one group in set, add and remove is applied in that order`() async throws {
         try await GatewayFixture.run { gateway in
             let before = #"{"tags":{"add":{"plan":["old","gone"]}}}"#

@@ -175,7 +175,7 @@ import Testing
     }
 
     @Test func `guesses are slowed for a network and an app key, and the right secret too`() async throws {
-        let proxies = try #require(TrustedProxies("127.0.0.1"))
+        let proxies = TrustedProxies(try #require(AddressRanges("127.0.0.1")))
         try await GatewayFixture.run(configure: { $0.trustedProxies = proxies }) { gateway in
             var browser = ConsoleBrowser(gateway)
             let from = [("X-Forwarded-For", "203.0.113.7")]

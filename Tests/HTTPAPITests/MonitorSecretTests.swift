@@ -28,7 +28,7 @@ import Testing
     @Test func `guesses of it are slowed down, too`() async throws {
         try await GatewayFixture.run(configure: {
             $0.monitorSecret = Self.secret
-            $0.trustedProxies = TrustedProxies("127.0.0.1")!
+            $0.trustedProxies = TrustedProxies(AddressRanges("127.0.0.1")!)
             $0.failedSignInsPerMinute = 2
         }) { gateway in
             func status(_ secret: String?) async throws -> Int {

@@ -91,6 +91,18 @@ struct AppSettingsTests {
         #expect(refusal(file: "apps:\n  - key: a\n    defaults: {catch_up: yes}\n").contains("true or false"))
     }
 
+    @Test func `an app says what its devices may do for themselves, everything by default`() throws {
+        let file =
+            "defaults:\n  device_tags: false\napps:\n  - key: a\n    defaults: {device_tags: true}\n  - key: b\n"
+            + "    defaults: {device_users: false}\n"
+        let settings = try load(file: file)
+        #expect(settings.apps.map(settings.deviceTags) == [true, false])
+        #expect(settings.apps.map(settings.deviceUsers) == [true, false])
+        let bare = try load(environment: Self.environment)
+        #expect(bare.deviceTags(bare.apps[0]) && bare.deviceUsers(bare.apps[0]))
+        #expect(refusal(file: "defaults:\n  device_users: off\n").contains("one of true, false"))
+    }
+
     @Test func `an app takes receipts by its own word, or else by the deployment's, and none by default`() throws {
         let file =
             "defaults:\n  receipts: true\napps:\n  - key: a\n    defaults: {receipts: false}\n  - key: b\n"

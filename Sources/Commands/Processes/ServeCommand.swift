@@ -28,6 +28,7 @@ struct ServeCommand: AsyncParsableCommand {
         defer { withExtendedLifetime(hangUps) {} }
         let settings = try global.settings(redis.given + gateway.given)
         let logger = global.logger("gateway", settings)
+        StartWarning.log(settings, isGateway: true, to: logger)
         let watched = WatchedFiles(settings.gatewayFiles)
         let configuration = try Self.configuration(settings, logger)
         let registry = PrometheusRegistry()
@@ -91,6 +92,8 @@ struct ServeCommand: AsyncParsableCommand {
             served.lives = settings.lives(app)
             served.catchesUp = settings.catchUp(app)
             served.takesReceipts = settings.receipts(app)
+            if !settings.deviceTags(app) { served.deviceRights.remove(.tags) }
+            if !settings.deviceUsers(app) { served.deviceRights.remove(.users) }
             served.credentials = try app.issuedCredentials()
             return served
         }

@@ -36,6 +36,7 @@ struct WorkCommand: AsyncParsableCommand {
         let settings = try global.settings(redis.given + worker.given).ofWorker()
         let load = global.reloader(redis.given + worker.given)
         let logger = global.logger("worker", settings)
+        StartWarning.log(settings, isGateway: false, to: logger)
         let watched = WatchedFiles(WorkerReload.files(settings))
         let apps = settings.apps
         let keys = Dictionary(try apps.map { ($0.key, try WorkerReload.Keys($0)) }) { $1 }

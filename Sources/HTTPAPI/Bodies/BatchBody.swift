@@ -54,6 +54,12 @@ struct BatchBody: Sendable {
         note(tagsValue.error("would give the channel more than \(limit) tags: it keeps those that it has"))
     }
 
+    /// Leaves the tags out.
+    mutating func refuseTags(_ reason: String) {
+        if tags != nil, let tagsValue { note(tagsValue.error("were not changed: \(reason)")) }
+        tags = nil
+    }
+
     private mutating func note(_ problem: JSONError) {
         problemCount += 1
         if problems.count < Self.maximumProblems { problems.append(problem) }

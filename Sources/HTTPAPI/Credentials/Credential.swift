@@ -25,6 +25,9 @@ enum Credential: Sendable, Hashable {
         }
     }
 
+    /// Whether whoever has the app can send the request: a device, or a server with the secret that is in the app.
+    var isFromApp: Bool { self == .app || isDevice }
+
     /// Whether an app on a device sent the request, not a server with a secret.
     var isDevice: Bool {
         switch self {

@@ -15,19 +15,32 @@ extension Handlers {
     func updateChannel(_ call: Call) async throws -> Answer { try await register(call.channel(), call, status: 200) }
 
     private func register(_ channel: ChannelID, _ call: Call, status: Int) async throws -> Answer {
-        let registration = try ChannelBody.registration(call.body.collect())
+        var registration = try ChannelBody.registration(call.body.collect())
+        var warnings: [String] = []
+        // A refusal would leave the device without a channel: the SDK sends tags with each registration.
+        if !registration.tags.isEmpty, !call.may(.tags) {
+            registration.tags = TagChange()
+            warnings.append("the tags stay as they are: \(DeviceRight.tags.refusal)")
+        }
+        if registration.namedUser != nil, !call.may(.users) {
+            registration.namedUser = nil
+            warnings.append("the named user stays as it is: \(DeviceRight.users.refusal)")
+        }
         try await store.channels.register(
             call.app.key, channel, tags: registration.tags, namedUser: registration.namedUser,
             hasIOS18: registration.hasIOS18)
         return Answer(
-            status, ["ok": true, "operation_id": .string(call.operation), "channel_id": .string(channel.description)])
+            status, ["ok": true, "operation_id": .string(call.operation), "channel_id": .string(channel.description)],
+            warnings: warnings)
     }
 
     /// Applies every entry that it can, in order. Each step can be repeated, so a 503 in the middle loses nothing.
     func channelBatch(_ call: Call) async throws -> Answer {
         let channel = try call.channel()
         var batch = try BatchBody(call.body.collect(), channel: channel, catchesUp: call.app.catchesUp)
-        if let tags = batch.tags {
+        if !call.may(.tags) {
+            batch.refuseTags(DeviceRight.tags.refusal)
+        } else if let tags = batch.tags {
             do throws(StoreError) {
                 try await store.channels.tag(call.app.key, [channel], tags)
             } catch {
@@ -65,12 +78,14 @@ extension Handlers {
     }
 
     func associate(_ call: Call) async throws -> Answer {
+        try call.require(.users)
         let (channel, user) = try ChannelBody.namedUser(call.body.collect(), isRequired: true)
         if let user { try await store.channels.associate(call.app.key, channel, namedUser: user) }
         return Answer(200, ["ok": true])
     }
 
     func disassociate(_ call: Call) async throws -> Answer {
+        try call.require(.users)
         let request = try ChannelBody.namedUser(call.body.collect(), isRequired: false)
         try await store.channels.disassociate(call.app.key, request.channel, namedUser: request.namedUser)
         return Answer(200, ["ok": true])

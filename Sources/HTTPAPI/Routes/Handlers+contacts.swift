@@ -12,6 +12,7 @@ extension Handlers {
     func identifyContact(_ call: Call) async throws -> Answer {
         let channel = try call.actingChannel()
         let action = try ContactBody.action(call.body.collect())
+        if action != .resolve { try call.require(.users) }
         let app = call.app.key
         var user: String?
         switch action {
@@ -39,7 +40,10 @@ extension Handlers {
     func updateContact(_ call: Call) async throws -> Answer {
         let channel = try call.actingChannel()
         guard ContactID(call.parameter("contact")) != nil else { throw APIError.parameter("contact", "must be a UUID") }
-        try await store.channels.tag(call.app.key, [channel], ContactBody.update(call.body.collect()))
+        let change = try ContactBody.update(call.body.collect())
+        // Other parts of a contact's update are not used, so the SDK need not hear of them.
+        if !change.isEmpty { try call.require(.tags) }
+        try await store.channels.tag(call.app.key, [channel], change)
         return Answer(200, ["ok": true])
     }
 

@@ -7,4 +7,6 @@ public struct TagChange: Sendable, Hashable {
     /// Replaces the whole group.
     public var set: [ExactText: Set<ExactText>] = [:]
     public init() {}
+
+    public var isEmpty: Bool { add.isEmpty && remove.isEmpty && set.isEmpty }
 }

@@ -50,10 +50,8 @@ struct PushIndex: Sendable {
 
     /// The commands that put a push into the index, before its commit.
     func note(_ app: AppKey, _ id: PushID, _ name: ActivityName, now: Int64) -> [RedisCommand] {
-        var sets = [key(app, id)]
-        if Self.isLate(id, acceptedAt: now) { sets.append(key(app, id, hour: now / Self.hour)) }
         let member = Self.member(id, name)
-        return sets.flatMap { set in
+        return sets(app, id, acceptedAt: now).flatMap { set in
             [RedisCommand("ZADD", set, "1", member)]
                 + (renewals.take(set, now: now) ? [RedisCommand("PEXPIRE", set, .int(life))] : [])
         }
@@ -72,6 +70,16 @@ struct PushIndex: Sendable {
     /// The command that takes a push out again, because it was not committed.
     func drop(_ app: AppKey, _ id: PushID, _ name: ActivityName) -> RedisCommand {
         RedisCommand("ZREM", key(app, id), Self.member(id, name))
+    }
+
+    /// The commands that take out all entries of a push that is gone.
+    func drops(_ app: AppKey, _ id: PushID, _ name: ActivityName, acceptedAt time: Int64) -> [RedisCommand] {
+        sets(app, id, acceptedAt: time).map { RedisCommand("ZREM", $0, Self.member(id, name)) }
+    }
+
+    /// The sets that have a push.
+    private func sets(_ app: AppKey, _ id: PushID, acceptedAt time: Int64) -> [RedisKey] {
+        [key(app, id)] + (Self.isLate(id, acceptedAt: time) ? [key(app, id, hour: time / Self.hour)] : [])
     }
 
     static func isLate(_ id: PushID, acceptedAt time: Int64) -> Bool { abs(time - id.uuid.time) > hour }

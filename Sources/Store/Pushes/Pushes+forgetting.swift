@@ -3,23 +3,32 @@ import Redis
 
 /// How far the oldest pushes of an app were looked at, to keep no more than some.
 public struct OldPushes: Sendable {
-    /// When the app last had no more pushes than it may, epoch ms.
+    /// Where a step ended, in the order of the index.
+    fileprivate struct Position {
+        var hour: Int64 = 0
+        var slice = 0
+        var member: [UInt8]?
+    }
+
+    /// When the app was last measured, epoch ms.
     fileprivate var measuredAt: Int64?
-    /// Where the last step ended.
-    fileprivate var hour: Int64 = 0
-    fileprivate var slice = 0
-    fileprivate var member: [UInt8]?
+    /// The sets that had pushes then, and how many pushes were too many. Less what this process has removed.
+    fileprivate var sets: ArraySlice<(hour: Int64, slice: Int, size: Int)> = []
+    fileprivate var excess = 0
+    fileprivate var position = Position()
 
     public init() {}
 }
 
 extension Pushes {
-    /// No push that is younger is removed, ms: a publisher may still repeat its request, or look what became of it.
-    static let leastAge: Int64 = 2 * PushIndex.hour
-    /// The age from which no card can need a push, ms: cards live for 12 h, and their tokens are kept for 13.
+    /// No push is removed that was accepted, or whose id was made, less than this long ago, ms: an `Idempotency-Key`
+    /// holds its ids for a day.
+    static let leastAge: Int64 = 25 * PushIndex.hour
+    /// The age from which no card needs a state, ms: cards live for 12 h, and their tokens are kept for 13.
     static let ageOfCards: Int64 = 13 * PushIndex.hour
-    /// The least time between two measurements of an app that has no more pushes than it may, ms.
-    private static let interval: Int64 = 600_000
+    /// The least time between two measurements, ms: of an app that has no more pushes than it may, or whose oldest ones
+    /// were all looked at; and while some are removed, because other workers do that too.
+    private static let (interval, intervalWhileFull): (Int64, Int64) = (600_000, 60_000)
 
     /// Removes the oldest pushes of an app that has more than `most`, those that are final and that nothing needs any
     /// more. If the process dies, an entry of the index stays without its push until the index expires; readers skip it.
@@ -28,38 +37,53 @@ extension Pushes {
     public func forgetOldest(
         _ app: AppKey, most: Int, limit: Int, _ old: inout OldPushes
     ) async throws(StoreError) -> Int? {
-        let now = time.now()
         if most == 0 { return nil }
-        if let at = old.measuredAt, (0..<Self.interval).contains(now - at) { return nil }
+        let now = time.now()
+        let interval = old.sets.isEmpty ? Self.interval : Self.intervalWhileFull
+        if old.measuredAt.map({ !(0..<interval).contains(now - $0) }) ?? true {
+            try await measure(app, most: most, now: now, &old)
+        }
+        let position = old.position
+        old.sets = old.sets.drop { ($0.hour, $0.slice) < (position.hour, position.slice) }
+        guard old.excess > 0, let set = old.sets.first else {
+            old.sets = []
+            return nil
+        }
+        let member = (set.hour, set.slice) == (position.hour, position.slice) ? position.member : nil
+        let members = try await index.members(app, hour: set.hour, slice: set.slice, after: member, limit: limit)
+        let removed = try await forget(app, members, now: now)
+        old.excess -= removed
+        old.position = .init(hour: set.hour, slice: set.slice, member: members.last)
+        if members.count < limit { old.position = .init(hour: set.hour, slice: set.slice + 1) }
+        return removed
+    }
+
+    /// A walk that is under way goes on where it is.
+    private func measure(
+        _ app: AppKey, most: Int, now: Int64, _ old: inout OldPushes
+    ) async throws(StoreError) {
         let sizes = try await index.sizes(app, since: now - index.life, now: now + PushIndex.hour)
-        guard sizes.map(\.size).reduce(0, +) > most else {
-            old = OldPushes()
-            old.measuredAt = now
-            return nil
-        }
-        old.measuredAt = nil
+        if old.sets.isEmpty { old.position = .init() }
+        old.measuredAt = now
+        old.excess = sizes.map(\.size).reduce(0, +) - most
         let newest = (now - Self.leastAge) / PushIndex.hour - 1
-        let next = sizes.first { ($0.hour, $0.slice) >= (old.hour, old.slice) && $0.size > 0 && $0.hour <= newest }
-        guard let next else {
-            old = OldPushes()
-            return nil
+        old.sets = sizes.filter { $0.size > 0 && $0.hour <= newest }[...]
+    }
+
+    /// Removes those of the members' pushes that may go, and then all their entries in the index.
+    private func forget(_ app: AppKey, _ members: [[UInt8]], now: Int64) async throws(StoreError) -> Int {
+        let pushes = members.compactMap(PushIndex.push)
+        let replies = try await redis.run(pushes.map { forget(app, $0.id, $0.name, now: now) })
+        var drops: [RedisCommand] = []
+        var removed = 0
+        for (push, reply) in zip(pushes, replies) {
+            let acceptedAt = Int64(try reply.integer())
+            if acceptedAt == 0 { continue }
+            removed += 1
+            drops += index.drops(app, push.id, push.name, acceptedAt: acceptedAt)
         }
-        let position = (next.hour, next.slice) == (old.hour, old.slice) ? old.member : nil
-        let members = try await index.members(app, hour: next.hour, slice: next.slice, after: position, limit: limit)
-        (old.hour, old.slice, old.member) = (next.hour, next.slice, members.last)
-        if members.count < limit { (old.slice, old.member) = (next.slice + 1, nil) }
-        let pushes = members.compactMap { member in PushIndex.push(member).map { (member, $0.id, $0.name) } }
-        let replies = try await redis.run(pushes.map { forget(app, $0.1, $0.2, now: now) })
-        var removed: [RedisArgument] = []
-        for ((member, _, _), reply) in zip(pushes, replies) where try reply.integer() == 1 {
-            removed.append(.bytes(member))
-        }
-        if !removed.isEmpty {
-            try await redis.run([
-                RedisCommand("ZREM", keys.pushIndex(app, hour: next.hour, slice: next.slice), removed)
-            ])
-        }
-        return removed.count
+        try await redis.run(drops)
+        return removed
     }
 
     private func forget(_ app: AppKey, _ id: PushID, _ name: ActivityName, now: Int64) -> RedisCommand {
@@ -72,7 +96,11 @@ extension Pushes {
                 "dismissed": keys.receipts(tag, id, .dismissed), "n": keys.name(tag), "v": keys.contentStates(tag),
                 "w": keys.tasks(tag, id), "d": keys.deadLetter(tag, id), "h": keys.retryQueues(tag),
                 "o": keys.pendingRemovals(tag), "q": keys.unswept(tag), "t": keys.broadcastQueue(tag),
+                "outbox": keys.outbox(tag),
             ],
-            ["id": .string(id.description), "cards": .int(now - Self.ageOfCards)])
+            [
+                "id": .string(id.description), "before": .int(now - Self.leastAge),
+                "cards": .int(now - Self.ageOfCards),
+            ])
     }
 }

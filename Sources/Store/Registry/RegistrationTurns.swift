@@ -8,6 +8,8 @@ import Synchronization
 final class RegistrationTurns: Sendable {
     typealias Outcome = Result<RegistrationResult, StoreError>
     struct Waiting {
+        /// With the limits that were in force when it came.
+        let registry: Registry
         let registration: Registration
         let endAfter: Duration?
         /// Gets nil if no turn of the name is under way any more.
@@ -40,6 +42,20 @@ final class RegistrationTurns: Sendable {
             return Array(group)
         }
     }
+
+    /// The next turn, after one that ended so. If Redis failed, those that wait fail too, instead of each in its turn.
+    /// - Returns: nil if no turn of the name is under way any more.
+    func next(_ key: RegistryMemory.Key, after outcome: Outcome) -> [Waiting]? {
+        if case .failure(let error) = outcome, !error.isOfQuota {
+            for waiting in takeAll(key) { waiting.continuation.resume(returning: .failure(error)) }
+            return nil
+        }
+        let group = next(key)
+        return group.isEmpty ? nil : group
+    }
+
+    /// All registrations that wait. No turn of the name is under way any more.
+    func takeAll(_ key: RegistryMemory.Key) -> [Waiting] { waiting.withLock { $0.removeValue(forKey: key) ?? [] } }
 }
 
 extension Registry {
@@ -51,27 +67,35 @@ extension Registry {
         let key = RegistryMemory.Key(app: app, tokens: tokens)
         while true {
             if turns.begins(key) {
-                defer {
-                    let group = turns.next(key)
-                    if !group.isEmpty { Task { await takeTurns(key, group) } }
+                let outcome: RegistrationTurns.Outcome
+                do throws(StoreError) {
+                    outcome = .success(try await track(app, tokens, [registration], endAfter: endAfter)[0])
+                } catch {
+                    outcome = .failure(error)
                 }
-                return try await track(app, tokens, [registration], endAfter: endAfter)[0]
+                if let next = turns.next(key, after: outcome) { Task { await Self.takeTurns(turns, key, next) } }
+                return try outcome.get()
             }
             let outcome = await withCheckedContinuation { continuation in
-                turns.add(.init(registration: registration, endAfter: endAfter, continuation: continuation), to: key)
+                let waiting = RegistrationTurns.Waiting(
+                    registry: self, registration: registration, endAfter: endAfter, continuation: continuation)
+                turns.add(waiting, to: key)
             }
             if let outcome { return try outcome.get() }
         }
     }
 
     /// Takes one turn after the other until no registration of the name waits.
-    private func takeTurns(_ key: RegistryMemory.Key, _ first: [RegistrationTurns.Waiting]) async {
+    private static func takeTurns(
+        _ turns: RegistrationTurns, _ key: RegistryMemory.Key, _ first: [RegistrationTurns.Waiting]
+    ) async {
         var group = first
-        while !group.isEmpty {
-            for (waiting, outcome) in zip(group, await outcomes(key, group)) {
-                waiting.continuation.resume(returning: outcome)
-            }
-            group = turns.next(key)
+        while let last = group.last {
+            // After a reload the last one has the newest limits.
+            let outcomes = await last.registry.outcomes(key, group)
+            for (waiting, outcome) in zip(group, outcomes) { waiting.continuation.resume(returning: outcome) }
+            guard let outcome = outcomes.last, let next = turns.next(key, after: outcome) else { return }
+            group = next
         }
     }
 
@@ -79,12 +103,12 @@ extension Registry {
         _ key: RegistryMemory.Key, _ group: [RegistrationTurns.Waiting]
     ) async -> [RegistrationTurns.Outcome] {
         do throws(StoreError) {
-            // After a reload the last one has the newest setting.
+            // Too early an end is put off by the worker that looks at the name.
             let results = try await track(
-                key.app, key.tokens, group.map(\.registration), endAfter: group.last?.endAfter)
+                key.app, key.tokens, group.map(\.registration), endAfter: group.compactMap(\.endAfter).min())
             return results.map { .success($0) }
         } catch {
-            guard group.count > 1, case .quotaReached = error else { return group.map { _ in .failure(error) } }
+            guard group.count > 1, error.isOfQuota else { return group.map { _ in .failure(error) } }
         }
         // There is no room for a newcomer. Others may follow already, so each one is asked for alone.
         return await withTaskGroup { tasks in
@@ -96,4 +120,8 @@ extension Registry {
             return each
         }
     }
+}
+
+extension StoreError {
+    fileprivate var isOfQuota: Bool { if case .quotaReached = self { true } else { false } }
 }

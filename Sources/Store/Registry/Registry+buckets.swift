@@ -10,11 +10,14 @@ extension Registry {
     }
 
     /// Runs `body` for one batch of the changes after the other. Before the next one it divides too full buckets.
-    /// - Parameter body: returns the changes whose buckets are too full.
+    /// - Parameters:
+    ///   - asksForRoom: whether the quotas may refuse the changes.
+    ///   - body: returns the changes whose buckets are too full.
     func eachBatch(
-        of changes: [BucketChange], in place: PlaceKeys, _ body: (Range<Int>) async throws(StoreError) -> [Int]
+        of changes: [BucketChange], in place: PlaceKeys, asksForRoom: Bool = true,
+        _ body: (Range<Int>) async throws(StoreError) -> [Int]
     ) async throws(StoreError) {
-        try await requireRoom(place, changes)
+        if asksForRoom { try await requireRoom(place, changes) }
         var start = 0
         while start < changes.count {
             // A small name's first batches are small, so that no bucket holds much more than twice the threshold.
@@ -31,13 +34,13 @@ extension Registry {
     /// - Parameter command: makes the call for the change of that index.
     /// - Parameter first: commands that Redis must have executed before the change of that index.
     func apply(
-        _ changes: [BucketChange], in place: PlaceKeys, first: [RedisCommand] = [],
+        _ changes: [BucketChange], in place: PlaceKeys, first: [RedisCommand] = [], asksForRoom: Bool = true,
         _ command: (_ index: Int, _ bucket: RedisKey, _ count: RedisArgument, _ rest: [RedisArgument]) -> RedisCommand
     ) async throws(StoreError) -> [BucketAnswer] {
         var answers = [BucketAnswer](repeating: [], count: changes.count)
         // Arguments for the `end` that the script asked for, by change.
         var endings: [Int: [RedisArgument]] = [:]
-        try await eachBatch(of: changes, in: place) { batch throws(StoreError) in
+        try await eachBatch(of: changes, in: place, asksForRoom: asksForRoom) { batch throws(StoreError) in
             var overfull: [Int] = []
             try await withCurrentCount(batch, of: changes, in: place) { open, count throws(StoreError) in
                 let earlier = first.isEmpty ? [] : open.map { first[$0.index] }

@@ -52,19 +52,29 @@ extension Registry {
         _ entries: [EncodedRegistration], in place: PlaceKeys, after notes: [RedisCommand]
     ) async throws(StoreError) -> [BucketAnswer] {
         if entries.count == 1 { return try await set(entries, in: place, after: notes) }
-        let joined = try await join(entries, in: place, after: notes)
-        let left = zip(entries, joined).filter { $0.1 == nil }.map(\.0)
-        var decided = try await set(left, in: place, after: [])[...]
-        return joined.map { answer in answer ?? decided.removeFirst() }
+        // What follows of the same channel comes after its first registration, whoever decides that one.
+        var channels: Set<[UInt8]> = []
+        let firsts = entries.indices.filter { channels.insert(entries[$0].channel).inserted }
+        var answers = [BucketAnswer?](repeating: nil, count: entries.count)
+        let joined = try await join(firsts.map { entries[$0] }, in: place, after: firsts.map { notes[$0] })
+        for (index, answer) in zip(firsts, joined) { answers[index] = answer }
+        let left = entries.indices.filter { answers[$0] == nil }
+        if left.isEmpty { return answers.compactMap(\.self) }
+        // There was room for the call as a whole.
+        let decided = try await set(
+            left.map { entries[$0] }, in: place, after: left.map { notes[$0] }, asksForRoom: false)
+        for (index, answer) in zip(left, decided) { answers[index] = answer }
+        return answers.compactMap(\.self)
     }
 
     private func set(
-        _ entries: [EncodedRegistration], in place: PlaceKeys, after notes: [RedisCommand]
+        _ entries: [EncodedRegistration], in place: PlaceKeys, after notes: [RedisCommand],
+        asksForRoom: Bool = true
     ) async throws(StoreError) -> [BucketAnswer] {
         let tag = place.tag
         let root = keys.root(tag)
         let changes = entries.map { BucketChange(channel: $0.channel) }
-        return try await apply(changes, in: place, first: notes) { index, bucket, count, rest in
+        return try await apply(changes, in: place, first: notes, asksForRoom: asksForRoom) { index, bucket, count, rest in
             let entry = entries[index]
             return RedisCommand(
                 Lua.registrySet,

@@ -1,3 +1,5 @@
+import Foundation
+import Redis
 import TestSupport
 import Testing
 
@@ -23,6 +25,48 @@ import Testing
         let other = try await deployment.worker("two", ["LAMPLIGHTER_REDIS_WAIT_REPLICAS": "1"])
         #expect(other.err.contains("WAIT is refused"), "\(other.err)")
         for program in [worker, other] { program.signal(15) }
+        server.stop()
+    }
+
+    /// The line that operators copy.
+    private static func rights() throws -> [String] {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let text = try String(contentsOf: root.appendingPathComponent("docs/operations.md"), encoding: .utf8)
+        let line = try #require(text.firstMatch(of: /(?m)^ACL SETUSER (.*)$/)).1
+        return line.split(separator: " ").map(String.init)
+    }
+
+    @Test func `a user with the rights of the documents can do everything, and no more`() async throws {
+        let server = try await RedisServer.start(tcp: true)
+        let admin = RedisClient(url: server.socketURL, logger: .quiet)
+        let rights = try Self.rights()
+        let password = try #require(rights.first { $0.hasPrefix(">") }).dropFirst()
+        try await admin.send(RedisCommand("ACL", (["SETUSER"] + rights).map { .string($0) }))
+        let port = try #require(server.port)
+        let url = "redis://lamplighter:\(password)@127.0.0.1:\(port)"
+        let deployment = try await Deployment.start(environment: ["LAMPLIGHTER_REDIS_URL": url])
+        let worker = try await deployment.worker("one")
+        #expect(try await deployment.run("track", "order-1", Deployment.channel(1), Deployment.token(1)).code == 0)
+        #expect(try await deployment.published("order-1", ["--content-state", "{}"])["delivered"] == 1)
+        for command in [
+            ["doctor"], ["status"], ["activity"], ["history"], ["history", "--sums", "day"], ["pause", "order-1"],
+            ["resume", "order-1"], ["reload"], ["channel", Deployment.channel(1)], ["actions"],
+            ["backup", "all.backup"], ["restore", "all.backup"], ["untrack", "order-1", Deployment.channel(1)],
+        ] {
+            let output = try await deployment.run(command)
+            #expect(output.code == 0, "\(command): \(output.out)\(output.err)")
+        }
+        worker.signal(15)
+        try await worker.waitForLog("drained")
+        let log = try await admin.send(RedisCommand("ACL", ["LOG"])).array()
+        #expect(log.isEmpty, "\(log)")
+        // Nothing that an operator of Redis would miss.
+        let user = RedisClient(url: try RedisURL(url), logger: .quiet)
+        for refused in [RedisCommand("FLUSHALL"), RedisCommand("KEYS", ["*"]), RedisCommand("GET", ["other"])] {
+            await #expect(throws: RedisError.self) { try await user.send(refused) }
+        }
+        for client in [admin, user] { await client.close() }
         server.stop()
     }
 

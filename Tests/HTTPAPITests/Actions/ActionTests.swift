@@ -129,12 +129,34 @@ import Testing
     }
 
     @Test func `behind a trusted proxy the address is the client's`() async throws {
-        try await GatewayFixture.run(configure: { $0.trustedProxies = TrustedProxies("127.0.0.1, 10.0.0.0/8")! }) {
-            gateway in
+        let proxies = TrustedProxies(AddressRanges("127.0.0.1, 10.0.0.0/8")!)
+        try await GatewayFixture.run(configure: { $0.trustedProxies = proxies }) { gateway in
             let forged = ("X-Forwarded-For", "203.0.113.9, 198.51.100.7, 10.1.2.3")
             _ = try await gateway.send("POST", "/api/pause", headers: [forged])
             let told = try await Self.actions(gateway)
             #expect(try told[0].required("address").string() == "198.51.100.7")
+        }
+    }
+
+    @Test func `the master secret and the console are of use from the addresses of servers only`() async throws {
+        let narrow: (inout GatewayConfiguration) -> Void = {
+            $0.trustedProxies = TrustedProxies(AddressRanges("127.0.0.1")!)
+            $0.serverAddresses = AddressRanges("10.0.0.0/8, 2001:db8::/32")!
+        }
+        try await GatewayFixture.run(configure: narrow) { gateway in
+            let app = "\(GatewayFixture.key):\(GatewayFixture.secret)"
+            for (address, isServer) in [("10.1.2.3", true), ("2001:db8::7", true), ("198.51.100.7", false)] {
+                let from = [("X-Forwarded-For", address)]
+                let reply = try await gateway.send("GET", "/api/actions", headers: from)
+                // As for a wrong secret.
+                #expect(reply.status == (isServer ? 200 : 401), "\(address)")
+                let page = try await gateway.send("GET", "/console", user: nil, headers: from)
+                #expect((page.status == 404) == !isServer, "\(address): \(page.status)")
+                let path = "/api/activities/order-1/channels/c"
+                #expect(try await gateway.send("PUT", path, #"{"token":"aa"}"#, user: app, headers: from).status == 200)
+            }
+            // This machine's own addresses are a proxy that is not named, or an operator.
+            #expect(try await gateway.send("GET", "/api/actions").status == 200)
         }
     }
 
@@ -158,15 +180,15 @@ import Testing
     func `the header is read from its end, up to the first address that is not trusted`(
         peer: String, forwarded: [String], client: String
     ) throws {
-        let proxies = try #require(TrustedProxies("10.0.0.0/8,2001:db8::/32"))
+        let proxies = TrustedProxies(try #require(AddressRanges("10.0.0.0/8,2001:db8::/32")))
         #expect(proxies.client(of: peer, forwarded: forwarded) == client)
     }
 
     @Test func `networks need not end at a byte`() throws {
-        let proxies = try #require(TrustedProxies("172.16.0.0/12"))
-        #expect(proxies.contains("172.31.255.255") && !proxies.contains("172.32.0.0") && !proxies.contains("x"))
+        let ranges = try #require(AddressRanges("172.16.0.0/12"))
+        #expect(ranges.contains("172.31.255.255") && !ranges.contains("172.32.0.0") && !ranges.contains("x"))
     }
 
     @Test(arguments: ["10.0.0.0/33", "10.0.0/8", "host", "10.0.0.0/8/8", "::/129", "10.0.0.0/-1", "10.0.0.0/"])
-    func `what is no network is refused`(text: String) { #expect(TrustedProxies(text) == nil) }
+    func `what is no network is refused`(text: String) { #expect(AddressRanges(text) == nil) }
 }

@@ -53,7 +53,7 @@ import Testing
 
     @Test func `an address and a credential that are too fast are answered 429, others go on`() async throws {
         try await GatewayFixture.run(configure: {
-            $0.trustedProxies = TrustedProxies("127.0.0.1")!
+            $0.trustedProxies = TrustedProxies(AddressRanges("127.0.0.1")!)
             $0.requestsPerAddress = 1
         }) { gateway in
             func send(_ address: String) async throws -> Reply {

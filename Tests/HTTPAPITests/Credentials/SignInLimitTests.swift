@@ -51,7 +51,7 @@ import Testing
 
     @Test func `a guesser is answered 429, devices and a secret that was right before are not`() async throws {
         try await GatewayFixture.run(configure: {
-            $0.trustedProxies = TrustedProxies("127.0.0.1")!
+            $0.trustedProxies = TrustedProxies(AddressRanges("127.0.0.1")!)
             $0.failedSignInsPerMinute = 2
         }) { gateway in
             let from = [("X-Forwarded-For", "192.0.2.1")]

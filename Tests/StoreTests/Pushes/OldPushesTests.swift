@@ -56,17 +56,16 @@ import Testing
 
     @Test func `a push that something may need stays`() async throws {
         let fixture = try await PushFixture.start()
-        let keys = fixture.store.keys
+        let (keys, now) = (fixture.store.keys, fixture.store.time.now())
         var stays: Set<PushID> = [
             try await push(fixture, "waits", hours: 30, isFinal: false),
-            try await push(fixture, "young", hours: 1),
-            try await push(fixture, "last", hours: 5),
-            // Cards that began since may need it.
-            try await push(fixture, "ended", hours: 5, event: .end),
+            // Its publish may be repeated with the same Idempotency-Key.
+            try await push(fixture, "young", hours: 24),
         ]
         let needed: [(Keyspace) -> (String, PushID) -> RedisKey] = [
             Keyspace.deadLetter, Keyspace.tasks, { keys in { tag, _ in keys.retryQueues(tag) } },
             { keys in { tag, _ in keys.pendingRemovals(tag) } }, { keys in { tag, _ in keys.broadcastQueue(tag) } },
+            { keys in { tag, _ in keys.outbox(tag) } },
         ]
         for (number, key) in needed.enumerated() {
             let id = try await push(fixture, "needed-\(number)", hours: 30)
@@ -74,18 +73,49 @@ import Testing
             try await fixture.store.redis.run("SET", key(keys)(tag, id), "1")
             stays.insert(id)
         }
-        let state = try await push(fixture, "state", hours: 6)
-        stays.insert(try await push(fixture, "state", hours: 5))
-        try await fixture.store.redis.run(
-            "HSET", try fixture.key(Keyspace.contentStates, "state"), "*", "1 update \(state)")
+        let state = try await push(fixture, "state", hours: 30)
+        let states = try fixture.key(Keyspace.contentStates, "state")
+        try await fixture.store.redis.run("HSET", states, "*", .string("1 update \(state)"))
         stays.insert(state)
-        // No card is left that could need it.
-        _ = try await push(fixture, "old", hours: 14)
-        // A newer push of its name is the last one.
-        _ = try await push(fixture, "two", hours: 6)
-        stays.insert(try await push(fixture, "two", hours: 5))
+        // A state that was begun late, and another that no card can be waiting for any more.
+        for (name, hours) in [("late", 12), ("long-ago", 14)] as [(String, Int64)] {
+            let id = try await push(fixture, name, hours: 30)
+            let newest = RedisArgument.string("1 update \(id) \(now - hours * hour)")
+            try await fixture.store.redis.run("HSET", try fixture.key(Keyspace.name, name), "newest", newest)
+            if hours < 13 { stays.insert(id) }
+        }
+        // A schedule of the day before yesterday went out just now.
+        let schedule = PushID.ordered(at: now - 50 * hour, index: 0)
+        _ = try await fixture.publish("schedule", id: schedule, now: now - hour)
+        _ = try await fixture.store.pushes.cancel(fixture.app, schedule)
+        stays.insert(schedule)
+        _ = try await push(fixture, "old", hours: 30)
         #expect(try await forget(fixture, most: 1).reduce(0, +) == 2)
         #expect(Set(try await history(fixture)) == stays)
+    }
+
+    @Test func `a push that went out long after its id was made leaves both of its entries`() async throws {
+        let fixture = try await PushFixture.start()
+        let now = fixture.store.time.now()
+        let id = PushID.ordered(at: now - 60 * hour, index: 0)
+        _ = try await fixture.publish("schedule", id: id, now: now - 40 * hour)
+        _ = try await fixture.store.pushes.cancel(fixture.app, id)
+        #expect(try await fixture.store.pushes.kept(fixture.app) == 2)
+        #expect(try await forget(fixture, most: 1).reduce(0, +) == 1)
+        #expect(try await fixture.store.pushes.kept(fixture.app) == 0)
+    }
+
+    @Test func `it looks again after minutes, not with each step`() async throws {
+        let fixture = try await PushFixture.start()
+        for number in 0..<6 { _ = try await push(fixture, "order-\(number)", hours: 30, index: number) }
+        var old = OldPushes()
+        func step() async throws -> Int? {
+            try await fixture.store.pushes.forgetOldest(fixture.app, most: 1, limit: 2, &old)
+        }
+        _ = try await fixture.store.redis.everywhere("CONFIG", "RESETSTAT")
+        #expect(try await [step(), step(), step(), step(), step()] == [2, 2, 2, nil, nil])
+        let measurements = try await fixture.store.redis.calls(of: "zcard")
+        #expect((100...200).contains(measurements), "one for each hour of a week, once: \(measurements)")
     }
 
     @Test func `an entry of a push that is not accepted yet stays`() async throws {

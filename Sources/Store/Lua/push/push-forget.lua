@@ -2,18 +2,20 @@
 -- key p: push, hash
 -- keys pr, tr, shown, ended, dismissed: what else belongs to the push: pruned channels, trace, whom receipts counted
 -- keys n, v: name meta; newest states by audience; hashes. Cards may still need a push that they name.
--- keys w, d, h, o, q, t: tasks and dead letter of the push; retry queues, pending removals, unswept pushes and broadcast
---   queue of the name. While one of them exists, something may still need the push.
+-- keys w, d, h, o, q, t, outbox: tasks and dead letter of the push; retry queues, pending removals, unswept pushes,
+--   broadcast queue and outbox of the name. While one of them exists, something may still need the push.
 -- argument id: of the push
--- argument cards: time, ms. A push that was accepted before it has no cards any more.
--- Returns 1: it is removed. 0: it stays, or there is none.
+-- argument before: time, ms. Only a push that was accepted before it is removed.
+-- argument cards: time, ms. A state that was begun before it has no cards any more.
+-- Returns the time (ms) at which the push was accepted: it is removed. 0: it stays, or there is none.
 local state, created = unpack(redis.call('HMGET', p, 'state', 'created'))
 if not state or state == 'queued' or state == 'sending' then return 0 end
-if redis.call('EXISTS', w, d, h, o, q, t) > 0 then return 0 end
-if tonumber(created) >= tonumber(cards) then
-    local named = redis.call('HMGET', n, 'newest', 'last', 'ends', 'over_id', 'begun_id', 'paced')
-    for _, value in ipairs(redis.call('HVALS', v)) do named[#named + 1] = value end
-    for _, value in pairs(named) do if value and string.find(value, id, 1, true) then return 0 end end
+if tonumber(created) >= tonumber(before) or redis.call('EXISTS', w, d, h, o, q, t, outbox) > 0 then return 0 end
+local newest = redis.call('HGET', n, 'newest')
+if newest and string.find(newest, id, 1, true) then
+    local begun = string.match(newest, '(%d+)$')
+    if not begun or tonumber(begun) >= tonumber(cards) then return 0 end
 end
+for _, value in ipairs(redis.call('HVALS', v)) do if string.find(value, id, 1, true) then return 0 end end
 redis.call('UNLINK', p, pr, tr, shown, ended, dismissed)
-return 1
+return tonumber(created)

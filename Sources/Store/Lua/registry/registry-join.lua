@@ -3,7 +3,8 @@
 -- keys n, h, a, f, v: as in registry-set
 -- argument knownCount: the count that the buckets were computed from, as in registry-set
 -- arguments life, threshold: ms that a bucket lives from now; fields beyond which it should be split
--- rest: fours: number of the bucket, channel, record, flags: those of registry-set; 4 more: it must decide
+-- rest: fours: number of the bucket, channel, record, flags: those of registry-set; 4 more: it must decide. A channel
+--   is there once.
 -- Returns a digit for each: 1 stored. 2 stored, and its bucket is too full. 0: nothing was done, registry-set must decide.
 --   {right count}: the caller's count is outdated. Nothing was done.
 local buckets = redis.call('HGET', b, 'n') or '1'
@@ -15,10 +16,8 @@ local takesNew = isQuiet and not (ended or ending) and redis.call('EXISTS', a) =
 local hasState = newest or hasLate or redis.call('EXISTS', v) == 1
 local takesNext = isQuiet and not hasLate
 
-local left, renewed = {}, {}
+local renewed = {}
 local function join(bucket, channel, record, flags)
-    -- Registrations of one channel stay in order.
-    if left[channel] then return '0' end
     local stored = redis.call('HGET', bucket, channel)
     local isUsual
     if stored then
@@ -26,10 +25,7 @@ local function join(bucket, channel, record, flags)
     else
         isUsual = takesNew and flags < '4' and not (hasState and (flags == '1' or flags == '3'))
     end
-    if not isUsual then
-        left[channel] = true
-        return '0'
-    end
+    if not isUsual then return '0' end
     redis.call('HSET', bucket, channel, record)
     if not renewed[bucket] then renew(b, bucket, life) end
     renewed[bucket] = true
