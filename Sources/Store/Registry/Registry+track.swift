@@ -74,7 +74,8 @@ extension Registry {
         let tag = place.tag
         let root = keys.root(tag)
         let changes = entries.map { BucketChange(channel: $0.channel) }
-        return try await apply(changes, in: place, first: notes, asksForRoom: asksForRoom) { index, bucket, count, rest in
+        return try await apply(changes, in: place, first: notes, asksForRoom: asksForRoom) {
+            (index, bucket, count, rest) in
             let entry = entries[index]
             return RedisCommand(
                 Lua.registrySet,
