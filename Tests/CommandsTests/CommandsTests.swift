@@ -317,6 +317,8 @@ struct RedisFindingsTests {
         for word in ["no append-only file", "volatile-lru", "95 of 100 MB", "90 of 100 connections"] {
             #expect(texts.contains { $0.contains(word) }, "\(word)")
         }
+        let full = findings(info: ["maxmemory": "\(100 << 20)", "used_memory": "\(100 << 20)"]).limits
+        #expect(full.map(\.mark) == [.bad] && full[0].text.contains("(100 %)"))
         #expect(findings(["timeout": "0"]).limits.isEmpty && findings(["timeout": "300"]).limits.isEmpty)
         #expect(findings(["timeout": "5"]).limits.map(\.mark) == [.warning])
     }

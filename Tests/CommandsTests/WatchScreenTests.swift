@@ -108,6 +108,20 @@ struct WatchScreenTests {
         #expect(lines.count == 10 && lines[9].hasPrefix("… "))
     }
 
+    @Test func `a full Redis is named, and not the workers that it makes silent`() throws {
+        var snapshot = try Self.snapshot()
+        snapshot.heartbeats = []
+        snapshot.load.memoryLimit = 64 << 20
+        func lines(used: Int) -> [String] {
+            snapshot.load.usedMemory = used << 20
+            return WatchScreen(snapshot: snapshot, width: 120, height: nil).lines
+        }
+        #expect(lines(used: 61).contains("! Redis is nearly full: 95 % of its limit"))
+        let full = lines(used: 64)
+        #expect(full.contains { $0.hasPrefix("✗ Redis is full: nothing is accepted or sent") })
+        #expect(!full.contains { $0.contains("start 'lamplighter work'") && $0.hasPrefix("✗") })
+    }
+
     @Test func `without a heartbeat the page says what to start`() throws {
         var snapshot = try Self.snapshot()
         snapshot.heartbeats = []

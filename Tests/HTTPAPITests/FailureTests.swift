@@ -40,6 +40,18 @@ import Testing
         }
     }
 
+    @Test func `what a full Redis refused is not sent, though it would supersede a push that waits`() async throws {
+        try await GatewayFixture.run { gateway in
+            let waits = try await gateway.publish(publishText()).strings("push_ids")[0]
+            let redis = gateway.store.redis
+            try await redis.everywhere("CONFIG", "SET", "maxmemory", "1")
+            #expect(try await gateway.publish(publishText()).status == 503)
+            try await redis.everywhere("CONFIG", "SET", "maxmemory", "0")
+            let ledger = try await gateway.send("GET", "/api/push/\(waits)")
+            #expect(ledger.text.contains(#""state":"queued""#), "\(ledger.text)")
+        }
+    }
+
     @Test func `Redis is out of memory, or a replica`() async throws {
         try await GatewayFixture.run { gateway in
             let redis = gateway.store.redis
@@ -47,7 +59,7 @@ import Testing
             let full = try await gateway.publish(publishText())
             #expect(full.status == 503 && full.header("retry-after") == "30")
             #expect(try full.integer("error_code") == 50300)
-            #expect(try full.string("error") == "Redis is out of memory: nothing was changed. Try again later.")
+            #expect(try full.string("error") == "Redis is out of memory: this was not done, or only in part. Try again.")
             let track = try await gateway.send("PUT", "/api/activities/n/channels/c", #"{"token":"ab"}"#)
             #expect(track.status == 503)
             try await redis.everywhere("CONFIG", "SET", "maxmemory", "0")

@@ -73,8 +73,12 @@ struct RedisFindings {
         func number(_ field: String) -> Int? { info[field].flatMap(Int.init) }
         var found: [Finding] = []
         if let limit = number("maxmemory"), limit > 0, let used = number("used_memory"), used >= limit / 10 * 9 {
-            let text = "\(used >> 20) of \(limit >> 20) MB are used: a full Redis refuses publishes and registrations"
-            found.append(.warning("Redis memory", text, "give Redis more memory, or let data expire sooner"))
+            let remedy = "give Redis more memory, or let data expire sooner"
+            let share = "\(used >> 20) of \(limit >> 20) MB are used (\(used * 100 / limit) %)"
+            found.append(
+                used < limit
+                    ? .warning("Redis memory", "\(share): a full Redis accepts and sends nothing", remedy)
+                    : .bad("Redis memory", "\(share): nothing is accepted or sent", remedy, .failed))
         }
         if let most = number("maxclients"), let open = number("connected_clients"), open >= most / 10 * 8 {
             let text = "\(open) of \(most) connections are open: further processes will be refused"

@@ -47,7 +47,14 @@ struct WatchScreen {
             lines = lines.prefix(Self.mostAlarms) + ["✗ \(lines.count - Self.mostAlarms) more alarms"]
         }
         let silent = snapshot.heartbeats.count - snapshot.live.count
-        if snapshot.live.isEmpty {
+        let (used, limit) = (snapshot.load.usedMemory, snapshot.load.memoryLimit)
+        let isFull = limit > 0 && used >= limit
+        if isFull {
+            lines.append("✗ Redis is full: nothing is accepted or sent, and no worker can write a heartbeat")
+        } else if limit > 0, used >= limit / 10 * 9 {
+            lines.append("! Redis is nearly full: \(used * 100 / limit) % of its limit")
+        }
+        if snapshot.live.isEmpty, !isFull {
             lines.append("✗ no worker sends a heartbeat: start 'lamplighter work'")
         } else if silent > 0 {
             lines.append("! \(Terminal.counted(silent, "worker")) without a heartbeat: killed, stopped, or cut off")

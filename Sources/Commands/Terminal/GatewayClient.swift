@@ -49,11 +49,13 @@ struct GatewayClient: Sendable {
 
     private func refusal(_ response: HTTPResponse) -> CommandFailure {
         let answer: RefusalBody? = try? Self.decode(response.body)
-        let retryAfter = response.headers.first { $0.0 == "retry-after" }.map { "; try again in \($0.1) s" } ?? ""
+        let retryAfter = response.headers.first { $0.0 == "retry-after" }.map { " (try again in \($0.1) s)" } ?? ""
         var reason = answer?.details?.error ?? answer?.error ?? "HTTP \(response.status)"
         if let path = answer?.details?.path { reason += " (at \(path))" }
+        // Of an import that was cut short.
+        if let lines = answer?.linesApplied { reason += " \(Terminal.counted(lines, "line")) of the call are done." }
         switch response.status {
-        case 401: return CommandFailure(.failed, "the gateway does not accept this master secret for app '\(key)'")
+        case 401: return CommandFailure(.failed, "the gateway does not accept this secret for app '\(key)'")
         case 502, 503, 504: return CommandFailure(.unreachable, "the gateway cannot serve now: \(reason)\(retryAfter)")
         default: return CommandFailure(.failed, "the gateway refused (\(response.status)): \(reason)\(retryAfter)")
         }
@@ -66,6 +68,12 @@ struct GatewayClient: Sendable {
         }
         var error: String?
         var details: Details?
+        var linesApplied: Int?
+
+        private enum CodingKeys: String, CodingKey {
+            case error, details
+            case linesApplied = "lines_applied"
+        }
     }
 
     /// Decodes a response. Throws a failure if its form is not the expected one.

@@ -33,6 +33,9 @@ public struct Heartbeat: Sendable, Hashable {
         (self.worker, self.at, self.startedAt, self.loads) = (worker, at, startedAt, loads)
     }
 
+    /// The worker's name as it was started with, without the part that makes it the only one.
+    var name: Substring { worker.dropLast(9) }
+
     /// Whether the worker wrote it lately: three heartbeats may get lost.
     public func isFresh(now: Int64) -> Bool { now - at < 4 * Heartbeats.interval.milliseconds }
 }

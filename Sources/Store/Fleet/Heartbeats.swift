@@ -22,10 +22,17 @@ public struct Heartbeats: Sendable {
         try await redis.run("HDEL", keys.workers, .string(worker))
     }
 
-    /// The heartbeats of all workers, also of those that are silent, by name. Those that cannot be read are left out.
+    /// The heartbeats of all workers, also of those that are silent, by name. Those that cannot be read are left out,
+    /// and those that were started again.
     public func list() async throws(StoreError) -> [Heartbeat] {
-        try await redis.hash(keys.workers).pairs.compactMap { Heartbeat(worker: $0.0, text: $0.1) }
+        Self.present(try await redis.hash(keys.workers).pairs.compactMap { Heartbeat(worker: $0.0, text: $0.1) })
             .sorted { $0.worker < $1.worker }
+    }
+
+    /// Without workers that were silent when another one of their name was started. Two that live with one name stay.
+    static func present(_ all: [Heartbeat]) -> [Heartbeat] {
+        let starts = Dictionary(all.map { ($0.name, $0.startedAt) }, uniquingKeysWith: max)
+        return all.filter { $0.at >= starts[$0.name] ?? 0 }
     }
 
     /// Removes the heartbeats of workers that were silent for an hour, and those that cannot be read.

@@ -84,11 +84,14 @@ public struct Pushes: Sendable {
             inStepsAt: [commitIndex, commitIndex + 1])
         bounds?.note(measured, replies.suffix(measured.count * keys.depthCommands), keys.depthCommands)
         // If Redis refused only the wake-up, the reconciler finds the name. Without the index, nobody finds the ledger.
-        if let error = replies.prefix(commitIndex + 1).lazy.compactMap(\.error).first {
+        let refusal = replies.prefix(commitIndex).lazy.compactMap(\.error).first
+        if let error = replies[commitIndex].error {
             if !isRepeatable { await forget(app, id, publish.name) }
-            throw .redis(error)
+            throw .redis(refusal ?? error)
         }
         let (acceptance, wake) = try Self.acceptance(id, replies[commitIndex], full: .name)
+        // One server runs the commit after a refusal, and may have got room in between.
+        if refusal != nil, case .accepted = acceptance { try await redis.run(preparations) }
         try noteSuperseded(app, publish.name, id, replies[commitIndex])
         wakes.learn(route, needed: wake == .first)
         if asks, (try? replies[commitIndex][4].isOne()) == true { memory.followed(tokens, at: time.now()) }

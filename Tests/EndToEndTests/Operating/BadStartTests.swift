@@ -97,7 +97,7 @@ struct BadStartTests {
         for other in [["LAMPLIGHTER_APP_MASTER_SECRET": "not-this-one"], ["LAMPLIGHTER_APP_KEY": "nobody"]] {
             let output = try await deployment.run("activity", "order", environment: other)
             #expect(output.code == 1)
-            #expect(output.err.contains("does not accept this master secret"))
+            #expect(output.err.contains("does not accept this secret"))
         }
     }
 

@@ -117,13 +117,14 @@ if waits - #superseded >= tonumber(mostUnswept) then
     return {'nameFull'}
 end
 if queuesFull == '1' and #superseded == 0 then return {'queuesFull'} end
+local wakes, wokenNow = wake_up(woken, waits, active, supersedable == '1' or someNotSupersedable, priority, now)
+-- A cancel finds the name's last push without `replaced`. This writes first: a full Redis refuses an HSET, but only
+-- before a script has written anything, and it does not refuse a ZREM.
+commit(wokenNow, superseded[1] and (superseded[2] or superseded[1] ~= last) and superseded)
 for _, old in ipairs(superseded) do
     redis.call('ZREM', q, old)
     redis.call('HSET', ps .. old, 'superseded_by', id, 'expanded', '1', 'state', 'superseded', 'finished', stamp)
 end
-local wakes, wokenNow = wake_up(woken, waits, active, supersedable == '1' or someNotSupersedable, priority, now)
--- A cancel finds the name's last push without `replaced`.
-commit(wokenNow, superseded[1] and (superseded[2] or superseded[1] ~= last) and superseded)
 local answer = {'ok', tonumber(seq), ts, wakes and (waits == 0 and 1 or 2) or 0, followed()}
 if superseded[1] then answer[6] = table.concat(superseded, ' ') end
 if event == 'update' and not next(withTasks) and (tells ~= '1' or not superseded[1]) then return answer end
