@@ -59,7 +59,7 @@ import Testing
             let full = try await gateway.publish(publishText())
             #expect(full.status == 503 && full.header("retry-after") == "30")
             #expect(try full.integer("error_code") == 50300)
-            #expect(try full.string("error") == "Redis is out of memory: this was not done, or only in part. Try again.")
+            #expect(try full.string("error") == "Redis is full: this was not done, or only in part. Try again.")
             let track = try await gateway.send("PUT", "/api/activities/n/channels/c", #"{"token":"ab"}"#)
             #expect(track.status == 503)
             try await redis.everywhere("CONFIG", "SET", "maxmemory", "0")

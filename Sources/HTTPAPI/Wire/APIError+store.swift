@@ -44,7 +44,7 @@ extension APIError {
     private static func refused(code: String) -> APIError {
         switch code {
         case "LOADING": APIError(503, "Redis is loading its data: nothing was changed. Try again.", retryAfter: 5)
-        case "OOM": APIError(503, "Redis is out of memory: this was not done, or only in part. Try again.", retryAfter: 30)
+        case "OOM": APIError(503, "Redis is full: this was not done, or only in part. Try again.", retryAfter: 30)
         case "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "MOVED", "ASK", "UNBLOCKED":
             APIError(503, "Redis is changing its roles: nothing was changed. Try again.", retryAfter: 2)
         case "BUSY": APIError(503, "Redis is busy: nothing was changed. Try again.", retryAfter: 2)
