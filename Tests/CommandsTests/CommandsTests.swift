@@ -102,6 +102,18 @@ struct ReadingTests {
         }
     }
 
+    @Test(arguments: [
+        ("0012", "12"), ("+5", "5"), ("-7", "-7"), ("0", "0"), ("9223372036854775808", #""9223372036854775808""#),
+        ("1e3", #""1e3""#), ("true", "true"), ("True", #""True""#),
+    ])
+    func `a number of CSV is one of JSON`(field: String, value: String) throws {
+        var lines = CSVLines()
+        let out = try lines.feed(Array("channel,token,registered_at_ms\na,0a,\(field)\n".utf8))
+        #expect(
+            String(decoding: out, as: UTF8.self) == #"{"channel":"a","token":"0a","registered_at_ms":\#(value)}"# + "\n"
+        )
+    }
+
     @Test func `CSV has the columns that NDJSON has keys`() throws {
         var lines = CSVLines()
         let out = try lines.feed(

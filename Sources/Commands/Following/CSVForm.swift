@@ -58,8 +58,10 @@ extension CSVForm {
         cells.filter { $0.column == "channel" }.map { JSON.Member("channel", .string($0.field)) }
     }
 
-    /// Numbers and flags stay as they are. Everything else is quoted, so that the gateway can name the problem.
+    /// Numbers and flags, in JSON's form: without a plus or zeros before them. Everything else is quoted, so that the
+    /// gateway can name the problem.
     private static func number(_ field: String) -> JSON {
-        Int(field) != nil || field == "true" || field == "false" ? .raw(Array(field.utf8)) : .string(field)
+        if let number = Int64(field) { return .integer(number) }
+        return field == "true" || field == "false" ? .bool(field == "true") : .string(field)
     }
 }
