@@ -56,6 +56,8 @@ import Testing
             slow.send("GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: ")
             let second = try Socket(port: gateway.port)
             second.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /he")
+            // Bytes of a head that came together with the request before it start no time limit but that of idle ones.
+            #expect(await second.readAnswer().hasPrefix("HTTP/1.1 200 "))
             #expect(await slow.closedByPeer())
             second.send("a")
             #expect(await second.closedByPeer())
