@@ -130,7 +130,7 @@ struct ReadingTests {
                 {"channel":"b","token":"0b"}
 
                 """)
-        for column in ["activity", "options", "catch_up"] {
+        for column in ["activity", "options", "catch_up", "Token"] {
             var lines = CSVLines()
             #expect(throws: CommandFailure.self) { try lines.feed(Array("channel,token,\(column)\n".utf8)) }
         }

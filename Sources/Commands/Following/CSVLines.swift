@@ -74,6 +74,9 @@ struct CSVLines {
             let known = form.columns.joined(separator: ", ")
             throw CommandFailure(.failed, "line 1: unknown column '\(name)'; use \(known)")
         }
+        if let twice = names.enumerated().first(where: { names[..<$0.offset].contains($0.element) })?.element {
+            throw CommandFailure(.failed, "line 1: the header has the column '\(twice)' twice")
+        }
         for name in form.required where !names.contains(name) {
             throw CommandFailure(.failed, "line 1: the header needs a column '\(name)'")
         }

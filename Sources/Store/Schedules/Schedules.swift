@@ -98,7 +98,11 @@ public struct Schedules: Sendable {
     /// - Returns: nil if the app has no such schedule.
     public func cancel(_ app: AppKey, _ id: PushID, now: Int64) async throws(StoreError) -> ScheduleCancellation? {
         guard let found = try await find(app, id) else { return nil }
-        if found.state == .failed || found.state == .cancelled { return .finished }
+        if found.state == .failed || found.state == .cancelled {
+            // The call that cancelled it may have died before it did this.
+            try await redis.run("ZREM", keys.at(app), .string(id.description))
+            return .finished
+        }
         try await noteFinished(app, id, now: now)
         let state = try await settle(app, id, from: .scheduled, to: .cancelled, reason: nil, now: now)
         guard state == .cancelled else { return state == nil ? nil : .tooLate }

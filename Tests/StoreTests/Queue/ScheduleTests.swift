@@ -75,7 +75,11 @@ import Testing
         let waiting = schedule(due: try await fixture.redisTime() + 50)
         _ = try await schedules.create(fixture.app, [waiting])
         #expect(try await schedules.cancel(fixture.app, waiting.id, now: 7) == .cancelled)
+        // The call that cancelled it died before it took it out of the timer.
+        let timer = fixture.store.keys.at(fixture.app)
+        try await fixture.store.redis.run("ZADD", timer, "9", .string(waiting.id.description))
         #expect(try await schedules.cancel(fixture.app, waiting.id, now: 8) == .finished)
+        #expect(try await fixture.store.redis.run("ZCARD", timer).integer() == 0)
         #expect(try await schedules.cancel(fixture.app, .random(), now: 8) == nil)
         #expect(try await schedules.cancel(try AppKey("other"), waiting.id, now: 8) == nil)
         // Restore the entry in the timer, as if the process had died before it removed that.
