@@ -61,7 +61,7 @@ struct WatchScreenTests {
 
         ✗ app shop: many_unregistered: 2100 of 4000 answers, since 5 min
         ! 1 worker without a heartbeat: killed, stopped, or cut off
-        ! app shop: 2 pushes with dead letters, 0 names in quarantine, 0 dead events
+        ! app shop: 2 pushes with dead letters
 
         APP   TOKENS/S  HIGH  AGE  LOW  AGE  SHARDS  RETRIES  LATE  SCHEDULES  LATE
         shop   118,400    12  3 s    0  0 s      61    1,204   0 s          7   0 s
@@ -82,7 +82,7 @@ struct WatchScreenTests {
 
         ✗ app shop: many_unregistered: 2100 of 4000 answers, since 5 min
         ! 1 worker without a heartbeat: killed, stopped, or cut off
-        ! app shop: 2 pushes with dead letters, 0 names in quarantine, 0 dead events
+        ! app shop: 2 pushes with dead letters
 
         APP   TOKENS/S  HIGH  AGE  LOW  AGE  SHARDS   AGE  RETRIES  LATE  SCHEDULES  LATE
         shop   118,400    12  3 s    0  0 s      61  41 s    1,204   0 s          7   0 s

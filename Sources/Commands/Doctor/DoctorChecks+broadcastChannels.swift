@@ -22,8 +22,13 @@ extension DoctorChecks {
             if error.reason == .featureNotEnabled {
                 return [.good(subject, "\(origin) answers; Broadcast Capability is off for \(bundleID)")]
             }
+            // An answer says that the address is right.
             let remedy =
-                "only broadcast channels need it: check apns.manage_url, and that the firewall lets its port out"
+                if case .rejected = error {
+                    "only broadcast channels need it: look up the reason, a refused key is named above"
+                } else {
+                    "only broadcast channels need it: check apns.manage_url, and that the firewall lets its port out"
+                }
             return [.warning(subject, error.description, remedy)]
         } catch {
             return [.warning(subject, "\(error)", "check apns.manage_url")]

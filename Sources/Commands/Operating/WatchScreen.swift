@@ -64,10 +64,11 @@ struct WatchScreen {
             lines.append("! \(what) is paused, since \(age(snapshot.now - pause.since))")
         }
         for app in snapshot.apps where app.deadLetters + app.quarantinedNames + app.webhookDead > 0 {
-            lines.append(
-                "! app \(app.depth.app): \(Terminal.grouped(app.deadLetters)) pushes with dead letters, "
-                    + "\(Terminal.grouped(app.quarantinedNames)) names in quarantine, "
-                    + "\(Terminal.grouped(app.webhookDead)) dead events")
+            let parts = [
+                (app.deadLetters, "pushes with dead letters"), (app.quarantinedNames, "names in quarantine"),
+                (app.webhookDead, "dead events"),
+            ].filter { $0.0 > 0 }.map { "\(Terminal.grouped($0.0)) \($0.1)" }
+            lines.append("! app \(app.depth.app): \(parts.joined(separator: ", "))")
         }
         return lines.isEmpty ? lines : [""] + lines
     }
