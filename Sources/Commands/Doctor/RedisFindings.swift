@@ -100,7 +100,7 @@ struct RedisFindings {
         if value >= 96, entries >= 128 { return .good("Redis encoding", "compact buckets: about 120 bytes a token") }
         return .warning(
             "Redis encoding",
-            "hash-max-\(kind)-value \(value), -entries \(entries): tokens take half as much memory again and read slower",
+            "hash-max-\(kind)-value \(value), -entries \(entries): tokens take half as much again, and read slower",
             "redis-cli CONFIG SET hash-max-\(kind)-value 128, the same with -entries 512, and use config/redis.conf")
     }
 

@@ -3,7 +3,7 @@ import HTTPAPI
 import Logging
 import Settings
 
-/// What a process says at its start about the machine that it runs on. Each can be what somebody wants.
+/// A warning of a process at its start about where it runs. It may be as somebody wants it.
 struct StartWarning: Sendable, Hashable {
     var problem: String
     var remedy: String

@@ -19,7 +19,7 @@ public struct GatewayApp: Sendable {
     public var catchesUp = false
     /// Whether pushes get a push mark, and devices may send receipts.
     public var takesReceipts = false
-    /// What devices may do for themselves.
+    /// The rights of devices.
     public var deviceRights = Set(DeviceRight.allCases)
 
     public init(key: AppKey, secret: String, masterSecret: String) {

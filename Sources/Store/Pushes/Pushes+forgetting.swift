@@ -31,7 +31,8 @@ extension Pushes {
     private static let (interval, intervalWhileFull): (Int64, Int64) = (600_000, 60_000)
 
     /// Removes the oldest pushes of an app that has more than `most`, those that are final and that nothing needs any
-    /// more. If the process dies, an entry of the index stays without its push until the index expires; readers skip it.
+    /// more. If the process dies, an entry of the index stays without its push until the index expires. Readers skip
+    /// it.
     /// - Parameter limit: how many pushes this step looks at.
     /// - Returns: how many it removed. Nil: there is nothing to do for now.
     public func forgetOldest(

@@ -52,7 +52,7 @@ extension Registry {
         _ entries: [EncodedRegistration], in place: PlaceKeys, after notes: [RedisCommand]
     ) async throws(StoreError) -> [BucketAnswer] {
         if entries.count == 1 { return try await set(entries, in: place, after: notes) }
-        // What follows of the same channel comes after its first registration, whoever decides that one.
+        // Later registrations of a channel come after its first one, whoever decides that.
         var channels: Set<[UInt8]> = []
         let firsts = entries.indices.filter { channels.insert(entries[$0].channel).inserted }
         var answers = [BucketAnswer?](repeating: nil, count: entries.count)

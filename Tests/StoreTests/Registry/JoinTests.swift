@@ -8,7 +8,7 @@ import Testing
 /// Registrations that are stored together, by `registry-join`. Whatever the name is doing, they have the effects that
 /// they have one by one, by the rules of `registry-set`.
 @Suite struct JoinTests {
-    /// What may be going on at a name: what is there before the registrations come.
+    /// Things that may be going on at a name when the registrations come.
     private enum Presence: CaseIterable {
         case nothing, ended, ending, sweep, begun, state, states, started, lateJoiner, waiting
 

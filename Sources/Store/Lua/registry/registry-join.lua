@@ -5,7 +5,8 @@
 -- arguments life, threshold: ms that a bucket lives from now; fields beyond which it should be split
 -- rest: fours: number of the bucket, channel, record, flags: those of registry-set; 4 more: it must decide. A channel
 --   is there once.
--- Returns a digit for each: 1 stored. 2 stored, and its bucket is too full. 0: nothing was done, registry-set must decide.
+-- Returns a digit for each: 1 stored. 2 stored, and its bucket is too full. 0: nothing was done, registry-set must
+--   decide.
 --   {right count}: the caller's count is outdated. Nothing was done.
 local buckets = redis.call('HGET', b, 'n') or '1'
 if buckets ~= knownCount then return {buckets} end

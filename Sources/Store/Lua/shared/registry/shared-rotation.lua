@@ -6,8 +6,8 @@ local function action_ms(value)
     return (((one * 256 + two) * 256 + three) * 256 + four) * 256 + five
 end
 
--- Whether a channel says its card's token again, or the next one, so that the new record only replaces the stored value.
--- False where the rules (shared-registration) have to decide.
+-- Whether a channel says its card's token again, or the next one, so that the new record only replaces the stored
+-- value. False where the rules (shared-registration) have to decide.
 local function is_next_token(stored, record)
     local marks = #stored > 10 and string.byte(stored)
     if not marks or marks ~= string.byte(record) or bit.band(marks, TOMBSTONE + AHEAD + NOTED) ~= 0 or
