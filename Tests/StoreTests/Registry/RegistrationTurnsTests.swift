@@ -91,6 +91,26 @@ import Testing
         }
     }
 
+    @Test func `those that wait fail with the turn that Redis failed, and not each in its own`() async throws {
+        try await RegistryFixture.run { fixture in
+            let (turns, registration) = (RegistrationTurns(), registrations(1, fixture)[0])
+            let key = RegistryMemory.Key(app: fixture.app, tokens: .activity(fixture.name))
+            #expect(turns.begins(key) && !turns.begins(key))
+            async let outcome = withCheckedContinuation { continuation in
+                turns.add(
+                    .init(
+                        registry: fixture.registry, registration: registration, endAfter: nil,
+                        continuation: continuation), to: key)
+            }
+            try await eventually("it waits") { turns.waiting.withLock { $0[key]?.count } == 1 }
+            let next = turns.next(key, after: .failure(.redis(.closed))) ?? []
+            #expect(next.isEmpty)
+            for waiting in next { waiting.continuation.resume(returning: nil) }
+            #expect(await outcome == .failure(.redis(.closed)))
+            #expect(turns.begins(key))
+        }
+    }
+
     @Test func `a server that dies fails all of them, and the next one goes out`() async throws {
         try await RegistryFixture.run { fixture in
             try await warm(fixture, fixture.registry)
