@@ -102,6 +102,10 @@ import Testing
         }
     }
 
+    private let entry =
+        #"{"action":"set","type":"update_token","id":"A","name":"order-1","token":"aa","#
+        + #""action_ts_ms":1795284000000}"#
+
     @Test func `an app may leave tags and users to servers`() async throws {
         let narrow: (inout GatewayConfiguration) -> Void = { $0.apps[0].deviceRights = [] }
         try await GatewayFixture.run(configure: narrow) { gateway in
@@ -123,8 +127,6 @@ import Testing
             }
             // The SDK asks this at each start.
             #expect(try await post(gateway, #"{"type":"resolve"}"#, signed(stamp)).status == 200)
-            let entry =
-                #"{"action":"set","type":"update_token","id":"A","name":"order-1","token":"aa","action_ts_ms":1795284000000}"#
             let batch = try await send(gateway, #"{"tags":{"add":{"plan":["gold"]}},"live_activities":[\#(entry)]}"#)
             #expect(try batch.status == 200 && batch.integer("applied") == 1 && batch.integer("problem_count") == 1)
             #expect(try await tags(gateway, "plan", "gold") == [])
@@ -152,8 +154,6 @@ import Testing
     }
 
     @Test func `a bad entry does not stay in the SDK's queue`() async throws {
-        let entry =
-            #"{"action":"set","type":"update_token","id":"A","name":"order-1","token":"aa","action_ts_ms":1795284000000}"#
         let bad =
             #"{"action":"set","type":"update_token","id":"A","name":"","token":"aa","action_ts_ms":1795284000000}"#
         try await GatewayFixture.run { gateway in

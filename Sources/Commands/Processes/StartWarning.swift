@@ -26,8 +26,8 @@ struct StartWarning: Sendable, Hashable {
         let warnings = all(
             isRoot: geteuid() == 0, host: isGateway ? gateway.host : nil,
             hasTLS: settings.gatewayTLS.certificate != nil, hasProxy: !gateway.trustedProxies.isEmpty)
-        for warning in warnings {
-            logger.warning("\(warning.problem)", metadata: ["remedy": "\(warning.remedy)"])
-        }
+        for warning in warnings { warning.log(to: logger) }
     }
+
+    func log(to logger: Logger) { logger.warning("\(problem)", metadata: ["remedy": "\(remedy)"]) }
 }

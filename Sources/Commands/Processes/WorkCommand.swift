@@ -44,7 +44,7 @@ struct WorkCommand: AsyncParsableCommand {
             try apps.compactMap { app in try Webhook(app, settings).map { (app.key, Replaceable($0)) } }
         ) { $1 }
         if let fault = settings.apns.transport.fault {
-            logger.warning("\(fault.problem)", metadata: ["remedy": "\(fault.remedy)"])
+            StartWarning(problem: fault.problem, remedy: fault.remedy).log(to: logger)
         }
         // Bootstrap the metrics first, because whatever counts gets its counters from there when it is made.
         let registry = PrometheusRegistry(

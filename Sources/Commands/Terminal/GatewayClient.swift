@@ -52,7 +52,7 @@ struct GatewayClient: Sendable {
         let retryAfter = response.headers.first { $0.0 == "retry-after" }.map { " (try again in \($0.1) s)" } ?? ""
         var reason = answer?.details?.error ?? answer?.error ?? "HTTP \(response.status)"
         if let path = answer?.details?.path { reason += " (at \(path))" }
-        // Of an import that was cut short.
+        // An import was cut short.
         if let lines = answer?.linesApplied { reason += " \(Terminal.counted(lines, "line")) of the call are done." }
         switch response.status {
         case 401: return CommandFailure(.failed, "the gateway does not accept this secret for app '\(key)'")

@@ -33,5 +33,4 @@ public struct TrustedProxies: Sendable, Hashable {
         }
         return AddressRanges.bytes(text) == nil ? nil : text
     }
-
 }

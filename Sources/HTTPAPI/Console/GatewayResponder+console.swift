@@ -44,7 +44,7 @@ extension GatewayResponder {
         var session: ConsoleSession?
         do {
             try checkForm(request)
-            guard isServer(asked.address) else { throw APIError.notFound }
+            guard configuration.isServer(asked.address) else { throw APIError.notFound }
             session = try await Self.isFile(asked.path) ? nil : console.session(of: asked)
             let share = live.current.capacity.share(of: session == nil ? .signIn : .console, session?.identity.app)
             defer { share.giveBackAll() }

@@ -86,3 +86,10 @@ public struct GatewayConfiguration: Sendable {
         self.apps = apps
     }
 }
+
+extension GatewayConfiguration {
+    /// Whether the master secret, credentials and the console may be used from there.
+    func isServer(_ address: String) -> Bool {
+        serverAddresses.isEmpty || serverAddresses.contains(address) || AddressLimit.isOwn(address)
+    }
+}

@@ -108,7 +108,7 @@ struct GatewayResponder: HTTPResponder {
                 credential, channel: parameters["channel"].flatMap { try? ChannelID($0) },
                 contact: parameters["contact"].flatMap { ContactID($0) })
         else { throw APIError.unauthorized(request.headers) }
-        guard credential.isFromApp || isServer(address) else {
+        guard credential.isFromApp || served.configuration.isServer(address) else {
             // As for a wrong secret, so that it tells nothing about this one.
             signIns.failed(address)
             var error = APIError.unauthorized(request.headers)
@@ -161,12 +161,6 @@ struct GatewayResponder: HTTPResponder {
         // A unix socket has no address.
         guard let peer = channel.remoteAddress?.ipAddress else { return "local" }
         return configuration.trustedProxies.client(of: peer, forwarded: request.headers[values: .forwardedFor])
-    }
-
-    /// Whether the master secret, credentials and the console may be used from there.
-    func isServer(_ address: String) -> Bool {
-        let servers = configuration.serverAddresses
-        return servers.isEmpty || servers.contains(address) || AddressLimit.isOwn(address)
     }
 
     /// This machine's own addresses are a proxy that is not named, or an operator.

@@ -1,8 +1,6 @@
-import StrictJSON
-
 /// A right that an app's settings may take from its devices, and so from whoever has the app and the secret in it.
 /// Servers with the master secret, or with a credential of their own, have both.
-public enum DeviceRight: String, Sendable, Hashable, CaseIterable {
+public enum DeviceRight: Sendable, Hashable, CaseIterable {
     /// To set the tags of a channel.
     case tags
     /// To say which named user a channel is of.

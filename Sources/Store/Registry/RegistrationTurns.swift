@@ -34,7 +34,7 @@ final class RegistrationTurns: Sendable {
     }
 
     /// The registrations of the next turn. None: no turn of the name is under way any more.
-    func next(_ key: RegistryMemory.Key) -> [Waiting] {
+    private func next(_ key: RegistryMemory.Key) -> [Waiting] {
         waiting.withLock { waiting in
             let all = waiting[key] ?? []
             let group = all.prefix(BucketChange.batch)
@@ -47,15 +47,13 @@ final class RegistrationTurns: Sendable {
     /// - Returns: nil if no turn of the name is under way any more.
     func next(_ key: RegistryMemory.Key, after outcome: Outcome) -> [Waiting]? {
         if case .failure(let error) = outcome, !error.isOfQuota {
-            for waiting in takeAll(key) { waiting.continuation.resume(returning: .failure(error)) }
+            let all = waiting.withLock { $0.removeValue(forKey: key) ?? [] }
+            for waiting in all { waiting.continuation.resume(returning: .failure(error)) }
             return nil
         }
         let group = next(key)
         return group.isEmpty ? nil : group
     }
-
-    /// All registrations that wait. No turn of the name is under way any more.
-    func takeAll(_ key: RegistryMemory.Key) -> [Waiting] { waiting.withLock { $0.removeValue(forKey: key) ?? [] } }
 }
 
 extension Registry {
