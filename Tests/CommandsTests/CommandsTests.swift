@@ -52,17 +52,24 @@ struct PrintingTests {
     @Test(arguments: [(0, "0"), (999, "999"), (1_000, "1,000"), (-1_234_567, "-1,234,567")])
     func `numbers are grouped`(number: Int, text: String) { #expect(Terminal.grouped(number) == text) }
 
-    @Test func `a ledger shows receipts where there are any`() throws {
+    private func ledger(_ fields: String) throws -> [String] {
         let counts = ["targets", "delivered", "pruned", "failed", "superseded", "expired", "skipped", "pending"]
             .map { #""\#($0)":0,"# }.joined()
-        func lines(_ receipts: String) throws -> [String] {
-            let text =
-                #"{"push_id":"p","name":"n","event":"update","priority":10,"state":"done","expanded":true,\#(counts)"#
-                + #""retries":0,"duplicates_possible":0,"created_at":"2026-11-21T18:00:00.000Z"\#(receipts)}"#
-            return try JSONDecoder().decode(LedgerReport.self, from: Data(text.utf8)).lines
-        }
-        #expect(try !lines("").contains { $0.contains("receipts") })
-        let shown = try lines(#","shown":1200,"dismissed":3"#).filter { $0.contains("receipts") }
+        let text =
+            #"{"push_id":"p","name":"n","event":"update","priority":10,\#(counts)\#(fields),"#
+            + #""retries":0,"duplicates_possible":0,"created_at":"2026-11-21T18:00:00.000Z"}"#
+        return try JSONDecoder().decode(LedgerReport.self, from: Data(text.utf8)).lines
+    }
+
+    @Test func `a ledger that no worker has written has no zeros`() throws {
+        let lines = try ledger(#""state":"queued","expanded":false"#)
+        #expect(lines.last?.split(separator: " ") == ["targets", "not", "read", "yet"])
+    }
+
+    @Test func `a ledger shows receipts where there are any`() throws {
+        let done = #""state":"done","expanded":true"#
+        #expect(try !ledger(done).contains { $0.contains("receipts") })
+        let shown = try ledger(done + #","shown":1200,"dismissed":3"#).filter { $0.contains("receipts") }
         #expect(
             shown.map { $0.split(separator: " ").joined(separator: " ") } == [
                 "receipts: shown 1,200", "receipts: dismissed 3",

@@ -15,4 +15,12 @@ import Testing
     ) {
         #expect(StartWarning.all(isRoot: isRoot, host: host, hasTLS: hasTLS, hasProxy: hasProxy) == warnings)
     }
+
+    @Test(arguments: [("127.0.0.1", false, true), ("127.0.0.1", true, false), ("10.0.0.5", false, false)])
+    func `a limit by address needs the name of a proxy on this machine`(host: String, hasProxy: Bool, warns: Bool) {
+        func warnings(_ judges: Bool) -> [StartWarning] {
+            StartWarning.all(isRoot: false, host: host, hasTLS: true, hasProxy: hasProxy, judgesAddresses: judges)
+        }
+        #expect(warnings(true) == (warns ? [.unnamedProxy] : []) && warnings(false).isEmpty)
+    }
 }

@@ -128,4 +128,11 @@ struct WatchScreenTests {
         let lines = WatchScreen(snapshot: snapshot, width: 80, height: nil).lines
         #expect(lines.contains("✗ no worker sends a heartbeat: start 'lamplighter work'"))
     }
+
+    @Test func `a push that no worker has begun has no bar`() throws {
+        var snapshot = try Self.snapshot()
+        (snapshot.pushes[0].isWaiting, snapshot.pushes[0].targets, snapshot.pushes[0].settled) = (true, 0, 0)
+        let last = try #require(WatchScreen(snapshot: snapshot, width: 80, height: nil).lines.last)
+        #expect(last.hasSuffix("0        0  44 s  waits for a worker"), "\(last)")
+    }
 }

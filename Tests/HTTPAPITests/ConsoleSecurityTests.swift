@@ -203,6 +203,30 @@ import Testing
             }
             let right = try await browser.signIn()
             #expect(right.status == 429)
+            func keys() async throws -> Int {
+                try await gateway.store.redis.send(RedisCommand("KEYS", ["*"])).array().count
+            }
+            let before = try await keys()
+            for number in 0..<5 {
+                #expect(try await browser.signIn("invented-\(number)", "guess").status == 429)
+            }
+            #expect(try await keys() == before, "a stranger cannot fill Redis with app keys that do not exist")
+        }
+    }
+
+    @Test func `the limit of an address counts requests to the console too`() async throws {
+        try await GatewayFixture.run(configure: {
+            $0.trustedProxies = TrustedProxies(AddressRanges("127.0.0.1")!)
+            $0.requestsPerAddress = 1
+        }) { gateway in
+            let browser = ConsoleBrowser(gateway)
+            let from = [("X-Forwarded-For", "203.0.113.7")]
+            var refused = 0
+            for _ in 0..<50 where refused == 0 {
+                if try await browser.get("/console/sign-in", headers: from).status == 429 { refused += 1 }
+            }
+            #expect(refused == 1)
+            #expect(try await browser.get("/console/sign-in").status == 200)
         }
     }
 

@@ -75,13 +75,13 @@ struct CredentialCommand: ParsableCommand {
 
         func run() async throws {
             try await gateway.call(.get("/api/credentials")) { (listing: Listing) in
-                var table = Table(.left, .left, .left, .left, .left)
-                table.add("ID", "SOURCE", "SCOPES", "NAMES", "EXPIRES")
+                var table = Table(.left, .left, .left, .left, .left, .left)
+                table.add("ID", "SOURCE", "SCOPES", "NAMES", "EXPIRES", "OLD SECRET UNTIL")
                 for entry in listing.credentials {
                     table.add(
                         entry.id, entry.source, entry.scopes.joined(separator: ","),
                         entry.name_prefix.map { "\($0)*" } ?? "",
-                        entry.expires_at ?? "")
+                        entry.expires_at ?? "", entry.old_secret_until ?? "")
                 }
                 return table.lines
             }

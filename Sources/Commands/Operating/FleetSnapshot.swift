@@ -70,7 +70,8 @@ struct FleetSnapshot: Sendable {
                 "used_memory": .integer(load.usedMemory), "memory_limit": .integer(load.memoryLimit),
             ]),
             "apps": .array(apps.map(Self.queues)), "workers": .array(heartbeats.map(worker)),
-            "errors": .counts(errors), "alarms": .array(alarms.map(Self.alarm)),
+            "errors": .counts(errors), "alarms": .array(alarms.map(\.json)),
+            "paused": .array(pauses.map(\.json)),
             "pushes": .array(pushes.map(Self.push)),
         ]
     }
@@ -83,13 +84,7 @@ struct FleetSnapshot: Sendable {
             "name": .string(heartbeat.worker), "idle_ms": .integer(max(0, now - heartbeat.at)),
             "lanes": sum(\.lanes), "connected": sum(\.connected), "tokens_per_second": sum(\.rate),
             "in_flight": sum(\.inFlight), "pages": sum(\.pages),
-        ]
-    }
-
-    private static func alarm(_ alarm: Alarm) -> JSON {
-        [
-            "app": .string(alarm.app.rawValue), "kind": .string(alarm.kind.rawValue),
-            "reason": .string(alarm.reason), "since": .integer(alarm.since),
+            "silent": .bool(!heartbeat.isFresh(now: now)), "started_at": .string(TimeText.text(heartbeat.startedAt)),
         ]
     }
 
@@ -97,8 +92,8 @@ struct FleetSnapshot: Sendable {
         [
             "push_id": .string(push.id.description), "app": .string(push.app.rawValue),
             "name": .string(push.name.rawValue), "event": .string(push.event.rawValue),
-            "priority": .integer(push.priority.rawValue), "targets": .integer(push.targets),
-            "settled": .integer(push.settled), "percent": .integer(Int(push.share * 100)),
+            "state": push.isWaiting ? "queued" : "sending", "priority": .integer(push.priority.rawValue),
+            "targets": .integer(push.targets), "settled": .integer(push.settled), "percent": .integer(Int(push.share * 100)),
         ]
     }
 

@@ -37,6 +37,7 @@ struct StatusCommand: AsyncParsableCommand {
             redis: client, prefix: settings.redisPrefix, retention: settings.pushesExpireAfter,
             events: settings.eventPolicies)
         try await store.checkFormat()
+        try await store.time.measure()
         let findings = try await RedisInspection.findings(client)
         let keys = settings.apps.map(\.key)
         if watch {
@@ -57,7 +58,7 @@ struct StatusCommand: AsyncParsableCommand {
         let report = Report(
             settings: settings, findings: findings, apps: apps, alarms: try await store.alarms.list(keys),
             pauses: try await store.pauses.list(keys),
-            workers: try await store.queue.workers(keys).sorted { $0.name < $1.name })
+            workers: try await store.workers(keys))
         await client.close()
         if global.json { Terminal.print(report.json.text) } else { report.lines.forEach(Terminal.print) }
     }
@@ -106,7 +107,7 @@ struct StatusCommand: AsyncParsableCommand {
         var apps: [App]
         var alarms: [Alarm]
         var pauses: [Pause]
-        var workers: [(name: String, idle: Int, pending: Int)]
+        var workers: [WorkerSight]
 
         var lines: [String] {
             let memory = (findings.usedMemory ?? 0) >> 20
@@ -122,7 +123,7 @@ struct StatusCommand: AsyncParsableCommand {
                 return "! \(what) is paused, since \(ago(Int(max(0, now - pause.since)))) ('lamplighter resume')"
             }
             var queues = Table(.left, .right, .right, .right, .right)
-            queues.add("APP", "HIGH", "LOW", "SHARDS", "RETRIES DUE")
+            queues.add("APP", "HIGH", "LOW", "SHARDS", "RETRIES")
             for depth in apps.map(\.depth) {
                 let counts = [depth.pushesHigh, depth.pushesLow, depth.shardTasks, depth.retriesDue]
                 queues.rows.append([depth.app.rawValue] + counts.map(Terminal.grouped))
@@ -159,20 +160,7 @@ struct StatusCommand: AsyncParsableCommand {
                             "quarantined_names": .integer(app.quarantinedNames), "webhook": app.webhookJSON,
                         ]
                     }),
-                "alarms": .array(
-                    alarms.map { alarm in
-                        [
-                            "app": .string(alarm.app.rawValue), "kind": .string(alarm.kind.rawValue),
-                            "reason": .string(alarm.reason), "since": .integer(alarm.since),
-                        ]
-                    }),
-                "paused": .array(
-                    pauses.map { pause in
-                        .fields([
-                            "app": .string(pause.app.rawValue), "name": pause.name.map { .string($0.rawValue) },
-                            "since": .integer(pause.since),
-                        ])
-                    }),
+                "alarms": .array(alarms.map(\.json)), "paused": .array(pauses.map(\.json)),
                 "workers": .array(
                     workers.map {
                         ["name": .string($0.name), "idle_ms": .integer($0.idle), "pending": .integer($0.pending)]

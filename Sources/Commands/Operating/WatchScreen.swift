@@ -137,11 +137,11 @@ struct WatchScreen {
         ])
         for push in snapshot.pushes {
             let filled = Int((push.share * Double(barWidth)).rounded(.down))
+            let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: barWidth - filled)
             table.rows.append([
                 push.name.rawValue, push.id.description, "\(push.event.rawValue) \(push.priority.rawValue)",
                 Terminal.grouped(push.targets), Terminal.grouped(push.settled), age(snapshot.now - push.createdAt),
-                String(repeating: "█", count: filled) + String(repeating: "░", count: barWidth - filled),
-                "\(Int(push.share * 100))%",
+                push.isWaiting ? "waits for a worker" : bar, push.isWaiting ? "" : "\(Int(push.share * 100))%",
             ])
         }
         return table.lines(width: width)

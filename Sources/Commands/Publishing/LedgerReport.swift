@@ -33,6 +33,8 @@ struct LedgerReport: Decodable, Sendable {
     var dismissed: Int?
 
     var isFinal: Bool { !["scheduled", "queued", "sending"].contains(state) }
+    /// Whether no worker has counted a target yet, so that zeros would say too much.
+    private var isUnread: Bool { !isFinal && !expanded && targets == 0 }
     /// Whether the push ended well: every target has an outcome, or a newer push superseded it.
     var isGood: Bool { state == "done" || state == "superseded" }
 
@@ -66,15 +68,15 @@ struct LedgerReport: Decodable, Sendable {
         let counted = stale.flatMap { $0 > 0 ? Terminal.grouped($0) : nil }
         var counts = Table(
             fields: [
-                "targets": Terminal.grouped(targets) + (expanded ? "" : " so far"),
-                "delivered": Terminal.grouped(delivered), "  to stale start tokens": counted,
+                "targets": isUnread ? "not read yet" : Terminal.grouped(targets) + (expanded ? "" : " so far"),
+                "delivered": isUnread ? nil : Terminal.grouped(delivered), "  to stale start tokens": counted,
             ], values: .right)
         for (title, count) in [
             ("pruned", pruned), ("failed", failed), ("superseded", superseded), ("expired", expired),
             ("skipped", skipped), ("pending", pending), ("retries", retries),
             ("duplicates possible", duplicates_possible), ("demoted to priority 5", demoted ?? 0),
             ("late joiners", late ?? 0),
-        ] where count > 0 || ["pruned", "failed", "pending"].contains(title) {
+        ] where count > 0 || (["pruned", "failed", "pending"].contains(title) && !isUnread) {
             counts.add(title, Terminal.grouped(count))
         }
         for (reason, count) in Terminal.ranked(errors ?? [:]) { counts.add("  \(reason)", Terminal.grouped(count)) }

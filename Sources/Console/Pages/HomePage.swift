@@ -49,7 +49,7 @@ enum HomePage {
         let pauses = try await store.pauses.list([app])
         let dead = try await store.deadLetters.count(app)
         let quarantined = try await store.quarantine.count(app)
-        let workers = try await store.queue.workers([app])
+        let workers = try await store.workers([app])
         let settled = Dictionary(pushes.map { ($0.id, $0.settled) }, uniquingKeysWith: max)
         let rate = meter.rate(settled, now: now)
         let alive = workers.filter { $0.idle < 30_000 }
@@ -69,7 +69,7 @@ enum HomePage {
     }
 
     private static func all(
-        _ alarms: [Alarm], _ pauses: [Pause], _ workers: [(name: String, idle: Int, pending: Int)], _ now: Int64,
+        _ alarms: [Alarm], _ pauses: [Pause], _ workers: [WorkerSight], _ now: Int64,
         isLive: Bool, _ rest: KeyValuePairs<String, Any?>
     ) -> Values {
         var all = values(rest)

@@ -11,13 +11,16 @@ public struct ConsoleIdentity: Sendable, Hashable {
     public var scopes: Set<CredentialScope>
     /// Only names that begin so. Nil: all names, and pages that are about none.
     public var namePrefix: String?
+    /// When the credential ends, epoch ms. Nil: never.
+    public var expires: Int64?
 
     public init(
         app: AppKey, credentialID: String? = nil, proof: String,
-        scopes: Set<CredentialScope> = Set(CredentialScope.allCases), namePrefix: String? = nil
+        scopes: Set<CredentialScope> = Set(CredentialScope.allCases), namePrefix: String? = nil,
+        expires: Int64? = nil
     ) {
         (self.app, self.credentialID, self.proof) = (app, credentialID, proof)
-        (self.scopes, self.namePrefix) = (scopes, namePrefix)
+        (self.scopes, self.namePrefix, self.expires) = (scopes, namePrefix, expires)
     }
 
     /// For people.

@@ -23,7 +23,8 @@ extension Console {
             return signInPage(request, problem: "The form came from another site. Sign in here.", status: 403)
         }
         let network = request.network
-        let subjects = [("\(network) \(key)", Self.mostAttempts), (network, Self.mostAttemptsOfNetwork)]
+        // The network first: once it has its limit, app keys that a stranger invents are not stored.
+        let subjects = [(network, Self.mostAttemptsOfNetwork), ("\(network) \(key)", Self.mostAttempts)]
         for (subject, most) in subjects {
             let attempts = try await store.console.attempt(subject, span: Self.attemptSpan)
             guard attempts.count > most else { continue }

@@ -54,7 +54,7 @@ struct Dispatcher: Sendable {
         var log = logger
         log[metadataKey: "app"] = "\(entry.item.app)"
         log[metadataKey: "name"] = "\(entry.item.name)"
-        log[metadataKey: "push"] = "\(entry.item.push)"
+        if entry.item.push != .none { log[metadataKey: "push"] = "\(entry.item.push)" }
         do throws(StoreError) {
             let isPaused = pauses.isPaused(entry.item.app, entry.item.name)
             if let pause = isPaused ? PauseBook.look : circuits.pause(of: entry.item.app, now: now) {

@@ -22,11 +22,6 @@ final class AddressLimit: Sendable {
         return groups.joined(separator: ":") + "::/64"
     }
 
-    /// Whether a client is on this machine: an operator, or a proxy that `gateway.trusted_proxies` does not name.
-    static func isOwn(_ address: String) -> Bool {
-        address.hasPrefix("127.") || address == "::1" || address == "local"
-    }
-
     init(_ limit: Int) { self.limit = limit }
 
     func take(_ address: String) -> Bool {

@@ -34,7 +34,7 @@ public struct AddressRanges: Sendable, Hashable {
         self.networks = networks
     }
 
-    var isEmpty: Bool { networks.isEmpty }
+    public var isEmpty: Bool { networks.isEmpty }
 
     func contains(_ address: String) -> Bool {
         guard !networks.isEmpty, let bytes = Self.bytes(address) else { return false }

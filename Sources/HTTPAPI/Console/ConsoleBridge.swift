@@ -71,7 +71,7 @@ struct ConsoleBridge: Sendable {
         let handlers = served.handlers
         let (endpoint, parameters) = try RouteMatch(method: call.method, path: call.path[...]).get()
         let grant = identity.credentialID.map {
-            Grant(id: $0, scopes: identity.scopes, namePrefix: identity.namePrefix)
+            Grant(id: $0, scopes: identity.scopes, namePrefix: identity.namePrefix, expires: identity.expires)
         }
         let credential: Credential = grant.map { .issued($0) } ?? .master
         guard case .call(let method) = endpoint.handler, let app = served.authenticator.app(identity.app),
@@ -101,6 +101,8 @@ struct ConsoleBridge: Sendable {
 
 extension ConsoleIdentity {
     fileprivate init(_ app: AppKey, _ grant: Grant, proof: String) {
-        self.init(app: app, credentialID: grant.id, proof: proof, scopes: grant.scopes, namePrefix: grant.namePrefix)
+        self.init(
+            app: app, credentialID: grant.id, proof: proof, scopes: grant.scopes, namePrefix: grant.namePrefix,
+            expires: grant.expires)
     }
 }

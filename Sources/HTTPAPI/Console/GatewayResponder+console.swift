@@ -15,8 +15,9 @@ extension GatewayResponder {
         let body = IncomingBody(
             request, channel: context.channel, limit: min(configuration.maximumBodyBytes, Console.mostFormBytes),
             timeout: configuration.readTimeout)
-        let asked = consoleRequest(request, context)
-        let (answer, app) = await answer(asked, request, body, console)
+        let address = address(of: request, context.channel)
+        let asked = consoleRequest(request, address)
+        let (answer, app) = await answer(asked, request, address, body, console)
         var response = answer.response()
         if await body.finish() || request.headers[.connection] == "close" { response.headers[.connection] = "close" }
         let duration = started.duration(to: .now)
@@ -39,12 +40,14 @@ extension GatewayResponder {
     }
 
     private func answer(
-        _ asked: ConsoleRequest, _ request: Request, _ body: IncomingBody, _ console: Console
+        _ asked: ConsoleRequest, _ request: Request, _ address: ClientAddress, _ body: IncomingBody,
+        _ console: Console
     ) async -> (ConsoleResponse, AppKey?) {
         var session: ConsoleSession?
         do {
             try checkForm(request)
-            guard configuration.isServer(asked.address) else { throw APIError.notFound }
+            guard configuration.isServer(address) else { throw APIError.notFound }
+            try await checkRate(address, configuration)
             session = try await Self.isFile(asked.path) ? nil : console.session(of: asked)
             let share = live.current.capacity.share(of: session == nil ? .signIn : .console, session?.identity.app)
             defer { share.giveBackAll() }
@@ -61,9 +64,8 @@ extension GatewayResponder {
 
     private static func isFile(_ path: String) -> Bool { path.hasPrefix("/console/assets/") }
 
-    private func consoleRequest(_ request: Request, _ context: Context) -> ConsoleRequest {
+    private func consoleRequest(_ request: Request, _ address: ClientAddress) -> ConsoleRequest {
         let headers = request.headers
-        let address = self.address(of: request, context.channel)
         let isSecure =
             configuration.identity != nil || headers[.forwardedProto]?.lowercased() == "https"
             || configuration.publicURL?.hasPrefix("https:") == true
@@ -71,7 +73,7 @@ extension GatewayResponder {
             method: request.method.rawValue, path: String(request.target.path),
             query: String(request.target.query), cookie: headers[values: .cookie].joined(separator: "; "),
             origin: headers[.origin], fetchSite: headers[.fetchSite], host: request.head.authority ?? "",
-            ifNoneMatch: headers[.ifNoneMatch], address: address, network: AddressLimit.network(of: address),
+            ifNoneMatch: headers[.ifNoneMatch], address: address.text, network: address.network,
             isSecure: isSecure, now: clock())
     }
 }

@@ -7,22 +7,25 @@ struct Grant: Sendable, Hashable {
     var scopes: Set<CredentialScope>
     /// Only names that begin so. Nil: all names, and calls that are about none.
     var namePrefix: String?
+    /// When it ends, epoch ms. Nil: never.
+    var expires: Int64?
 
     init(_ credential: AppCredential) {
         (id, scopes, namePrefix) = (credential.id, credential.scopes, credential.namePrefix)
+        expires = credential.expires
     }
 
-    init(id: String, scopes: Set<CredentialScope>, namePrefix: String?) {
-        (self.id, self.scopes, self.namePrefix) = (id, scopes, namePrefix)
+    init(id: String, scopes: Set<CredentialScope>, namePrefix: String?, expires: Int64?) {
+        (self.id, self.scopes, self.namePrefix, self.expires) = (id, scopes, namePrefix, expires)
     }
 
     func covers(_ name: ActivityName) -> Bool {
         namePrefix.map { name.rawValue.utf8.starts(with: $0.utf8) } ?? true
     }
 
-    /// Whether whoever has this credential has all rights of another one.
+    /// Whether whoever has this credential has all rights of another one, and has them as long.
     func covers(_ other: AppCredential) -> Bool {
-        guard other.scopes.isSubset(of: scopes) else { return false }
+        guard other.scopes.isSubset(of: scopes), other.expires ?? .max <= expires ?? .max else { return false }
         guard let namePrefix else { return true }
         return other.namePrefix.map { $0.utf8.starts(with: namePrefix.utf8) } ?? false
     }

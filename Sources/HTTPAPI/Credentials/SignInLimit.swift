@@ -30,9 +30,9 @@ final class SignInLimit: Sendable {
 
     /// The seconds until the address may try another secret. Nil: now.
     /// - Parameter header: the `Authorization` that it sends.
-    func wait(_ address: String, _ header: String, now: ContinuousClock.Instant = .now) -> Int? {
+    func wait(_ address: ClientAddress, _ header: String, now: ContinuousClock.Instant = .now) -> Int? {
         guard counts(address) else { return nil }
-        let network = AddressLimit.network(of: address)
+        let network = address.network
         let left = state.withLock { state -> Double? in
             guard var count = state.counts[network] else { return nil }
             refill(&count, now)
@@ -45,9 +45,9 @@ final class SignInLimit: Sendable {
         return max(1, Int(((1 - left) * 60 / perMinute).rounded(.up)))
     }
 
-    func failed(_ address: String, now: ContinuousClock.Instant = .now) {
+    func failed(_ address: ClientAddress, now: ContinuousClock.Instant = .now) {
         guard counts(address) else { return }
-        let network = AddressLimit.network(of: address)
+        let network = address.network
         state.withLock { state in
             var count = state.counts[network] ?? Count(left: perMinute, updated: now)
             refill(&count, now)
@@ -67,7 +67,7 @@ final class SignInLimit: Sendable {
         }
     }
 
-    func succeeded(_ address: String, _ header: String) {
+    func succeeded(_ address: ClientAddress, _ header: String) {
         guard counts(address) else { return }
         let digest = Array(key.code(for: Array(header.utf8)))
         state.withLock { state in
@@ -78,8 +78,8 @@ final class SignInLimit: Sendable {
     }
 
     /// This machine's own addresses are a proxy that is not named, or an operator.
-    private func counts(_ address: String) -> Bool {
-        perMinute > 0 && !AddressLimit.isOwn(address)
+    private func counts(_ address: ClientAddress) -> Bool {
+        perMinute > 0 && !address.isOwn
     }
 
     private func refill(_ count: inout Count, _ now: ContinuousClock.Instant) {

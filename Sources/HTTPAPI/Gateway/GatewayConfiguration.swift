@@ -89,7 +89,7 @@ public struct GatewayConfiguration: Sendable {
 
 extension GatewayConfiguration {
     /// Whether the master secret, credentials and the console may be used from there.
-    func isServer(_ address: String) -> Bool {
-        serverAddresses.isEmpty || serverAddresses.contains(address) || AddressLimit.isOwn(address)
+    func isServer(_ address: ClientAddress) -> Bool {
+        serverAddresses.isEmpty || serverAddresses.contains(address.text) || address.isOperator
     }
 }

@@ -22,6 +22,15 @@ struct GatewayResponder: HTTPResponder {
         init(handlers: Handlers, authenticator: Authenticator, capacity: Capacity) {
             (self.handlers, self.authenticator, self.capacity) = (handlers, authenticator, capacity)
         }
+
+        /// The credential of a request, or nil if it has none that is right.
+        func credential(_ headers: HTTPFields, now: Int64) async throws -> (Authenticator.App, Credential)? {
+            if let found = authenticator.authenticate(headers, now: now) { return found }
+            guard let claim = CredentialClaim(headers),
+                let (app, found) = try await authenticator.issued(claim, handlers.credentials, now: now)
+            else { return nil }
+            return (app, .issued(found.grant))
+        }
     }
 
     let live: Replaceable<Served>
@@ -66,7 +75,7 @@ struct GatewayResponder: HTTPResponder {
         if await body.finish() || request.headers[.connection] == "close" { response.headers[.connection] = "close" }
         let duration = started.duration(to: .now)
         metrics.requested(method: record.method, route: record.route, status: answer.status, duration: duration)
-        if answer.status == 401 { record.address = address(of: request, context.channel) }
+        if answer.status == 401 { record.address = address(of: request, context.channel).text }
         if let leftOut = leftOut(before: answer, record) {
             record.write(answer, bytesIn: body.bytesRead, duration, leftOut: leftOut, to: logger)
         }
@@ -108,16 +117,18 @@ struct GatewayResponder: HTTPResponder {
                 credential, channel: parameters["channel"].flatMap { try? ChannelID($0) },
                 contact: parameters["contact"].flatMap { ContactID($0) })
         else { throw APIError.unauthorized(request.headers) }
+        let isGuess = Authenticator.holdsSecret(request.headers)
         guard credential.isFromApp || served.configuration.isServer(address) else {
             // As for a wrong secret, so that it tells nothing about this one.
-            signIns.failed(address)
+            if isGuess { signIns.failed(address) }
             var error = APIError.unauthorized(request.headers)
             error.cause = "\(credential.id) came from an address that is not in gateway.server_addresses"
             throw error
         }
+        if isGuess { signIns.succeeded(address, request.headers[.authorization] ?? "") }
         let app = caller.app
         record.app = app.key
-        let publisher = Publisher(credential: credential.id, address: address)
+        let publisher = Publisher(credential: credential.id, address: address.text)
         record.caller = publisher
         if !credential.isDevice, served.configuration.requestsPerCredential > 0,
             let seconds = await rates.wait(
@@ -144,7 +155,8 @@ struct GatewayResponder: HTTPResponder {
         let call = Call(
             operation: operation, parameters: parameters, query: query, headers: request.headers,
             origin: Self.origin(request, isSecure: served.configuration.identity != nil), app: app,
-            tokens: caller.tokens, credential: credential, caller: publisher, body: body, now: now)
+            tokens: caller.tokens, credential: credential, caller: publisher, body: body, now: now,
+            confirm: { try await confirm(credential, of: app.key, request.headers) })
         // As for pages: a bulk call takes long.
         let answer =
             endpoint.body == .streamed
@@ -157,17 +169,14 @@ struct GatewayResponder: HTTPResponder {
     }
 
     /// The client's address, as far as trusted proxies tell it.
-    func address(of request: Request, _ channel: any Channel) -> String {
-        // A unix socket has no address.
-        guard let peer = channel.remoteAddress?.ipAddress else { return "local" }
-        return configuration.trustedProxies.client(of: peer, forwarded: request.headers[values: .forwardedFor])
+    func address(of request: Request, _ channel: any Channel) -> ClientAddress {
+        ClientAddress(
+            peer: channel.remoteAddress?.ipAddress, headers: request.headers, trusted: configuration.trustedProxies)
     }
 
-    /// This machine's own addresses are a proxy that is not named, or an operator.
-    private func checkRate(_ address: String, _ configuration: GatewayConfiguration) async throws {
-        guard configuration.requestsPerAddress > 0, !AddressLimit.isOwn(address) else { return }
-        let network = AddressLimit.network(of: address)
-        let seconds = await rates.wait("address \(network)", perSecond: configuration.requestsPerAddress)
+    func checkRate(_ address: ClientAddress, _ configuration: GatewayConfiguration) async throws {
+        guard configuration.requestsPerAddress > 0, !address.isOwn else { return }
+        let seconds = await rates.wait("address \(address.network)", perSecond: configuration.requestsPerAddress)
         if let seconds { throw APIError.tooFast("this address", seconds) }
     }
 
@@ -188,24 +197,22 @@ struct GatewayResponder: HTTPResponder {
     }
 
     private func authenticate(
-        _ request: Request, _ address: String, _ served: Served, now: Int64
+        _ request: Request, _ address: ClientAddress, _ served: Served, now: Int64
     ) async throws -> (Authenticator.App, Credential)? {
-        let header = request.headers[.authorization] ?? ""
         // Tokens and signatures cannot be guessed.
         let isGuess = Authenticator.holdsSecret(request.headers)
-        if isGuess, let seconds = signIns.wait(address, header) { throw APIError.tooManyGuesses(seconds) }
-        if let found = served.authenticator.authenticate(request.headers, now: now) {
-            if isGuess { signIns.succeeded(address, header) }
-            return found
+        if isGuess, let seconds = signIns.wait(address, request.headers[.authorization] ?? "") {
+            throw APIError.tooManyGuesses(seconds)
         }
-        guard let claim = CredentialClaim(request.headers),
-            let (app, found) = try await served.authenticator.issued(claim, served.handlers.credentials, now: now)
-        else {
-            if isGuess { signIns.failed(address) }
-            return nil
-        }
-        signIns.succeeded(address, header)
-        return (app, .issued(found.grant))
+        let found = try await served.credential(request.headers, now: now)
+        if isGuess, found == nil { signIns.failed(address) }
+        return found
+    }
+
+    /// Refuses to go on with a call that takes long, once its credential was revoked, has other rights or is over.
+    private func confirm(_ credential: Credential, of app: AppKey, _ headers: HTTPFields) async throws {
+        let found = try await live.current.credential(headers, now: clock())
+        guard let found, found.0.app.key == app, found.1 == credential else { throw APIError.unauthorized(headers) }
     }
 
     /// Refuses a request that clients, proxies and servers would read in different ways.

@@ -20,6 +20,8 @@ struct Call: Sendable {
     let body: IncomingBody
     /// Epoch milliseconds at which the request arrived.
     let now: Int64
+    /// Fails once the credential is no longer right. A call without an end asks before each batch.
+    var confirm: @Sendable () async throws -> Void = {}
 
     func parameter(_ name: String) -> String { parameters[name] ?? "" }
     func name() throws(APIError) -> ActivityName { try identified("name", ActivityName.init(_:)) }

@@ -25,7 +25,8 @@ final class Endpoint: Sendable {
     /// A pattern such as `/api/push/{id}`, shown in logs, metrics and docs.
     let pattern: String
     let access: Access
-    /// The scope that a credential needs for the call. The app's two secrets need none. Nil: the call needs no secret.
+    /// The scope that a credential needs for the call. The app's two secrets need none. Nil: the call needs no secret, or no
+    /// credential opens it.
     let scope: CredentialScope?
     /// Whether the handler itself asks if the credential may touch the names in body or query.
     let checksNames: Bool
@@ -56,11 +57,11 @@ extension Endpoint {
     var isWatched: Bool { pattern == "/readyz" || pattern == "/metrics" }
 
     /// Whether devices make the call: they register, report tokens and send receipts.
-    var isOfDevices: Bool { scope == .track && action == nil }
+    var isOfDevices: Bool { action == nil && (scope == .track || access == .signedChannel) }
 
     /// A call of an app. `isAirship` says whether responses carry Airship's media type.
     convenience init(
-        _ method: String, _ pattern: String, _ access: Access, _ scope: CredentialScope,
+        _ method: String, _ pattern: String, _ access: Access, _ scope: CredentialScope?,
         _ handle: @escaping @Sendable (Handlers) -> (Call) async throws -> Answer,
         checksNames: Bool = false, acts action: ActionKind? = nil, isAirship: Bool = false, body: Body? = nil
     ) {
@@ -128,9 +129,9 @@ extension Endpoint {
         Endpoint("POST", "/api/named_users/disassociate", .server, .track, Handlers.disassociate, isAirship: true),
         Endpoint(
             "POST", "/api/named_users/{user}", .master, .track, Handlers.updateUser, acts: .changeUser, isAirship: true),
-        Endpoint("GET", "/api/auth/device", .signedChannel, .track, Handlers.deviceToken, isAirship: true),
+        Endpoint("GET", "/api/auth/device", .signedChannel, nil, Handlers.deviceToken, isAirship: true),
         Endpoint(
-            "POST", "/api/contacts/identify/v2", .signedChannel, .track, Handlers.identifyContact, isAirship: true),
+            "POST", "/api/contacts/identify/v2", .signedChannel, nil, Handlers.identifyContact, isAirship: true),
         Endpoint("POST", "/api/contacts/{contact}", .contact, .track, Handlers.updateContact, isAirship: true),
         Endpoint(
             "GET", "/api/remote-data/app/{app_key}/ios", .newChannel, .track, Handlers.remoteData, isAirship: true),

@@ -33,15 +33,19 @@ extension Handlers {
         _ call: Call, _ lines: BulkLines<Entry>, apply: ([Entry]) async throws -> BulkOutcome
     ) async throws -> Answer {
         var bulk = lines
+        func applyBatch() async throws {
+            try await call.confirm()
+            bulk.applied(try await apply(bulk.batch))
+        }
         do {
             try await call.body.stream { part in
                 for line in bulk.lines.read(part) {
                     bulk.take(line)
-                    if bulk.isFull { bulk.applied(try await apply(bulk.batch)) }
+                    if bulk.isFull { try await applyBatch() }
                 }
             }
             if let line = bulk.lines.finish() { bulk.take(line) }
-            bulk.applied(try await apply(bulk.batch))
+            try await applyBatch()
         } catch {
             var failure = APIError(thrown: error)
             failure.extra = bulk.counts + [JSON.Member("lines_applied", .integer(bulk.appliedLines))]

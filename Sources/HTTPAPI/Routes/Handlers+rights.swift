@@ -8,7 +8,7 @@ extension Handlers {
         _ grant: Grant, _ endpoint: Endpoint, _ parameters: [String: String], _ app: AppKey
     ) async throws {
         guard let scope = endpoint.scope, grant.scopes.contains(scope) else {
-            throw APIError.missingScope(grant, endpoint.scope ?? .operate)
+            throw APIError.missingScope(grant, endpoint.scope)
         }
         guard grant.namePrefix != nil else { return }
         if let text = parameters["name"] {

@@ -92,8 +92,14 @@ struct APIError: Error, Sendable, Hashable {
         APIError(429, "Too many requests a second come from \(who). Try again in \(seconds) s.", retryAfter: seconds)
     }
 
-    static func missingScope(_ grant: Grant, _ scope: CredentialScope) -> APIError {
-        APIError(
+    /// - Parameter scope: nil: no credential opens the call.
+    static func missingScope(_ grant: Grant, _ scope: CredentialScope?) -> APIError {
+        guard let scope else {
+            return APIError(
+                403, "No credential opens this call, because its token would outlive the credential. Use the app secret.",
+                code: 40301)
+        }
+        return APIError(
             403, "The credential '\(grant.id)' lacks the scope \(scope.rawValue), which this call needs.", code: 40301)
     }
 

@@ -9,6 +9,9 @@ extension HTTPField.Name {
     static let idempotencyKey = constant("Idempotency-Key")
     static let forwardedFor = constant("X-Forwarded-For")
     static let forwardedProto = constant("X-Forwarded-Proto")
+    static let forwarded = constant("Forwarded")
+    static let via = constant("Via")
+    static let realAddress = constant("X-Real-IP")
     static let fetchSite = constant("Sec-Fetch-Site")
 
     private static func constant(_ name: String) -> HTTPField.Name {

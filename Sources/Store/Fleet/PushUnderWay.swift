@@ -1,13 +1,15 @@
 public import LiveActivity
 import Redis
 
-/// A push that is being sent now.
+/// A push that is being sent now, or that waits for a worker.
 public struct PushUnderWay: Sendable, Hashable {
     public var app: AppKey
     public var name: ActivityName
     public var id: PushID
     public var event: ActivityEvent
     public var priority: PushPriority
+    /// Whether no worker has begun it.
+    public var isWaiting = false
     /// Epoch ms.
     public var createdAt: Int64
     public var targets: Int
@@ -21,7 +23,8 @@ extension WorkQueue {
     /// How many names with work are looked at, the newest first.
     public static let mostNames = 200
 
-    /// The pushes that are being swept, those with the most targets first.
+    /// The pushes that are being swept, those with the most targets first, then of each other name the next one that
+    /// waits.
     /// - Parameter limit: most pushes of the answer.
     public func underWay(_ apps: [AppKey], limit: Int) async throws(StoreError) -> [PushUnderWay] {
         let open = apps.flatMap { app in keys.allPartitions.map { (app: app, key: keys.open(app, $0)) } }
@@ -30,10 +33,17 @@ extension WorkQueue {
         var names: [(app: AppKey, name: ActivityName)] = []
         for (open, list) in zip(open, lists) { names += try list.names().names.map { (app: open.app, name: $0) } }
         names = Array(names.prefix(Self.mostNames))
-        let active = try await redis.replies(
-            names.map { RedisCommand("HGET", keys.name(keys.tag($0.app, $0.name)), "active") })
-        let pushes = zip(names, active).compactMap { name, reply in
-            (try? reply.optionalString()).flatMap { PushID($0) }.map { (app: name.app, name: name.name, id: $0) }
+        let heads = try await redis.replies(
+            names.flatMap { name in
+                let tag = keys.tag(name.app, name.name)
+                return [
+                    RedisCommand("HGET", keys.name(tag), "active"), RedisCommand("ZRANGE", keys.unswept(tag), "0", "0"),
+                ]
+            })
+        let pushes = names.enumerated().compactMap { index, name in
+            let active = (try? heads[2 * index].optionalString()).flatMap { PushID($0) }
+            let next = (try? heads[2 * index + 1].array().first?.string()).flatMap { PushID($0) }
+            return (active ?? next).map { (app: name.app, name: name.name, id: $0, isWaiting: active == nil) }
         }
         let counts = SettledField.allCases.map { RedisArgument.string($0.rawValue) }
         let fields: [RedisArgument] = ["event", "prio", "created", "targets"] + counts
@@ -47,16 +57,20 @@ extension WorkQueue {
                 ]
             })
         let found = pushes.enumerated().compactMap { index, push in
-            PushUnderWay(push.app, push.name, push.id, records[2 * index], records[2 * index + 1])
+            PushUnderWay(
+                push.app, push.name, push.id, isWaiting: push.isWaiting, records[2 * index], records[2 * index + 1])
         }
-        return Array(found.sorted { ($1.targets, $0.createdAt) < ($0.targets, $1.createdAt) }.prefix(limit))
+        func rank(_ push: PushUnderWay) -> (Int, Int, Int64) {
+            (push.isWaiting ? 1 : 0, -push.targets, push.createdAt)
+        }
+        return Array(found.sorted { rank($0) < rank($1) }.prefix(limit))
     }
 }
 
 extension PushUnderWay {
     /// Nil if the push has ended meanwhile.
     fileprivate init?(
-        _ app: AppKey, _ name: ActivityName, _ id: PushID, _ record: Reply, _ tasks: Reply
+        _ app: AppKey, _ name: ActivityName, _ id: PushID, isWaiting: Bool, _ record: Reply, _ tasks: Reply
     ) {
         func text(_ reply: Reply, _ index: Int) -> String? {
             index < reply.count ? (try? reply[index].optionalString()) : nil
@@ -72,7 +86,7 @@ extension PushUnderWay {
         let position = text(tasks, 2).flatMap { Double($0) }.map { $0 / Double(ScanPosition.end.rawValue) } ?? 0
         let share = shards == 1 ? position : 1 - Double(min(shards, number(tasks, 1))) / Double(shards)
         self.init(
-            app: app, name: name, id: id, event: event, priority: priority, createdAt: createdAt,
-            targets: number(record, 3), settled: settled, share: min(1, max(0, share)))
+            app: app, name: name, id: id, event: event, priority: priority, isWaiting: isWaiting,
+            createdAt: createdAt, targets: number(record, 3), settled: settled, share: min(1, max(0, share)))
     }
 }

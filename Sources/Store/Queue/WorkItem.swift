@@ -61,7 +61,7 @@ public struct WorkItem: Sendable, Hashable {
 
 extension PushID {
     /// For an entry or a lease that belongs to no push.
-    static let none = PushID(UUIDBytes(high: 0, low: 0))
+    public static let none = PushID(UUIDBytes(high: 0, low: 0))
 }
 
 extension WorkItem.Part {

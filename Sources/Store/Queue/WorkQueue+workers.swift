@@ -3,7 +3,7 @@ import Redis
 
 extension WorkQueue {
     /// The workers that share this queue: name, milliseconds since they last asked for work, unacknowledged entries.
-    public func workers(_ apps: [AppKey]) async throws(StoreError) -> [(name: String, idle: Int, pending: Int)] {
+    func workers(_ apps: [AppKey]) async throws(StoreError) -> [(name: String, idle: Int, pending: Int)] {
         var found: [String: (idle: Int, pending: Int)] = [:]
         for stream in streams(apps) {
             for consumer in try await consumers(stream) {

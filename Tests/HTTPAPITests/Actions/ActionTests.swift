@@ -155,8 +155,37 @@ import Testing
                 let path = "/api/activities/order-1/channels/c"
                 #expect(try await gateway.send("PUT", path, #"{"token":"aa"}"#, user: app, headers: from).status == 200)
             }
-            // This machine's own addresses are a proxy that is not named, or an operator.
+            // An operator on this machine.
             #expect(try await gateway.send("GET", "/api/actions").status == 200)
+        }
+    }
+
+    @Test func `behind a proxy that is not named, the master secret is of use to nobody but an operator here`()
+        async throws
+    {
+        let servers = try #require(AddressRanges("10.0.0.0/8"))
+        try await GatewayFixture.run(configure: { $0.serverAddresses = servers }) { gateway in
+            for header in [("X-Forwarded-For", "10.1.2.3"), ("Via", "1.1 proxy")] {
+                #expect(try await gateway.send("GET", "/api/actions", headers: [header]).status == 401)
+                #expect(try await gateway.send("GET", "/console", user: nil, headers: [header]).status == 404)
+            }
+            let operatorsAnswer = try await gateway.send("GET", "/api/actions")
+            #expect(operatorsAnswer.status == 200)
+        }
+    }
+
+    @Test func `an address that is no server's cannot find out which secret is right`() async throws {
+        try await GatewayFixture.run(configure: {
+            $0.trustedProxies = TrustedProxies(AddressRanges("127.0.0.1")!)
+            $0.serverAddresses = AddressRanges("10.0.0.0/8")!
+            $0.failedSignInsPerMinute = 1
+        }) { gateway in
+            let from = [("X-Forwarded-For", "198.51.100.7")]
+            let wrong = "\(GatewayFixture.key):wrong"
+            let right = try await gateway.send("GET", "/api/actions", headers: from)
+            #expect(right.status == 401)
+            #expect(try await gateway.send("GET", "/api/actions", user: wrong, headers: from).status == 429)
+            #expect(try await gateway.send("GET", "/api/actions", headers: from).status == 429)
         }
     }
 

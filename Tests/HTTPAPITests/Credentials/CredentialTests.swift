@@ -143,6 +143,65 @@ import Testing
         }
     }
 
+    @Test func `a credential that ends makes and takes over none that lives longer`() async throws {
+        try await GatewayFixture.run { gateway in
+            let ops = try await Self.create(gateway, #"{"id":"ops","scopes":["operate"],"expires_in":3600}"#)
+            _ = try await Self.create(gateway, #"{"id":"peer","scopes":["operate"]}"#)
+            let user = "\(GatewayFixture.key):\(ops)"
+            for (body, status) in [
+                (#"{"id":"a","scopes":["operate"]}"#, 403),
+                (#"{"id":"a","scopes":["operate"],"expires_in":3601}"#, 403),
+                (#"{"id":"a","scopes":["operate"],"expires_in":3600}"#, 201),
+            ] {
+                let reply = try await gateway.send("POST", "/api/credentials", body, user: user)
+                #expect(reply.status == status, "\(reply.text)")
+                #expect(status == 201 || reply.text.contains("must end by then too (`expires_in`)"), "\(reply.text)")
+            }
+            #expect(try await gateway.send("POST", "/api/credentials/peer/rotate", user: user).status == 403)
+        }
+    }
+
+    @Test func `a credential gets no token of the SDK, which would outlive it`() async throws {
+        try await GatewayFixture.run { gateway in
+            let secret = try await Self.create(gateway, #"{"id":"backend","scopes":["track"]}"#)
+            let user = "\(GatewayFixture.key):\(secret)"
+            let channel = [("X-UA-Channel-ID", "c")]
+            for (method, path) in [("GET", "/api/auth/device"), ("POST", "/api/contacts/identify/v2")] {
+                let body = method == "POST" ? #"{"device_info":{"device_type":"ios"},"action":{"type":"reset"}}"# : nil
+                let reply = try await gateway.send(method, path, body, user: user, headers: channel)
+                #expect(reply.status == 403 && reply.text.contains("would outlive the credential"), "\(reply.text)")
+            }
+        }
+    }
+
+    @Test func `a bulk call ends once its credential is revoked`() async throws {
+        try await GatewayFixture.run { gateway in
+            let secret = try await Self.create(gateway, #"{"id":"backend","scopes":["track"]}"#)
+            let socket = try Socket(port: gateway.port)
+            let basic = Base64.encode("\(GatewayFixture.key):\(secret)".utf8)
+            socket.send(
+                "POST /api/activities/match-1/channels HTTP/1.1\r\nHost: x\r\nAuthorization: Basic \(basic)\r\n"
+                    + "Transfer-Encoding: chunked\r\n\r\n")
+            func send(_ count: Int) {
+                for number in 0..<count {
+                    let line = #"{"channel":"c-\#(number)","token":"aabb"}"# + "\n"
+                    socket.send("\(String(line.utf8.count, radix: 16))\r\n\(line)\r\n")
+                }
+            }
+            send(BulkLines<Registration>.batchSize)
+            try await eventually("the first batch is applied") {
+                let known = try await gateway.send("GET", "/api/activities/match-1")
+                return try known.status == 200 && known.integer("tokens") == BulkLines<Registration>.batchSize
+            }
+            #expect(try await gateway.send("DELETE", "/api/credentials/backend").status == 204)
+            send(BulkLines<Registration>.batchSize)
+            socket.send("0\r\n\r\n")
+            let answer = await socket.readAnswer()
+            #expect(answer.hasPrefix("HTTP/1.1 401 "), "\(answer)")
+            #expect(answer.contains(#""lines_applied":\#(BulkLines<Registration>.batchSize)"#), "\(answer)")
+        }
+    }
+
     @Test func `a credential ends with its time`() async throws {
         try await GatewayFixture.run { gateway in
             let secret = try await Self.create(gateway, #"{"id":"feed","scopes":["read"],"expires_in":60}"#)
