@@ -15,4 +15,17 @@ import Testing
     ) {
         #expect(StartWarning.all(isRoot: isRoot, host: host, hasTLS: hasTLS, hasProxy: hasProxy) == warnings)
     }
+
+    @Test(
+        arguments: [
+            (nil, false, []), ("127.0.0.1", false, []), ("::1", false, []), ("0.0.0.0", false, [.openMonitor]),
+            ("10.0.0.5", false, [.openMonitor]), ("0.0.0.0", true, []),
+        ] as [(String?, Bool, [StartWarning])])
+    func `a process says that other machines read its metrics without a secret`(
+        monitor: String?, hasSecret: Bool, warnings: [StartWarning]
+    ) {
+        let all = StartWarning.all(
+            isRoot: false, host: nil, hasTLS: false, hasProxy: false, monitor: monitor, hasSecret: hasSecret)
+        #expect(all == warnings)
+    }
 }
