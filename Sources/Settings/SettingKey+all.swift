@@ -58,7 +58,9 @@ extension SettingKey {
         .optionalWhole(\.gateway.maximumDeviceRequests, "gateway.max_concurrency_device", 1...100_000)
             .help("the most requests of devices at once; default: half of gateway.max_concurrency"),
         .size(\.gateway.maximumBodyMemory, "gateway.max_body_memory", (1 << 20)...(64 << 30), "64M")
-            .help("the most bytes of request bodies in memory, each for publishers, the app secret and devices"),
+            .help(
+                "the most bytes of request bodies, and of reading their JSON, in memory, each for publishers, the app "
+                    + "secret and devices"),
         .whole(\.gateway.maximumConnections, "gateway.max_connections", 16...1_000_000, "4096")
             .help("the most open connections; others wait until one closes"),
         .whole(\.gateway.maximumConnectionsPerAddress, "gateway.max_connections_per_address", 0...1_000_000, "1024")

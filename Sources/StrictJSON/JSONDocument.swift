@@ -11,6 +11,17 @@ public struct JSONDocument: Sendable {
         index = try parser.parse()
     }
 
+    /// The most bytes that the index of a text takes, whether it is JSON or not. A caller can count them before it
+    /// parses: an array of zeros has an index of 18 times its size.
+    public static func indexBytes(of bytes: [UInt8]) -> Int {
+        JSONParser.mostNodes(bytes) * MemoryLayout<JSONIndex.Node>.stride
+    }
+
+    /// The same for any text of this length.
+    public static func indexBytes(ofLength count: Int) -> Int {
+        JSONParser.mostNodes(ofLength: count) * MemoryLayout<JSONIndex.Node>.stride
+    }
+
     public init(_ text: String, maximumDepth: Int = defaultMaximumDepth) throws(JSONError) {
         try self.init(Array(text.utf8), maximumDepth: maximumDepth)
     }

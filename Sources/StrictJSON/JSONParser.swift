@@ -12,6 +12,32 @@ struct JSONParser {
         self.maximumDepth = maximumDepth
     }
 
+    /// The most values that the parser finds. Before each but the first is a comma or the beginning of a container. It is
+    /// exact, but each empty container counts one too many.
+    static func mostNodes(_ bytes: [UInt8]) -> Int {
+        var count = 1
+        var isInString = false
+        var isEscaped = false
+        for byte in bytes {
+            if isEscaped {
+                isEscaped = false
+            } else if isInString {
+                if byte == UInt8(ascii: "\"") { isInString = false }
+                if byte == UInt8(ascii: "\\") { isEscaped = true }
+            } else {
+                switch byte {
+                case UInt8(ascii: "\""): isInString = true
+                case UInt8(ascii: ","), UInt8(ascii: "["), UInt8(ascii: "{"): count += 1
+                default: break
+                }
+            }
+        }
+        return min(count, mostNodes(ofLength: bytes.count))
+    }
+
+    /// A value has at least one byte, and all but the first have a byte beside it.
+    static func mostNodes(ofLength count: Int) -> Int { count / 2 + 1 }
+
     /// The token that the grammar allows at `position`.
     private enum Expected { case value, firstElementOrEnd, firstKeyOrEnd, key, commaOrEnd }
 
@@ -24,6 +50,8 @@ struct JSONParser {
             throw failure("is not valid UTF-8 at this byte", at: error.byteOffsets.lowerBound)
         }
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { throw failure("must not begin with a byte order mark", at: 0) }
+        // An array that grows would take up to three times this for a moment, and callers count on `indexBytes`.
+        nodes.reserveCapacity(Self.mostNodes(bytes))
         skipSpace()
         guard position < bytes.count else { throw failure("is empty: a JSON value is expected", at: 0) }
         var expected = Expected.value

@@ -5,8 +5,9 @@ public import OpenSSL
 /// TLS in a channel's pipeline, for a client or a server. Handlers behind it see plain bytes, and the event
 /// `TLSUserEvent.handshakeCompleted` before the first of them. Writes before the handshake wait for it.
 ///
-/// A close sends close_notify and waits a moment for the peer's. The kernel sends RST when a socket closes with unread
-/// input, and RST can destroy our last bytes on their way.
+/// A close of the input alone ends the reading, and writes go on. Each other close ends both directions: it sends
+/// close_notify and waits a moment for the peer's. The kernel sends RST when a socket closes with unread input, and RST
+/// can destroy our last bytes on their way.
 public final class TLSHandler: ChannelDuplexHandler {
     public typealias InboundIn = ByteBuffer
     public typealias InboundOut = ByteBuffer
@@ -146,6 +147,8 @@ public final class TLSHandler: ChannelDuplexHandler {
             phase = .closed
             context.close(mode: mode, promise: promise)
         case .closing: closePromise.setOrCascade(to: promise)
+        // The answer to a body that came too slowly is still written, so this is no end of the session.
+        case .open where mode == .input: context.close(mode: .input, promise: promise)
         case .open:
             phase = .closing
             closePromise.setOrCascade(to: promise)

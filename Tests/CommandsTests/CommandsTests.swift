@@ -42,6 +42,16 @@ struct PrintingTests {
                 + #""http.response.status_code":200}"#)
     }
 
+    @Test(arguments: [
+        ("192.0.2.1", "client.ip"), ("2001:db8::1", "client.ip"), ("::ffff:192.0.2.1", "client.ip"),
+        ("2001:db8:0:0::/64", "client.address"), ("local", "client.address"),
+    ])
+    func `only an address is the Elastic Common Schema's client_ip`(address: String, field: String) {
+        let line = LogLine(
+            time: time, level: .info, label: "gateway", message: "console", metadata: [("address", "\(address)")])
+        #expect(line.rendered(.ecs).hasSuffix("\"\(field)\":\"\(address)\"}"))
+    }
+
     @Test(arguments: [LogFormat.text, .json, .ecs])
     func `what a client sent cannot begin a line of its own, in either form`(format: LogFormat) {
         let line = LogLine(

@@ -3,24 +3,21 @@ import Testing
 @testable import Commands
 
 @Suite struct StartWarningTests {
+    private typealias Place = StartWarning.Place
+
     @Test(
         arguments: [
-            (true, nil, false, false, [StartWarning.root]), (false, nil, false, false, []),
-            (false, "127.0.0.1", false, false, []), (false, "::1", false, false, []),
-            (false, "0.0.0.0", false, false, [.withoutTLS]), (false, "0.0.0.0", true, false, []),
-            (false, "10.0.0.5", false, true, []), (true, "::", false, false, [.root, .withoutTLS]),
-        ] as [(Bool, String?, Bool, Bool, [StartWarning])])
-    func `a process says what is risky where it runs`(
-        isRoot: Bool, host: String?, hasTLS: Bool, hasProxy: Bool, warnings: [StartWarning]
-    ) {
-        #expect(StartWarning.all(isRoot: isRoot, host: host, hasTLS: hasTLS, hasProxy: hasProxy) == warnings)
-    }
-
-    @Test(arguments: [("127.0.0.1", false, true), ("127.0.0.1", true, false), ("10.0.0.5", false, false)])
-    func `a limit by address needs the name of a proxy on this machine`(host: String, hasProxy: Bool, warns: Bool) {
-        func warnings(_ judges: Bool) -> [StartWarning] {
-            StartWarning.all(isRoot: false, host: host, hasTLS: true, hasProxy: hasProxy, judgesAddresses: judges)
-        }
-        #expect(warnings(true) == (warns ? [.unnamedProxy] : []) && warnings(false).isEmpty)
+            (Place(isRoot: true), [.root]), (Place(), []), (Place(host: "127.0.0.1"), []), (Place(host: "::1"), []),
+            (Place(host: "0.0.0.0"), [.withoutTLS]), (Place(host: "0.0.0.0", hasTLS: true), []),
+            (Place(host: "10.0.0.5", hasTrustedProxy: true), []),
+            (Place(isRoot: true, host: "::"), [.root, .withoutTLS]),
+            (Place(host: "127.0.0.1", judgesAddresses: true), [.unnamedProxy]),
+            (Place(host: "127.0.0.1", hasTrustedProxy: true, judgesAddresses: true), []),
+            (Place(host: "10.0.0.5", hasTLS: true, judgesAddresses: true), []),
+            (Place(monitor: "127.0.0.1"), []), (Place(monitor: "::1"), []), (Place(monitor: "0.0.0.0"), [.openMonitor]),
+            (Place(monitor: "0.0.0.0", hasMonitorSecret: true), []),
+        ] as [(StartWarning.Place, [StartWarning])])
+    func `a process says what is risky where it runs`(place: StartWarning.Place, warnings: [StartWarning]) {
+        #expect(StartWarning.all(place) == warnings)
     }
 }

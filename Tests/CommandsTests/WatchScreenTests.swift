@@ -8,7 +8,9 @@ import Testing
 struct WatchScreenTests {
     private static let now: Int64 = 1_795_276_923_007
 
-    private static func snapshot() throws -> FleetSnapshot {
+    private static func snapshot(
+        name: String = "match-42-final-in-the-stadium-of-the-capital"
+    ) throws -> FleetSnapshot {
         let shop = try AppKey("shop")
         var depth = QueueDepth(app: shop)
         (depth.pushesHigh, depth.pushesLow, depth.shardTasks, depth.retriesDue) = (12, 0, 61, 1_204)
@@ -22,7 +24,7 @@ struct WatchScreenTests {
         var memory = RedisLoad()
         (memory.usedMemory, memory.memoryLimit) = (1_200 << 20, 4_096 << 20)
         let push = PushUnderWay(
-            app: shop, name: try ActivityName("match-42-final-in-the-stadium-of-the-capital"),
+            app: shop, name: try ActivityName(name),
             id: try #require(PushID("2f1b7c1e-66f0-4d0c-9d3c-5c2c0e3d7a55")), event: .update, priority: .high,
             createdAt: now - 44_000, targets: 5_140_754, settled: 5_139_871, share: 0.515)
         return FleetSnapshot(
@@ -101,6 +103,43 @@ struct WatchScreenTests {
     func `no line is wider than the terminal`(width: Int) throws {
         let lines = WatchScreen(snapshot: try Self.snapshot(), width: width, height: nil).lines
         #expect(lines.allSatisfy { $0.count <= width })
+    }
+
+    @Test(arguments: [
+        "決勝戦・国立競技場・延長後半アディショナルタイム", "🏆🏆🏆🏆🏆🏆🏆🏆🏆🏆🏆🏆🏆🏆🏆🏆🏆🏆🏆🏆🏆",
+        "half 決勝戦 🏆 half 決勝戦 🏆 half 決勝戦 🏆", "日本",
+    ])
+    func `a name of wide characters keeps the columns`(name: String) throws {
+        for width in [80, 81, 120, 200] {
+            let lines = WatchScreen(snapshot: try Self.snapshot(name: name), width: width, height: nil).lines
+            #expect(lines.allSatisfy { $0.displayWidth <= width }, "\(lines)")
+            // The title and the time end in the same column.
+            let (titles, push) = (lines[lines.count - 2], lines[lines.count - 1])
+            let title = try #require(titles.firstRange(of: "AGE"))
+            let age = try #require(push.firstRange(of: "44 s"))
+            let ends = [titles[..<title.upperBound], push[..<age.upperBound]].map { String($0).displayWidth }
+            #expect(ends[0] == ends[1], "\(titles)\n\(push)")
+        }
+    }
+
+    @Test(arguments: [
+        ("", 0), ("abc", 3), ("été", 3), ("e\u{301}te\u{301}", 3), ("決勝", 4), ("ｶﾅ", 2), ("ＡＢ", 4), ("한국", 4),
+        ("\u{1112}\u{1161}\u{11AB}", 2), ("🏆", 2), ("❤\u{FE0F}", 2), ("❤", 1), ("🇯🇵", 2), ("1\u{FE0F}\u{20E3}", 2),
+        ("a\u{200B}b", 2), ("█░…✗", 4),
+    ])
+    func `text is measured in columns`(text: String, width: Int) { #expect(text.displayWidth == width) }
+
+    @Test(arguments: [
+        ("決勝戦", 6, "決勝戦"), ("決勝戦", 5, "決勝…"), ("決勝戦", 4, "決…"), ("決勝戦", 1, "…"), ("abc", 2, "a…"),
+        ("e\u{301}te\u{301}", 2, "e\u{301}…"),
+    ])
+    func `text is cut at a column`(text: String, width: Int, cut: String) { #expect(text.cut(to: width) == cut) }
+
+    @Test func `a table of wide characters keeps its columns`() {
+        var table = Table(.left, .right)
+        table.add("決勝", "1")
+        table.add("final", "22")
+        #expect(table.lines == ["決勝    1", "final  22"])
     }
 
     @Test func `a page that does not fit says so in its last line`() throws {

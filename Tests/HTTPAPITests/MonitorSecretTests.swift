@@ -1,4 +1,10 @@
+import Curl
 import LiveActivity
+import PrometheusText
+import Redis
+import ServiceLifecycle
+import Store
+import StrictJSON
 import TestSupport
 import Testing
 
@@ -51,6 +57,88 @@ import Testing
             }
             let health = try await gateway.send("GET", "/healthz", user: nil)
             #expect(health.status == 200)
+        }
+    }
+
+    /// Runs a port of its own while `body` asks it.
+    private func run(_ monitor: Monitor, _ body: @Sendable (_ port: Int) async throws -> Void) async throws {
+        let group = ServiceGroup(configuration: .init(services: [.init(service: monitor)], logger: .quiet))
+        async let running: Void = group.run()
+        do {
+            try await body(try #require(await monitor.boundPort()))
+        } catch {
+            await group.triggerGracefulShutdown()
+            throw error
+        }
+        await group.triggerGracefulShutdown()
+        try await running
+    }
+
+    private func send(
+        _ port: Int, _ path: String, secret: String?, from address: String = "192.0.2.1"
+    ) async throws -> Reply {
+        var headers = [("X-Forwarded-For", address)]
+        if let secret { headers.append(("Authorization", "Bearer \(secret)")) }
+        let request = HTTPRequest(
+            "GET", "http://127.0.0.1:\(port)\(path)", headers: headers, timeout: .seconds(120))
+        return Reply(try await HTTPClient().send(request))
+    }
+
+    @Test func `guesses at a gateway's port of its own are slowed down, too`() async throws {
+        try await GatewayFixture.run(configure: {
+            $0.monitorSecret = Self.secret
+            $0.hasOwnMonitor = true
+            $0.trustedProxies = TrustedProxies(AddressRanges("127.0.0.1")!)
+            $0.failedSignInsPerMinute = 2
+        }) { gateway in
+            try await run(gateway.gateway.monitor(host: "127.0.0.1", port: 0)) { port in
+                #expect(try await send(port, "/metrics", secret: Self.secret).status == 200)
+                for _ in 0..<3 {
+                    #expect(try await send(port, "/readyz", secret: nil).status == 401, "no secret is no guess")
+                }
+                for number in 0..<2 {
+                    #expect(try await send(port, "/metrics", secret: "wrong-\(number)").status == 401)
+                }
+                let refused = try await send(port, "/readyz", secret: "wrong")
+                #expect(refused.status == 429 && refused.header("retry-after") != nil, "\(refused.text)")
+                #expect(try await send(port, "/metrics", secret: Self.secret).status == 200, "it was right before")
+                #expect(try await send(port, "/metrics", secret: "wrong", from: "192.0.2.2").status == 401)
+                #expect(try await send(port, "/healthz", secret: nil).status == 200)
+            }
+        }
+    }
+
+    @Test func `a worker's port asks for the secret`() async throws {
+        let server = try await RedisServer.start()
+        defer { server.stop() }
+        let store = Store(redis: RedisClient(url: server.url, scripts: Store.scripts, logger: .quiet))
+        let monitor = Monitor(
+            host: "127.0.0.1", port: 0, apps: [], store: store, registry: PrometheusRegistry(), version: "0",
+            secret: Self.secret, logger: .quiet)
+        try await run(monitor) { port in
+            for path in ["/metrics", "/readyz"] {
+                #expect(try await send(port, path, secret: nil).status == 401)
+                #expect(try await send(port, path, secret: "wrong").status == 401)
+                #expect(try await send(port, path, secret: Self.secret).status == 200)
+            }
+            #expect(try await send(port, "/healthz", secret: nil).status == 200)
+        }
+    }
+
+    @Test func `guesses at a worker's port are slowed down, too`() async throws {
+        let monitor = Monitor(
+            host: "127.0.0.1", port: 0, version: "0", logger: .quiet, secret: { Self.secret },
+            guessesPerMinute: { Monitor.guessesPerMinute },
+            proxies: { TrustedProxies(AddressRanges("127.0.0.1")!) }, readiness: { Answer(200, ["ok": true]) },
+            metrics: { Answer(200, ["ok": true]) })
+        try await run(monitor) { port in
+            for number in 0..<60 {
+                #expect(try await send(port, "/metrics", secret: "wrong-\(number)").status == 401)
+            }
+            // The minute goes on while the guesses are sent, so one or two more may be compared.
+            try await eventually("a guess is refused") {
+                try await send(port, "/metrics", secret: "wrong").status == 429
+            }
         }
     }
 }

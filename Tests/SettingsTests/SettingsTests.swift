@@ -242,6 +242,19 @@ struct RefusalTests {
         }
     }
 
+    /// A secret store can print the file: `lamplighter serve --config <(…)`.
+    @Test func `the file may be a pipe`() throws {
+        let pipe = Pipe()
+        let text = "log: {level: debug}\n" + oneApp
+        try pipe.fileHandleForWriting.write(contentsOf: Data(text.utf8))
+        try pipe.fileHandleForWriting.close()
+        let path = "/dev/fd/\(pipe.fileHandleForReading.fileDescriptor)"
+        let input = try SettingsInput(flags: [:], environment: [:], config: path)
+        #expect(input.file?.text == text)
+        let settings = try Settings.load(input)
+        #expect(settings.log.level == "debug" && settings.apps.count == 1)
+    }
+
     @Test func `the working directory's file is read before the system's, and a named one before both`() throws {
         let directory = FileManager.default.temporaryDirectory.path + "/lamplighter-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: directory) }

@@ -13,6 +13,23 @@ import Testing
     }
 
     @Test(arguments: [
+        ("0", 1), ("[0]", 2), ("[0,0,0]", 4), (#"{"a":1,"b":[2,"x,[{\",:"]}"#, 5), (#"["\\",1]"#, 3), ("[[[[0]]]]", 5),
+        (" [ 1 , true , null ]\n", 4), (#"[{"a":{"b":1}},{"c":2}]"#, 6),
+    ])
+    func `the values of a text are counted before it is parsed`(text: String, values: Int) throws {
+        #expect(JSONParser.mostNodes(Array(text.utf8)) == values)
+        #expect(try JSONDocument(text).index.nodes.count == values)
+    }
+
+    @Test(arguments: ["[]", "{}", "[[],{},[[]]]", ",,,,,,,,", "[,[,[,", #""\"#, ""])
+    func `no text has more values than are counted, or than its length allows`(text: String) {
+        let bytes = Array(text.utf8)
+        let counted = JSONParser.mostNodes(bytes)
+        #expect(counted <= JSONParser.mostNodes(ofLength: bytes.count))
+        #expect((try? JSONDocument(text).index.nodes.count) ?? 0 <= counted)
+    }
+
+    @Test(arguments: [
         ("", 1, 1), ("  ", 1, 1), ("{", 1, 2), ("[1", 1, 3), ("[1,]", 1, 4), (#"{"a":1,}"#, 1, 8), ("[1 2]", 1, 4),
         ("{a:1}", 1, 2), ("{'a':1}", 1, 2), (#"{"a" 1}"#, 1, 6), (#"{"a":}"#, 1, 6), ("01", 1, 1), ("[-]", 1, 2),
         ("1.", 1, 1), (".5", 1, 1), ("1e", 1, 1), ("+1", 1, 1), ("NaN", 1, 1), ("Infinity", 1, 1), ("nul", 1, 1),

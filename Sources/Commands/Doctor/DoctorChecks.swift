@@ -55,7 +55,15 @@ struct DoctorChecks {
             if let path = app[.webhookSecretFile], let exposure = ProviderKeyFile.exposure(path) {
                 findings.append(.warning("webhook \(app.key)", exposure, "chmod 600 \(path)"))
             }
-            return findings + app.allKeyPairs.map { key(app, $0) }
+            return findings + credentials(app) + app.allKeyPairs.map { key(app, $0) }
+        }
+    }
+
+    /// Checks who can read the files with the secrets of an app's credentials.
+    private func credentials(_ app: AppSettings) -> [Finding] {
+        app.credentials.compactMap { entry in
+            guard let path = entry.secretFile, let exposure = ProviderKeyFile.exposure(path) else { return nil }
+            return .warning("credential \(app.key)/\(entry.credential.id)", exposure, "chmod 600 \(path)")
         }
     }
 

@@ -14,32 +14,54 @@ struct StartWarning: Sendable, Hashable {
     static let withoutTLS = StartWarning(
         problem: "other machines reach this gateway without TLS",
         remedy: "set gateway.cert_file, or put a proxy with TLS in front and name it in gateway.trusted_proxies")
-
     static let unnamedProxy = StartWarning(
         problem: "behind a proxy on this machine every client is this machine, so limits by address count nobody",
         remedy: "name the proxy in gateway.trusted_proxies, such as 127.0.0.1, and let it send X-Forwarded-For")
+    static let openMonitor = StartWarning(
+        problem: "other machines read /readyz and /metrics, with the app keys in them, without a secret",
+        remedy: "set monitor.secret, or let monitor.host or worker.host be 127.0.0.1")
 
-    /// - Parameters:
-    ///   - host: the address at which a gateway listens; nil: it is a worker.
-    ///   - judgesAddresses: whether the settings have a limit or a right by address.
-    static func all(
-        isRoot: Bool, host: String?, hasTLS: Bool, hasProxy: Bool, judgesAddresses: Bool = false
-    ) -> [StartWarning] {
-        var warnings = isRoot ? [root] : []
-        guard let host, !hasProxy else { return warnings }
-        let isOpen = !host.hasPrefix("127.") && host != "::1" && host != "localhost"
-        if isOpen, !hasTLS { warnings.append(withoutTLS) }
-        if !isOpen, judgesAddresses { warnings.append(unnamedProxy) }
+    /// Where and how a process runs.
+    struct Place: Sendable {
+        var isRoot = false
+        /// The address at which a gateway listens; nil: it is a worker.
+        var host: String?
+        var hasTLS = false
+        var hasTrustedProxy = false
+        /// Whether the settings have a limit or a right by address.
+        var judgesAddresses = false
+        /// The address of a port of its own for `/readyz` and `/metrics`; nil: there is none.
+        var monitor: String?
+        var hasMonitorSecret = false
+    }
+
+    static func all(_ place: Place) -> [StartWarning] {
+        var warnings = place.isRoot ? [root] : []
+        if let host = place.host, !place.hasTrustedProxy {
+            if isOpen(host), !place.hasTLS { warnings.append(withoutTLS) }
+            if !isOpen(host), place.judgesAddresses { warnings.append(unnamedProxy) }
+        }
+        if let monitor = place.monitor, isOpen(monitor), !place.hasMonitorSecret { warnings.append(openMonitor) }
         return warnings
+    }
+
+    /// Whether other machines reach a port at this address.
+    private static func isOpen(_ host: String) -> Bool {
+        !host.hasPrefix("127.") && host != "::1" && host != "localhost"
     }
 
     static func log(_ settings: Settings, isGateway: Bool, to logger: Logger) {
         let gateway = settings.gateway
-        let warnings = all(
+        let monitor =
+            isGateway
+            ? settings.gatewayMonitorPort.map { _ in settings.gatewayMonitorHost }
+            : settings.monitorPort.map { _ in settings.monitorHost }
+        let place = Place(
             isRoot: geteuid() == 0, host: isGateway ? gateway.host : nil,
-            hasTLS: settings.gatewayTLS.certificate != nil, hasProxy: !gateway.trustedProxies.isEmpty,
-            judgesAddresses: gateway.requestsPerAddress > 0 || !gateway.serverAddresses.isEmpty)
-        for warning in warnings { warning.log(to: logger) }
+            hasTLS: settings.gatewayTLS.certificate != nil, hasTrustedProxy: !gateway.trustedProxies.isEmpty,
+            judgesAddresses: gateway.requestsPerAddress > 0 || !gateway.serverAddresses.isEmpty, monitor: monitor,
+            hasMonitorSecret: settings.monitorSecret != nil)
+        for warning in all(place) { warning.log(to: logger) }
     }
 
     func log(to logger: Logger) { logger.warning("\(problem)", metadata: ["remedy": "\(remedy)"]) }

@@ -75,7 +75,7 @@ struct WorkCommand: AsyncParsableCommand {
                             bundleID: try app.required(.bundleID), logger: logger))
                 },
                 webhook: webhooks[app.key].map { webhook in
-                    WebhookService(timeout: settings.webhookTimeout) { webhook.current }
+                    WebhookService { webhook.current }
                 }, endAfter: settings.endAfter(app),
                 rate: settings.deliveryRate(app))
         }

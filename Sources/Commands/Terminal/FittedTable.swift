@@ -15,7 +15,7 @@ struct FittedTable {
 
     func lines(width: Int) -> [String] {
         let all = [columns.map(\.title)] + rows
-        let widths = columns.indices.map { column in all.map { $0[column].count }.max() ?? 0 }
+        let widths = columns.indices.map { column in all.map { $0[column].displayWidth }.max() ?? 0 }
         var shown = Array(columns.indices)
         func total() -> Int { shown.reduce(0) { $0 + widths[$1] } + Self.gap * (shown.count - 1) }
         while total() > width,
@@ -27,15 +27,11 @@ struct FittedTable {
         return all.map { row in
             shown.map { column in
                 let cell = column == 0 ? row[0].cut(to: first) : row[column]
-                let padding = String(repeating: " ", count: max(0, (column == 0 ? first : widths[column]) - cell.count))
+                let missing = (column == 0 ? first : widths[column]) - cell.displayWidth
+                let padding = String(repeating: " ", count: max(0, missing))
                 return columns[column].isRight ? padding + cell : cell + padding
             }
             .joined(separator: String(repeating: " ", count: Self.gap))
         }
     }
-}
-
-extension String {
-    /// The text, or its beginning with `…`, of at most so many characters.
-    func cut(to width: Int) -> String { count <= width ? self : prefix(max(0, width - 1)) + "…" }
 }

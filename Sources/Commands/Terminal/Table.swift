@@ -16,11 +16,11 @@ struct Table {
 
     var lines: [String] {
         let widths = alignments.indices.map { column in
-            rows.map { column < $0.count ? $0[column].count : 0 }.max() ?? 0
+            rows.map { column < $0.count ? $0[column].displayWidth : 0 }.max() ?? 0
         }
         return rows.map { row in
             let cells = row.enumerated().map { column, cell -> String in
-                let padding = String(repeating: " ", count: max(0, widths[column] - cell.count))
+                let padding = String(repeating: " ", count: max(0, widths[column] - cell.displayWidth))
                 if alignments[column] == .right { return padding + cell }
                 return column == row.count - 1 ? cell : cell + padding
             }

@@ -28,7 +28,6 @@ struct WebhookSender: Sendable {
 
     private var options: WebhookOptions { live.current.webhooks }
     private var isEnding: Bool { drain.isOn || Task.isCancelled }
-    private var lease: Duration { webhook.timeout + Self.margin }
 
     /// Runs until the drain begins. A request in flight is finished.
     func run() async {
@@ -37,7 +36,8 @@ struct WebhookSender: Sendable {
             var batch = WebhookBatch()
             while !isEnding {
                 do throws(StoreError) {
-                    guard try await queue.hold(app, owner: owner, for: lease) else {
+                    let target = webhook.current
+                    guard try await queue.hold(app, owner: owner, for: target.timeout + Self.margin) else {
                         await sleep(Self.look)
                         continue
                     }
@@ -47,7 +47,9 @@ struct WebhookSender: Sendable {
                         continue
                     }
                     let waiting = try await queue.read(app, limit: WebhookBatch.most)
-                    if !waiting.isEmpty, !isEnding { try await send(waiting, failure, &batch, queue) }
+                    if !waiting.isEmpty, !isEnding {
+                        try await send(waiting, to: target, failure, &batch, queue)
+                    }
                 } catch {
                     if isEnding { break }
                     logger.warning("the webhook waits for Redis: \(error)", metadata: metadata())
@@ -66,11 +68,13 @@ struct WebhookSender: Sendable {
     }
 
     /// Posts the next events once, and writes down what the answer means.
+    /// - Parameter target: the webhook whose timeout the lease was taken for.
     private func send(
-        _ waiting: [StoredEvent], _ failure: WebhookFailure?, _ batch: inout WebhookBatch, _ queue: WebhookQueue
+        _ waiting: [StoredEvent], to target: Webhook, _ failure: WebhookFailure?, _ batch: inout WebhookBatch,
+        _ queue: WebhookQueue
     ) async throws(StoreError) {
         let chosen = batch.next(waiting.map { (entry: $0.entry, bytes: $0.text.utf8.count) })
-        let answer = await webhook.post(waiting[chosen].map(\.text), app, store.time.now())
+        let answer = await target.post(waiting[chosen].map(\.text), of: app, now: store.time.now())
         // If Redis does not take what follows, the same events are sent again.
         switch batch.answered(answer) {
         case .goOn: return

@@ -10,7 +10,19 @@ struct MonitorSecret: Sendable {
 
     init(_ secret: String?) { digest = secret.map { SHA256Digest(of: $0.utf8) } }
 
-    var isSet: Bool { digest != nil }
+    /// Refuses a request without the secret, and slows down who guesses it.
+    func check(
+        _ headers: HTTPFields, from address: ClientAddress, _ guesses: SignInLimit
+    ) throws(APIError) {
+        guard digest != nil else { return }
+        let header = headers[.authorization] ?? ""
+        if let seconds = guesses.wait(address, header) { throw .tooManyGuesses(seconds) }
+        guard admits(headers) else {
+            if !header.isEmpty { guesses.failed(address) }
+            throw .noMonitorSecret
+        }
+        guesses.succeeded(address, header)
+    }
 
     /// Compares in constant time.
     func admits(_ headers: HTTPFields) -> Bool {

@@ -76,6 +76,8 @@ public final class Gateway: ListeningService {
         return Monitor(
             host: host, port: port, version: configuration.version, logger: logger,
             secret: { live.current.configuration.monitorSecret },
+            guessesPerMinute: { live.current.configuration.failedSignInsPerMinute },
+            proxies: { live.current.configuration.trustedProxies },
             readiness: { try await live.current.handlers.readiness() },
             metrics: { try await live.current.handlers.renderMetrics() })
     }

@@ -1,5 +1,6 @@
 public import OpenSSL
 public import Store
+import StrictJSON
 
 public struct GatewayConfiguration: Sendable {
     public var host: String
@@ -17,7 +18,8 @@ public struct GatewayConfiguration: Sendable {
     /// The same for requests with the app secret, and for those of devices. Nil means half of `maximumRequests` each.
     public var maximumAppRequests: Int?
     public var maximumDeviceRequests: Int?
-    /// The most bytes of request bodies in memory, for each of the three kinds of callers.
+    /// The most bytes of request bodies and of their JSON's index in memory, for each of the three kinds of callers. It
+    /// is at least what two bodies of `maximumBodyBytes` can take, so that one of several apps can send one.
     public var maximumBodyMemory = 64 << 20
     /// The most accepted, unfinished work of one app and of all apps together, in entries of the queues
     /// (`QueueBounds`). Above it a publish gets a 429 with `Retry-After`, except if it supersedes a push that waits.
@@ -73,11 +75,12 @@ public struct GatewayConfiguration: Sendable {
 
     var capacity: Capacity {
         let half = max(1, maximumRequests / 2)
+        let body = maximumBodyBytes + JSONDocument.indexBytes(ofLength: maximumBodyBytes)
         return Capacity(
             requests: [
                 .master: maximumRequests, .app: maximumAppRequests ?? half, .device: maximumDeviceRequests ?? half,
                 .anyone: Self.openRequests, .console: Self.consoleRequests, .signIn: Self.signInRequests,
-            ], bytes: max(maximumBodyMemory, 2 * maximumBodyBytes), streams: maximumBulkCalls, apps: apps.count)
+            ], bytes: max(maximumBodyMemory, 2 * body), streams: maximumBulkCalls, apps: apps.count)
     }
 
     public init(host: String = "127.0.0.1", port: Int = 0, apps: [GatewayApp]) {

@@ -186,14 +186,7 @@ struct GatewayResponder: HTTPResponder {
     ) throws(APIError) {
         guard !configuration.hasOwnMonitor else { throw .notFound }
         let secret = MonitorSecret(configuration.monitorSecret)
-        guard secret.isSet else { return }
-        let (address, header) = (address(of: request, channel), request.headers[.authorization] ?? "")
-        if let seconds = signIns.wait(address, header) { throw .tooManyGuesses(seconds) }
-        guard secret.admits(request.headers) else {
-            if !header.isEmpty { signIns.failed(address) }
-            throw .noMonitorSecret
-        }
-        signIns.succeeded(address, header)
+        try secret.check(request.headers, from: address(of: request, channel), signIns)
     }
 
     private func authenticate(

@@ -1,3 +1,4 @@
+import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 public import LiveActivity
@@ -15,12 +16,20 @@ public final class Monitor: ListeningService {
     private let version: String
     private let logger: Logger
     private let idleTimeout: Duration
+    private let headTimeout: Duration
     private let secret: @Sendable () -> String?
+    /// Whose `X-Forwarded-For` tells a guesser's address.
+    private let proxies: @Sendable () -> TrustedProxies
+    private let guesses: SignInLimit
     private let readiness: @Sendable () async throws -> Answer
     private let metrics: @Sendable () async throws -> Answer
     private let binding = BoundPort()
     /// Silent connections are closed after this, so that they cannot block an orchestrator's probes.
     public static let idleTimeout: Duration = .seconds(5)
+    /// Clients that send a head byte by byte lose their places after this. Probes and scrapers send theirs at once.
+    static let headTimeout: Duration = .seconds(5)
+    /// The most wrong secrets of one address in a minute at a worker, which has no `limits.failed_sign_ins`.
+    static let guessesPerMinute = 60
     /// Enough for scrapers and probes. Another connection waits until one of them ends.
     private static let mostConnections = 256
 
@@ -33,7 +42,7 @@ public final class Monitor: ListeningService {
         let readiness = Readiness(store: store, apps: apps)
         self.init(
             host: host, port: port, version: version, logger: logger, idleTimeout: idleTimeout, secret: { secret },
-            readiness: { try await readiness.answer() },
+            guessesPerMinute: { Monitor.guessesPerMinute }, readiness: { try await readiness.answer() },
             metrics: {
                 ProcessMetrics(registry).read()
                 return Answer(200, text: registry.text(), type: Answer.prometheusType)
@@ -42,7 +51,10 @@ public final class Monitor: ListeningService {
 
     init(
         host: String, port: Int, version: String, logger: Logger, idleTimeout: Duration = Monitor.idleTimeout,
-        secret: @escaping @Sendable () -> String?, readiness: @escaping @Sendable () async throws -> Answer,
+        headTimeout: Duration = Monitor.headTimeout, secret: @escaping @Sendable () -> String?,
+        guessesPerMinute: @escaping @Sendable () -> Int,
+        proxies: @escaping @Sendable () -> TrustedProxies = { TrustedProxies() },
+        readiness: @escaping @Sendable () async throws -> Answer,
         metrics: @escaping @Sendable () async throws -> Answer
     ) {
         self.host = host
@@ -50,7 +62,10 @@ public final class Monitor: ListeningService {
         self.version = version
         self.logger = logger
         self.idleTimeout = idleTimeout
+        self.headTimeout = headTimeout
         self.secret = secret
+        self.proxies = proxies
+        guesses = SignInLimit(perMinute: guessesPerMinute)
         self.readiness = readiness
         self.metrics = metrics
     }
@@ -65,7 +80,7 @@ public final class Monitor: ListeningService {
         let application = Application(
             router: router(),
             server: .http1(
-                maximumBodyBytes: { 1_024 }, addresses: AddressLimit(0),
+                maximumBodyBytes: { 1_024 }, addresses: AddressLimit(0), headTimeout: headTimeout,
                 configuration: .init(
                     additionalChannelHandlers: [StalledReaderHandler(timeout: .seconds(10))],
                     idleTimeout: TimeAmount(idleTimeout))),
@@ -75,14 +90,14 @@ public final class Monitor: ListeningService {
         try await application.run()
     }
 
-    private func router() -> Router<BasicRequestContext> {
-        let router = Router(options: .autoGenerateHeadEndpoints)
-        let (version, secret) = (version, secret)
+    private func router() -> Router<GatewayContext> {
+        let router = Router(context: GatewayContext.self, options: .autoGenerateHeadEndpoints)
+        let version = version
         router.get("healthz") { _, _ in Answer(200, ["ok": true, "version": .string(version)]).response() }
         for (path, answer) in [("readyz", readiness), ("metrics", metrics)] {
-            router.get(RouterPath(path)) { request, _ in
+            router.get(RouterPath(path)) { [self] request, context in
                 do {
-                    guard MonitorSecret(secret()).admits(request.headers) else { throw APIError.noMonitorSecret }
+                    try check(request, context.channel)
                     return try await answer().response()
                 } catch {
                     return Answer(APIError(thrown: error), operation: UUIDBytes.random().description).response()
@@ -90,5 +105,12 @@ public final class Monitor: ListeningService {
             }
         }
         return router
+    }
+
+    /// Refuses a request without the secret.
+    private func check(_ request: Request, _ channel: any Channel) throws(APIError) {
+        let address = ClientAddress(
+            peer: channel.remoteAddress?.ipAddress, headers: request.headers, trusted: proxies())
+        try MonitorSecret(secret()).check(request.headers, from: address, guesses)
     }
 }

@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import NIOHTTP1
+import StrictJSON
 import Synchronization
 
 /// The body of one request, received at most once and within its limits. If a request is refused before its body was
@@ -56,7 +57,8 @@ final class IncomingBody: Sendable {
     /// The whole body. Empty for a call whose body is not read.
     func collect() -> [UInt8] { state.withLock { $0.whole } }
 
-    /// - Parameter share: counts bodies while they are received, and their bytes until the request ends.
+    /// - Parameter share: counts bodies while they are received, and their bytes and the index of their JSON until the
+    ///   request ends.
     /// - Throws: 413 if the body is too large, 408 if it takes too long, 503 if too many bodies are in transit.
     func read(_ share: Capacity.Share) async throws {
         try checkEncoding()
@@ -72,7 +74,16 @@ final class IncomingBody: Sendable {
             guard share.take(.bytes, part.count) else { throw APIError.busy("bytes of request bodies in memory") }
             bytes.append(contentsOf: part)
         }
+        try Self.takeIndex(of: bytes, share)
         state.withLock { $0.whole = bytes }
+    }
+
+    /// Counts the memory of the body's JSON beside its bytes. Otherwise many bodies of small values could take 18 times
+    /// what `gateway.max_body_memory` allows.
+    static func takeIndex(of bytes: [UInt8], _ share: Capacity.Share) throws(APIError) {
+        guard share.take(.bytes, JSONDocument.indexBytes(of: bytes)) else {
+            throw APIError.busy("bytes of request bodies in memory")
+        }
     }
 
     /// Passes on the body part by part as it arrives, without a limit of its size.

@@ -50,6 +50,39 @@ struct CredentialStoryTests {
         #expect(!FileManager.default.fileExists(atPath: file))
     }
 
+    @Test func `doctor names the files with secrets that others can read or change, and what to do`() async throws {
+        let deployment = try await Deployment.start()
+        let (file, secret) = (deployment.directory + "/shop.yaml", deployment.directory + "/backend.secret")
+        try """
+        apps:
+          - key: shop
+            secret: the-secret-of-the-app-0001
+            master_secret: the-master-secret-0000001
+            bundle_id: com.example.shop
+            apns: {url: "https://127.0.0.1:1"}
+            credentials:
+              - id: backend
+                scopes: track
+                secret_file: backend.secret
+
+        """.write(toFile: file, atomically: true, encoding: .utf8)
+        try "the-secret-of-a-backend\n".write(toFile: secret, atomically: true, encoding: .utf8)
+        /// The app comes from the file alone, as an installed package has it.
+        func doctor(_ mode: Int) async throws -> String {
+            for path in [file, secret] {
+                try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+            }
+            let shell = "env -i '\(Program.path)' doctor --config '\(file)' --redis-url '\(deployment.redis.url)'"
+            return try await deployment.shell(shell).out
+        }
+        let open = try await doctor(0o644)
+        #expect(open.contains("every user of this machine can read \(file)"), "\(open)")
+        #expect(open.contains("! credential shop/backend"), "\(open)")
+        #expect(open.contains("→ chmod 600 \(secret)"), "\(open)")
+        let closed = try await doctor(0o600)
+        #expect(!closed.contains("can read") && !closed.contains("credential shop/backend"), "\(closed)")
+    }
+
     @Test
     func `refused credentials halt the app's sends, keep its work, and show everywhere; a probe that passes ends it`()
         async throws

@@ -69,6 +69,22 @@ struct MonitorTests {
         #expect(other.code == 1 && other.err.contains("monitor.port"), "\(other.err)")
     }
 
+    @Test func `a worker's readiness and metrics ask for the secret`() async throws {
+        let secret = "a-secret-for-prometheus"
+        let deployment = try await Deployment.start()
+        let worker = try await deployment.worker(
+            "guarded", ["LAMPLIGHTER_WORKER_PORT": "0", "LAMPLIGHTER_MONITOR_SECRET": secret])
+        defer { worker.kill() }
+        let url = try await listening(worker)
+        for path in ["/metrics", "/readyz"] {
+            #expect(try await deployment.call("GET", url + path, user: nil).status == 401)
+            #expect(try await deployment.call("GET", url + path, user: "x:wrong").status == 401)
+            #expect(try await deployment.call("GET", url + path, user: "x:\(secret)").status == 200)
+        }
+        #expect(try await deployment.call("GET", url + "/healthz", user: nil).status == 200)
+        #expect(!worker.err.contains(secret))
+    }
+
     private static func names(_ metrics: String) -> Set<Substring> {
         Set(
             metrics.split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }.compactMap {

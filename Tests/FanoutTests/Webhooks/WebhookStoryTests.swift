@@ -17,12 +17,14 @@ import Webhooks
     private static let gone = PushOutcome.rejected(
         Rejection(status: 410, reason: .known(.unregistered), timestamp: nowMilliseconds()))
 
-    private func service(_ receiver: HTTPSReceiver) -> WebhookService {
+    private func service(_ receiver: HTTPSReceiver) -> WebhookService { WebhookService(webhook(receiver)) }
+
+    private func webhook(_ receiver: HTTPSReceiver) -> Webhook {
         var webhook = Webhook(url: receiver.url, secret: "hook-secret-0123456789")
         webhook.caFile = receiver.caFile
         webhook.allowsPrivateAddresses = true
         webhook.timeout = .seconds(60)
-        return WebhookService(webhook)
+        return webhook
     }
 
     /// Pauses that a test can wait for.
@@ -165,6 +167,24 @@ import Webhooks
             var known: Set<String> = []
             let firsts = ids(receiver).filter { known.insert($0).inserted }
             #expect(firsts == expected, "in order; both may have told an end")
+        }
+    }
+
+    @Test func `a longer timeout lengthens the lease while the worker runs`() async throws {
+        let fixture = try await WorkerFixture.start(events: Self.policy)
+        try await fixture.track(0..<1)
+        let receiver = try HTTPSReceiver()
+        let current = Mutex(webhook(receiver))
+        let service = WebhookService { current.withLock { $0 } }
+        try await fixture.withWorker(ScriptedTransport(), webhook: service) {
+            let lease = RedisCommand("PTTL", fixture.store.keys.webhookLease(fixture.app))
+            func left() async throws -> Int { try await fixture.store.redis.send(lease).integer() }
+            try await eventually("the lease is taken") { try await left() > 0 }
+            #expect(try await left() <= 80_000)
+            current.withLock { $0.timeout = .seconds(600) }
+            try await eventually("the lease outlasts a request") { try await left() > 600_000 }
+            let id = try await fixture.publish()
+            try await eventually("the event is sent") { ids(receiver) == ["\(id).1"] }
         }
     }
 

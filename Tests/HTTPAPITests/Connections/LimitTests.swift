@@ -167,6 +167,25 @@ import Testing
         #expect(alone.take(.requests) && alone.take(.requests) && !alone.take(.requests))
     }
 
+    @Test func `the memory that a body's JSON takes counts, and one body always fits`() throws {
+        let shop = try AppKey("shop")
+        let zeros = Array(("[0" + String(repeating: ",0", count: 999) + "]").utf8)
+        let text = Array(("[\"" + String(repeating: "0,", count: 998) + "0\"]").utf8)
+        let share = Capacity(requests: [.device: 1], bytes: 30_000, apps: 1).share(of: .device, shop)
+        try IncomingBody.takeIndex(of: text, share)
+        #expect(throws: APIError.self) { try IncomingBody.takeIndex(of: zeros, share) }
+        share.giveBackAll()
+        var configuration = GatewayConfiguration(apps: try ["shop", "bank"].map(Self.served))
+        (configuration.maximumBodyBytes, configuration.maximumBodyMemory) = (zeros.count, 1_024)
+        let own = configuration.capacity.share(of: .device, shop)
+        #expect(own.take(.bytes, zeros.count))
+        try IncomingBody.takeIndex(of: zeros, own)
+    }
+
+    private static func served(_ key: String) throws -> GatewayApp {
+        GatewayApp(key: try AppKey(key), secret: "s", masterSecret: "m")
+    }
+
     @Test(.timeLimit(.minutes(10))) func `past the limit of requests in work the answer is 503`() async throws {
         // The fixture serves two apps, so each has half of the places.
         try await GatewayFixture.run(configure: Self.patiently(maximumRequests: 4)) { gateway in

@@ -3,6 +3,7 @@ import PrometheusText
 import Redis
 import ServiceLifecycle
 import Store
+import StrictJSON
 import TestSupport
 import Testing
 
@@ -21,6 +22,10 @@ import Testing
         let monitor = Monitor(
             host: "127.0.0.1", port: 0, apps: [], store: store, registry: PrometheusRegistry(), version: "0",
             logger: .quiet, idleTimeout: idleTimeout)
+        try await run(monitor, body)
+    }
+
+    private func run(_ monitor: Monitor, _ body: @Sendable (_ port: Int) async throws -> Void) async throws {
         let group = ServiceGroup(configuration: .init(services: [.init(service: monitor)], logger: .quiet))
         async let running: Void = group.run()
         do {
@@ -41,6 +46,21 @@ import Testing
             used.send(Self.request)
             #expect(await used.readAnswer().hasPrefix("HTTP/1.1 200 "))
             for socket in [silent, half, used] { #expect(await socket.closedByPeer()) }
+        }
+    }
+
+    @Test func `a head that comes byte by byte gives its place back`() async throws {
+        let monitor = Monitor(
+            host: "127.0.0.1", port: 0, version: "0", logger: .quiet, idleTimeout: .seconds(3_600),
+            headTimeout: .milliseconds(500), secret: { nil }, guessesPerMinute: { 0 },
+            readiness: { Answer(200, ["ok": true]) }, metrics: { Answer(200, ["ok": true]) })
+        try await run(monitor) { port in
+            let slow = try Socket(port: port)
+            slow.send("GET /healthz HTTP/1.1\r\nHost:")
+            #expect(await slow.closedByPeer())
+            let whole = try Socket(port: port)
+            whole.send(Self.request)
+            #expect(await whole.readAnswer().hasPrefix("HTTP/1.1 200 "))
         }
     }
 

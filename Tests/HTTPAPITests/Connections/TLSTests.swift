@@ -111,6 +111,26 @@ import Testing
         }
     }
 
+    @Test func `a body that trickles in is given up, and its client is told`() async throws {
+        let authority = try TestAuthority()
+        let own = try identity(authority, "gateway")
+        try await GatewayFixture.run(configure: {
+            $0.identity = own
+            $0.readTimeout = .milliseconds(300)
+        }) { it in
+            let request =
+                "POST /api/push HTTP/1.1\r\nHost: x\r\n\(LimitTests.authorization)Content-Length: 1000\r\n\r\n{"
+            // -quiet: the client stays after the end of its input, until the gateway closes.
+            let shell =
+                "printf '\(request)' | openssl s_client -connect localhost:\(it.port) -CAfile \(authority.caFile) "
+                + "-quiet 2>/dev/null; true"
+            let text = try await ChildProcess.run(["/bin/sh", "-c", shell]).out
+            #expect(text.hasPrefix("HTTP/1.1 408 "), "\(text)")
+            #expect(text.contains("\"error_code\":40800"))
+            #expect(try await get(it, "/healthz", authority).status == 200)
+        }
+    }
+
     @Test func `a certificate is replaced under load without a failed request`() async throws {
         let authority = try TestAuthority()
         let first = try identity(authority, "first")
