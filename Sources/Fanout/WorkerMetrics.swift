@@ -177,7 +177,7 @@ struct WorkerMetrics: Sendable {
     func tookOver(_ app: AppKey, entries: Int) { takenOver[app]?.increment(by: entries) }
 
     /// APNs took tokens of a page, so long after the push was accepted.
-    /// - Parameter first: for the push's first page, its size
+    /// - Parameter first: the push's size, if these are the first tokens that it reached
     func arrived(_ app: AppKey, _ record: PushRecord, first size: PushSize?, now: Int64) {
         let time = now - record.createdAt
         arrivals.record(app, record.priority, nil, milliseconds: time)

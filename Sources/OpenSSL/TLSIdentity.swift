@@ -7,6 +7,8 @@ public final class TLSIdentity: Sendable {
     nonisolated(unsafe) let context: OpaquePointer
     /// The ALPN protocol to choose.
     private let applicationProtocol: [UInt8]
+    /// When the certificate expires, epoch seconds. Nil: it does not say so in a form that OpenSSL reads.
+    public let expiresAt: Int64?
 
     /// - Parameters:
     ///   - identity: PEM; further certificates behind the first are the chain that clients get with it
@@ -15,6 +17,7 @@ public final class TLSIdentity: Sendable {
         guard let context = SSL_CTX_new(TLS_server_method()) else { throw .setup(openSSLMessage()) }
         self.context = context
         self.applicationProtocol = Array(applicationProtocol.utf8)
+        expiresAt = Self.expiry(of: identity.certificate)
         // All properties are set, so `deinit` frees the context after an error too.
         guard copenssl_set_least_version(context, TLS1_2_VERSION) == 1 else { throw .setup(openSSLMessage()) }
         let certificate = readCertificate(identity.certificate)
@@ -45,6 +48,17 @@ public final class TLSIdentity: Sendable {
         var (days, seconds): (Int32, Int32) = (0, 0)
         guard ASN1_TIME_diff(&days, &seconds, nil, X509_get0_notAfter(certificate)) == 1 else { return nil }
         return Int(days) * 86_400 + Int(seconds)
+    }
+
+    /// When a certificate (PEM) expires, epoch seconds.
+    private static func expiry(of certificate: [UInt8]) -> Int64? {
+        guard let certificate = readCertificate(certificate) else { return nil }
+        defer { X509_free(certificate) }
+        guard let epoch = ASN1_TIME_set(nil, 0) else { return nil }
+        defer { ASN1_TIME_free(epoch) }
+        var (days, seconds): (Int32, Int32) = (0, 0)
+        guard ASN1_TIME_diff(&days, &seconds, epoch, X509_get0_notAfter(certificate)) == 1 else { return nil }
+        return Int64(days) * 86_400 + Int64(seconds)
     }
 
     /// Finds the protocol in a client's list. Each name there follows its length.

@@ -5,4 +5,5 @@ struct PrometheusFamily {
     let kind: Kind
     var scalars: [String: PrometheusScalar] = [:]
     var histograms: [String: PrometheusHistogram] = [:]
+    var isEmpty: Bool { scalars.isEmpty && histograms.isEmpty }
 }

@@ -67,7 +67,7 @@ public final class PrometheusRegistry: MetricsFactory {
             bounds[PrometheusName.name(label, suffix: "_seconds")] ?? Self.secondsBuckets, dimensions)
     }
 
-    // Series live as long as the process, because a counter that disappears would look like a restart.
+    // Series live until `remove`, because a counter that disappears would look like a restart.
     public func destroyCounter(_ handler: any CounterHandler) {}
     public func destroyMeter(_ handler: any MeterHandler) {}
     public func destroyRecorder(_ handler: any RecorderHandler) {}
@@ -76,6 +76,21 @@ public final class PrometheusRegistry: MetricsFactory {
     /// Sets a counter that is counted elsewhere, such as in Redis.
     public func set(counter label: String, dimensions: [(String, String)] = [], to value: Double) {
         scalar(label, suffix: "_total", .counter, dimensions).set(value)
+    }
+
+    /// Removes series of a counter or gauge that describe what is gone, such as an app that a reload has removed. An
+    /// alert about their last value would never end. A handle that was made before changes no series any more.
+    /// - Parameter isGone: takes the labels of a series; without it, all series of the name go
+    public func remove(_ name: String, where isGone: ([String: String]) -> Bool = { _ in true }) {
+        let known = state.withLock { $0.families[name]?.scalars } ?? [:]
+        let gone = known.filter { isGone($0.value.labels) }
+        if gone.isEmpty { return }
+        let series = Set(gone.values.map { ObjectIdentifier($0) })
+        state.withLock { state in
+            for labels in gone.keys { state.families[name]?.scalars[labels] = nil }
+            if state.families[name]?.isEmpty == true { state.families[name] = nil }
+            state.scalars = state.scalars.filter { !series.contains(ObjectIdentifier($0.value)) }
+        }
     }
 
     /// The values of a counter or gauge now, one for each set of labels. Empty for a name without series.

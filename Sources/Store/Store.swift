@@ -80,7 +80,7 @@ public struct Store: Sendable {
         queue = WorkQueue(redis: redis, keys: keys, telling: telling)
         heartbeats = Heartbeats(redis: redis, keys: keys)
         sweeps = SweepStore(redis: redis, keys: keys, endings: endings)
-        lateJoiners = LateJoiners(redis: redis, keys: keys)
+        lateJoiners = LateJoiners(redis: redis, keys: keys, endings: endings)
         pauses = Pauses(redis: redis, keys: keys, clock: clock)
         credentials = Credentials(redis: redis, keys: keys)
         rates = Rates(redis: redis, keys: keys)

@@ -22,4 +22,26 @@ import Testing
             }
         }
     }
+
+    /// An alert about the last value of an app that is gone would never end.
+    @Test func `an app that a reload removes leaves no series of the fleet`() async throws {
+        try await GatewayFixture.run { gateway in
+            func fleet() async throws -> [Substring] {
+                try await gateway.send("GET", "/metrics", user: nil).text.split(separator: "\n")
+                    .filter { $0.hasPrefix("lamplighter_fleet_") }
+            }
+            let other = #"app="other-app""#
+            #expect(try await fleet().contains { $0.contains(other) })
+            let next = GatewayConfiguration(
+                apps: [
+                    GatewayApp(
+                        key: try gateway.app, secret: GatewayFixture.secret,
+                        masterSecret: GatewayFixture.masterSecret)
+                ])
+            gateway.gateway.reload(next, store: gateway.store)
+            let left = try await fleet()
+            #expect(!left.contains { $0.contains(other) })
+            #expect(left.contains(#"lamplighter_fleet_workers{app="\#(GatewayFixture.key)",state="live"} 0"#))
+        }
+    }
 }

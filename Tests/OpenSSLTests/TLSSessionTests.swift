@@ -1,3 +1,4 @@
+import Foundation
 import OpenSSL
 import TestSupport
 import Testing
@@ -111,6 +112,16 @@ import Testing
         let pair = try Pair()
         Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8).withUnsafeBytes { pair.server.receive($0) }
         #expect(throws: TLSError.self) { try pair.server.handshake() }
+    }
+
+    @Test func `an identity tells when its certificate expires`() throws {
+        let authority = try TestAuthority()
+        let pem = try authority.issue("server", life: 24).pem
+        let expiry = try #require(TLSIdentity(pem, applicationProtocol: "h2").expiresAt)
+        let left = try #require(TLSIdentity.secondsLeft(pem.certificate))
+        // A busy machine may be slow from one line to the next.
+        let difference = expiry - (Int64(Date().timeIntervalSince1970) + Int64(left))
+        #expect((-120...120).contains(difference))
     }
 
     @Test func `a key that is not the certificate's is refused`() throws {

@@ -39,6 +39,22 @@ import Testing
         #expect(registry.snapshot(of: "tokens").isEmpty)
     }
 
+    @Test func `series that are removed are gone, and begin again when they are made again`() {
+        let registry = PrometheusRegistry()
+        for app in ["a", "b"] {
+            Meter(label: "fleet_workers", dimensions: [("app", app), ("state", "live")], factory: registry).set(3)
+        }
+        Meter(label: "fleet_unread", factory: registry).set(1)
+        registry.remove("fleet_workers") { $0["app"] == "b" }
+        #expect(registry.snapshot(of: "fleet_workers").map(\.labels) == [["app": "a", "state": "live"]])
+        registry.remove("fleet_workers") { $0["app"] == "b" }
+        registry.remove("fleet_unread")
+        registry.remove("unknown")
+        #expect(registry.text() == "# TYPE fleet_workers gauge\nfleet_workers{app=\"a\",state=\"live\"} 3\n")
+        Meter(label: "fleet_workers", dimensions: [("app", "b"), ("state", "live")], factory: registry).increment(by: 2)
+        #expect(registry.text().hasSuffix("fleet_workers{app=\"b\",state=\"live\"} 2\n"))
+    }
+
     @Test func `loses nothing under concurrent use`() async {
         let registry = PrometheusRegistry()
         await withTaskGroup(of: Void.self) { group in

@@ -25,7 +25,9 @@ def free_port():
         return probe.getsockname()[1]
 
 
-ports = {name: free_port() for name in ["redis", "gateway", "worker", "second", "prometheus", "webhook"]}
+ports = {
+    name: free_port()
+    for name in ["redis", "gateway", "worker", "second", "prometheus", "webhook", "tls", "monitor"]}
 processes = {}
 
 
@@ -159,7 +161,7 @@ def rules():
 
 
 def start_prometheus():
-    targets = {"gateway": ["gateway"], "worker": ["worker", "second"]}
+    targets = {"gateway": ["gateway", "monitor"], "worker": ["worker", "second"]}
     jobs = "".join(
         f"  - job_name: lamplighter-{job}\n    static_configs:\n      - targets: "
         + json.dumps([f"127.0.0.1:{ports[name]}" for name in names]) + "\n" for job, names in targets.items())
@@ -299,6 +301,19 @@ def busy_redis():
     expect("LamplighterRedisBusy", lambda: [redis("eval", loop, "0") for _ in range(3)])
 
 
+def certificate():
+    """A second gateway, whose certificate expires tomorrow. Its metrics have a port without TLS."""
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1",
+         "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", f"{work}/tls.key",
+         "-out", f"{work}/tls.pem"], check=True, capture_output=True)
+    start("tls", [binary, "serve", "--port", str(ports["tls"])], **{
+        **environment, "LAMPLIGHTER_GATEWAY_CERT_FILE": f"{work}/tls.pem",
+        "LAMPLIGHTER_GATEWAY_KEY_FILE": f"{work}/tls.key", "LAMPLIGHTER_MONITOR_PORT": str(ports["monitor"])})
+    expect("LamplighterCertificateEnds")
+    stop("tls")
+
+
 def no_redis():
     stop("redis", signal.SIGKILL)
     expect("LamplighterRedisAway")
@@ -323,7 +338,7 @@ def ended(*_):
 signal.signal(signal.SIGTERM, ended)
 steps = [
     without_a_worker, silent_worker, slow_apns, errors_of_apns, dead_tokens, expired, refused_credentials,
-    unreachable_apns, poison, webhook, full_redis, busy_redis, no_redis, files_and_processes,
+    unreachable_apns, poison, webhook, full_redis, busy_redis, certificate, no_redis, files_and_processes,
 ]
 announced = {}
 environment = {}

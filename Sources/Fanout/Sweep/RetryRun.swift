@@ -126,7 +126,11 @@ struct RetryRun: Sendable {
             onBroadcastChannel: onBroadcastChannel, until: time)
         guard let report else { return }
         if report.delivered > 0 {
-            dispatcher.metrics.arrived(lease.app, record, first: nil, now: dispatcher.store.time.now())
+            // A late joiner's card did not exist when the push went out.
+            let isFirst = !waiting[0].isLate && delivery.state.reach(record)
+            dispatcher.metrics.arrived(
+                lease.app, record, first: isFirst ? PushSize(targets: record.targetsSoFar) : nil,
+                now: dispatcher.store.time.now())
         }
         await settle(
             RetrySettlement(

@@ -17,12 +17,21 @@ final class RunState: Sendable {
         var leftovers: Leftovers?
         /// Retries: the channels that are in a page of this run.
         var inPages: Set<[UInt8]> = []
+        /// The pushes of which this run delivered a token.
+        var reached: Set<PushID> = []
 
         var goesOn: Bool { !isLost && pause == nil && !isStopped && leftovers == nil }
+
+        /// Notes that a page of the push was delivered.
+        /// - Returns: whether its tokens are the first that the push reached, as far as this run knows
+        mutating func reach(_ record: PushRecord) -> Bool {
+            reached.insert(record.id).inserted && record.deliveredSoFar == 0
+        }
     }
 
     private let state = Mutex(Values())
 
     var values: Values { state.withLock { $0 } }
     func change(_ body: (inout Values) -> Void) { state.withLock { body(&$0) } }
+    func reach(_ record: PushRecord) -> Bool { state.withLock { $0.reach(record) } }
 }

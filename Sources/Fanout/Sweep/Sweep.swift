@@ -194,9 +194,9 @@ struct Sweep: Sendable {
                 until: page.sendUntil)
             guard let report else { return nil }
             if report.delivered > 0 {
+                let isFirst = delivery.state.reach(claim.record)
                 dispatcher.metrics.arrived(
-                    lease.app, claim.record, first: range.lowerBound == .start ? PushSize(lease.part) : nil,
-                    now: dispatcher.store.time.now())
+                    lease.app, claim.record, first: isFirst ? firstSize : nil, now: dispatcher.store.time.now())
             }
             settlement = Settlement(
                 firstAttempt: page.tokens, report,
@@ -212,6 +212,11 @@ struct Sweep: Sendable {
             settlement.joinQueue(channel, mostAttempts: dispatcher.options.retries.inherited)
         }
         return settlement
+    }
+
+    /// The push's size, in its first shard. The other shards begin at the same time, and each push counts once.
+    private var firstSize: PushSize? {
+        if case .shard(let index, _) = lease.part, index == 0 { PushSize(lease.part) } else { nil }
     }
 
     /// Writes a page down in Redis (`task-settle`), then applies its removals.

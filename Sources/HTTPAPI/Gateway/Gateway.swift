@@ -42,12 +42,14 @@ public final class Gateway: ListeningService {
             .init(
                 handlers: handlers, authenticator: Authenticator(configuration.apps),
                 capacity: configuration.capacity))
+        metrics.begin(configuration.apps.map(\.key))
     }
 
     /// Uses another configuration from the next request on, and its certificate from the next connection on. Address,
     /// port and limits of connections stay, and so does `readsIntake`.
     /// - Parameter store: the gateway's own store, with other limits (`Store.limited`)
     public func reload(_ next: GatewayConfiguration, store: Store) {
+        metrics.begin(next.apps.map(\.key))
         live.change { served in
             let old = served.configuration
             var next = next
@@ -140,7 +142,8 @@ public final class Gateway: ListeningService {
         await recorder.flush(all: true)
     }
 
-    /// Logs a push that a call to this gateway ended: it was superseded or cancelled. Workers log the others.
+    /// Logs a push that a call to this gateway ended: it was superseded or cancelled, or nothing of its dead letter was
+    /// left to retry. Workers log the others.
     private static func log(_ ending: PushEnding, leftOut: Int, now: Int64, _ logger: Logger) {
         var metadata: Logger.Metadata = [
             "app": "\(ending.app)", "name": "\(ending.name)", "push": "\(ending.push)",

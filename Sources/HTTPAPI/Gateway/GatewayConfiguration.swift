@@ -69,6 +69,9 @@ public struct GatewayConfiguration: Sendable {
     static let consoleRequests = 64
     static let signInRequests = 16
 
+    /// When the gateway's certificate expires, epoch seconds. Nil: it has none.
+    var certificateExpiresAt: Int64? { identity?.expiresAt }
+
     var bounds: QueueBounds {
         QueueBounds(apps: apps.map(\.key), perApp: maximumQueue, total: maximumQueueTotal)
     }

@@ -31,12 +31,16 @@ public enum GatewayMetricName: String, CaseIterable, Sendable {
     case redisReplicas = "lamplighter_fleet_redis_replicas"
     case redisDiskFailing = "lamplighter_fleet_redis_disk_failing"
     case scrapeFailures = "lamplighter_fleet_unread"
+    case certificateExpires = "lamplighter_gateway_certificate_expires_seconds"
     /// Of gateways and workers alike, under the names that Prometheus gives them.
     case residentMemory = "process_resident_memory_bytes"
     case cpuTime = "process_cpu_seconds_total"
     case startTime = "process_start_time_seconds"
     case openFiles = "process_open_fds"
     case maximumFiles = "process_max_fds"
+
+    /// The metrics about the deployment.
+    static let ofFleet = allCases.filter { $0.rawValue.hasPrefix("lamplighter_fleet_") }
 }
 
 /// All metrics of this target. Labels are route patterns, app keys and fixed words, so a caller cannot make new series.
@@ -47,6 +51,31 @@ struct GatewayMetrics: Sendable {
     init(_ registry: PrometheusRegistry) {
         self.registry = registry
         requests = RequestMetrics(registry)
+    }
+
+    /// Makes the series at 0 whose first increase is worth an alert. `rate` and `increase` see no increase in the first
+    /// value of a series, so a single burst of errors would raise nothing.
+    func begin(_ apps: [AppKey]) {
+        for app in apps { _ = counter(.pushes, [("app", app.rawValue), ("outcome", "queue_full")]) }
+        for endpoint in Endpoint.all {
+            for status in [500, 503] {
+                requests.begin(.init(method: endpoint.method, route: endpoint.pattern, status: status))
+            }
+        }
+    }
+
+    /// Removes the `fleet` series of all other apps. A reload may have removed an app, whose alerts would never end.
+    func keep(_ apps: [AppKey]) {
+        let kept = Set(apps.map(\.rawValue))
+        for name in GatewayMetricName.ofFleet {
+            registry.remove(name.rawValue) { labels in labels["app"].map { !kept.contains($0) } ?? false }
+        }
+    }
+
+    /// - Parameter expiry: when the gateway's certificate expires, epoch seconds; nil: it has none
+    func certificate(expiresAt expiry: Int64?) {
+        guard let expiry else { return registry.remove(GatewayMetricName.certificateExpires.rawValue) }
+        gauge(.certificateExpires).set(expiry)
     }
 
     func requested(method: String, route: String, status: Int, duration: Duration) {
@@ -120,8 +149,16 @@ struct GatewayMetrics: Sendable {
         gauge(.redisMemory, [("kind", "limit")]).set(load.memoryLimit)
         gauge(.redisReplicas).set(load.connectedReplicas)
         gauge(.redisDiskFailing).set(load.isDiskFailing ? 1 : 0)
-        registry.set(counter: GatewayMetricName.redisScripts.rawValue, to: Double(load.scripts))
-        registry.set(counter: GatewayMetricName.redisScriptTime.rawValue, to: load.scriptSeconds)
+        for (server, scripts) in load.scripts {
+            let labels = [("server", server)]
+            registry.set(
+                counter: GatewayMetricName.redisScripts.rawValue, dimensions: labels, to: Double(scripts.count))
+            registry.set(counter: GatewayMetricName.redisScriptTime.rawValue, dimensions: labels, to: scripts.seconds)
+        }
+        // A failover makes another server the primary.
+        for name in [GatewayMetricName.redisScripts, .redisScriptTime] {
+            registry.remove(name.rawValue) { labels in load.scripts[labels["server"] ?? ""] == nil }
+        }
     }
 
     /// Whether Redis did not answer this scrape, so that the `fleet` metrics are those of an earlier one.

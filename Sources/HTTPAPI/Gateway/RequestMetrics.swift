@@ -33,13 +33,21 @@ final class RequestMetrics: Sendable {
         series.duration.record(duration: duration)
     }
 
+    /// Makes the count of a kind of requests at 0, before there is one.
+    func begin(_ kind: Kind) { _ = count(kind) }
+
     private func make(_ kind: Kind) -> Series {
         let dimensions = [("method", kind.method), ("route", kind.route)]
         return (
-            Counter(
-                label: GatewayMetricName.requests.rawValue, dimensions: dimensions + [("status", "\(kind.status)")],
-                factory: registry),
+            count(kind),
             Timer(label: GatewayMetricName.requestDuration.rawValue, dimensions: dimensions, factory: registry)
         )
+    }
+
+    private func count(_ kind: Kind) -> Counter {
+        Counter(
+            label: GatewayMetricName.requests.rawValue,
+            dimensions: [("method", kind.method), ("route", kind.route), ("status", "\(kind.status)")],
+            factory: registry)
     }
 }

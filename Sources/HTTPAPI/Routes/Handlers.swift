@@ -51,6 +51,8 @@ final class Handlers: Sendable {
         let apps = configuration.apps.map(\.key)
         let now = store.time.now()
         ProcessMetrics(registry).read()
+        metrics.keep(apps)
+        metrics.certificate(expiresAt: configuration.certificateExpiresAt)
         let depths = try? await store.queue.depth(apps)
         metrics.isUnread(depths == nil)
         // Without Redis, do not wait for each of the further questions in turn.

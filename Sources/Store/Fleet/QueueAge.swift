@@ -4,7 +4,8 @@ import Redis
 /// How long work of one app has waited, in milliseconds; 0 where none waits.
 public struct QueueAge: Sendable, Hashable {
     public var app: AppKey
-    /// The oldest entry of a stream, whether a worker has read it or not. Entries are deleted when their work is done.
+    /// The oldest entry of a stream that no worker has read yet. An entry that a worker works on stays in the stream
+    /// too, but does not wait: a push under a cap of the rate may take minutes.
     public var pushesHigh: Int64 = 0
     public var pushesLow: Int64 = 0
     public var shardTasks: Int64 = 0
@@ -20,11 +21,18 @@ extension WorkQueue {
     /// - Parameter now: epoch ms of Redis's clock
     public func age(_ apps: [AppKey], now: Int64) async throws(StoreError) -> [QueueAge] {
         let partitions = keys.allPartitions
+        let streams = apps.flatMap { app in
+            partitions.flatMap { partition in WorkStream.allCases.map { keys.stream(app, $0, partition) } }
+        }
+        let groups = try await redis.replies(streams.map { RedisCommand("XINFO", ["GROUPS", .key($0)]) })
+        var unread: [RedisKey: RedisArgument] = [:]
+        for (stream, reply) in zip(streams, groups) { unread[stream] = try Self.firstUnread(reply) }
         var questions: [RedisCommand] = []
         for app in apps {
             for partition in partitions {
                 questions += WorkStream.allCases.map {
-                    RedisCommand("XRANGE", keys.stream(app, $0, partition), "-", "+", "COUNT", "1")
+                    let stream = keys.stream(app, $0, partition)
+                    return RedisCommand("XRANGE", stream, unread[stream] ?? "-", "+", "COUNT", "1")
                 }
                 questions.append(RedisCommand("ZRANGE", keys.due(app, partition), "0", "0", "WITHSCORES"))
             }
@@ -44,6 +52,21 @@ extension WorkQueue {
             age.waitingSchedules = try rest.removeFirst().integer()
             return age
         }
+    }
+
+    /// Where a stream's entries begin that no worker has read. An entry that is read meanwhile still counts.
+    /// - Parameter groups: the answer to `XINFO GROUPS`
+    private static func firstUnread(_ groups: Reply) throws(StoreError) -> RedisArgument {
+        // The first worker makes the stream with its group. Before that, nothing was read.
+        if groups.error != nil { return "-" }
+        for group in try groups.array() {
+            var fields: [String: Reply] = [:]
+            for (field, value) in try group.pairs() { fields[try field.string()] = value }
+            guard try fields["name"]?.string() == Self.group else { continue }
+            guard let last = try fields["last-delivered-id"]?.string() else { break }
+            return .string("(\(last)")
+        }
+        return "-"
     }
 
     /// An entry's id begins with the time (ms) when Redis added it.

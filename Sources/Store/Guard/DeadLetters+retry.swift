@@ -75,14 +75,23 @@ extension DeadLetters {
                 "retention": .int(keys.retention), "step": .string(step), "cursor": .string(cursor),
                 "pageSize": .int(Self.step),
             ])
-        return switch try answer[0].string() {
+        let word = try answer[0].string()
+        if word == "taken", try !answer[4].string().isEmpty { await tellEnd(app, name, push) }
+        return switch word {
         case "none": .refused(.none)
         case "expired": .refused(.expired)
         case "open": .refused(.notFinished)
         case "newer": .refused(.newer(PushID(try answer[1].string())))
         case "taken": .taken(try answer[1].integer(), next: try answer[2].string(), left: try answer[3].integer())
-        case let word: .word(word)
+        default: .word(word)
         }
+    }
+
+    /// Tells that the push became final, because nothing of its dead letter was left to send.
+    private func tellEnd(_ app: AppKey, _ name: ActivityName, _ push: PushID) async {
+        // The retry is done, whether its log line can be written or not.
+        guard let ledger = try? await pushes.ledger(app, name, push) else { return }
+        pushes.endings.note(PushEnding(app: app, name: name, push: push, ledger: ledger))
     }
 
     /// Moves a stopped push's entries from the retry queues to its dead letter. None join them, so one look is enough.

@@ -29,6 +29,9 @@ public struct PushRecord: Sendable {
     public var cutoff: Int64?
     /// For an automatic end: the payload of the update whose content state it shows; nil: it shows none.
     public var shown: [UInt8]?
+    /// The tokens that were targets, and that took the push, when the record was read.
+    public var targetsSoFar = 0
+    public var deliveredSoFar = 0
     /// A record beside the push says which channel's exchanges with APNs are kept.
     public var isTraced = false
     public var isAutomatic: Bool { cutoff != nil }
@@ -64,6 +67,7 @@ extension PushRecord {
         attributesType = fields.text("type")
         restarts = fields.text("restart") == "1"
         isTraced = fields.text("trace") == "1"
+        (targetsSoFar, deliveredSoFar) = (fields.number("targets") ?? 0, fields.number("delivered") ?? 0)
         cutoff = fields.number("cutoff").map { Int64($0) }
         shown = fields.bytes("shown").map { Array($0) }
         inputChannel = fields.text("input").flatMap { try? BroadcastChannelID($0) }

@@ -10,6 +10,7 @@ public struct LateJoiners: Sendable {
 
     let redis: RedisClient
     let keys: Keyspace
+    var endings = PushEndings()
 
     public func states(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> CurrentStates {
         let tag = keys.tag(app, name)
@@ -80,7 +81,9 @@ public struct LateJoiners: Sendable {
         for reply in replies {
             switch try reply[0].string() {
             case "again": return nil
-            case "ok": settled = (try reply[1].integer(), settled.put + (try reply[2].integer()))
+            case "ok":
+                settled = (try reply[1].integer(), settled.put + (try reply[2].integer()))
+                endings.note(app, name, ids: try reply[3].string())
             case let word: throw .unexpectedReply("late-put answered \(word)")
             }
         }

@@ -46,6 +46,9 @@ import Testing
             #expect(list.status == 200 && list.body.count > 10_000)
             let api = try await get(it, "/openapi.json", authority)
             #expect(api.body.count > 100_000)
+            let metrics = String(decoding: try await get(it, "/metrics", authority).body, as: UTF8.self)
+            let expiry = try #require(own.expiresAt)
+            #expect(metrics.contains("\nlamplighter_gateway_certificate_expires_seconds \(expiry)\n"))
         }
     }
 

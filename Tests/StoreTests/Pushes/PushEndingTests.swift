@@ -78,6 +78,27 @@ import Testing
         #expect(try await fixture.ledger(id).state == .done)
     }
 
+    /// Its only token had failed for good, so the resumed push ends at once.
+    @Test func `a stopped push of which nothing is left to retry is told by the retry`() async throws {
+        let fixture = try await PushFixture.start()
+        let time = try await fixture.redisTime()
+        guard case .accepted(let id, _, _) = try await fixture.publish(Self.name, now: time) else {
+            throw Unexpected(what: "not accepted")
+        }
+        let claim = try await fixture.claimed(Self.name, id)
+        var page = Settlement(range: claim.lease.bounds)
+        page.targets = 1
+        page.count(.failed)
+        page.stop = "TopicDisallowed"
+        _ = try await fixture.settle(claim, page)
+        #expect(try await fixture.ledger(id).state == .failed)
+        let told = Told(fixture.store)
+        let retried = try await fixture.store.deadLetters.retry(fixture.app, id)
+        #expect(retried == .taken(tokens: 0, isResumed: true))
+        #expect(told.pushes == [id])
+        #expect(told.all.first?.ledger?.state == .done && told.all.first?.ledger?.failed == 1)
+    }
+
     @Test func `pushes that are superseded or cancelled before they begin are told`() async throws {
         let fixture = try await PushFixture.start()
         let told = Told(fixture.store)

@@ -123,6 +123,8 @@ import Testing
             try await follow(fixture, 1, card: "first")
             var line = [try await waiting(fixture)]
             for _ in 1..<64 { line.append(try await joined(fixture)) }
+            let ended = Mutex<[PushID]>([])
+            fixture.store.endings.listen { ending in ended.withLock { $0.append(ending.push) } }
             let last: PushID
             if isEnd {
                 try await fixture.store.lateJoiners.expect(
@@ -137,6 +139,10 @@ import Testing
             }
             let letter = try #require(try await fixture.store.deadLetters.letter(fixture.app, line[1]))
             #expect(letter.reasons == ["TooManyWaiting": 1])
+            // A gateway's registration tells of no end: docs/operations.md.
+            let isTold = ended.withLock(\.self).contains(line[1])
+            #expect(isTold == !isEnd)
+            #expect(try await fixture.ledger(line[1]).state.isFinal)
             line.remove(at: 1)
             let lease = try await fixture.claimRetries(Self.name)
             #expect(try await order(fixture, lease) == (line + [last]).map { Place($0, true) })

@@ -16,7 +16,8 @@
 --   after 'look': {'takes'}, or {'resumes'} if the push was stopped. Call dead-collect then, and 'resume' after it.
 --   after 'resume': {'resumed'}: the sweep goes on where it stopped, and an undelivered broadcast waits again. Add
 --     entries for the push and for its broadcast to the stream.
---   after 'take': {'taken', how many, next cursor, how many are left}. With none left the dead letter is removed.
+--   after 'take': {'taken', how many, next cursor, how many are left, the push's id if it became final, else ''}. With
+--     none left the dead letter is removed.
 -- Keys found in data: docs/keyspace.md.
 -- Atomic. No push is behind this one in a retry queue, because no newer push has begun.
 local state, seq, stopped, expanded, broadcast, tell =
@@ -88,4 +89,4 @@ if left == 0 then
     -- A push that was stopped after its last page has nothing left to wait for.
     finish(p, w, string.format('%.0f', now))
 end
-return {'taken', taken, found[1], left}
+return {'taken', taken, found[1], left, table.concat(finalPushes, ' ')}

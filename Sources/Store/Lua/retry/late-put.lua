@@ -8,7 +8,7 @@
 -- arguments ps, ws, dls: common prefixes of the p, w and dl keys
 -- rest: fours: channel, its value in f, push (16 bytes) or '' to drop the channel, the push's sequence number
 -- Returns {'again'}: another push has begun since. Nothing was done. Read the states again.
---   {'ok', late joiners left, late joiners queued}
+--   {'ok', late joiners left, late joiners queued, ids of the pushes that became final}
 -- Keys found in data: docs/keyspace.md.
 -- A late joiner is handled only while f holds the value that was read, so a repetition does nothing. The channels'
 -- queues hold nothing newer: the push began before they came, and none that began since is for them.
@@ -43,4 +43,4 @@ for i = rest, #ARGV, 4 do
     end
 end
 write_entries(now, retention)
-return {'ok', redis.call('HLEN', f), put}
+return {'ok', redis.call('HLEN', f), put, table.concat(finalPushes, ' ')}
