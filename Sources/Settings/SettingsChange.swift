@@ -23,6 +23,7 @@ public struct SettingsChange: Sendable, Hashable {
             "gateway.trusted_proxies", "gateway.server_addresses", "monitor.secret", "limits.requests_per_address",
             "limits.requests_per_credential", "limits.failed_sign_ins", "limits.bulk_calls",
             "limits.tags_per_channel", "limits.names", "limits.channels", "limits.followers", "limits.start_tokens",
+            "limits.tags", "limits.schemas",
             "defaults.stale_after", "defaults.end_after", "defaults.catch_up", "defaults.receipts",
             "defaults.device_tags", "defaults.device_users",
             "defaults.expiry_start", "defaults.expiry_update", "defaults.expiry_end", "budget.high_per_hour",

@@ -1,5 +1,6 @@
 import LiveActivity
 import Settings
+import Store
 import Testing
 
 /// What a running process can change, and what needs a restart.
@@ -66,6 +67,19 @@ import Testing
         #expect(worker.applied == ["delivery.max_per_second", "a: delivery.max_per_second_push"])
         #expect(worker.needsRestart.isEmpty)
         #expect(try change(.gateway, old, new).isEmpty)
+    }
+
+    @Test func `the limits of tags and schemas have defaults, and change while a gateway runs`() throws {
+        let plain = try load()
+        #expect(plain.quotas[.tags] == 1_000_000 && plain.maximumSchemas == 200)
+        let new = "limits: {tags: 5, schemas: 6}\n"
+        let told = try load(file: new)
+        #expect(told.quotas[.tags] == 5 && told.maximumSchemas == 6)
+        #expect(try load(file: "limits: {tags: 0}\n").quotas[.tags] == 0)
+        #expect(refusal(file: "limits: {schemas: 0}\n").contains("limits.schemas"))
+        let gateway = try change(.gateway, oneApp, new + oneApp)
+        #expect(gateway.applied == ["limits.tags", "limits.schemas"] && gateway.needsRestart.isEmpty)
+        #expect(try change(.worker, oneApp, new + oneApp).isEmpty)
     }
 
     @Test func `a new app has its events and its intake after a restart`() throws {

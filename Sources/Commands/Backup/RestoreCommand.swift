@@ -64,7 +64,7 @@ struct RestoreCommand: AsyncParsableCommand {
         let store = Store(
             redis: client, prefix: settings.redisPrefix, channelLife: settings.channelsExpireAfter,
             retention: settings.pushesExpireAfter, tagsPerChannel: settings.tagsPerChannel,
-            events: settings.eventPolicies)
+            maximumSchemas: settings.maximumSchemas, events: settings.eventPolicies)
         try await store.claimFormat()
         try await store.time.measure()
         let restores = Dictionary(

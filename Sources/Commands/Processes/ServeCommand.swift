@@ -41,8 +41,8 @@ struct ServeCommand: AsyncParsableCommand {
         let store = Store(
             redis: client, prefix: settings.redisPrefix, replicas: replicas,
             channelLife: settings.channelsExpireAfter, retention: settings.pushesExpireAfter,
-            tagsPerChannel: settings.tagsPerChannel, quotas: settings.quotas, events: settings.eventPolicies,
-            actions: settings.actions)
+            tagsPerChannel: settings.tagsPerChannel, maximumSchemas: settings.maximumSchemas, quotas: settings.quotas,
+            events: settings.eventPolicies, actions: settings.actions)
         try await store.claimFormat()
         let service = Gateway(configuration, store: store, registry: registry, logger: logger)
         let process = ProcessInfo.processInfo
@@ -50,8 +50,9 @@ struct ServeCommand: AsyncParsableCommand {
             process: .gateway, load: global.reloader(redis.given + gateway.given),
             apply: { next in
                 let configuration = try Self.configuration(next, logger)
-                service.reload(
-                    configuration, store: store.limited(tagsPerChannel: next.tagsPerChannel, quotas: next.quotas))
+                let limited = store.limited(
+                    tagsPerChannel: next.tagsPerChannel, maximumSchemas: next.maximumSchemas, quotas: next.quotas)
+                service.reload(configuration, store: limited)
                 LiveLogLevel.set(next.log.level)
             },
             files: { $0.gatewayFiles }, watched: watched, hangUps: hangUps.signals, requests: store.reloads,
