@@ -40,8 +40,10 @@ import Testing
         let (old, new) = (file("the-old-secret-0001", "OLDKEY1234"), file("the-new-secret-0002", "NEWKEY1234"))
         let gateway = try change(.gateway, old, new)
         #expect(gateway.applied == ["shop: secret"] && gateway.needsRestart.isEmpty)
+        #expect(gateway.access.map(\.rawValue) == ["shop"])
         let worker = try change(.worker, old, new)
         #expect(worker.applied == ["shop: apns.key_id", "shop: apns.key_file"] && worker.needsRestart.isEmpty)
+        #expect(worker.access.isEmpty)
         #expect(!"\(gateway) \(worker)".contains("the-"))
     }
 
@@ -50,6 +52,7 @@ import Testing
         let new = "apps:\n  - key: b\n  - key: c\n"
         let gateway = try change(.gateway, old, new)
         #expect(gateway.applied == ["apps: c is new", "apps: a is gone"] && gateway.needsRestart.isEmpty)
+        #expect(gateway.access.map(\.rawValue) == ["c"])
         #expect(try change(.worker, old, new).needsRestart == ["apps: c is new", "apps: a is gone"])
     }
 
@@ -79,6 +82,7 @@ import Testing
         #expect(refusal(file: "limits: {schemas: 0}\n").contains("limits.schemas"))
         let gateway = try change(.gateway, oneApp, new + oneApp)
         #expect(gateway.applied == ["limits.tags", "limits.schemas"] && gateway.needsRestart.isEmpty)
+        #expect(gateway.access.isEmpty)
         #expect(try change(.worker, oneApp, new + oneApp).isEmpty)
     }
 
@@ -93,7 +97,8 @@ import Testing
         func file(_ scopes: String) -> String {
             oneApp + "    credentials:\n      - id: feed\n        scopes: \(scopes)\n        secret_file: feed.secret\n"
         }
-        #expect(try change(.gateway, oneApp, file("read")).applied == ["shop: credentials"])
+        let first = try change(.gateway, oneApp, file("read"))
+        #expect(first.applied == ["shop: credentials"] && first.access.map(\.rawValue) == ["shop"])
         #expect(try change(.gateway, file("read"), file("read, publish")).applied == ["shop: credentials"])
         #expect(try change(.worker, oneApp, file("read")).isEmpty)
         let kept = try load(file: file("read")).keepingRestartOnes(of: try load(file: oneApp), in: .gateway)

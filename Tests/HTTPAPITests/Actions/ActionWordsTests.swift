@@ -1,5 +1,6 @@
 import LiveActivity
 import Store
+import StrictJSON
 import Testing
 
 @testable import HTTPAPI
@@ -58,5 +59,22 @@ import Testing
         let acting = Endpoint.all.filter { $0.action != nil }.map { "\($0.method) \($0.pattern)" }
         #expect(Set(acting) == Set(Self.words.map(\.0)))
         #expect(acting.count == Self.words.count)
+    }
+
+    @Test func `a restore and a reload are in the log without a call, under ids that no credential can have`()
+        async throws
+    {
+        try await GatewayFixture.run { gateway in
+            try await gateway.store.actions.add(gateway.app, [.restore(on: "machine-1"), .reload(on: "machine-2")])
+            for (word, credential, machine) in [("restore", "cli", "machine-1"), ("reload", "file", "machine-2")] {
+                let told = try await ActionTests.actions(gateway, "?action=\(word)")
+                try #require(told.count == 1)
+                #expect(try told[0].required("credential").string() == credential)
+                #expect(try told[0].required("address").string() == machine)
+                #expect(UUIDBytes(try told[0].required("operation_id").string()) != nil)
+                let body = #"{"id":"\#(credential)","scopes":["read"]}"#
+                #expect(try await gateway.send("POST", "/api/credentials", body).status == 400)
+            }
+        }
     }
 }
