@@ -7,7 +7,7 @@ import Testing
 
 /// The word that each changing call has in the log of actions. Operators filter the log by these words.
 @Suite struct ActionWordsTests {
-    private static let words: [(String, String)] = [
+    static let words: [(String, String)] = [
         ("POST /api/push", "publish"),
         ("DELETE /api/push/{push_id}", "cancel_push"),
         ("POST /api/schedules", "schedule"),
