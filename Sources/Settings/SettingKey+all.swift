@@ -128,6 +128,9 @@ extension SettingKey {
             .help("the most followers of all names of one app together, estimated"),
         .whole(\.quotas[orZero: .startTokens], "limits.start_tokens", quota, "50000000")
             .help("the most push-to-start tokens of all types of one app together, estimated"),
+        .whole(\.quotas[orZero: .tags], "limits.tags", quota, "1000000")
+            .help("the most different tags of all channels of one app together, estimated"),
+        .whole(\.maximumSchemas, "limits.schemas", 1...10_000, "200").help("the most schemas of one app"),
     ]
 
     private static let worker: [SettingKey] = [

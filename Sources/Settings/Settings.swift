@@ -59,6 +59,8 @@ public struct Settings: Sendable {
     public var apns = APNs()
     /// The most tags of one channel.
     public var tagsPerChannel = 0
+    /// The most schemas of one app.
+    public var maximumSchemas = 0
     public var quotas: [Quota: Int] = [:]
     /// For apps that do not set `defaults.stale_after`. Zero means no stale date.
     public var staleAfter = Duration.zero

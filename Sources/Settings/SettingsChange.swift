@@ -1,5 +1,5 @@
 import HTTPAPI
-import LiveActivity
+public import LiveActivity
 import Store
 
 /// The differences between the settings of a running process and those that it read again. It names settings and holds no
@@ -11,6 +11,8 @@ public struct SettingsChange: Sendable, Hashable {
     public var applied: [String] = []
     /// The settings that keep their old values until the process is started again.
     public var needsRestart: [String] = []
+    /// Apps of which a gateway takes other secrets or credentials from now on.
+    public var access: [AppKey] = []
 
     public var isEmpty: Bool { applied.isEmpty && needsRestart.isEmpty }
 
@@ -23,6 +25,7 @@ public struct SettingsChange: Sendable, Hashable {
             "gateway.trusted_proxies", "gateway.server_addresses", "monitor.secret", "limits.requests_per_address",
             "limits.requests_per_credential", "limits.failed_sign_ins", "limits.bulk_calls",
             "limits.tags_per_channel", "limits.names", "limits.channels", "limits.followers", "limits.start_tokens",
+            "limits.tags", "limits.schemas",
             "defaults.stale_after", "defaults.end_after", "defaults.catch_up", "defaults.receipts",
             "defaults.device_tags", "defaults.device_users",
             "defaults.expiry_start", "defaults.expiry_update", "defaults.expiry_end", "budget.high_per_hour",
@@ -62,7 +65,10 @@ public struct SettingsChange: Sendable, Hashable {
         for app in new.apps {
             guard let known = before[app.key] else {
                 note("apps: \(app.key) is new", isLive: process == .gateway, in: process)
-                if process == .gateway { noteParts(ofNew: app, new) }
+                if process == .gateway {
+                    access.append(app.key)
+                    noteParts(ofNew: app, new)
+                }
                 continue
             }
             let changed = AppField.allCases.filter { known[$0] != app[$0] }
@@ -72,6 +78,9 @@ public struct SettingsChange: Sendable, Hashable {
             if process == .gateway, known.credentials != app.credentials {
                 note("\(app.key): credentials", isLive: true, in: process)
             }
+            let isOpenedAnew =
+                known.credentials != app.credentials || changed.contains(.secret) || changed.contains(.masterSecret)
+            if process == .gateway, isOpenedAnew { access.append(app.key) }
         }
         for app in old.apps where after[app.key] == nil {
             note("apps: \(app.key) is gone", isLive: process == .gateway, in: process)

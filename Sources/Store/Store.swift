@@ -10,7 +10,7 @@ public struct Store: Sendable {
     public let receipts: Receipts
     public let schedules: Schedules
     public let traces: Traces
-    public let schemas: Schemas
+    public private(set) var schemas: Schemas
     public let queue: WorkQueue
     public let heartbeats: Heartbeats
     public let endings = PushEndings()
@@ -44,6 +44,7 @@ public struct Store: Sendable {
     ///   - channelLife: how long a channel is kept after it was last seen; zero: for ever.
     ///   - retention: how long pushes, ledgers, dead letters and finished schedules are kept.
     ///   - tagsPerChannel: most tags of one channel.
+    ///   - maximumSchemas: most schemas of one app.
     ///   - quotas: of each app. 0 or absent means no limit.
     ///   - events: the apps with outgoing events. All processes of a deployment must agree.
     ///   - actions: how much of the logs of actions is kept.
@@ -52,7 +53,8 @@ public struct Store: Sendable {
     public init(
         redis: RedisClient, prefix: String = Keyspace.defaultPrefix, replicas: ReplicaPolicy? = nil,
         channelLife: Duration = .zero, retention: Duration = Keyspace.defaultRetention,
-        tagsPerChannel: Int = Channels.defaultMaximumTags, quotas: [Quota: Int] = [:],
+        tagsPerChannel: Int = Channels.defaultMaximumTags, maximumSchemas: Int = Schemas.defaultMaximum,
+        quotas: [Quota: Int] = [:],
         events policies: [AppKey: EventPolicy] = [:],
         actions: ActionPolicy = ActionPolicy(), machine: (@Sendable () -> Int64)? = nil,
         clock: (@Sendable () -> Int64)? = nil
@@ -76,6 +78,7 @@ public struct Store: Sendable {
         receipts = Receipts(redis: redis, keys: keys, index: pushes.index)
         traces = Traces(redis: redis, keys: keys)
         schemas = Schemas(redis: redis, keys: keys)
+        schemas.maximum = maximumSchemas
         schedules = Schedules(redis: redis, keys: keys, pushes: pushes, replicas: replicaWait)
         queue = WorkQueue(redis: redis, keys: keys, telling: telling)
         heartbeats = Heartbeats(redis: redis, keys: keys)
@@ -102,11 +105,12 @@ public struct Store: Sendable {
     }
 
     /// This store with other limits. It shares everything else.
-    public func limited(tagsPerChannel: Int, quotas: [Quota: Int]) -> Store {
+    public func limited(tagsPerChannel: Int, maximumSchemas: Int, quotas: [Quota: Int]) -> Store {
         var store = self
         store.registry.quotas.limits = quotas
         store.channels.quotas.limits = quotas
         store.channels.maximumTags = tagsPerChannel
+        store.schemas.maximum = maximumSchemas
         return store
     }
 

@@ -42,7 +42,7 @@ func fuzzPublish(_ bytes: [UInt8]) {
 
 /// Whatever the pieces are, the NDJSON that comes out has a line for each row, and each line is an object.
 func fuzzCSV(_ bytes: [UInt8]) {
-    for form in [CSVForm.followers] {
+    for form in [CSVForm.followers, .tags, .users] {
         var lines = CSVLines(form)
         var out: [UInt8] = []
         do {

@@ -36,7 +36,7 @@ struct GatewayFixture: Sendable {
     ///   - events: the app's outgoing events; nil: it has none.
     static func run(
         redis extra: [String] = [], replicas: ReplicaPolicy? = nil, patience: Duration = .seconds(60),
-        quotas: [Quota: Int] = [:], events: EventPolicy? = nil,
+        quotas: [Quota: Int] = [:], maximumSchemas: Int = Schemas.defaultMaximum, events: EventPolicy? = nil,
         configure: (inout GatewayConfiguration) -> Void = { _ in },
         _ body: (GatewayFixture) async throws -> Void
     ) async throws {
@@ -51,8 +51,8 @@ struct GatewayFixture: Sendable {
         // The gateway dates registrations, and the same clock decides about their life. So the real
         // date does not matter.
         let store = Store(
-            redis: client, replicas: replicas, quotas: quotas, events: try events.map { [try AppKey(key): $0] } ?? [:],
-            clock: { testNow })
+            redis: client, replicas: replicas, maximumSchemas: maximumSchemas, quotas: quotas,
+            events: try events.map { [try AppKey(key): $0] } ?? [:], clock: { testNow })
         var configuration = GatewayConfiguration(
             apps: [
                 GatewayApp(key: try AppKey(key), secret: secret, masterSecret: masterSecret),

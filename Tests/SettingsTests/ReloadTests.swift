@@ -1,5 +1,6 @@
 import LiveActivity
 import Settings
+import Store
 import Testing
 
 /// What a running process can change, and what needs a restart.
@@ -39,8 +40,10 @@ import Testing
         let (old, new) = (file("the-old-secret-0001", "OLDKEY1234"), file("the-new-secret-0002", "NEWKEY1234"))
         let gateway = try change(.gateway, old, new)
         #expect(gateway.applied == ["shop: secret"] && gateway.needsRestart.isEmpty)
+        #expect(gateway.access.map(\.rawValue) == ["shop"])
         let worker = try change(.worker, old, new)
         #expect(worker.applied == ["shop: apns.key_id", "shop: apns.key_file"] && worker.needsRestart.isEmpty)
+        #expect(worker.access.isEmpty)
         #expect(!"\(gateway) \(worker)".contains("the-"))
     }
 
@@ -49,6 +52,7 @@ import Testing
         let new = "apps:\n  - key: b\n  - key: c\n"
         let gateway = try change(.gateway, old, new)
         #expect(gateway.applied == ["apps: c is new", "apps: a is gone"] && gateway.needsRestart.isEmpty)
+        #expect(gateway.access.map(\.rawValue) == ["c"])
         #expect(try change(.worker, old, new).needsRestart == ["apps: c is new", "apps: a is gone"])
     }
 
@@ -68,6 +72,20 @@ import Testing
         #expect(try change(.gateway, old, new).isEmpty)
     }
 
+    @Test func `the limits of tags and schemas have defaults, and change while a gateway runs`() throws {
+        let plain = try load()
+        #expect(plain.quotas[.tags] == 1_000_000 && plain.maximumSchemas == 200)
+        let new = "limits: {tags: 5, schemas: 6}\n"
+        let told = try load(file: new)
+        #expect(told.quotas[.tags] == 5 && told.maximumSchemas == 6)
+        #expect(try load(file: "limits: {tags: 0}\n").quotas[.tags] == 0)
+        #expect(refusal(file: "limits: {schemas: 0}\n").contains("limits.schemas"))
+        let gateway = try change(.gateway, oneApp, new + oneApp)
+        #expect(gateway.applied == ["limits.tags", "limits.schemas"] && gateway.needsRestart.isEmpty)
+        #expect(gateway.access.isEmpty)
+        #expect(try change(.worker, oneApp, new + oneApp).isEmpty)
+    }
+
     @Test func `a new app has its events and its intake after a restart`() throws {
         let head = "gateway: {intake: true}\nevents: {keep: 1000}\n"
         let gateway = try change(.gateway, head + "apps:\n  - key: a\n", head + "apps:\n  - key: a\n  - key: c\n")
@@ -79,7 +97,8 @@ import Testing
         func file(_ scopes: String) -> String {
             oneApp + "    credentials:\n      - id: feed\n        scopes: \(scopes)\n        secret_file: feed.secret\n"
         }
-        #expect(try change(.gateway, oneApp, file("read")).applied == ["shop: credentials"])
+        let first = try change(.gateway, oneApp, file("read"))
+        #expect(first.applied == ["shop: credentials"] && first.access.map(\.rawValue) == ["shop"])
         #expect(try change(.gateway, file("read"), file("read, publish")).applied == ["shop: credentials"])
         #expect(try change(.worker, oneApp, file("read")).isEmpty)
         let kept = try load(file: file("read")).keepingRestartOnes(of: try load(file: oneApp), in: .gateway)

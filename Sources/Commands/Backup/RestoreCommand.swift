@@ -1,5 +1,6 @@
 import ArgumentParser
 import Backup
+import FoundationEssentials
 import LiveActivity
 import Redis
 import Settings
@@ -64,9 +65,13 @@ struct RestoreCommand: AsyncParsableCommand {
         let store = Store(
             redis: client, prefix: settings.redisPrefix, channelLife: settings.channelsExpireAfter,
             retention: settings.pushesExpireAfter, tagsPerChannel: settings.tagsPerChannel,
-            events: settings.eventPolicies)
+            maximumSchemas: settings.maximumSchemas, events: settings.eventPolicies, actions: settings.actions)
         try await store.claimFormat()
         try await store.time.measure()
+        // Before the first entry, because a restore that is cut off has changed something too.
+        for app in apps {
+            try await store.actions.add(app.key, [.restore(on: ProcessInfo.processInfo.hostName)])
+        }
         let restores = Dictionary(
             apps.map { app in
                 let restore = store.restore(endAfter: settings.endAfter(app), overdueSchedules: overdueSchedules)

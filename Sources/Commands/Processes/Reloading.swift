@@ -1,3 +1,4 @@
+import LiveActivity
 import Logging
 import ServiceLifecycle
 import Settings
@@ -17,6 +18,8 @@ struct Reloading: Service {
     let apply: @Sendable (Settings) throws -> Void
     /// The files whose change alone is a reason to apply the settings again.
     let files: @Sendable (Settings) -> [String]
+    /// Told when other secrets or credentials of apps are in use. A worker uses none.
+    var accessChanged: @Sendable ([AppKey]) async -> Void = { _ in }
     /// As they were before the process read them at its start, so that a change since then is seen.
     let watched: WatchedFiles
     let hangUps: AsyncStream<Void>
@@ -42,7 +45,7 @@ struct Reloading: Service {
             var state = State(settings: started, watched: watched)
             for await event in events {
                 switch event {
-                case .signal: _ = reload(&state, because: "SIGHUP")
+                case .signal: _ = await reload(&state, because: "SIGHUP")
                 case .look: await look(&state)
                 }
             }
@@ -65,7 +68,7 @@ struct Reloading: Service {
 
     private func look(_ state: inout State) async {
         let changed = state.watched.changes(of: Set(files(state.settings)))
-        if !changed.isEmpty { readFiles(state.settings, changed.sorted()) }
+        if !changed.isEmpty { await readFiles(state.settings, changed.sorted()) }
         // Without Redis there is no request. The next look asks again.
         if state.noted.map({ .now - $0 >= ReloadRequests.interval }) ?? true {
             guard (try? await requests.note(name, process.rawValue)) != nil else { return }
@@ -74,11 +77,11 @@ struct Reloading: Service {
         // A request from before the first look counts too: the process may have read its file before the change.
         guard let request = try? await requests.newest(), request != state.answered else { return }
         state.answered = request
-        let answer = reload(&state, because: "lamplighter reload")
+        let answer = await reload(&state, because: "lamplighter reload")
         try? await requests.answer(request, name, answer)
     }
 
-    private func readFiles(_ settings: Settings, _ changed: [String]) {
+    private func readFiles(_ settings: Settings, _ changed: [String]) async {
         do {
             try apply(settings)
             logger.notice("read changed files again", metadata: ["files": "\(changed.joined(separator: ", "))"])
@@ -86,10 +89,15 @@ struct Reloading: Service {
             logger.error(
                 "a changed file is not usable, so the old one stays in use: \(error)",
                 metadata: ["files": "\(changed.joined(separator: ", "))"])
+            return
         }
+        let apps = settings.apps.filter { app in
+            app.credentials.contains { changed.contains($0.secretFile ?? "") }
+        }
+        if !apps.isEmpty { await accessChanged(apps.map(\.key)) }
     }
 
-    private func reload(_ state: inout State, because reason: String) -> ReloadAnswer {
+    private func reload(_ state: inout State, because reason: String) async -> ReloadAnswer {
         do {
             let next = try load()
             let change = SettingsChange(from: state.settings, to: next, in: process)
@@ -108,6 +116,7 @@ struct Reloading: Service {
                     "changed settings need a restart of this process",
                     metadata: ["settings": "\(change.needsRestart.joined(separator: ", "))"])
             }
+            if !change.access.isEmpty { await accessChanged(change.access) }
             return ReloadAnswer(process: process.rawValue, applied: change.applied, needsRestart: change.needsRestart)
         } catch {
             logger.error("the configuration is not usable, so nothing has changed: \(error)")

@@ -1,6 +1,7 @@
 import ArgumentParser
 import FoundationEssentials
 import HTTPAPI
+import LiveActivity
 import Logging
 import Metrics
 import PrometheusText
@@ -41,21 +42,35 @@ struct ServeCommand: AsyncParsableCommand {
         let store = Store(
             redis: client, prefix: settings.redisPrefix, replicas: replicas,
             channelLife: settings.channelsExpireAfter, retention: settings.pushesExpireAfter,
-            tagsPerChannel: settings.tagsPerChannel, quotas: settings.quotas, events: settings.eventPolicies,
-            actions: settings.actions)
+            tagsPerChannel: settings.tagsPerChannel, maximumSchemas: settings.maximumSchemas, quotas: settings.quotas,
+            events: settings.eventPolicies, actions: settings.actions)
         try await store.claimFormat()
         let service = Gateway(configuration, store: store, registry: registry, logger: logger)
         let process = ProcessInfo.processInfo
+        let machine = process.hostName
         let reloading = Reloading(
             process: .gateway, load: global.reloader(redis.given + gateway.given),
             apply: { next in
                 let configuration = try Self.configuration(next, logger)
-                service.reload(
-                    configuration, store: store.limited(tagsPerChannel: next.tagsPerChannel, quotas: next.quotas))
+                let limited = store.limited(
+                    tagsPerChannel: next.tagsPerChannel, maximumSchemas: next.maximumSchemas, quotas: next.quotas)
+                service.reload(configuration, store: limited)
                 LiveLogLevel.set(next.log.level)
             },
-            files: { $0.gatewayFiles }, watched: watched, hangUps: hangUps.signals, requests: store.reloads,
-            name: "\(process.hostName)-\(process.processIdentifier)", started: settings, logger: logger)
+            files: { $0.gatewayFiles },
+            accessChanged: { apps in
+                for app in apps {
+                    do throws(StoreError) {
+                        try await store.actions.add(app, [.reload(on: machine)])
+                    } catch {
+                        logger.warning(
+                            "Redis does not take an action: a reload is not in the log of actions",
+                            metadata: ["app": "\(app)", "error": "\(error)"])
+                    }
+                }
+            },
+            watched: watched, hangUps: hangUps.signals, requests: store.reloads,
+            name: "\(machine)-\(process.processIdentifier)", started: settings, logger: logger)
         let watch = FormatWatch(
             store: store, apps: configuration.apps.map(\.key), process: "a gateway", logger: logger)
         let monitor = settings.gatewayMonitorPort.map { port in

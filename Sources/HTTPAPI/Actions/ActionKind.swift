@@ -16,6 +16,8 @@ enum ActionKind: String, Sendable, Hashable, CaseIterable {
     case tagUsers = "tag_users", changeUser = "change_user", forgetUsers = "forget_users"
     case createCredential = "create_credential", rotateCredential = "rotate_credential"
     case revokeCredential = "revoke_credential"
+    /// These two are no calls. `lamplighter restore` and reloading gateways add them.
+    case restore, reload
 
     /// Whether programs do it all the time. Such actions are summed up, so that they do not push the others out.
     var isFrequent: Bool {

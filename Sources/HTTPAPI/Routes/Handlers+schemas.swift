@@ -98,7 +98,10 @@ extension Handlers {
         }
         let hasRoom = try await store.schemas.set(app, type: type, document: Array(root.raw))
         schemas.forget(app)
-        guard hasRoom else { throw APIError(409, "An app may have \(Schemas.most) schemas: delete one first.") }
+        guard hasRoom else {
+            let limit = "An app may have \(store.schemas.maximum) schemas (limits.schemas)"
+            throw APIError(409, "\(limit): delete one first, or raise the setting.")
+        }
         return Answer(200, ["ok": true])
     }
 

@@ -1,3 +1,5 @@
+import LiveActivity
+
 /// What somebody did with a secret, as the log of an app keeps it. It holds no secret, token or content.
 public struct Action: Sendable, Hashable {
     /// What it was done to. The raw value is the key in Redis and in the API.
@@ -24,6 +26,18 @@ public struct Action: Sendable, Hashable {
     ) {
         (self.kind, self.credential, self.address) = (kind, credential, address)
         (self.operation, self.subjects, self.count) = (operation, subjects, count)
+    }
+}
+
+/// Actions that are no calls of the API. Their credentials have ids that no caller's credential can have.
+extension Action {
+    /// An operator on this machine restored a backup.
+    public static func restore(on machine: String) -> Action { ofMachine("restore", "cli", machine) }
+    /// A gateway on this machine has read other secrets or credentials of the app from its files.
+    public static func reload(on machine: String) -> Action { ofMachine("reload", "file", machine) }
+
+    private static func ofMachine(_ kind: String, _ credential: String, _ machine: String) -> Action {
+        Action(kind, credential: credential, address: machine, operation: UUIDBytes.random().description)
     }
 }
 

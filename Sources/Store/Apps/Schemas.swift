@@ -11,11 +11,13 @@ public struct SchemaSet: Sendable, Hashable {
 
 /// Schemas of attributes types, and the attributes types of names.
 public struct Schemas: Sendable {
-    /// Most types of one app.
-    public static let most = 200
+    /// Enough for a type of each card and version. A bound on what `all` reads at once.
+    public static let defaultMaximum = 200
 
     let redis: RedisClient
     let keys: Keyspace
+    /// The most attributes types of one app that have a schema.
+    public internal(set) var maximum = Self.defaultMaximum
 
     public func version(_ app: AppKey) async throws(StoreError) -> Int {
         let reply = try await redis.run("HGET", keys.schemas(app), "version")
@@ -54,7 +56,7 @@ public struct Schemas: Sendable {
     private func set(_ app: AppKey, type: String, _ document: RedisArgument) async throws(StoreError) -> Bool {
         let reply = try await redis.run(
             Lua.schemaSet, keys: ["schemas": keys.schemas(app)],
-            ["field": .string(Self.typePrefix + type), "document": document, "most": .int(Self.most)])
+            ["field": .string(Self.typePrefix + type), "document": document, "most": .int(maximum)])
         return try reply.isOne()
     }
 

@@ -7,6 +7,7 @@ extension Channels {
     /// - Returns: the positions of changes that were not made, because the channel would have too many tags.
     public func apply(_ app: AppKey, _ changes: [ChannelChange]) async throws(StoreError) -> [Int] {
         try await requireRoom(app, changes.map(\.channel))
+        if quotas.isFull(.tags, app) { try await requireRoom(app, forTagsOf: changes.flatMap(\.operations)) }
         var refused: [Int] = []
         for turn in Self.turns(changes.map(\.channel)) {
             var batch: [(position: Int, work: Work)] = []

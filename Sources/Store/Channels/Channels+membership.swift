@@ -41,6 +41,15 @@ enum ChannelOperation: Sendable, Hashable {
         return parts
     }
 
+    /// The sets that it puts channels into.
+    var joined: [AudienceSet] {
+        switch self {
+        case .add(let set): [set]
+        case .remove: []
+        case .set(_, let sets): sets
+        }
+    }
+
     var arguments: [RedisArgument] {
         switch self {
         case .add(let set): ["add", .string(Keyspace.field(set))]
@@ -84,6 +93,7 @@ extension Channels {
         _ app: AppKey, _ channels: [ChannelID], _ operations: [ChannelOperation]
     ) async throws(StoreError) {
         try await requireRoom(app, channels)
+        try await requireRoom(app, forTagsOf: operations)
         let arguments = operations.flatMap(\.arguments)
         let parts = ChannelOperation.parts(operations, most: Self.tagsOfScript)
         var full: [ChannelID] = []
@@ -132,6 +142,36 @@ extension Channels {
         }
     }
 
+    /// Throws `quotaReached` if the operations add a tag that no channel has, and the quota is full. No round trip if
+    /// there is room.
+    func requireRoom(_ app: AppKey, forTagsOf operations: [ChannelOperation]) async throws(StoreError) {
+        guard quotas.isFull(.tags, app) else { return }
+        let fields = Set(operations.flatMap(\.joined).map { ExactText(Keyspace.field($0)) })
+        let sets = fields.map(\.description).filter(Self.isTag).compactMap { keys.members(app, field: $0) }
+        guard !sets.isEmpty else { return }
+        let known = sets.map { RedisCommand("EXISTS", $0) }
+        let measure = quotas.count(.tags, app, [], life: life.milliseconds, now: clock())
+        let replies = try await redis.replies(known + measure.commands)
+        quotas.note(.tags, app, measure, replies.dropFirst(known.count))
+        guard quotas.isFull(.tags, app) else { return }
+        for reply in replies.prefix(known.count) where try reply.integer() == 0 {
+            throw .quotaReached(.tags, limit: quotas.limit(.tags))
+        }
+    }
+
+    /// Whether a field of a record is a tag of the app. Groups that begin with U+0001 are Lamplighter's own.
+    private static func isTag(_ field: String) -> Bool {
+        let bytes = field.utf8
+        return bytes.starts(with: "t:".utf8) && !bytes.starts(with: "t:\u{1}".utf8)
+    }
+
+    /// Returns commands that count the tags that channels join. They travel with the changes of these tags' sets.
+    private func tagCount(_ app: AppKey, _ fields: Set<ExactText>) -> Quotas.Count {
+        let tags = fields.map(\.description).filter(Self.isTag)
+        if tags.isEmpty { return Quotas.Count() }
+        return quotas.count(.tags, app, tags.map { .string($0) }, life: life.milliseconds, now: clock())
+    }
+
     /// Marks the records and changes the sets. Returns those that changed, and adds those with too many tags to `full`.
     /// - Parameter limit: how channel-mark takes the limit: `most`, `look` or `part`
     private func mark(
@@ -153,6 +193,7 @@ extension Channels {
         let replies = answers.dropFirst(notes.count)
         quotas.note(.channels, app, counting, replies.dropFirst(open.count))
         var users: Set<String> = []
+        var joined: Set<ExactText> = []
         var joins: [RedisKey: [RedisArgument]] = [:]
         var leaves: [RedisKey: [RedisArgument]] = [:]
         var pending: [Work] = []
@@ -171,7 +212,12 @@ extension Channels {
                 work.fields.append(field)
                 let isJoin = try items[index + 1].string() == "+"
                 if isJoin, let user = field.rest(behind: "u:")?.percentDecoded { users.insert(user) }
-                if isJoin { joins[key, default: []].append(member) } else { leaves[key, default: []].append(member) }
+                if isJoin {
+                    joined.insert(ExactText(field))
+                    joins[key, default: []].append(member)
+                } else {
+                    leaves[key, default: []].append(member)
+                }
             }
             if !work.fields.isEmpty { pending.append(work) }
         }
@@ -180,7 +226,13 @@ extension Channels {
             + leaves.map { RedisCommand("SREM", $0.key, $0.value) }
         // The list of users comes first, because a reader of it drops users without channels.
         let listing = users.isEmpty ? [] : [list(app, users: Array(users))]
-        if !changes.isEmpty { try await redis.run(listing + changes, inStepsAt: listing.isEmpty ? [] : [1]) }
+        if changes.isEmpty { return pending }
+        let tags = tagCount(app, joined)
+        let results = try await redis.replies(
+            listing + changes + tags.commands, inStepsAt: listing.isEmpty ? [] : [1])
+        let made = listing.count + changes.count
+        for result in results.prefix(made) { if let error = result.error { throw .redis(error) } }
+        quotas.note(.tags, app, tags, results.dropFirst(made))
         return pending
     }
 

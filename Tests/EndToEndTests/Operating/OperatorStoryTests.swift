@@ -148,4 +148,43 @@ struct OperatorStoryTests {
         #expect(sandboxRecord["accepted"] as? Int == 20)
         #expect(try await deployment.record()["requests"] as? Int == 35, "what lives elsewhere is asked for once")
     }
+
+    @Test(arguments: [
+        ["production", "production only", "APNs shop", "APNs shop, sandbox"],
+        ["sandbox", "the sandbox only", "APNs shop, sandbox", "APNs shop"],
+    ])
+    func `doctor says for which environment a key is, and what to do where APNs refuses it`(
+        _ row: [String]
+    ) async throws {
+        let (environment, words, taken, refused) = (row[0], row[1], row[2], row[3])
+        let key = ["--key-environment", "SIMULATOR1=\(environment)"]
+        let deployment = try await Deployment.start(simulator: key)
+        let sandbox = try Program(
+            [
+                Program.path, "simulate", "--json", "--port", "0", "--directory", deployment.directory + "/apns",
+                "--environment", "sandbox",
+            ] + key,
+            directory: deployment.directory, environment: [:])
+        defer { sandbox.kill() }
+        let announced = try await Deployment.announcement(sandbox)
+        let checked = try await deployment.run(
+            "doctor",
+            environment: [
+                "LAMPLIGHTER_APNS_ENVIRONMENT": "both", "LAMPLIGHTER_APNS_SANDBOX_URL": announced["url"] ?? "",
+            ])
+        #expect(checked.code == 78, "\(checked.out)\(checked.err)")
+        let lines = checked.out.split(separator: "\n")
+        func line(_ subject: String) -> String {
+            lines.first { $0.dropFirst(2).hasPrefix(subject + "  ") }.map { String($0) } ?? ""
+        }
+        let which = "; key SIMULATOR1 is for \(words)"
+        let good = "takes the provider token\(which)"
+        #expect(line(taken).hasPrefix("✓") && line(taken).hasSuffix(good), "\(checked.out)")
+        let bad = "does not accept the provider token: BadEnvironmentKeyInToken\(which)"
+        #expect(line(refused).hasPrefix("✗") && line(refused).hasSuffix(bad), "\(checked.out)")
+        let remedy =
+            "→ the key is for the other environment: make one for this environment, check apns.environment, and with "
+            + "environment both set apns.sandbox_key_id and apns.sandbox_key_file"
+        #expect(checked.out.contains(remedy), "\(checked.out)")
+    }
 }

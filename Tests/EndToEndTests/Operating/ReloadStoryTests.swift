@@ -208,6 +208,10 @@ struct ReloadStoryTests {
         try second.write(toFile: secretFile, atomically: true, encoding: .utf8)
         try await eventually("the new secret is in use") { try await follow(second) == 200 }
         #expect(try await follow(first) == 401)
+        try await eventually("the log of actions has the new secret, and not the one that was refused") {
+            let log = try await deployment.run("actions", "--action", "reload", "--json").out
+            return log.ranges(of: #""credential":"file""#).count == 1
+        }
         for secret in [first, second, "short"] {
             #expect(!deployment.gateway.err.contains("=\(secret)") && !deployment.gateway.err.contains(" \(secret)"))
         }

@@ -51,6 +51,8 @@ struct RestoreDrillTests {
             #expect(restored.code == 0, "\(restored.err)")
             #expect(restored.out.contains(#""tokens_restored":\#(repetition == 0 ? 3_001 : 0)"#), "\(restored.out)")
         }
+        let log = try await deployment.run(["actions", "--action", "restore", "--json"], environment: there)
+        #expect(log.out.ranges(of: #""credential":"cli""#).count == 2, "\(log.out) \(log.err)")
         for (name, count) in [("match-42", 3_000), ("order-1", 1)] {
             let output = try await deployment.run(
                 ["publish", name, "--content-state", "{}", "--wait", "--json"], environment: there)

@@ -30,7 +30,8 @@ import Testing
     @Test func `every call that changes something with a secret has a word, or is a registration`() {
         let silent = Endpoint.all.filter { $0.method != "GET" && $0.access == .master && $0.action == nil }
         #expect(silent.map(\.pattern) == ["/api/push/validate"])
-        #expect(Set(Endpoint.all.compactMap(\.action)) == Set(ActionKind.allCases))
+        let ofCalls = Set(ActionKind.allCases).subtracting([.restore, .reload])
+        #expect(Set(Endpoint.all.compactMap(\.action)) == ofCalls)
         #expect(Endpoint.all.allSatisfy { $0.action == nil || $0.access == .master })
     }
 }

@@ -204,6 +204,33 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(10))) func `past the limit of bulk calls the answer is 503, and other calls go on`()
+        async throws
+    {
+        // The fixture serves two apps, so each has half of the places.
+        try await GatewayFixture.run(configure: {
+            Self.patiently(maximumRequests: 100)(&$0)
+            $0.maximumBulkCalls = 4
+        }) { gateway in
+            func bulk(_ user: String) async throws -> Reply {
+                try await gateway.send(
+                    "POST", "/api/channels/bulk", #"{"channel":"c","add":{"g":["t"]}}"#, user: user)
+            }
+            let master = "\(GatewayFixture.key):\(GatewayFixture.masterSecret)"
+            let held = try await Self.requestsInWork(2, gateway)
+            let refused = try await bulk(master)
+            #expect(refused.status == 503 && refused.header("retry-after") == "1", "\(refused.text)")
+            #expect(try refused.string("error").contains("at its limit of bulk calls that run at once"))
+            #expect(try await gateway.publish(publishText()).status == 202, "a publish reads no stream")
+            #expect(try await bulk("other-app:other-m").status == 200, "another app has places of its own")
+            for socket in held {
+                socket.send("0\r\n\r\n")
+                #expect(await socket.readAnswer().hasPrefix("HTTP/1.1 200 "))
+            }
+            #expect(try await bulk(master).status == 200)
+        }
+    }
+
     /// While Redis stands still, every call for metrics keeps its place. So the first answer is the refusal.
     @Test(.timeLimit(.minutes(10))) func `calls without a secret have a limit of their own`() async throws {
         try await GatewayFixture.run { gateway in

@@ -133,10 +133,59 @@ import Testing
         }
     }
 
+    private func adding(_ tags: ExactText...) -> TagChange {
+        var change = TagChange()
+        change.add = ["g": Set(tags)]
+        return change
+    }
+
+    @Test(arguments: [Duration.zero, .seconds(365 * 86_400)])
+    func `an app has so many tags, and those that it has go on`(life: Duration) async throws {
+        try await RegistryFixture.run { fixture in
+            let time = fixture.time
+            var channels = Channels(redis: fixture.redis, keys: fixture.keys, registry: fixture.registry, life: life) {
+                time.now
+            }
+            channels.quotas.limits = [.tags: 2]
+            let full = StoreError.quotaReached(.tags, limit: 2)
+            let (first, second) = (ChannelID.random(), ChannelID.random())
+            for tag: ExactText in ["a", "b"] {
+                // Again, and for another channel, is no more.
+                for _ in 0..<2 { try await channels.tag(fixture.app, [first, second], adding(tag)) }
+                pass(fixture)
+            }
+            // Another channel may have them.
+            try await channels.tag(fixture.app, [.random()], adding("a", "b"))
+            await #expect(throws: full) { try await channels.tag(fixture.app, [first], adding("a", "c")) }
+            await #expect(throws: full) {
+                try await channels.register(fixture.app, .random(), tags: adding("c"), namedUser: nil)
+            }
+            var whole = TagChange()
+            whole.set = ["g": ["c"]]
+            await #expect(throws: full) { try await channels.tag(fixture.app, [first], whole) }
+            await #expect(throws: full) {
+                _ = try await channels.apply(fixture.app, [ChannelChange(channel: first, tags: adding("c"))])
+            }
+            let record = try await channels.record(fixture.app, first)
+            #expect(record?.tags == ["g": ["a", "b"]], "nothing was added")
+            // Removals, users and the mark of iOS 18 need no room, and other apps have tags of their own.
+            var less = TagChange()
+            less.remove = ["g": ["a", "none"]]
+            try await channels.tag(fixture.app, [first], less)
+            try await channels.register(
+                fixture.app, .random(), tags: TagChange(), namedUser: "ann", hasIOS18: true)
+            try await channels.tag(try AppKey("other"), [first], adding("c"))
+            guard life > .zero else { return }
+            // Tags of channels that were not seen are forgotten, and not counted.
+            fixture.time.advance(hours: 24 * 600)
+            try await channels.tag(fixture.app, [.random()], adding("c"))
+        }
+    }
+
     @Test func `without a limit nothing is counted`() async throws {
         try await RegistryFixture.run { fixture in
             try await follow(fixture.registry, "a", .random(), fixture)
-            try await fixture.channels.register(fixture.app, .random(), tags: TagChange(), namedUser: nil)
+            try await fixture.channels.register(fixture.app, .random(), tags: adding("t"), namedUser: nil)
             #expect(try await fixture.redis.calls(of: "pfadd") == 0)
         }
     }
@@ -145,7 +194,7 @@ import Testing
         let cluster = try await ClusterServers.start()
         let redis = RedisClient(url: cluster.url, scripts: Store.scripts, logger: .quiet)
         let store = Store(
-            redis: redis, quotas: [.names: 9, .channels: 1, .followers: 9, .startTokens: 9])
+            redis: redis, quotas: [.names: 9, .channels: 1, .followers: 9, .startTokens: 9, .tags: 1])
         let (app, channel) = (try AppKey("shop"), ChannelID.random())
         for name in ["order-1", "order-2"] {
             _ = try await store.registry.track(
@@ -157,6 +206,9 @@ import Testing
         try await store.channels.tag(app, [channel], change)
         await #expect(throws: StoreError.quotaReached(.channels, limit: 1)) {
             try await store.channels.tag(app, [.random()], change)
+        }
+        await #expect(throws: StoreError.quotaReached(.tags, limit: 1)) {
+            try await store.channels.tag(app, [channel], adding("t", "u"))
         }
         let near = try await store.registry.candidates(app, near: ActivityName("order-3"))
         #expect(Set(near.map(\.rawValue)) == ["order-1", "order-2"])
