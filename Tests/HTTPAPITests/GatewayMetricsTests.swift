@@ -9,7 +9,8 @@ import Testing
 @Suite struct GatewayMetricsTests {
     private let registry = PrometheusRegistry()
     private var metrics: GatewayMetrics { GatewayMetrics(registry) }
-    private let (shop, news) = (try! AppKey("shop"), try! AppKey("news"))
+    private let shop = try! AppKey("shop")
+    private let news = try! AppKey("news")
 
     /// `increase` sees no increase in a series that begins with its first error.
     @Test func `what raises an alert begins at 0`() {

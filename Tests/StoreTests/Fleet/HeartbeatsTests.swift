@@ -36,7 +36,7 @@ import Testing
         func beat(_ worker: String, _ app: AppKey, ago: Int64) async throws {
             let now = store.time.now()
             try await store.heartbeats.write(
-                Heartbeat(worker: worker, at: now - ago, startedAt: now - 90_000, loads: [app: .init()]))
+                Heartbeat(worker: worker, at: now - ago, startedAt: now - 5_000_000, loads: [app: .init()]))
         }
         try await beat("reads-00000001", fixture.app, ago: 2_000_000)
         try await beat("sends-00000001", fixture.app, ago: 0)
