@@ -93,7 +93,8 @@ struct FleetSnapshot: Sendable {
             "push_id": .string(push.id.description), "app": .string(push.app.rawValue),
             "name": .string(push.name.rawValue), "event": .string(push.event.rawValue),
             "state": push.isWaiting ? "queued" : "sending", "priority": .integer(push.priority.rawValue),
-            "targets": .integer(push.targets), "settled": .integer(push.settled), "percent": .integer(Int(push.share * 100)),
+            "targets": .integer(push.targets), "settled": .integer(push.settled),
+            "percent": .integer(Int(push.share * 100)),
         ]
     }
 

@@ -96,7 +96,7 @@ struct APIError: Error, Sendable, Hashable {
     static func missingScope(_ grant: Grant, _ scope: CredentialScope?) -> APIError {
         guard let scope else {
             return APIError(
-                403, "No credential opens this call, because its token would outlive the credential. Use the app secret.",
+                403, "No credential opens this call: its token would outlive the credential. Use the app secret.",
                 code: 40301)
         }
         return APIError(
