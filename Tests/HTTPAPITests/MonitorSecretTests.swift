@@ -60,20 +60,6 @@ import Testing
         }
     }
 
-    /// Runs a port of its own while `body` asks it.
-    private func run(_ monitor: Monitor, _ body: @Sendable (_ port: Int) async throws -> Void) async throws {
-        let group = ServiceGroup(configuration: .init(services: [.init(service: monitor)], logger: .quiet))
-        async let running: Void = group.run()
-        do {
-            try await body(try #require(await monitor.boundPort()))
-        } catch {
-            await group.triggerGracefulShutdown()
-            throw error
-        }
-        await group.triggerGracefulShutdown()
-        try await running
-    }
-
     private func send(
         _ port: Int, _ path: String, secret: String?, from address: String = "192.0.2.1"
     ) async throws -> Reply {
@@ -91,7 +77,7 @@ import Testing
             $0.trustedProxies = TrustedProxies(AddressRanges("127.0.0.1")!)
             $0.failedSignInsPerMinute = 2
         }) { gateway in
-            try await run(gateway.gateway.monitor(host: "127.0.0.1", port: 0)) { port in
+            try await gateway.gateway.monitor(host: "127.0.0.1", port: 0).serving { port in
                 #expect(try await send(port, "/metrics", secret: Self.secret).status == 200)
                 for _ in 0..<3 {
                     #expect(try await send(port, "/readyz", secret: nil).status == 401, "no secret is no guess")
@@ -115,7 +101,7 @@ import Testing
         let monitor = Monitor(
             host: "127.0.0.1", port: 0, apps: [], store: store, registry: PrometheusRegistry(), version: "0",
             secret: Self.secret, logger: .quiet)
-        try await run(monitor) { port in
+        try await monitor.serving { port in
             for path in ["/metrics", "/readyz"] {
                 #expect(try await send(port, path, secret: nil).status == 401)
                 #expect(try await send(port, path, secret: "wrong").status == 401)
@@ -132,7 +118,7 @@ import Testing
             guessesPerMinute: { Monitor.guessesPerMinute },
             proxies: { TrustedProxies(AddressRanges("127.0.0.1")!) }, readiness: { Answer(200, ["ok": true]) },
             metrics: { Answer(200, ["ok": true]) })
-        try await run(monitor) { port in
+        try await monitor.serving { port in
             for number in 0..<60 {
                 #expect(try await send(port, "/metrics", secret: "wrong-\(number)").status == 401)
             }

@@ -34,8 +34,8 @@ struct ActionsCommand: AsyncParsableCommand {
             table.add("AT", "ACTION", "CREDENTIAL", "ADDRESS", "COUNT", "SUBJECT")
             for action in page.actions {
                 table.add(
-                    action.at, action.action, action.credential, action.address, Terminal.grouped(action.count),
-                    action.subject)
+                    action.at, action.action + (action.failed.map { " (failed: \($0))" } ?? ""), action.credential,
+                    action.address, Terminal.grouped(action.count), action.subject)
             }
             return table.lines + (page.next.map { ["more: --after \($0)"] } ?? [])
         }
@@ -52,6 +52,7 @@ struct ActionsCommand: AsyncParsableCommand {
         var credential: String
         var address: String
         var count: Int
+        var failed: Int?
         var name: String?
         var push_id: String?
         var last_push_id: String?

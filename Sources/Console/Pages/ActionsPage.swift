@@ -36,6 +36,7 @@ enum ActionsPage {
             "action": action.text("action")?.replacing("_", with: " "),
             "credential": action.text("credential").map { $0 == "master" ? "master secret" : $0 },
             "address": action.text("address"), "subjects": done,
+            "failed": action.whole("failed") > 0 ? action.whole("failed") : nil,
             "count": action.whole("count") > 1 ? Shown.count(action.whole("count")) : nil,
         ])
     }

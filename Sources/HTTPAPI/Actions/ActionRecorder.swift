@@ -31,6 +31,30 @@ final class ActionRecorder: Service {
         self.logger = logger
     }
 
+    /// Runs the handler of a call, and notes what it did. A call that failed is noted if it did a part, or may have.
+    /// - Parameter kind: nil: the call is not in the log
+    func record(
+        _ kind: ActionKind?, _ caller: Publisher, _ operation: String, _ parameters: [String: String], of app: AppKey,
+        _ handle: () async throws -> Answer
+    ) async throws -> Answer {
+        do {
+            let answer = try await handle()
+            if let kind, (200..<300).contains(answer.status) {
+                await note(kind, answer.action(kind, caller, operation, parameters), of: app)
+            }
+            return answer
+        } catch {
+            let failure = APIError(thrown: error)
+            if let kind, failure.applied > 0 || failure.status >= 500 {
+                let answer = Answer(failure, operation: operation).about([:], count: failure.applied)
+                var action = answer.action(kind, caller, operation, parameters)
+                action.failed = failure.status
+                await note(kind, action, of: app)
+            }
+            throw failure
+        }
+    }
+
     func note(_ kind: ActionKind, _ action: Action, of app: AppKey) async {
         guard actions.policy.keep > 0 else { return }
         if kind.isFrequent {

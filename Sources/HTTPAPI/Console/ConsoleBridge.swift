@@ -87,15 +87,13 @@ struct ConsoleBridge: Sendable {
         var headers = HTTPFields()
         if let key = call.idempotencyKey { headers[.idempotencyKey] = key }
         let publisher = Publisher(credential: credential.id, address: call.address)
-        let answer = try await method(handlers)(
-            Call(
-                operation: operation, parameters: parameters, query: query, headers: headers, origin: "", app: app.app,
-                tokens: app.tokens, credential: credential, caller: publisher, body: IncomingBody(whole: call.body),
-                now: call.now))
-        if let kind = endpoint.action, (200..<300).contains(answer.status) {
-            await recorder.note(kind, answer.action(kind, publisher, operation, parameters), of: app.app.key)
+        let made = Call(
+            operation: operation, parameters: parameters, query: query, headers: headers, origin: "", app: app.app,
+            tokens: app.tokens, credential: credential, caller: publisher, body: IncomingBody(whole: call.body),
+            now: call.now)
+        return try await recorder.record(endpoint.action, publisher, operation, parameters, of: app.app.key) {
+            try await method(handlers)(made)
         }
-        return answer
     }
 }
 

@@ -157,15 +157,13 @@ struct GatewayResponder: HTTPResponder {
             origin: Self.origin(request, isSecure: served.configuration.identity != nil), app: app,
             tokens: caller.tokens, credential: credential, caller: publisher, body: body, now: now,
             confirm: { try await confirm(credential, of: app.key, request.headers) })
-        // As for pages: a bulk call takes long.
-        let answer =
+        let action = credential.isDevice ? nil : endpoint.action
+        return try await recorder.record(action, publisher, operation, parameters, of: app.key) {
+            // As for pages: a bulk call takes long.
             endpoint.body == .streamed
-            ? try await withTaskExecutorPreference(globalConcurrentExecutor) { try await handle(call) }
-            : try await handle(call)
-        if let kind = endpoint.action, !credential.isDevice, (200..<300).contains(answer.status) {
-            await recorder.note(kind, answer.action(kind, publisher, operation, parameters), of: app.key)
+                ? try await withTaskExecutorPreference(globalConcurrentExecutor) { try await handle(call) }
+                : try await handle(call)
         }
-        return answer
     }
 
     /// The client's address, as far as trusted proxies tell it.

@@ -32,6 +32,7 @@ extension LoggedAction {
             "credential": .string(action.credential), "address": .string(action.address),
             "operation_id": .string(action.operation), "count": .integer(action.count),
         ]
+        if let failed = action.failed { body.append("failed", .integer(failed)) }
         for subject in Action.Subject.allCases {
             if let text = action.subjects[subject] { body.append(subject.rawValue, .string(text)) }
         }

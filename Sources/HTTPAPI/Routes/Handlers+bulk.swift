@@ -49,6 +49,7 @@ extension Handlers {
         } catch {
             var failure = APIError(thrown: error)
             failure.extra = bulk.counts + [JSON.Member("lines_applied", .integer(bulk.appliedLines))]
+            failure.applied = bulk.accepted
             throw failure
         }
         return Answer(200, .object([JSON.Member("ok", true)] + bulk.counts)).about([:], count: bulk.accepted)

@@ -115,6 +115,7 @@ extension Handlers {
                 app, outcome: error.status == 429 ? "queue_full" : error.status == 409 ? "conflict" : "failed")
             guard ids.count > 1 else { throw error }
             var located = error
+            located.applied = position
             located.message = "[\(position)]: \(error.message)"
             let path = error.details.map { "[\(position)].\($0.path)" } ?? "[\(position)]"
             located.details = APIError.Details(error: error.details?.error ?? error.message, path: path, location: nil)

@@ -22,6 +22,8 @@ struct APIError: Error, Sendable, Hashable {
     var allow: [String] = []
     /// Further members of the response, such as the push ids that were accepted before the refusal.
     var extra: [JSON.Member] = []
+    /// How many pushes or lines took effect before the call failed.
+    var applied = 0
     /// Goes to the log only.
     var cause: String?
 

@@ -19,13 +19,16 @@ public struct Action: Sendable, Hashable {
     public var subjects: [Subject: String]
     /// How many pushes, channels … it was about; of a sum of requests, those of all.
     public var count: Int
+    /// The status of a call that failed and did a part, or may have done one. Nil: it did all. `count` is the part then, 0 if
+    /// the call does not know it.
+    public var failed: Int?
 
     public init(
         _ kind: String, credential: String, address: String, operation: String, subjects: [Subject: String] = [:],
-        count: Int = 1
+        count: Int = 1, failed: Int? = nil
     ) {
         (self.kind, self.credential, self.address) = (kind, credential, address)
-        (self.operation, self.subjects, self.count) = (operation, subjects, count)
+        (self.operation, self.subjects, self.count, self.failed) = (operation, subjects, count, failed)
     }
 }
 

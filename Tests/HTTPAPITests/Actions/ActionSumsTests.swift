@@ -27,6 +27,15 @@ import Testing
         #expect(sums.take(action("4"), of: app, at: start + .seconds(121)) == action("4"))
     }
 
+    @Test func `calls that failed have a sum of their own`() {
+        var sums = ActionSums()
+        for number in 0..<3 { _ = sums.take(action("\(number)"), of: app, at: start) }
+        var failed = action("9")
+        (failed.failed, failed.count) = (503, 0)
+        #expect(sums.take(failed, of: app, at: start) == failed)
+        #expect(sums.over(at: start + .seconds(60)).map(\.action.failed) == [nil])
+    }
+
     @Test func `every call that changes something with a secret has a word, or is a registration`() {
         let silent = Endpoint.all.filter { $0.method != "GET" && $0.access == .master && $0.action == nil }
         #expect(silent.map(\.pattern) == ["/api/push/validate"])

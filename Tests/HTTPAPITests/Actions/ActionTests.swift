@@ -108,6 +108,26 @@ import Testing
         await store.redis.close()
     }
 
+    @Test func `a call that failed is told only if it may have done a part`() async throws {
+        let server = try await RedisServer.start()
+        defer { server.stop() }
+        let store = Store(redis: RedisClient(url: server.url, scripts: Store.scripts, logger: .quiet))
+        let recorder = ActionRecorder(store.actions, logger: .quiet)
+        let app = try AppKey("shop")
+        var part = APIError(429, "the quota is full")
+        part.applied = 1_000
+        for failure in [APIError(400, "wrong"), part, APIError(503, "Redis did not answer")] {
+            await #expect(throws: APIError.self) {
+                try await recorder.record(
+                    .importChannels, Publisher(credential: "master", address: "::1"), "o", [:], of: app
+                ) { throw failure }
+            }
+        }
+        let (told, _) = try await store.actions.list(app, after: nil, limit: 10)
+        #expect(told.map(\.action.failed) == [503, 429] && told.map(\.action.count) == [0, 1_000])
+        await store.redis.close()
+    }
+
     @Test func `what Redis does not take is told later`() async throws {
         let server = try await RedisServer.start()
         defer { server.stop() }

@@ -22,20 +22,7 @@ import Testing
         let monitor = Monitor(
             host: "127.0.0.1", port: 0, apps: [], store: store, registry: PrometheusRegistry(), version: "0",
             logger: .quiet, idleTimeout: idleTimeout)
-        try await run(monitor, body)
-    }
-
-    private func run(_ monitor: Monitor, _ body: @Sendable (_ port: Int) async throws -> Void) async throws {
-        let group = ServiceGroup(configuration: .init(services: [.init(service: monitor)], logger: .quiet))
-        async let running: Void = group.run()
-        do {
-            try await body(try #require(await monitor.boundPort()))
-        } catch {
-            await group.triggerGracefulShutdown()
-            throw error
-        }
-        await group.triggerGracefulShutdown()
-        try await running
+        try await monitor.serving(body)
     }
 
     @Test func `a silent connection is closed, before a request and after one`() async throws {
@@ -54,7 +41,7 @@ import Testing
             host: "127.0.0.1", port: 0, version: "0", logger: .quiet, idleTimeout: .seconds(3_600),
             headTimeout: .milliseconds(500), secret: { nil }, guessesPerMinute: { 0 },
             readiness: { Answer(200, ["ok": true]) }, metrics: { Answer(200, ["ok": true]) })
-        try await run(monitor) { port in
+        try await monitor.serving { port in
             let slow = try Socket(port: port)
             slow.send("GET /healthz HTTP/1.1\r\nHost:")
             #expect(await slow.closedByPeer())

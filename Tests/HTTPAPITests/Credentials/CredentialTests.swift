@@ -199,6 +199,10 @@ import Testing
             let answer = await socket.readAnswer()
             #expect(answer.hasPrefix("HTTP/1.1 401 "), "\(answer)")
             #expect(answer.contains(#""lines_applied":\#(BulkLines<Registration>.batchSize)"#), "\(answer)")
+            // The part that was applied is not hidden by the failure.
+            let told = try #require(try await ActionTests.actions(gateway, "?action=import_followers").first)
+            #expect(try told.required("failed").integer() == 401)
+            #expect(try told.required("count").integer() == BulkLines<Registration>.batchSize)
         }
     }
 

@@ -22,7 +22,8 @@ import Testing
         let store = store(server, ActionPolicy())
         let many = Action(
             "publish", credential: "feed", address: "192.0.2.1", operation: "o",
-            subjects: Dictionary(uniqueKeysWithValues: Action.Subject.allCases.map { ($0, "x \($0)") }), count: 7)
+            subjects: Dictionary(uniqueKeysWithValues: Action.Subject.allCases.map { ($0, "x \($0)") }), count: 7,
+            failed: 503)
         try await store.actions.add(app, [action(1), many])
         #expect(try await store.actions.list(app, after: nil, limit: 9).actions.map(\.action) == [many, action(1)])
     }
