@@ -65,6 +65,14 @@ extension SettingKey {
             .help("the most open connections; others wait until one closes"),
         .whole(\.gateway.maximumConnectionsPerAddress, "gateway.max_connections_per_address", 0...1_000_000, "1024")
             .help("the most connections of one IPv4 address or IPv6 network (/64); others are closed; 0 = no limit"),
+        .time(\.gateway.idleTimeout, "gateway.idle_timeout", 1...3_600, "60s")
+            .help("a connection without a byte for this long is closed"),
+        .time(\.gateway.headTimeout, "gateway.head_timeout", 1...600, "30s")
+            .help("a connection whose request's head takes longer is closed"),
+        .time(\.gateway.readTimeout, "gateway.read_timeout", 1...600, "30s")
+            .help("a request whose body takes longer is answered 408; bulk calls have no limit"),
+        .time(\.gateway.writeTimeout, "gateway.write_timeout", 1...600, "30s")
+            .help("a connection whose client takes no answers for this long is closed"),
         .whole(\.gateway.maximumQueue, "gateway.max_queue", 1...100_000_000, "100000")
             .help("the most queued names and shards of one app; above it publishes are answered 429"),
         .whole(\.gateway.maximumQueueTotal, "gateway.max_queue_total", 1...100_000_000, "500000")

@@ -88,6 +88,25 @@ import Testing
         }
     }
 
+    @Test func `a call that had room is stored as a whole, whichever script decides`() async throws {
+        try await RegistryFixture.run { fixture in
+            var registry = fixture.registry
+            registry.quotas.limits = [.followers: 3]
+            let name = try ActivityName("a")
+            // A newcomer that asks for this state is not for registry-join.
+            let state = "5 update 00000000-0000-7000-8000-000000000001 9999999999999"
+            _ = try await fixture.command(
+                "HSET", fixture.keys.name(fixture.keys.tag(fixture.app, name)), "newest", .string(state))
+            var crowd = (0..<5).map { _ in registration(.random(), fixture) }
+            crowd[4].wantsState = true
+            let results = try await registry.track(fixture.app, .activity(name), crowd)
+            #expect(results.allSatisfy { $0 == .stored })
+            await #expect(throws: StoreError.quotaReached(.followers, limit: 3)) {
+                try await follow(registry, "a", .random(), fixture)
+            }
+        }
+    }
+
     @Test func `start tokens are counted by themselves, and for a year`() async throws {
         try await RegistryFixture.run { fixture in
             var registry = fixture.registry
