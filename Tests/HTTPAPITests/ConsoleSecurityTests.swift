@@ -186,6 +186,10 @@ import Testing
             #expect(late.status == 429)
             let seconds = try #require(late.header("retry-after").flatMap { Int($0) })
             #expect((1...600).contains(seconds))
+            // A browser that goes on does not use up what its network has for other apps.
+            for _ in 0..<Console.mostAttemptsOfNetwork {
+                #expect(try await browser.signIn(GatewayFixture.key, "guess", headers: from).status == 429)
+            }
             // Not for others: neither for another address nor for another app.
             #expect(try await browser.signIn(headers: [("X-Forwarded-For", "203.0.113.8")]).status == 303)
             #expect(try await browser.signIn("other-app", "other-m", headers: from).status == 303)

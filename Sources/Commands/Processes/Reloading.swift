@@ -60,6 +60,8 @@ struct Reloading: Service {
     private struct State {
         var settings: Settings
         var watched: WatchedFiles
+        /// Files that have changed and are not in use yet.
+        var unread: Set<String> = []
         /// The newest request of `lamplighter reload` that was answered.
         var answered: String?
         /// When the process last noted in Redis that it lives.
@@ -68,7 +70,8 @@ struct Reloading: Service {
 
     private func look(_ state: inout State) async {
         let changed = state.watched.changes(of: Set(files(state.settings)))
-        if !changed.isEmpty { await readFiles(state.settings, changed.sorted()) }
+        state.unread.formUnion(changed)
+        if !changed.isEmpty { await readFiles(&state, changed.sorted()) }
         // Without Redis there is no request. The next look asks again.
         if state.noted.map({ .now - $0 >= ReloadRequests.interval }) ?? true {
             guard (try? await requests.note(name, process.rawValue)) != nil else { return }
@@ -81,9 +84,9 @@ struct Reloading: Service {
         try? await requests.answer(request, name, answer)
     }
 
-    private func readFiles(_ settings: Settings, _ changed: [String]) async {
+    private func readFiles(_ state: inout State, _ changed: [String]) async {
         do {
-            try apply(settings)
+            try apply(state.settings)
             logger.notice("read changed files again", metadata: ["files": "\(changed.joined(separator: ", "))"])
         } catch {
             logger.error(
@@ -91,10 +94,18 @@ struct Reloading: Service {
                 metadata: ["files": "\(changed.joined(separator: ", "))"])
             return
         }
-        let apps = settings.apps.filter { app in
-            app.credentials.contains { changed.contains($0.secretFile ?? "") }
+        await tellAccess(&state, [])
+    }
+
+    /// Tells of the apps whose secrets or credentials are other ones now, by their settings or by files that were read.
+    private func tellAccess(_ state: inout State, _ changed: [AppKey]) async {
+        let unread = state.unread
+        state.unread = []
+        let read = state.settings.apps.filter { app in
+            app.credentials.contains { unread.contains($0.secretFile ?? "") }
         }
-        if !apps.isEmpty { await accessChanged(apps.map(\.key)) }
+        let apps = Set(changed).union(read.map(\.key)).sorted { $0.rawValue < $1.rawValue }
+        if !apps.isEmpty { await accessChanged(apps) }
     }
 
     private func reload(_ state: inout State, because reason: String) async -> ReloadAnswer {
@@ -103,7 +114,7 @@ struct Reloading: Service {
             let change = SettingsChange(from: state.settings, to: next, in: process)
             // Before the files are read, so that a change meanwhile is seen at the next look.
             var watched = state.watched
-            _ = watched.changes(of: Set(files(next)))
+            state.unread.formUnion(watched.changes(of: Set(files(next))))
             try apply(next)
             state.watched = watched
             // Settings that need a restart are compared with the old ones again at the next reload.
@@ -116,7 +127,7 @@ struct Reloading: Service {
                     "changed settings need a restart of this process",
                     metadata: ["settings": "\(change.needsRestart.joined(separator: ", "))"])
             }
-            if !change.access.isEmpty { await accessChanged(change.access) }
+            await tellAccess(&state, change.access)
             return ReloadAnswer(process: process.rawValue, applied: change.applied, needsRestart: change.needsRestart)
         } catch {
             logger.error("the configuration is not usable, so nothing has changed: \(error)")

@@ -28,6 +28,8 @@ extension Console {
         for (subject, most) in subjects {
             let attempts = try await store.console.attempt(subject, span: Self.attemptSpan)
             guard attempts.count > most else { continue }
+            // One browser that repeats a wrong secret must not use up what its network has for others.
+            if subject != network { try await store.console.succeed(network, span: Self.attemptSpan) }
             let seconds = max(1, attempts.left / 1_000)
             let wait = "Too many sign-ins failed. Try again in \(Shown.duration(Int64(attempts.left)))."
             return signInPage(request, problem: wait, status: 429, key: key, next: form["next"])

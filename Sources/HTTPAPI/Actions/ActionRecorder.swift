@@ -45,7 +45,8 @@ final class ActionRecorder: Service {
             return answer
         } catch {
             let failure = APIError(thrown: error)
-            if let kind, failure.applied > 0 || failure.status >= 500 {
+            // The store may have done a part before it refused the rest, for instance of several channels.
+            if let kind, failure.applied > 0 || failure.status >= 500 || error is StoreError {
                 let answer = Answer(failure, operation: operation).about([:], count: failure.applied)
                 var action = answer.action(kind, caller, operation, parameters)
                 action.failed = failure.status

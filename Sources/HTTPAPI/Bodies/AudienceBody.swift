@@ -113,18 +113,19 @@ enum AudienceBody {
 
 extension Audience {
     /// The audience that selectors of other platforms stand for.
-    fileprivate static let nobody = Audience.or([])
+    fileprivate static var nobody: Audience { .or([]) }
+    private var isNobody: Bool { if case .or(let parts) = self { parts.isEmpty } else { false } }
 
     /// Drops the parts that match no device. The result is everybody if one part is everybody.
     fileprivate static func anyOf(_ parts: [Audience]) -> Audience {
         if parts.contains(.all) { return .all }
-        let some = parts.filter { $0 != .nobody }
+        let some = parts.filter { !$0.isNobody }
         return some.isEmpty ? .nobody : .or(some)
     }
 
     /// Matches no device if one part matches none. If every part is everybody, so is the result.
     fileprivate static func allOf(_ parts: [Audience]) -> Audience {
-        if parts.contains(.nobody) { return .nobody }
+        if parts.contains(where: \.isNobody) { return .nobody }
         return parts.allSatisfy { $0 == .all } ? .all : .and(parts)
     }
 }

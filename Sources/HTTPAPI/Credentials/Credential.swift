@@ -25,6 +25,13 @@ enum Credential: Sendable, Hashable {
         }
     }
 
+    /// Whether it has all rights of an earlier look at it, maybe until another time.
+    func isAsGood(as earlier: Credential) -> Bool {
+        guard case .issued(let grant) = self, case .issued(var old) = earlier else { return self == earlier }
+        old.expires = grant.expires
+        return grant.id == old.id && grant.covers(old)
+    }
+
     /// Whether whoever has the app can send the request: a device, or a server with the secret that is in the app.
     var isFromApp: Bool { self == .app || isDevice }
 

@@ -24,7 +24,7 @@ struct Grant: Sendable, Hashable {
     }
 
     /// Whether whoever has this credential has all rights of another one, and has them as long.
-    func covers(_ other: AppCredential) -> Bool {
+    func covers(_ other: Grant) -> Bool {
         guard other.scopes.isSubset(of: scopes), other.expires ?? .max <= expires ?? .max else { return false }
         guard let namePrefix else { return true }
         return other.namePrefix.map { $0.utf8.starts(with: namePrefix.utf8) } ?? false

@@ -13,13 +13,13 @@ final class SignInLimit: Sendable {
 
     private struct State {
         var counts: [String: Count] = [:]
-        /// Digests of headers that were right, under a key of this process. The oldest one makes room.
+        /// Digests of networks with headers that were right, under a key of this process. The oldest one makes room.
         var right: Set<[UInt8]> = []
         var order: [[UInt8]] = []
     }
 
     private static let mostAddresses = 10_000
-    private static let mostRight = 1_024
+    private static let mostRight = 4_096
     private let limit: @Sendable () -> Int
     private var perMinute: Double { Double(limit()) }
     private let key = HMACKey(UUIDBytes.random().bytes + UUIDBytes.random().bytes)
@@ -40,7 +40,7 @@ final class SignInLimit: Sendable {
             return count.left
         }
         guard let left, left < 1 else { return nil }
-        let digest = Array(key.code(for: Array(header.utf8)))
+        let digest = digest(address, header)
         if state.withLock({ $0.right.contains(digest) }) { return nil }
         return max(1, Int(((1 - left) * 60 / perMinute).rounded(.up)))
     }
@@ -69,7 +69,7 @@ final class SignInLimit: Sendable {
 
     func succeeded(_ address: ClientAddress, _ header: String) {
         guard counts(address) else { return }
-        let digest = Array(key.code(for: Array(header.utf8)))
+        let digest = digest(address, header)
         state.withLock { state in
             guard state.right.insert(digest).inserted else { return }
             state.order.append(digest)
@@ -80,6 +80,11 @@ final class SignInLimit: Sendable {
     /// This machine's own addresses are a proxy that is not named, or an operator.
     private func counts(_ address: ClientAddress) -> Bool {
         perMinute > 0 && !address.isOwn
+    }
+
+    /// By the network too. Otherwise a guesser could tell from the answers which secret somebody else uses.
+    private func digest(_ address: ClientAddress, _ header: String) -> [UInt8] {
+        Array(key.code(for: Array("\(address.network) \(header)".utf8)))
     }
 
     private func refill(_ count: inout Count, _ now: ContinuousClock.Instant) {

@@ -81,7 +81,7 @@ extension Handlers {
 
     /// Nobody may make, or take over, a credential with more rights than their own.
     private func checkCovers(_ credential: AppCredential, _ call: Call) throws(APIError) {
-        guard case .issued(let grant) = call.credential, !grant.covers(credential) else { return }
+        guard case .issued(let grant) = call.credential, !grant.covers(Grant(credential)) else { return }
         let end = grant.expires.map {
             " It ends at \(TimeText.text($0)), so this one must end by then too (`expires_in`)."
         }

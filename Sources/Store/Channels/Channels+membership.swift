@@ -149,15 +149,18 @@ extension Channels {
         let fields = Set(operations.flatMap(\.joined).map { ExactText(Keyspace.field($0)) })
         let sets = fields.map(\.description).filter(Self.isTag).compactMap { keys.members(app, field: $0) }
         guard !sets.isEmpty else { return }
-        let known = sets.map { RedisCommand("EXISTS", $0) }
         let measure = quotas.count(.tags, app, [], life: life.milliseconds, now: clock())
-        let replies = try await redis.replies(known + measure.commands)
-        quotas.note(.tags, app, measure, replies.dropFirst(known.count))
+        if measure.measures { quotas.note(.tags, app, measure, try await redis.replies(measure.commands)[...]) }
         guard quotas.isFull(.tags, app) else { return }
-        for reply in replies.prefix(known.count) where try reply.integer() == 0 {
-            throw .quotaReached(.tags, limit: quotas.limit(.tags))
+        for part in sets.parts(of: Self.tagsLookedUp) {
+            for reply in try await redis.run(part.map { RedisCommand("EXISTS", $0) }) where try reply.integer() == 0 {
+                throw .quotaReached(.tags, limit: quotas.limit(.tags))
+            }
         }
     }
+
+    /// Tags of one pipeline while the quota is full.
+    private static let tagsLookedUp = 1_000
 
     /// Whether a field of a record is a tag of the app. Groups that begin with U+0001 are Lamplighter's own.
     private static func isTag(_ field: String) -> Bool {

@@ -14,6 +14,8 @@ struct Quotas: Sendable {
     static let intervalWhileFull: Int64 = 1_000
     /// Periods that are counted besides the current one. Together they are as long as the life of what is counted.
     private static let pastPeriods: Int64 = 2
+    /// The most ids of one PFADD, so that it delays nobody.
+    private static let mostAtOnce = 10_000
 
     private struct Key: Hashable {
         var quota: Quota
@@ -57,7 +59,7 @@ struct Quotas: Sendable {
         let period = max(1, life / Self.pastPeriods)
         let current = life == 0 ? 0 : now / period
         let sketches = (0...(life == 0 ? 0 : Self.pastPeriods)).map { keys.seen(app, quota, current - $0) }
-        let add = ids.isEmpty ? [] : [RedisCommand("PFADD", sketches[0], ids)]
+        let add = ids.parts(of: Self.mostAtOnce).map { RedisCommand("PFADD", sketches[0], Array($0)) }
         guard isDue(quota, app, now) else { return Count(commands: add) }
         let lasts = life == 0 ? [] : [RedisCommand("PEXPIRE", sketches[0], .int(period * (Self.pastPeriods + 2)))]
         return Count(commands: add + lasts + [RedisCommand("PFCOUNT", sketches.map { .key($0) })], measures: true)
