@@ -208,11 +208,22 @@ struct ReloadStoryTests {
         try second.write(toFile: secretFile, atomically: true, encoding: .utf8)
         try await eventually("the new secret is in use") { try await follow(second) == 200 }
         #expect(try await follow(first) == 401)
-        try await eventually("the log of actions has the new secret, and not the one that was refused") {
+        func reloads() async throws -> Int {
             let log = try await deployment.run("actions", "--action", "reload", "--json").out
-            return log.ranges(of: #""credential":"file""#).count == 1
+            return log.ranges(of: #""credential":"file""#).count
         }
-        for secret in [first, second, "short"] {
+        try await eventually("the log of actions has the new secret, and not the one that was refused") {
+            try await reloads() == 1
+        }
+        // A SIGHUP reads the file before the process has looked at it.
+        let third = "the-third-secret-of-a-backend"
+        try third.write(toFile: secretFile, atomically: true, encoding: .utf8)
+        deployment.gateway.signal(SIGHUP)
+        try await eventually("the third secret is in use, and told") {
+            let (used, told) = (try await follow(third) == 200, try await reloads() == 2)
+            return used && told
+        }
+        for secret in [first, second, third, "short"] {
             #expect(!deployment.gateway.err.contains("=\(secret)") && !deployment.gateway.err.contains(" \(secret)"))
         }
     }
