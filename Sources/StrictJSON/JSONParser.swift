@@ -12,8 +12,8 @@ struct JSONParser {
         self.maximumDepth = maximumDepth
     }
 
-    /// The most values that the parser finds. Before each but the first is a comma or the beginning of a container. It is
-    /// exact, but each empty container counts one too many.
+    /// The most values that the parser finds. Before each but the first is a comma or the beginning of a container.
+    /// It is exact, but each empty container counts one too many.
     static func mostNodes(_ bytes: [UInt8]) -> Int {
         var count = 1
         var isInString = false

@@ -100,7 +100,7 @@ import Testing
         let store = Store(redis: RedisClient(url: server.url, scripts: Store.scripts, logger: .quiet))
         let monitor = Monitor(
             host: "127.0.0.1", port: 0, apps: [], store: store, registry: PrometheusRegistry(), version: "0",
-            secret: Self.secret, logger: .quiet)
+            secret: Self.secret, logger: .quiet, idleTimeout: .seconds(600))
         try await monitor.serving { port in
             for path in ["/metrics", "/readyz"] {
                 #expect(try await send(port, path, secret: nil).status == 401)
@@ -114,7 +114,8 @@ import Testing
 
     @Test func `guesses at a worker's port are slowed down, too`() async throws {
         let monitor = Monitor(
-            host: "127.0.0.1", port: 0, version: "0", logger: .quiet, secret: { Self.secret },
+            host: "127.0.0.1", port: 0, version: "0", logger: .quiet, idleTimeout: .seconds(600),
+            secret: { Self.secret },
             guessesPerMinute: { Monitor.guessesPerMinute },
             proxies: { TrustedProxies(AddressRanges("127.0.0.1")!) }, readiness: { Answer(200, ["ok": true]) },
             metrics: { Answer(200, ["ok": true]) })

@@ -26,8 +26,13 @@ struct DoctorChecks {
 
     /// Checks who can read the configuration file, because it holds the apps' secrets and Redis's password.
     private func configuration() -> [Finding] {
-        guard let path = settings.file, let exposure = ProviderKeyFile.exposure(path) else { return [] }
-        return [.warning("configuration", exposure, "chmod 600 \(path)")]
+        exposed("configuration", settings.file)
+    }
+
+    /// A warning if others can read a file with a secret; no file: none.
+    private func exposed(_ subject: String, _ path: String?) -> [Finding] {
+        guard let path, let exposure = ProviderKeyFile.exposure(path) else { return [] }
+        return [.warning(subject, exposure, "chmod 600 \(path)")]
     }
 
     private func apps() -> [Finding] {
@@ -52,18 +57,9 @@ struct DoctorChecks {
                 let remedy = "use at least \(AppSettings.safeSecretBytes) characters"
                 findings.append(.warning(subject, "can be guessed: \(fields)", remedy))
             }
-            if let path = app[.webhookSecretFile], let exposure = ProviderKeyFile.exposure(path) {
-                findings.append(.warning("webhook \(app.key)", exposure, "chmod 600 \(path)"))
-            }
-            return findings + credentials(app) + app.allKeyPairs.map { key(app, $0) }
-        }
-    }
-
-    /// Checks who can read the files with the secrets of an app's credentials.
-    private func credentials(_ app: AppSettings) -> [Finding] {
-        app.credentials.compactMap { entry in
-            guard let path = entry.secretFile, let exposure = ProviderKeyFile.exposure(path) else { return nil }
-            return .warning("credential \(app.key)/\(entry.credential.id)", exposure, "chmod 600 \(path)")
+            findings += exposed("webhook \(app.key)", app[.webhookSecretFile])
+            findings += app.credentials.flatMap { exposed("credential \(app.key)/\($0.credential.id)", $0.secretFile) }
+            return findings + app.allKeyPairs.map { key(app, $0) }
         }
     }
 
@@ -108,9 +104,7 @@ struct DoctorChecks {
             try await RedisInspection.await(client, settings, logger: logger)
             let encryption = client.encryption.map { ", through \($0)" } ?? ""
             findings.append(.good("Redis", "answers at \(settings.redisURL)\(encryption)"))
-            if let path = settings.redisTLS.key, let exposure = ProviderKeyFile.exposure(path) {
-                findings.append(.warning("Redis key", exposure, "chmod 600 \(path)"))
-            }
+            findings += exposed("Redis key", settings.redisTLS.key)
             findings += try await RedisInspection.findings(client).merged(\.all)
             if let failover = RedisInspection.failover(settings) { findings.append(failover) }
             findings.append(try await format(client))

@@ -37,7 +37,6 @@ struct StatusCommand: AsyncParsableCommand {
             redis: client, prefix: settings.redisPrefix, retention: settings.pushesExpireAfter,
             events: settings.eventPolicies)
         try await store.checkFormat()
-        try await store.time.measure()
         let findings = try await RedisInspection.findings(client)
         let keys = settings.apps.map(\.key)
         if watch {
@@ -48,6 +47,7 @@ struct StatusCommand: AsyncParsableCommand {
             ).run()
             return await client.close()
         }
+        try await store.time.measure()
         var apps: [App] = []
         for depth in try await store.queue.depth(keys) {
             let deadLetters = try await store.deadLetters.count(depth.app)

@@ -1,4 +1,4 @@
-import Glibc
+import HTTPAPI
 import Logging
 import StrictJSON
 
@@ -18,17 +18,12 @@ enum ECSField {
     /// - Parameter json: the value as `log.format: json` writes it
     static func field(_ key: String, _ value: Logger.MetadataValue, _ json: JSON) -> (name: String, value: JSON) {
         var name = names[key] ?? "lamplighter.\(key)"
-        if name == "client.ip", !isAddress(value.description) { name = "client.address" }
+        // Elasticsearch refuses a whole line if `client.ip` holds a network (`2001:db8:0:0::/64`), or the
+        // word for a unix socket.
+        if name == "client.ip", !AddressRanges.isAddress(value.description) { name = "client.address" }
         guard let factor = numbers[key], let number = Int(value.description),
             case let (product, false) = number.multipliedReportingOverflow(by: factor)
         else { return (name, json) }
         return (name, .integer(product))
-    }
-
-    /// Elasticsearch refuses a whole line if `client.ip` holds anything else: a network (`2001:db8:0:0::/64`), or the
-    /// word for a unix socket.
-    private static func isAddress(_ text: String) -> Bool {
-        var bytes = in6_addr()
-        return inet_pton(AF_INET, text, &bytes) == 1 || inet_pton(AF_INET6, text, &bytes) == 1
     }
 }

@@ -41,6 +41,9 @@ public struct AddressRanges: Sendable, Hashable {
         return networks.contains { $0.contains(bytes) }
     }
 
+    /// Whether a text is one address, not a network.
+    public static func isAddress(_ text: String) -> Bool { bytes(text) != nil }
+
     /// The 16 bytes of an address. IPv4 has the form in which IPv6 maps it.
     static func bytes(_ text: String) -> [UInt8]? {
         guard text.utf8.count <= 45 else { return nil }

@@ -112,12 +112,13 @@ struct GatewayResponder: HTTPResponder {
         let address = address(of: request, channel)
         try await checkRate(address, served.configuration)
         let now = clock()
-        guard let (caller, credential) = try await authenticate(request, address, served, now: now),
+        // Tokens and signatures cannot be guessed.
+        let isGuess = Authenticator.holdsSecret(request.headers)
+        guard let (caller, credential) = try await authenticate(request, address, isGuess: isGuess, served, now: now),
             endpoint.access.admits(
                 credential, channel: parameters["channel"].flatMap { try? ChannelID($0) },
                 contact: parameters["contact"].flatMap { ContactID($0) })
         else { throw APIError.unauthorized(request.headers) }
-        let isGuess = Authenticator.holdsSecret(request.headers)
         guard credential.isFromApp || served.configuration.isServer(address) else {
             // As for a wrong secret, so that it tells nothing about this one.
             if isGuess { signIns.failed(address) }
@@ -188,10 +189,8 @@ struct GatewayResponder: HTTPResponder {
     }
 
     private func authenticate(
-        _ request: Request, _ address: ClientAddress, _ served: Served, now: Int64
+        _ request: Request, _ address: ClientAddress, isGuess: Bool, _ served: Served, now: Int64
     ) async throws -> (Authenticator.App, Credential)? {
-        // Tokens and signatures cannot be guessed.
-        let isGuess = Authenticator.holdsSecret(request.headers)
         if isGuess, let seconds = signIns.wait(address, request.headers[.authorization] ?? "") {
             throw APIError.tooManyGuesses(seconds)
         }

@@ -18,7 +18,7 @@ public final class Monitor: ListeningService {
     private let idleTimeout: Duration
     private let headTimeout: Duration
     private let secret: @Sendable () -> String?
-    /// Whose `X-Forwarded-For` tells a guesser's address.
+    /// Their `X-Forwarded-For` tells a guesser's address.
     private let proxies: @Sendable () -> TrustedProxies
     private let guesses: SignInLimit
     private let readiness: @Sendable () async throws -> Answer

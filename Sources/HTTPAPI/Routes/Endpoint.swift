@@ -25,8 +25,8 @@ final class Endpoint: Sendable {
     /// A pattern such as `/api/push/{id}`, shown in logs, metrics and docs.
     let pattern: String
     let access: Access
-    /// The scope that a credential needs for the call. The app's two secrets need none. Nil: the call needs no secret, or no
-    /// credential opens it.
+    /// The scope that a credential needs for the call. The app's two secrets need none. Nil: the call needs no secret,
+    /// or no credential opens it.
     let scope: CredentialScope?
     /// Whether the handler itself asks if the credential may touch the names in body or query.
     let checksNames: Bool

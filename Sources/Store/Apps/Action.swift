@@ -19,8 +19,8 @@ public struct Action: Sendable, Hashable {
     public var subjects: [Subject: String]
     /// How many pushes, channels … it was about; of a sum of requests, those of all.
     public var count: Int
-    /// The status of a call that failed and did a part, or may have done one. Nil: it did all. `count` is the part then, 0 if
-    /// the call does not know it.
+    /// The status of a call that failed and did a part, or may have. `count` is that part then, 0 if it is not known.
+    /// Nil: the call did all.
     public var failed: Int?
 
     public init(

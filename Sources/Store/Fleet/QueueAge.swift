@@ -21,9 +21,7 @@ extension WorkQueue {
     /// - Parameter now: epoch ms of Redis's clock
     public func age(_ apps: [AppKey], now: Int64) async throws(StoreError) -> [QueueAge] {
         let partitions = keys.allPartitions
-        let streams = apps.flatMap { app in
-            partitions.flatMap { partition in WorkStream.allCases.map { keys.stream(app, $0, partition) } }
-        }
+        let streams = streams(apps)
         let groups = try await redis.replies(streams.map { RedisCommand("XINFO", ["GROUPS", .key($0)]) })
         var unread: [RedisKey: RedisArgument] = [:]
         for (stream, reply) in zip(streams, groups) { unread[stream] = try Self.firstUnread(reply) }
@@ -60,8 +58,7 @@ extension WorkQueue {
         // The first worker makes the stream with its group. Before that, nothing was read.
         if groups.error != nil { return "-" }
         for group in try groups.array() {
-            var fields: [String: Reply] = [:]
-            for (field, value) in try group.pairs() { fields[try field.string()] = value }
+            let fields = try fields(of: group)
             guard try fields["name"]?.string() == Self.group else { continue }
             guard let last = try fields["last-delivered-id"]?.string() else { break }
             return .string("(\(last)")

@@ -31,12 +31,18 @@ extension WorkQueue {
         let replies = try await redis.replies([RedisCommand("XINFO", ["CONSUMERS", .key(stream), .string(Self.group)])])
         if replies[0].error != nil { return [] }
         return try replies[0].array().map { consumer throws(StoreError) in
-            var fields: [String: Reply] = [:]
-            for (field, value) in try consumer.pairs() { fields[try field.string()] = value }
+            let fields = try Self.fields(of: consumer)
             guard let name = try fields["name"]?.string(), let idle = try fields["idle"]?.integer(),
                 let pending = try fields["pending"]?.integer()
             else { throw .unexpectedReply("XINFO CONSUMERS without name, idle or pending") }
             return (name: name, idle: idle, pending: pending)
         }
+    }
+
+    /// The fields of a part of an answer to `XINFO`.
+    static func fields(of part: Reply) throws(StoreError) -> [String: Reply] {
+        var fields: [String: Reply] = [:]
+        for (field, value) in try part.pairs() { fields[try field.string()] = value }
+        return fields
     }
 }

@@ -2,7 +2,8 @@ import LiveActivity
 import Redis
 import Synchronization
 
-/// How many names, channels, followers, start tokens and tags an app has, as this process last measured it, and the limits.
+/// How many names, channels, followers, start tokens and tags an app has, as this process last measured it, and their
+/// limits.
 ///
 /// Names are counted by their index. The others are estimated by HyperLogLogs of the ids that calls named in a period.
 /// One takes 12 KB and has an error of about 1 %. It counts a removed id until its period is over. The counting

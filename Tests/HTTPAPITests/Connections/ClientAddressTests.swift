@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPAPI
 
-/// Who counts as this machine: limits by address do not count it, and `gateway.server_addresses` admits it.
+/// Clients that count as this machine: limits by address do not count it, and `gateway.server_addresses` admits it.
 @Suite struct ClientAddressTests {
     private let trusted = TrustedProxies(AddressRanges("10.0.0.0/8,127.0.0.1")!)
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Store
 
-/// What servers say of themselves, as one value.
+/// The answers of servers about themselves, as one value.
 @Suite struct RedisLoadTests {
     @Test func `each server of a cluster keeps its own scripts`() {
         var load = RedisLoad()
