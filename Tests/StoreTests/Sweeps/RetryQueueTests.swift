@@ -392,7 +392,7 @@ extension PushFixture {
         let (keys, tag) = (store.keys, store.keys.tag(app, try ActivityName(name)))
         let kinds = [
             RedisKey(keys.tasksPrefix(tag) + "*"), keys.waitingChannels(tag), keys.retryQueues(tag), keys.catchUp(tag),
-            keys.pendingRemovals(tag), keys.unswept(tag),
+            keys.pendingRemovals(tag), keys.unswept(tag), keys.openRequests(tag),
         ]
         var left: [RedisKey] = []
         for kind in kinds { left += try await store.redis.keys(kind) }

@@ -109,7 +109,7 @@ while i <= #ARGV do
         waiting[#waiting + 1] = {a, b}
     elseif op == 'caughtUp' then
         -- After a repeated last settlement k may be of the next push.
-        if redis.call('HGET', n, 'catch') == raw and redis.call('ZSCORE', k, a) == b then redis.call('ZREM', k, a) end
+        if redis.call('HGET', n, 'active') == id and redis.call('ZSCORE', k, a) == b then redis.call('ZREM', k, a) end
     else
         return redis.error_reply('ERR task-settle: unknown operation')
     end

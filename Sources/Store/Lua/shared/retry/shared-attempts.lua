@@ -125,9 +125,9 @@ local function lapse(name, channel)
     end
     local registrations, push = take_open(name.z, channel, string.sub(redis.call('HGET', name.z, channel) or '', 1, 8))
     local queue = redis.call('HGET', name.h, channel)
-    if push and leads(queue, push) then
-        settle_first(name, 'again', channel, push, queue, registrations, name.now, (read_header(queue)), 'Timeout', '1')
-    elseif has_pushes(queue) and not end_delivered(queue) then
-        redis.call('ZADD', name.r, 'XX', name.now, channel)
+    -- It was found because it is due, and stays so. Nothing else is left to do for a newer push.
+    local due = redis.call('ZSCORE', name.r, channel)
+    if due and push and leads(queue, push) then
+        settle_first(name, 'again', channel, push, queue, registrations, due, (read_header(queue)), 'Timeout', '1')
     end
 end
