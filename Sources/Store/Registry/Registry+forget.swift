@@ -19,6 +19,7 @@ extension Registry {
         let tag = place.tag
         var remainder = Remainder.nothing
         let change = BucketChange(channel: channel)
+        let now = clock()
         try await withCurrentCount(0..<1, of: [change], in: place) { open, count throws(StoreError) in
             let reply = try await redis.run(
                 Lua.registryForget,
@@ -30,7 +31,7 @@ extension Registry {
                 ],
                 [
                     "knownCount": .string(count.stored), "channel": .bytes(channel),
-                    "before": .int(RegistryRecord.stamp(time)), "now": .int(clock()),
+                    "before": .int(RegistryRecord.stamp(time)), "latest": RegistryRecord.latest(now), "now": .int(now),
                 ])
             if reply.count == 1 {
                 memory.remember(place.key, try bucketCount(reply[0]))
