@@ -95,9 +95,11 @@ struct Expand: AsyncParsableCommand {
 final class NoLanes: PushTransport {
     private let count = Atomic(0)
     var taken: Int { count.load(ordering: .relaxed) }
-    var load: Int { 0 }
+    var requestTimeout: Duration { .seconds(10) }
 
-    func send(_ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission) async -> PageOutcome {
+    func send(
+        _ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission, _ handover: Handover?
+    ) async -> PageOutcome {
         count.add(page.count, ordering: .relaxed)
         return PageOutcome(accepted: page.count)
     }

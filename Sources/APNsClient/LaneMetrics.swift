@@ -4,6 +4,7 @@ internal import Metrics
 public enum LaneMetricName: String, CaseIterable, Sendable {
     case roundTrip = "lamplighter_apns_round_trip_seconds"
     case inFlight = "lamplighter_apns_requests_in_flight"
+    case leftOpen = "lamplighter_apns_requests_left_open_total"
     case streams = "lamplighter_apns_streams_allowed"
     case connections = "lamplighter_apns_connections"
     case opened = "lamplighter_apns_connections_opened_total"
@@ -45,6 +46,7 @@ struct LaneMetrics: Sendable {
     private let roundTrip: Timer
     private let inFlight: Meter
     private let streams: Meter
+    private let open: Counter
     private let connections: Meter
     private let openings: Counter
     private let endings: [EndCause: Counter]
@@ -59,6 +61,7 @@ struct LaneMetrics: Sendable {
         }
         roundTrip = Timer(label: LaneMetricName.roundTrip.rawValue, dimensions: labels)
         inFlight = Meter(label: LaneMetricName.inFlight.rawValue, dimensions: labels)
+        open = Counter(label: LaneMetricName.leftOpen.rawValue, dimensions: labels)
         streams = Meter(label: LaneMetricName.streams.rawValue, dimensions: labels)
         connections = Meter(label: LaneMetricName.connections.rawValue, dimensions: labels)
         openings = Counter(label: LaneMetricName.opened.rawValue, dimensions: labels)
@@ -78,6 +81,9 @@ struct LaneMetrics: Sendable {
         if inFlight != 0 { self.inFlight.increment(by: Double(inFlight)) }
         if streams != 0 { self.streams.increment(by: Double(streams)) }
     }
+
+    /// Pages do not wait any more for the answers to so many requests.
+    func leftOpen(_ requests: Int) { open.increment(by: requests) }
 
     /// A connection brought its first answer.
     func opened() {

@@ -17,6 +17,11 @@ public struct PageOutcome: Sendable, Hashable {
     public var accepted: Int
     /// Every outcome except 200, by ascending index; never `.accepted`.
     public var exceptions: [Exception]
+    /// Indices of the entries whose requests are open: they have left and have no answer yet. Ascending. Empty unless
+    /// the sender takes open requests (`Handover`).
+    public var open: [Int] = []
+    /// Bring the answers to the open requests, each within the time of one request.
+    public var late: [LateAnswers] = []
 
     public init(accepted: Int = 0, exceptions: [Exception] = []) {
         self.accepted = accepted

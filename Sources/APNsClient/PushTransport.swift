@@ -11,11 +11,16 @@ public protocol PushTransport: Sendable {
     /// with a new provider token. After an answer about the credentials or the push as a whole (verdicts `haltApp` and
     /// `stopPush`), the page's unsent entries get that answer too.
     ///
-    /// - Parameter permission: asked before each request or repetition leaves this process. Once it ends, unsent
-    ///   entries come back as cancelled. So a process that was suspended does not send what other workers have claimed.
-    func send(_ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission) async -> PageOutcome
-    /// How many tokens are queued or in flight.
-    var load: Int { get }
+    /// - Parameters:
+    ///   - permission: asked before each request or repetition leaves this process. Once it ends, unsent entries come
+    ///     back as cancelled. So a process that was suspended does not send what other workers have claimed.
+    ///   - handover: the sender takes the page back before each request has its answer. The transport never repeats an
+    ///     open request: one that comes back unsent is cancelled. Nil: the page waits for all answers.
+    func send(
+        _ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission, _ handover: Handover?
+    ) async -> PageOutcome
+    /// The longest time from the moment when a request is open to its answer.
+    var requestTimeout: Duration { get }
     /// Its lanes, those whose connection has answered, and how many requests have no answer yet.
     var lanes: LaneCounts { get }
     /// Waits for requests in flight, within each request's deadline. Further pages come back as cancelled.
@@ -33,10 +38,12 @@ public struct LaneCounts: Sendable, Hashable {
 }
 
 extension PushTransport {
-    /// A transport without lanes has its whole load in flight.
-    public var lanes: LaneCounts { LaneCounts(inFlight: load) }
+    /// A transport without lanes.
+    public var lanes: LaneCounts { LaneCounts() }
 
-    public func send(_ page: TokenPage, _ push: PreparedPush) async -> PageOutcome {
-        await send(page, push, while: StandingPermission())
+    public func send(
+        _ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission = StandingPermission()
+    ) async -> PageOutcome {
+        await send(page, push, while: permission, nil)
     }
 }

@@ -62,8 +62,10 @@ extension Faults {
             try need(Self.isHex(token.prefix), "dead_tokens[\(index)].prefix", "is not lowercase hex")
             if let reason = token.reason { try need(dead.contains(reason), "dead_tokens[\(index)].reason", deadText) }
         }
-        for (index, prefix) in stallTokens.enumerated() {
-            try need(Self.isHex(prefix), "stall_tokens[\(index)]", "is not lowercase hex")
+        for (field, prefixes) in [("stall_tokens", stallTokens), ("slow_tokens", slowTokens)] {
+            for (index, prefix) in prefixes.enumerated() {
+                try need(Self.isHex(prefix), "\(field)[\(index)]", "is not lowercase hex")
+            }
         }
         for (index, token) in refusedTokens.enumerated() {
             try need(Self.isHex(token.prefix), "refused_tokens[\(index)].prefix", "is not lowercase hex")
@@ -74,7 +76,10 @@ extension Faults {
             try need(Reason(rawValue: reason) != nil, "refused_keys.\(key)", Self.unknown(reason))
         }
         if let slowEvery { try need(slowEvery >= 1, "slow_every", "\(slowEvery) is not 1 or more") }
-        let times = [("latency_ms", latency), ("latency_jitter_ms", latencyJitter), ("slow_latency_ms", slowLatency)]
+        let times = [
+            ("latency_ms", latency), ("latency_jitter_ms", latencyJitter), ("slow_latency_ms", slowLatency),
+            ("slow_token_latency_ms", slowTokenLatency),
+        ]
         for (field, value) in times {
             try need((0...3_600_000).contains(value), field, "\(value) is not 0 to 3600000 milliseconds")
         }

@@ -85,6 +85,7 @@ public struct Worker: Service {
             logger.notice("ready for work", metadata: ["apps": "\(keys.map(\.rawValue).joined(separator: ","))"])
             // Not cancelled with the others: it tells of the last pages, which are settled during the shutdown.
             let told = Task { await endings.run() }
+            let open = Task { await dispatcher.openRequests.run() }
             await withTaskGroup { group in
                 let timers = Timers(dispatcher: dispatcher, apps: keys, pools: pools)
                 group.addTask { await timers.renewLeases() }
@@ -95,6 +96,8 @@ public struct Worker: Service {
                 }
                 group.cancelAll()
             }
+            dispatcher.openRequests.finish()
+            await open.value
             endings.finish()
             await told.value
             for app in apps {

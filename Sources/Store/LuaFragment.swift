@@ -4,9 +4,9 @@ import LiveActivity
 enum LuaFragment: CaseIterable {
     private typealias Source = PackageResources
 
-    case constants, time, since, tally, record, holders, buckets, rotation, queue, lease, queueLate, ended, endings,
-        dead,
-        supersede, newest, broadcast, supersedeQueued, waiting, checkpoint, sweep, attempts, supersedeUnswept, waking,
+    case constants, time, since, tally, record, holders, buckets, rotation, queue, lease, queueLate, ended, endings
+    case dead, supersede, newest, broadcast, supersedeQueued, open, waiting, checkpoint, sweep, attempts
+    case supersedeUnswept, waking,
         pacing, states, budget, registration, newcomers, resuming, supersedeBroadcasts, broadcastWalk, tags, events
 
     /// The text of this fragment, and the fragments that it uses itself.
@@ -30,10 +30,11 @@ enum LuaFragment: CaseIterable {
         case .newest: (Source.shared_newest_lua, [.constants])
         case .broadcast: (Source.shared_broadcast_lua, [.dead])
         case .supersedeQueued: (Source.shared_supersede_queued_lua, [.queue, .dead, .supersede])
-        case .waiting: (Source.shared_waiting_lua, [.supersedeQueued])
+        case .open: (Source.shared_open_lua, [])
+        case .waiting: (Source.shared_waiting_lua, [.supersedeQueued, .open])
         case .checkpoint: (Source.shared_checkpoint_lua, [])
         case .sweep: (Source.shared_sweep_lua, [])
-        case .attempts: (Source.shared_attempts_lua, [.queue, .dead])
+        case .attempts: (Source.shared_attempts_lua, [.queue, .dead, .open])
         case .supersedeUnswept: (Source.shared_supersede_unswept_lua, [])
         case .waking: (Source.shared_waking_lua, [.constants, .since])
         case .pacing: (Source.shared_pacing_lua, [.since])

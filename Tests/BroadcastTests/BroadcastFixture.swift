@@ -128,8 +128,10 @@ struct BroadcastFixture: Sendable {
 
 /// A transport for tests that send nothing to tokens.
 struct NoTransport: PushTransport {
-    var load: Int { 0 }
-    func send(_ page: TokenPage, _: PreparedPush, while _: any SendPermission) async -> PageOutcome {
+    var requestTimeout: Duration { .seconds(10) }
+    func send(
+        _ page: TokenPage, _: PreparedPush, while _: any SendPermission, _: Handover?
+    ) async -> PageOutcome {
         PageOutcome(accepted: page.count)
     }
     func close() async {}

@@ -8,6 +8,8 @@ final class CurlConnection: LaneConnection {
     /// Requests by the transfer's slot; nil when the transfer is idle.
     private var requests: [CurlRequest?] = []
     var use: ConnectionUse
+    /// When a request was first seen to have left, monotonic milliseconds.
+    private var establishedAt: Int64?
 
     init(_ endpoint: ServerAddress, maximumStreams: Int, now: Int64) throws(CurlError) {
         connection = try MultiplexedConnection(endpoint)
@@ -21,6 +23,20 @@ final class CurlConnection: LaneConnection {
     /// How many requests it accepts now: one until it is established, because that request makes the connection.
     var room: Int { max(0, window.size - connection.inFlight) }
     var hasRoom: Bool { window.allows(inFlight: connection.inFlight) }
+
+    /// libcurl may hold requests back without a word.
+    var holdsRequestsBack: Bool { connection.inFlight > connection.streamsInUse }
+    /// libcurl sends no PING and reports none.
+    func heardNothing(now: Int64, timeout: Int64) -> Bool? { nil }
+
+    /// Without PINGs only the time tells. It counts from the moment when libcurl was seen to have sent the requests.
+    func isAlive(since time: Int64, now: Int64) -> Bool {
+        guard isEstablished, !holdsRequestsBack else { return false }
+        establishedAt = establishedAt ?? now
+        return now - max(establishedAt ?? now, use.lastRequest) >= time - use.lastRequest
+    }
+
+    func widen() -> Bool { false }
 
     func submit(_ request: CurlRequest, _ path: RequestPath) throws(CurlError) {
         let transfer = try connection.nextTransfer()

@@ -24,6 +24,7 @@ final class CurlLane: Lane {
     var active: CurlConnection?
     var retired: [CurlConnection] = []
     var delay = ReconnectDelay()
+    var shut = ShutConnections()
     private let endpoint: ServerAddress
     private let path = RequestPath()
 
@@ -71,6 +72,7 @@ final class CurlLane: Lane {
     private func fill() {
         guard !inbox.isClosing, !inbox.isEmpty else { return }
         replaceFullConnection()
+        passShutConnection()
         guard let opened = openConnection(), opened.hasRoom else { return }
         guard refreshToken() else { return inbox.returnAll() }
         // The new token may have another key, and then needs another connection.
@@ -78,6 +80,7 @@ final class CurlLane: Lane {
         connection.use.key = inbox.key
         connection.use.lastRequest = now
         while connection.hasRoom, let request = inbox.next(capacity) {
+            if connection.use.firstToken == nil { connection.use.firstToken = request.token }
             do {
                 try connection.submit(request, path)
             } catch {
@@ -182,6 +185,10 @@ final class CurlLane: Lane {
             // The lane waits here for a full connection to be replaced.
             milliseconds = ConnectionUse.fullMilliseconds / 4
         }
+        if let active, active.room <= 0, !inbox.isEmpty {
+            milliseconds = min(milliseconds, max(50, active.use.lastRequest + inbox.wait - now))
+        }
+        if let next = nextOpen { milliseconds = min(milliseconds, max(0, next - now)) }
         // libcurl's timers of retired connections are not part of the active connection's poll.
         if !retired.isEmpty { milliseconds = min(milliseconds, 20) }
         var others = [handle.descriptor]

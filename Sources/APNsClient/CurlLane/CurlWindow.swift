@@ -3,8 +3,7 @@
 /// streams, until the connection accepts no more. Then the window stays there, and tries one more now and then. Seen in
 /// the field: APNs falls to one stream after a rejected notification, and comes back with the next accepted one. So a
 /// limit that is met right after a rejection does not measure the connection. From then on the window shuts with each
-/// rejection and opens fully with the next acceptance.
-/// with each rejection and opens fully with the next acceptance, as the server does.
+/// rejection and opens fully with the next acceptance, as the server does.
 struct CurlWindow: Sendable, Hashable {
     enum Answer: Sendable, Hashable {
         case accepted
@@ -41,8 +40,9 @@ struct CurlWindow: Sendable, Hashable {
     var size: Int { isShut ? 1 : limit }
     func allows(inFlight: Int) -> Bool { inFlight < size }
 
-    /// Notes an answer. A late one removes a stream: too many requests in flight only end in timeouts, and a request
-    /// that timed out may be delivered twice.
+    /// Notes an answer. A late one removes a stream from a large window: too many requests in flight only end in
+    /// timeouts, and a request that timed out may be delivered twice. It opens a small one: so few requests are not why
+    /// it was late.
     /// - Parameter isLate: the answer took a good part of its request's time
     mutating func answered(_ answer: Answer, isLate: Bool = false) {
         lastAnswer = answer
@@ -51,25 +51,25 @@ struct CurlWindow: Sendable, Hashable {
         case .accepted: isShut = false
         case .rejected: isShut = shutsOnRejection
         }
-        if isLate {
-            limit = max(min(limit, Self.leastForLateness), limit - 1)
+        if isLate, limit > Self.leastForLateness {
+            limit -= 1
         } else if !isShut {
-            open()
+            open(most: isLate ? min(maximum, Self.leastForLateness) : maximum)
         }
     }
 
-    private mutating func open() {
+    private mutating func open(most: Int) {
         guard let left = patience else {
             // Wait if a try for more is under way. Otherwise no limit has been met yet.
             guard refusedAt == nil else { return }
-            limit = min(maximum, limit == 1 ? 2 * Self.step : limit + Self.step)
+            limit = max(limit, min(most, limit == 1 ? 2 * Self.step : limit + Self.step))
             return
         }
         patience = left - 1
         guard left <= 1 else { return }
         patience = nil
         nextPatience = min(2 * nextPatience, max(16, limit * Self.windowsBetweenLooks))
-        limit = min(maximum, limit + 1)
+        limit = max(limit, min(most, limit + 1))
     }
 
     /// Notes that the connection accepted no more requests while `streams` were in use on it.

@@ -20,6 +20,10 @@ struct ConnectionUse {
     private(set) var pace: Int64 = 0
     /// Names the key of the provider tokens that it carries; nil before the first request.
     var key: Substring?
+    /// It takes no requests now, because those that it has are not answered. It may come back with an answer.
+    var isAside = false
+    /// The token of its first request; nil before that.
+    var firstToken: [UInt8]?
     /// The log already has a line about its closed window.
     var hasLoggedWindow = false
 
@@ -33,7 +37,7 @@ struct ConnectionUse {
         pace = answers == 1 ? took : (7 * pace + took) / 8
     }
 
-    /// Whether an unanswered request means a dead connection: no answer came for the second half of the request's time.
+    /// No answer came for the second half of a request's time.
     func isSilent(now: Int64, timeout: Int64) -> Bool { lastAnswer.map { now - $0 >= timeout / 2 } ?? true }
     func wasIdle(now: Int64) -> Bool { now - max(lastRequest, lastAnswer ?? lastRequest) > Self.idleMilliseconds }
 }

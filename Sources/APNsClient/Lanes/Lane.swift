@@ -19,6 +19,7 @@ protocol Lane: AnyObject {
     var active: Connection? { get set }
     var retired: [Connection] { get set }
     var delay: ReconnectDelay { get set }
+    var shut: ShutConnections { get set }
     var capacity: PageQueue.Capacity { get }
 
     /// Does the work of one wake-up: hands over requests and reports outcomes. True when there is more to do at once.
@@ -39,6 +40,7 @@ extension Lane {
             inbox.now = monotonicMilliseconds()
             inbox.wokeUp()
             let hasMore = work()
+            if !holdsRequestsBack { inbox.leaveOpen() }
             inbox.report(
                 inFlight: retired.reduce(active?.inFlight ?? 0) { $0 + $1.inFlight }, streams: active?.streams ?? 0)
             if inbox.isClosing, active?.inFlight ?? 0 == 0, retired.isEmpty, !inbox.hasOwn { break }
@@ -51,6 +53,14 @@ extension Lane {
         handle.end()
     }
 
+    /// What has not left this machine belongs to its page, and is never left open.
+    var holdsRequestsBack: Bool {
+        active?.holdsRequestsBack ?? false || retired.contains { $0.holdsRequestsBack }
+    }
+
+    /// When open requests leave their page if nothing comes before.
+    var nextOpen: Int64? { holdsRequestsBack ? nil : inbox.nextOpen }
+
     /// Settles a request that APNs answered. Counts a 200.
     /// - Parameters:
     ///   - fields: reads the answer's header fields, for a trace
@@ -60,19 +70,22 @@ extension Lane {
         fields: () -> [Exchange.Field], rejection: () -> Rejection
     ) {
         connection.use.answered(handedAt: request.handedAt, now: now)
+        inbox.answered(after: now - request.handedAt, isInTime: !request.part.isLeftOpen)
+        shut.answered()
+        if connection.use.isAside { comeBack(connection) }
         if connection.use.answers == 1, connection === active { settings.metrics.opened() }
         if connection.use.answers == ConnectionUse.provenAnswers { delay.succeeded() }
         guard status != 200 else {
             // Note it first: the last acceptance of a page resumes the sender.
-            if let trace = request.part.shared.trace {
+            if let trace = request.part.trace {
                 inbox.note(request, .answered(status: status, reason: "", fields: fields()), in: trace)
             }
-            request.part.accept()
+            request.part.accept(request.index)
             if request.part.isSettled { settings.metrics.answered(after: now - request.handedAt) }
             return
         }
         let rejection = rejection()
-        if let trace = request.part.shared.trace {
+        if let trace = request.part.trace {
             inbox.note(
                 request, .answered(status: status, reason: rejection.reason.wire, fields: fields()), in: trace)
         }
@@ -85,8 +98,9 @@ extension Lane {
         on connection: Connection
     ) {
         if isLate, hasUnsentBody { logClosedWindow(connection) }
-        // Retire the connection only if it is silent: one late answer among others is not its fault.
-        if isLate, connection.use.isSilent(now: now, timeout: settings.requestTimeout) { retireSilent(connection) }
+        if isLate, connection.use.isSilent(now: now, timeout: settings.requestTimeout) {
+            noteSilence(connection, isRetry: request.part.isRetry)
+        }
         // Report this last: the sender may post a page at once, and `retireSilent` must not fail that page too.
         // Nothing delivers a request without its end.
         let isUnsent = isLate && hasUnsentBody
@@ -133,11 +147,53 @@ extension Lane {
         replaced(connection, cause, why)
     }
 
-    /// Retires a silent connection. If its server has never answered, the lane counts it as unreachable.
-    func retireSilent(_ connection: Connection) {
-        guard connection === active else { return }
-        retire(connection, .silent, "silent")
-        if connection.use.answers == 0 { inbox.connectionFailed(.timeout) }
+    /// A request had no answer in its time, and none came for the second half of that. One late answer among others is
+    /// not the connection's fault.
+    private func noteSilence(_ connection: Connection, isRetry: Bool) {
+        let heardNothing = connection.heardNothing(now: now, timeout: settings.requestTimeout)
+        // A token that had no answer before says nothing about a connection on which PINGs are answered.
+        if isRetry, heardNothing == false { return }
+        let isSure = heardNothing ?? shut.isSure(without: connection.use.firstToken ?? [])
+        retireSilent(connection, isUnreachable: isSure)
+    }
+
+    /// Retires a silent connection.
+    /// - Parameter isUnreachable: if the server has never answered on it, it is out of reach
+    func retireSilent(_ connection: Connection, isUnreachable: Bool) {
+        let wasInUse = connection === active || connection.use.isAside
+        connection.use.isAside = false
+        if connection === active { retire(connection, .silent, "silent") }
+        if wasInUse, isUnreachable, connection.use.answers == 0 { inbox.connectionFailed(.timeout) }
+    }
+
+    /// Lets the next request pass, although each stream of the connection has a request that is not answered. A token
+    /// that is never answered must not hold up the others, least of all on a new connection, which has one stream.
+    func passShutConnection() {
+        guard let active, active.room <= 0, active.inFlight > 0 else { return }
+        let wait = inbox.wait
+        let due = active.use.lastRequest + wait
+        guard now >= due, shut.mayPass(now: now), active.isAlive(since: due, now: now) else { return }
+        if active.use.answers > 0, active.widen() { return }
+        guard retired.count(where: \.use.isAside) < ShutConnections.most else { return }
+        shut.passed(now: now, wait: wait)
+        active.use.isAside = true
+        self.active = nil
+        retired.append(active)
+        active.takeBackUnsent().forEach(inbox.putBack)
+        settings.logger.debug("requests are not answered; making another connection", metadata: ["in_flight": "\(active.inFlight)"])
+    }
+
+    /// A connection that stood aside has an answer. It takes requests again, unless the active one has had answers.
+    private func comeBack(_ connection: Connection) {
+        connection.use.isAside = false
+        guard active?.use.answers ?? 0 == 0 else { return }
+        if let active {
+            active.use.isAside = true
+            retired.append(active)
+            active.takeBackUnsent().forEach(inbox.putBack)
+        }
+        retired.removeAll { $0 === connection }
+        active = connection
     }
 
     /// Notes that a connection, which was the active one, takes no more requests.
@@ -148,10 +204,12 @@ extension Lane {
         } else if let cause {
             settings.metrics.failed(isTimeout: cause == .silent)
         }
-        if answers < ConnectionUse.provenAnswers { delay.failed(now: now, fraction: .random(in: 0.5...1)) }
         settings.logger.debug(
             "connection retired",
             metadata: ["why": "\(why)", "answers": "\(answers)", "in_flight": "\(connection.inFlight)"])
+        // A server that answers PINGs is there. Its tokens are silent, and a new connection may begin with another one.
+        if cause == .silent, connection.heardNothing(now: now, timeout: settings.requestTimeout) == false { return }
+        if answers < ConnectionUse.provenAnswers { delay.failed(now: now, fraction: .random(in: 0.5...1)) }
         guard answers == 0, delay.failures >= ConnectionUse.hopelessFailures else { return }
         settings.logger.warning(
             "APNs accepts no requests on its connections; waiting pushes are tried again later",

@@ -3,6 +3,8 @@ struct LaneHandle: Sendable {
     let queue: PageQueue
     let number: Int
 
+    /// Of the transport.
+    var lanes: Int { queue.laneCount }
     var descriptor: Int32 { queue.descriptor(number) }
     func call() { queue.call(number) }
     func wokeUp() -> Bool { queue.wokeUp(number) }

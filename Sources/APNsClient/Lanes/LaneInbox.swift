@@ -8,7 +8,7 @@ internal import Threads
 /// their entries one by one. `PartInFlight` collects the outcomes. It belongs to the lane's thread.
 final class LaneInbox<Template> {
     /// How many entries are taken from one page before the next has its turn. A one-token page waits at most this long.
-    private static var turn: Int { 32 }
+    private static var turn: Int { PartInFlight<Template>.most }
     /// How many templates are kept, because the parts of several pages take turns.
     private static var keptTemplates: Int { 4 }
 
@@ -20,6 +20,12 @@ final class LaneInbox<Template> {
     private var current: PartInFlight<Template>?
     /// Requests to send again. They go before all others.
     private var repeats: [LaneRequest<Template>] = []
+    /// Parts whose pages take open requests, in the order in which they were taken. Settled ones leave now and then.
+    private var parts: [PartInFlight<Template>] = []
+    /// The first of `parts` that may not be settled.
+    private var oldest = 0
+    private var patience = Patience()
+    private var credit: OpenRequestCredit
     /// Provider tokens in use, the newest last. `firstToken` is the number of the first one.
     private var tokens: [ProviderToken] = []
     private var firstToken = 0
@@ -35,6 +41,7 @@ final class LaneInbox<Template> {
         self.settings = settings
         self.handle = handle
         self.prepare = prepare
+        credit = OpenRequestCredit(lanes: handle.lanes)
     }
 
     /// Tells the metrics what has changed since the last wake-up. They show the sums of all lanes.
@@ -58,8 +65,9 @@ final class LaneInbox<Template> {
 
     /// Takes back the requests of this lane that are not in flight.
     private func takeBackAll() -> [PagePart] {
-        var parts = repeats.map { $0.part.takeBack($0.index) }
-        if let current { parts.append(current.takeUnsent()) }
+        var parts = repeats.compactMap { $0.part.takeBack($0.index) }
+        for request in repeats { request.part.repeats = 0 }
+        if let unsent = current?.takeUnsent() { parts.append(unsent) }
         repeats = []
         current = nil
         return parts
@@ -119,22 +127,29 @@ final class LaneInbox<Template> {
     /// - Parameter capacity: the lane's capacity, evaluated once per part
     func next(_ capacity: @autoclosure () -> PageQueue.Capacity) -> LaneRequest<Template>? {
         guard var request = nextPermitted(capacity) else { return nil }
-        if request.part.tokenNumber != newestToken, let template = template(for: request.part.push) {
+        if request.part.tokenNumber != newestToken, let template = template(for: request.part.sending.push) {
             request.part.template = template
             request.part.tokenNumber = newestToken
         }
         request.tokenNumber = request.part.tokenNumber
         request.handedAt = now
+        request.part.lastHandedAt = now
         return request
     }
 
     private func nextPermitted(_ capacity: () -> PageQueue.Capacity) -> LaneRequest<Template>? {
-        while let request = (repeats.isEmpty ? nil : repeats.removeLast()) ?? nextOfParts(capacity) {
-            if request.part.shared.permission.holds { return request }
+        while let request = nextRepeat() ?? nextOfParts(capacity) {
+            if request.part.sending.permission.holds { return request }
             unanswered(request, .cancelled, mayHaveBeenDelivered: false)
-            for part in takeUnsent(of: request.part.shared) { part.settleUnsent(.cancelled) }
+            for part in takeUnsent(of: request.part.answers) { part.settleUnsent(.cancelled) }
         }
         return nil
+    }
+
+    private func nextRepeat() -> LaneRequest<Template>? {
+        guard let request = repeats.popLast() else { return nil }
+        request.part.repeats -= 1
+        return request
     }
 
     private func nextOfParts(_ capacity: () -> PageQueue.Capacity) -> LaneRequest<Template>? {
@@ -146,7 +161,9 @@ final class LaneInbox<Template> {
                 part.settleUnsent(.connectionFailed)
                 continue
             }
-            current = PartInFlight(part, template: template, tokenNumber: newestToken)
+            let taken = PartInFlight(part, template: template, tokenNumber: newestToken)
+            if taken.answers.takesOpen { watch(taken) }
+            current = taken
         }
         guard let part = current else { return nil }
         let index = part.next()
@@ -155,7 +172,56 @@ final class LaneInbox<Template> {
     }
 
     /// Takes back a request that was not sent after all.
-    func putBack(_ request: LaneRequest<Template>) { repeats.append(request) }
+    func putBack(_ request: LaneRequest<Template>) {
+        // The sender of an open request sends it again itself: the channel may have another token by then.
+        if request.part.isLeftOpen { return unanswered(request, .cancelled, mayHaveBeenDelivered: false) }
+        request.part.repeats += 1
+        repeats.append(request)
+    }
+
+    // MARK: Open requests
+
+    private func watch(_ part: PartInFlight<Template>) {
+        if parts.count == parts.capacity {
+            parts.removeSubrange(..<oldest)
+            parts.removeAll { $0.isSettled || $0.isLeftOpen }
+            oldest = 0
+            parts.reserveCapacity(max(64, 2 * parts.count))
+        }
+        parts.append(part)
+    }
+
+    /// The oldest part that still has its page.
+    private var oldestPart: PartInFlight<Template>? {
+        while oldest < parts.count, parts[oldest].isSettled || parts[oldest].isLeftOpen { oldest += 1 }
+        return oldest < parts.count ? parts[oldest] : nil
+    }
+
+    /// Leaves the requests open that have waited for longer than the patience, as long as there is credit.
+    func leaveOpen() {
+        guard oldest < parts.count else { return }
+        let time = wait
+        while let part = oldestPart, part.mayBeLeftOpen(now: now, patience: time), credit.take(part.open) {
+            settings.metrics.leftOpen(part.open)
+            part.leaveOpen()
+        }
+    }
+
+    /// When `leaveOpen` is due if nothing comes before.
+    var nextOpen: Int64? {
+        guard let part = oldestPart, !part.hasUnsent, part.repeats == 0, credit.has(part.open) else { return nil }
+        return part.lastHandedAt + wait
+    }
+
+    /// How long a page waits for an answer, milliseconds.
+    var wait: Int64 { patience.value(timeout: settings.requestTimeout) }
+
+    /// Notes how long an answer took.
+    /// - Parameter isInTime: its page still waited for it
+    func answered(after milliseconds: Int64, isInTime: Bool) {
+        patience.answered(after: milliseconds)
+        if isInTime { credit.answered() }
+    }
 
     // MARK: Outcomes in
 
@@ -185,7 +251,7 @@ final class LaneInbox<Template> {
 
     func unanswered(_ request: LaneRequest<Template>, _ cause: NoAnswer.Cause, mayHaveBeenDelivered: Bool) {
         // A cancelled request never left, so there was no exchange.
-        if cause != .cancelled, let trace = request.part.shared.trace {
+        if cause != .cancelled, let trace = request.part.trace {
             note(request, .unanswered(cause.rawValue), in: trace)
         }
         request.part.record(request.index, .unanswered(.init(cause, mayHaveBeenDelivered: mayHaveBeenDelivered)))
@@ -193,21 +259,22 @@ final class LaneInbox<Template> {
 
     /// Sends a request again, which is safe because the server has not acted on it.
     func unprocessed(_ request: LaneRequest<Template>) {
-        if let trace = request.part.shared.trace { note(request, .unanswered("Unprocessed"), in: trace) }
+        if let trace = request.part.trace { note(request, .unanswered("Unprocessed"), in: trace) }
         sendAgain(request, orElse: .unanswered(.init(.timeout, mayHaveBeenDelivered: false)))
     }
 
     /// Notes what was exchanged for a request of a traced page.
     func note(_ request: LaneRequest<Template>, _ outcome: Exchange.Outcome, in trace: Trace) {
+        guard let shared = request.part.shared else { return }
         let index = request.tokenNumber - firstToken
         let jwt = tokens.indices.contains(index) ? tokens[index].jwt : ""
         let authorization = Exchange.Field("authorization", "bearer \(Exchange.shortened(jwt))")
         let ended = settings.clock()
         trace.note(
             Exchange(
-                origin: settings.origin, path: RequestPath.shortened(of: request),
-                fields: [authorization] + request.part.push.fields.map { Exchange.Field($0.name, $0.value) },
-                payload: request.part.push.payload,
+                origin: settings.origin, path: RequestPath.shortened(of: request, in: shared),
+                fields: [authorization] + shared.push.fields.map { Exchange.Field($0.name, $0.value) },
+                payload: shared.push.payload,
                 sentAt: ended - max(0, monotonicMilliseconds() - request.handedAt), endedAt: ended, outcome: outcome))
     }
 
@@ -215,15 +282,15 @@ final class LaneInbox<Template> {
     /// answer, so they get it without being sent. A thousand wrong requests look like an attack.
     private func failUnsent(_ request: LaneRequest<Template>, _ rejection: Rejection) {
         request.part.record(request.index, .rejected(rejection))
-        for part in takeUnsent(of: request.part.shared) { part.settle(.rejected(rejection)) }
+        for part in takeUnsent(of: request.part.answers) { part.settle(.rejected(rejection)) }
     }
 
     /// Takes the entries of a page that are neither in flight nor to be repeated, from this lane and the page queue.
-    private func takeUnsent(of page: SharedPage) -> [PagePart] {
+    private func takeUnsent(of page: PageAnswers) -> [PagePart] {
         var unsent = handle.queue.withdraw(page)
-        if let part = current, part.shared === page {
+        if let part = current, part.answers === page {
             current = nil
-            unsent.append(part.takeUnsent())
+            if let rest = part.takeUnsent() { unsent.append(rest) }
         }
         return unsent
     }
@@ -276,6 +343,7 @@ final class LaneInbox<Template> {
     /// Queues a request that is safe to repeat. After two deadlines it gets `outcome` instead. If the lane is closing,
     /// a rejected request is recorded as such, and any other as cancelled.
     private func sendAgain(_ request: LaneRequest<Template>, orElse outcome: PushOutcome) {
+        if request.part.isLeftOpen { return putBack(request) }
         if isClosing {
             if case .rejected = outcome { return request.part.record(request.index, outcome) }
             return unanswered(request, .cancelled, mayHaveBeenDelivered: false)
@@ -283,6 +351,6 @@ final class LaneInbox<Template> {
         guard now - request.since < 2 * settings.requestTimeout else {
             return request.part.record(request.index, outcome)
         }
-        repeats.append(request)
+        putBack(request)
     }
 }

@@ -1,3 +1,5 @@
+internal import LiveActivity
+
 /// One request, either queued again or in flight.
 struct LaneRequest<Template> {
     let part: PartInFlight<Template>
@@ -13,4 +15,7 @@ struct LaneRequest<Template> {
     var since: Int64
     /// When it was last handed over, monotonic milliseconds.
     var handedAt: Int64
+
+    /// That of a request that is about to be sent.
+    var token: [UInt8] { Array(part.sending.page.token(index)) }
 }

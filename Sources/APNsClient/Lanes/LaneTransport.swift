@@ -11,8 +11,8 @@ internal import Threads
 /// Redirects are never followed and no proxy is used, so the environment cannot redirect the provider token.
 public final class LaneTransport: PushTransport {
     private let queue: PageQueue
-    /// Tokens that wait or are in flight.
-    private let tokens = Atomic(0)
+    private let requests = RequestCount()
+    public let requestTimeout: Duration
 
     /// - Throws: if the configuration cannot send, for example with an unusable key or a CA file without a certificate
     public convenience init(
@@ -38,29 +38,35 @@ public final class LaneTransport: PushTransport {
             throw error
         }
         self.queue = queue
+        requestTimeout = .milliseconds(settings.requestTimeout)
     }
 
     deinit { queue.beginClosing() }
 
-    public var load: Int { tokens.load(ordering: .relaxed) }
+    /// How many requests wait or are in flight.
+    public var load: Int { requests.value }
     public var lanes: LaneCounts {
         let (total, connected, waiting) = queue.lanes
         return LaneCounts(total: total, connected: connected, inFlight: max(0, load - waiting))
     }
 
-    public func send(_ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission) async -> PageOutcome
-    {
-        await send(page, .devices(push), while: permission)
+    public func send(
+        _ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission, _ handover: Handover?
+    ) async -> PageOutcome {
+        await send(page, .devices(push), while: permission, handover)
     }
 
-    func send(_ page: TokenPage, _ push: LanePush, while permission: any SendPermission) async -> PageOutcome {
+    func send(
+        _ page: TokenPage, _ push: LanePush, while permission: any SendPermission, _ handover: Handover? = nil
+    ) async -> PageOutcome {
         guard !page.isEmpty else { return PageOutcome() }
-        tokens.add(page.count, ordering: .relaxed)
+        requests.add(page.count)
         let outcome: PageOutcome = await withCheckedContinuation { continuation in
-            let shared = SharedPage(page, push, permission, continuation)
+            let answers = PageAnswers(page.count, handover, requests, continuation)
+            let shared = SharedPage(page, push, permission, answers)
             if !queue.post(shared) { PagePart(shared: shared, range: page.entries.indices).settleUnsent(.cancelled) }
         }
-        tokens.subtract(page.count, ordering: .relaxed)
+        requests.add(outcome.open.count - page.count)
         return outcome
     }
 
@@ -68,4 +74,12 @@ public final class LaneTransport: PushTransport {
         queue.beginClosing()
         await queue.waitForEnd()
     }
+}
+
+/// Requests that wait or are in flight.
+final class RequestCount: Sendable {
+    private let count = Atomic(0)
+
+    var value: Int { count.load(ordering: .relaxed) }
+    func add(_ requests: Int) { count.add(requests, ordering: .relaxed) }
 }

@@ -10,7 +10,7 @@ struct PagePart: Sendable {
 
     /// Settles all entries with the same outcome, other than `.accepted`.
     func settle(_ outcome: PushOutcome) {
-        shared.settle(PageOutcome(exceptions: range.map { .init(index: $0, outcome: outcome) }))
+        shared.answers.add(PageOutcome(exceptions: range.map { .init(index: $0, outcome: outcome) }))
     }
 
     func settleUnsent(_ cause: NoAnswer.Cause) { settle(.unanswered(.init(cause, mayHaveBeenDelivered: false))) }

@@ -66,6 +66,7 @@ final class PageQueue: Sendable {
     }
     /// By lane.
     private let events: [WakeEvent]
+    var laneCount: Int { events.count }
 
     /// Nil when the process is out of descriptors.
     init?(lanes: Int) {
@@ -168,8 +169,8 @@ final class PageQueue: Sendable {
     }
 
     /// Removes the waiting parts of a page from the queue.
-    func withdraw(_ page: SharedPage) -> [PagePart] {
-        state.withLock { state in withdraw(&state) { $0.shared === page } }
+    func withdraw(_ page: PageAnswers) -> [PagePart] {
+        state.withLock { state in withdraw(&state) { $0.shared.answers === page } }
     }
 
     func withdrawAll() -> [PagePart] { state.withLock { state in withdraw(&state) { _ in true } } }
@@ -204,6 +205,12 @@ final class PageQueue: Sendable {
     /// The index of the part whose turn it is, among those that a lane of this capacity may take.
     private func next(_ state: inout State, _ capacity: Capacity) -> Int? {
         guard let first = state.queue.first else { return nil }
+        // A retry may be of a token that is never answered. It must not be what a new connection begins with.
+        if !capacity.isConnected, first.shared.isRetry,
+            let other = state.queue.firstIndex(where: { !$0.shared.isRetry })
+        {
+            return other
+        }
         if first.isSmall { return 0 }
         let mayBeLarge = capacity.roomForLarge > 0
         if state.waitingSmall > 0, state.smallSinceLarge < Self.smallPagesInARow || !mayBeLarge {

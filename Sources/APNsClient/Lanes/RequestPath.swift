@@ -18,9 +18,10 @@ final class RequestPath {
     func withBytes<Template, Value, Failure: Error>(
         of request: LaneRequest<Template>, _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Value
     ) throws(Failure) -> Value {
-        switch request.part.push {
+        let shared = request.part.sending
+        switch shared.push {
         case .devices:
-            return try body(UnsafeBufferPointer(start: buffer, count: write(request.part.page, request.index)))
+            return try body(UnsafeBufferPointer(start: buffer, count: write(shared.page, request.index)))
         case .broadcast(let broadcast):
             // Copying these bytes for each request is cheap, because broadcasts are few.
             return try (Array(broadcast.path.utf8) + [0]).withUnsafeBufferPointer { (bytes) throws(Failure) in
@@ -30,9 +31,9 @@ final class RequestPath {
     }
 
     /// The path with the first digits of the token, for people.
-    static func shortened<Template>(of request: LaneRequest<Template>) -> String {
-        switch request.part.push {
-        case .devices: "\(prefix)\(Exchange.shortened(Hex.encode(request.part.page.token(request.index))))"
+    static func shortened<Template>(of request: LaneRequest<Template>, in shared: SharedPage) -> String {
+        switch shared.push {
+        case .devices: "\(prefix)\(Exchange.shortened(Hex.encode(shared.page.token(request.index))))"
         case .broadcast(let broadcast): broadcast.path
         }
     }

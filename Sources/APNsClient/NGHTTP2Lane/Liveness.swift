@@ -49,6 +49,13 @@ struct Liveness: Sendable, Hashable {
         return .ping
     }
 
+    /// Asks for a PING now, unless one is on its way.
+    mutating func asks(now: Int64) -> Bool {
+        guard pingedAt == nil, !isGivenUp else { return false }
+        pingedAt = now
+        return true
+    }
+
     /// How long to wait for bytes. With requests in flight it is a quarter of their time, so half is left after a PING.
     private func patience(_ isWaiting: Bool) -> Int64 { isWaiting ? max(1, timeout / 4) : timeout }
 }

@@ -63,6 +63,18 @@ final class NGHTTP2Connection: LaneConnection {
     /// How many requests may be in flight.
     var streams: Int { window.size(serverLimit: session.serverLimit) }
     var isBlocked: Bool { blockedSince != nil }
+    var holdsRequestsBack: Bool { isBlocked }
+
+    func heardNothing(now: Int64, timeout: Int64) -> Bool? { now - liveness.lastHeard >= timeout / 2 }
+
+    func isAlive(since time: Int64, now: Int64) -> Bool {
+        if liveness.lastHeard >= time { return true }
+        // If the PING cannot be sent, the connection is about to end for that reason.
+        if liveness.asks(now: now) { try? session.ping() }
+        return false
+    }
+
+    func widen() -> Bool { window.widen(serverLimit: session.serverLimit) }
 
     /// The capacity of this connection for `PageQueue`. `begun`: requests of this turn, which pacing does not know yet.
     func capacity(begun: Int, now: Int64) -> PageQueue.Capacity {

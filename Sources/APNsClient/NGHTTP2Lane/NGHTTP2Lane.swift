@@ -17,6 +17,7 @@ final class NGHTTP2Lane: Lane {
     var active: NGHTTP2Connection?
     var retired: [NGHTTP2Connection] = []
     var delay = ReconnectDelay()
+    var shut = ShutConnections()
     private let poll: EventPoll
     private let origin: Origin
     private let timeout: Int64
@@ -101,7 +102,8 @@ final class NGHTTP2Lane: Lane {
                 unanswered(request, cause, isLate: ended.end == .late, hasUnsentBody: hasUnsentBody, on: connection)
             }
         }
-        if let goaway = connection.session.goaway, connection === active {
+        if let goaway = connection.session.goaway {
+            connection.use.isAside = false
             retire(connection, .goaway, "GOAWAY \(goaway.errorCode) \(goaway.text)")
         }
     }
@@ -142,7 +144,7 @@ final class NGHTTP2Lane: Lane {
             drain(connection)
             switch connection.liveness.action(now: now, isWaiting: connection.inFlight > 0) {
             case .ping: try connection.session.ping()
-            case .retire: retireSilent(connection)
+            case .retire: retireSilent(connection, isUnreachable: true)
             case nil: break
             }
         } catch {
@@ -166,6 +168,7 @@ final class NGHTTP2Lane: Lane {
             active.use.fullSince = isFull ? active.use.fullSince ?? now : nil
         }
         replaceFullConnection()
+        passShutConnection()
         if active != nil, !refreshToken() {
             inbox.returnAll()
             return false
@@ -184,6 +187,7 @@ final class NGHTTP2Lane: Lane {
             guard let request = inbox.next(connection.capacity(begun: connection.inFlight - before, now: now)) else {
                 return false
             }
+            if connection.use.firstToken == nil { connection.use.firstToken = request.token }
             do throws(NGHTTP2Error) {
                 guard try !connection.submit(request, path, now: now) else { continue }
                 inbox.putBack(request)
@@ -233,6 +237,11 @@ final class NGHTTP2Lane: Lane {
             unconnected(cause, message)
         case .ready(let wire):
             self.attempt = nil
+            guard active == nil else {
+                // A connection that stood aside had an answer meanwhile.
+                poll.remove(wire.socket.descriptor)
+                return
+            }
             do {
                 active = try NGHTTP2Connection(
                     wire, poll, maximumStreams: settings.maximumStreams, timeout: timeout, now: now)
@@ -277,9 +286,13 @@ final class NGHTTP2Lane: Lane {
         } else if active == nil {
             // Without a connection the lane sleeps until it may make one, or until there is work for one.
             if now < delay.notBefore { due = min(due, delay.notBefore) }
-        } else if !inbox.isEmpty {
+        } else if let active, !inbox.isEmpty {
             due = min(due, now + ConnectionUse.fullMilliseconds / 4)
+            if active.room <= 0, active.use.lastRequest + inbox.wait > now {
+                due = min(due, active.use.lastRequest + inbox.wait)
+            }
         }
+        if let next = nextOpen { due = min(due, next) }
         // `PageQueue` relies on this timer: it wakes no other lane for requests that this one will take later.
         if capacity.roomLater > 0, let active { due = min(due, active.pacing.next) }
         return max(0, due - now)

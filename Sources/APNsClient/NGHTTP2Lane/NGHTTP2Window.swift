@@ -16,18 +16,30 @@ struct NGHTTP2Window: Sendable, Hashable {
 
     func size(serverLimit: Int) -> Int { min(own, serverLimit) }
 
-    /// Notes an answer. A 403 adds no stream, because our credentials are at fault. A late answer removes a stream: too
-    /// many requests in flight only end in timeouts, and a request that timed out may be delivered twice.
+    /// Notes an answer. A 403 adds no stream, because our credentials are at fault. A late answer removes a stream from
+    /// a large window: too many requests in flight only end in timeouts, and a request that timed out may be delivered
+    /// twice. It opens a small one: so few requests are not why it was late.
     /// - Parameter isLate: the answer took a good part of its request's time
     mutating func answered(isAuthenticated: Bool, isLate: Bool, serverLimit: Int) {
         guard isAuthenticated else { return }
-        if isLate {
-            // A server answers a rejected push with a limit of one, which says nothing about the load.
-            let size = serverLimit > 1 ? size(serverLimit: serverLimit) : own
-            own = max(min(size, Self.leastForLateness), size - 1)
-        } else if own < min(maximum, serverLimit) {
-            own = min(maximum, serverLimit, own + Self.step)
+        // A server answers a rejected push with a limit of one, which says nothing about the load.
+        let size = serverLimit > 1 ? size(serverLimit: serverLimit) : own
+        if isLate, size > Self.leastForLateness {
+            own = size - 1
+        } else {
+            open(serverLimit: serverLimit, most: isLate ? min(maximum, Self.leastForLateness) : maximum)
         }
+    }
+
+    /// Adds streams although no answer came, because the server lives. False if it takes no more.
+    mutating func widen(serverLimit: Int) -> Bool {
+        let before = own
+        open(serverLimit: serverLimit, most: min(maximum, Self.leastForLateness))
+        return own > before
+    }
+
+    private mutating func open(serverLimit: Int, most: Int) {
+        if own < min(most, serverLimit) { own = min(most, serverLimit, own + Self.step) }
     }
 
     /// Removes a stream, because the server refused one that its limit allowed. False when there was only one.

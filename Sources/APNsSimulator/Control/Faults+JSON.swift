@@ -37,6 +37,8 @@ extension Faults: Decodable {
         case resetCode = "reset_code"
         case resetDelivers = "reset_delivers"
         case stallTokens = "stall_tokens"
+        case slowTokens = "slow_tokens"
+        case slowTokenLatency = "slow_token_latency_ms"
         case stallShare = "stall_share"
         case stallDelivers = "stall_delivers"
         case broadcastRejections = "broadcast_rejections"
@@ -79,6 +81,8 @@ extension Faults: Decodable {
         try read(&resetCode, .resetCode)
         try read(&resetDelivers, .resetDelivers)
         try read(&stallTokens, .stallTokens)
+        try read(&slowTokens, .slowTokens)
+        try read(&slowTokenLatency, .slowTokenLatency)
         try read(&stallShare, .stallShare)
         try read(&stallDelivers, .stallDelivers)
         try read(&broadcastRejections, .broadcastRejections)

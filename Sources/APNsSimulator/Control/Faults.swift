@@ -35,6 +35,9 @@ public struct Faults: Sendable, Hashable, Encodable {
     public var resetDelivers = false
     /// Tokens whose requests never get a response, by the lowercase hex with which they begin.
     public var stallTokens: [String] = []
+    /// Tokens whose responses come this many milliseconds later, by the lowercase hex with which they begin.
+    public var slowTokens: [String] = []
+    public var slowTokenLatency = 0.0
     /// The share of requests that never get a response, and whether the device gets the push.
     public var stallShare = 0.0
     public var stallDelivers = false
@@ -81,6 +84,10 @@ public struct DeadToken: Sendable, Hashable, Encodable {
     public var reason: String?
     /// The same as `Faults.deadSince`, for this token.
     public var since: Int?
+
+    public init(prefix: String, reason: String? = nil, since: Int? = nil) {
+        (self.prefix, self.reason, self.since) = (prefix, reason, since)
+    }
 }
 
 public struct RefusedToken: Sendable, Hashable, Encodable {

@@ -115,11 +115,16 @@ struct Judge: Sendable {
             orders.latency = faults.latency + faults.latencyJitter * drawn
         }
         if let every = faults.slowEvery, (connection - 1).isMultiple(of: every) { orders.latency += faults.slowLatency }
-        if !faults.stallTokens.isEmpty {
-            let hex = head.path.utf8.dropFirst("/3/device/".utf8.count)
-            orders.stalls = orders.stalls || faults.stallTokens.contains { hex.starts(with: $0.utf8) }
-        }
+        if Self.has(faults.stallTokens, head) { orders.stalls = true }
+        if Self.has(faults.slowTokens, head) { orders.latency += faults.slowTokenLatency }
         return orders
+    }
+
+    /// Whether the request is for a token that begins with one of these.
+    private static func has(_ prefixes: [String], _ head: RequestHead) -> Bool {
+        if prefixes.isEmpty { return false }
+        let hex = head.path.utf8.dropFirst("/3/device/".utf8.count)
+        return prefixes.contains { hex.starts(with: $0.utf8) }
     }
 
     /// Decides about one request to `/3/device` or `/4/broadcasts`, and records it. Times are milliseconds since 1970.

@@ -10,25 +10,28 @@ struct CircuitTransport: PushTransport {
     let circuits: AppCircuits
     var now: @Sendable () -> Int64 = bootClock
 
-    var load: Int { transport.load }
+    var requestTimeout: Duration { transport.requestTimeout }
     var lanes: LaneCounts { transport.lanes }
 
     func close() async { await transport.close() }
 
-    func send(_ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission) async -> PageOutcome {
+    func send(
+        _ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission, _ handover: Handover?
+    ) async -> PageOutcome {
         guard !page.isEmpty else { return PageOutcome() }
         switch await circuits.admit(app, now: now()) {
-        case .send: return await transport.send(page, push, while: permission)
+        case .send: return await transport.send(page, push, while: permission, handover)
         case .refused(let outcome): return PageOutcome(all: page, outcome)
-        case .probe: return await probe(page, push, while: permission)
+        case .probe: return await probe(page, push, while: permission, handover)
         }
     }
 
-    private func probe(_ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission) async
-        -> PageOutcome
-    {
+    private func probe(
+        _ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission, _ handover: Handover?
+    ) async -> PageOutcome {
         var plan = PagePlan(probing: page.count)
-        let first = await transport.send(plan.parts[0], of: page, push, while: permission)
+        // The probe waits for its answer, because nothing else proves that the app may send.
+        let first = await transport.send(plan.parts[0], of: page, push, while: permission, nil)
         let answer = first.exceptions.first?.outcome ?? .accepted
         guard !answer.haltsApp else {
             circuits.probed(app, hasPassed: false)
@@ -40,7 +43,7 @@ struct CircuitTransport: PushTransport {
             return PageOutcome(all: page, answer)
         }
         circuits.probed(app, hasPassed: true)
-        plan.add([first, await transport.send(plan.parts[1], of: page, push, while: permission)])
+        plan.add([first, await transport.send(plan.parts[1], of: page, push, while: permission, handover)])
         return plan.outcome
     }
 }

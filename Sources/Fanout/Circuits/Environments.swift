@@ -15,23 +15,31 @@ struct Environments: Sendable {
     let first: any PushTransport
     let other: (any PushTransport)?
 
+    /// The longest time from the moment when a request is open to its answer.
+    var requestTimeout: Duration { max(first.requestTimeout, other?.requestTimeout ?? .zero) }
+
     /// Sends a page, each entry to the environment where its token lives.
     /// - Parameters:
     ///   - variant: another push, and the indices of the entries that get it
     ///   - traced: an entry that is sent in a page of its own, which its trace describes
     ///   - known: indices of entries that are known to live in the other environment
+    ///   - handover: the page is taken back before each request has its answer
     /// - Returns: the plan with the page's outcome
     func send(
         _ page: TokenPage, _ push: PreparedPush, variant: (push: PreparedPush, entries: Set<Int>)? = nil,
-        known: Set<Int> = [], traced: Traced? = nil, while permission: any SendPermission = StandingPermission()
+        known: Set<Int> = [], traced: Traced? = nil, while permission: any SendPermission = StandingPermission(),
+        _ handover: Handover? = nil
     ) async -> PagePlan {
         var plan = PagePlan(
             page.count, variant: variant?.entries ?? [], elsewhere: known, traced: traced?.index, hasOther: other != nil
         )
+        // A part that is nearly done says nothing about the others.
+        let handover = plan.parts.count == 1 ? handover : handover.map { _ in Handover() }
         @Sendable func send(_ part: PagePlan.Part) async -> PageOutcome {
             var push = part.isVariant ? variant?.push ?? push : push
             if part.isTraced { push.trace = traced?.trace }
-            return await (part.isElsewhere ? other ?? first : first).send(part, of: page, push, while: permission)
+            return await (part.isElsewhere ? other ?? first : first)
+                .send(part, of: page, push, while: permission, handover)
         }
         while let first = plan.parts.first {
             let others = plan.parts.dropFirst()

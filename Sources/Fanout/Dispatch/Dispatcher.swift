@@ -24,6 +24,7 @@ struct Dispatcher: Sendable {
     let alarmThrottle = AlarmThrottle()
     let pauses = PauseBook()
     let outboxes = OutboxTurns()
+    let openRequests = OpenRequests()
 
     /// The worker's clock, milliseconds.
     var now: Int64 { options.now() }

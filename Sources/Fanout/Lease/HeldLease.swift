@@ -68,28 +68,36 @@ extension HeldLease {
     /// Repeats a call that Redis could not answer, while the lease is live. The call must be safe to repeat.
     /// - Returns: nil when the lease has expired, or at once for a lasting error, which would hold a permit for ever.
     func repeatWhileLive<T: Sendable>(_ log: Logger, _ body: () async throws(StoreError) -> T) async -> T? {
-        let backoff = Backoff(first: .milliseconds(100), cap: .seconds(1))
-        var failures = 0
-        while isLive {
+        await repeated(log, while: { isLive }) { () async throws(StoreError) in
             let asked = now()
-            do throws(StoreError) {
-                let value = try await body()
-                // The scripts that settle also prolong the lease, unless another worker has it.
-                if let answer = value as? any LeaseAnswer {
-                    if answer.endsLease { finish(askedAt: asked) }
-                    if answer.keepsLease { extend(askedAt: asked) } else { lose() }
-                }
-                return value
-            } catch {
-                guard error.isPassing else {
-                    log.error("work is postponed: \(error)")
-                    return nil
-                }
-                log.debug("Redis did not answer, trying again: \(error)")
-                failures += 1
-                try? await Task.sleep(for: backoff.pause(after: failures))
+            let value = try await body()
+            // The scripts that settle also prolong the lease, unless another worker has it.
+            if let answer = value as? any LeaseAnswer {
+                if answer.endsLease { finish(askedAt: asked) }
+                if answer.keepsLease { extend(askedAt: asked) } else { lose() }
             }
+            return value
         }
-        return nil
     }
+}
+
+/// Repeats a call that Redis could not answer, while a condition holds. The call must be safe to repeat.
+/// - Returns: nil when the condition has ended, or at once for a lasting error
+func repeated<T: Sendable>(
+    _ log: Logger, while holds: () -> Bool, _ body: () async throws(StoreError) -> T
+) async -> T? {
+    let backoff = Backoff(first: .milliseconds(100), cap: .seconds(1))
+    var failures = 0
+    while holds() {
+        do throws(StoreError) { return try await body() } catch {
+            guard error.isPassing else {
+                log.error("work is postponed: \(error)")
+                return nil
+            }
+            log.debug("Redis did not answer, trying again: \(error)")
+            failures += 1
+            try? await Task.sleep(for: backoff.pause(after: failures))
+        }
+    }
+    return nil
 }

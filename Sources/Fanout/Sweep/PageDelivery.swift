@@ -49,30 +49,44 @@ struct PageDelivery: Sendable {
     /// Sends pages, at most `openPages` at a time, until there is none or the run may not go on.
     /// - Parameter next: returns the function that sends and settles the next page; nil when there is none
     /// - Returns: false if the run may not go on
-    func eachPage(_ next: () async -> (@Sendable () async -> Void)?) async -> Bool {
-        await withTaskGroup(of: Void.self) { group in
-            var free = max(1, dispatcher.options.openPages)
+    func eachPage(_ next: () async -> (@Sendable (PagePlace) async -> Void)?) async -> Bool {
+        await withDiscardingTaskGroup(returning: Bool.self) { group in
+            let places = PagePlaces(max(1, dispatcher.options.openPages))
             while mayGoOn {
                 guard let send = await next() else { return mayGoOn }
-                if free > 0 { free -= 1 } else { _ = await group.next() }
+                let place = await places.take()
                 // The wait may have been long: begin nothing without a live lease.
                 guard mayGoOn else { return false }
-                group.addTask { await send() }
+                group.addTask {
+                    await send(place)
+                    place.done()
+                }
             }
             return false
         }
     }
 
+    /// A page that was sent: the decisions for its entries, and its open requests.
+    struct Sent {
+        var report: PageReport
+        /// Give it to `follow` when the page is settled. Nil: each entry has a decision.
+        var open: OpenPage?
+        /// By index in the page. The settlement notes them.
+        var requests: [Int: OpenRequest] { open?.requests ?? [:] }
+    }
+
     /// Sends a page.
     /// - Parameters:
+    ///   - place: given back when the page is nearly done
     ///   - elsewhere: indices of the entries known to live in the other environment
     ///   - onBroadcastChannel: indices of the entries that get `broadcastChannelPush`
     ///   - time: boot-clock milliseconds after which no request leaves this machine
-    /// - Returns: the decision for each entry; nil if there is nothing to settle
+    ///   - channel: the waiting channel of an entry, for a page of retries
+    /// - Returns: nil if there is nothing to settle
     func send(
-        _ page: TokenPage, _ outgoing: Outgoing, elsewhere: Set<Int>, onBroadcastChannel: Set<Int> = [],
-        until time: Int64?
-    ) async -> PageReport? {
+        _ page: TokenPage, _ outgoing: Outgoing, _ place: PagePlace, elsewhere: Set<Int>,
+        onBroadcastChannel: Set<Int> = [], until time: Int64?, channel: ((Int) -> WaitingChannel)? = nil
+    ) async -> Sent? {
         // Check the lease here, because the process may have been suspended since the page was read.
         guard held.isLive else { return lost() }
         let isStart = outgoing.record.event == .start
@@ -82,11 +96,11 @@ struct PageDelivery: Sendable {
         dispatcher.metrics.pageBegan(app.key)
         let sent = await app.environments.send(
             page, outgoing.push, variant: outgoing.variant(page, onBroadcastChannel), known: elsewhere,
-            traced: traced, while: held.permission(until: time))
+            traced: traced, while: held.permission(until: time), Handover { place.nearlyDone() })
         dispatcher.metrics.pageEnded(app.key)
         // Before the page is settled, so that a final push has its whole trace.
-        if let traced { await keep(traced, page, outgoing.record) }
-        let report = report(page, sent, outgoing)
+        if let traced, !sent.outcome.open.contains(traced.index) { await keep(traced, page, outgoing.record) }
+        let report = dispatcher.report(app, page, sent.outcome, outgoing.record, elsewhere: sent.elsewhere)
         // A page that was refused as a whole is one refusal: its other requests did not leave this machine.
         let refusal = report.halt.map { [$0.reason: 1] } ?? [:]
         dispatcher.metrics.rejected(app.key, report.isUnsent ? refusal : report.errors)
@@ -96,10 +110,11 @@ struct PageDelivery: Sendable {
             let place = outgoing.record.startTokens ?? .activity(lease.name)
             try? await dispatcher.store.otherEnvironment.remember(app.key, place, page, newlyFound)
         }
-        if let refusal = report.otherRefusal { await dispatcher.raiseAlarm(app.key, .otherEnvironment, refusal) }
         if isStart { await removeNotes(page, sent.outcome, report, before: notes) }
-        if let pause = await updateCircuit(report) { state.change { $0.pause = pause } }
-        guard report.isUnsent else { return report }
+        if let pause = await dispatcher.updateCircuit(app, report, log) { state.change { $0.pause = pause } }
+        guard report.isUnsent else {
+            return Sent(report: report, open: open(page, sent, outgoing.record, notes, traced, channel))
+        }
         guard held.isLive else { return lost() }
         // No request left this machine. This worker reads the page again when the app's circuit closes. If this worker
         // drains, another one does. Pause also if a transport returns pages without a reason.
@@ -107,42 +122,35 @@ struct PageDelivery: Sendable {
         return nil
     }
 
-    private func lost() -> PageReport? {
+    private func lost() -> Sent? {
         lose()
         return nil
     }
 
-    private func report(_ page: TokenPage, _ sent: PagePlan, _ outgoing: Outgoing) -> PageReport {
-        let record = outgoing.record
-        let report = PageReport(
-            page, sent.outcome, now: dispatcher.store.time.now(), deadline: record.deadline,
-            triesOnce: record.expiry == 0, backoff: dispatcher.options.retries, elsewhere: sent.elsewhere,
-            attributesType: record.event == .start ? record.attributesType ?? "" : nil,
-            pause: { dispatcher.circuits.nextPause(app.key, $0) }, random: { Double.random(in: 0..<1) })
-        dispatcher.verdictLog.note(app.key, report.verdicts, now: dispatcher.store.time.now())
-        return report
+    /// The open requests of a page. It keeps copies of what they need, so that the page can go.
+    private func open(
+        _ page: TokenPage, _ sent: PagePlan, _ record: PushRecord, _ notes: [Int: [UInt8]],
+        _ traced: Environments.Traced?, _ channel: ((Int) -> WaitingChannel)?
+    ) -> OpenPage? {
+        let indices = sent.outcome.open
+        if indices.isEmpty { return nil }
+        // As long as a request may take, and as long as a stalled worker may need to write down what became of it.
+        let length = app.environments.requestTimeout + dispatcher.options.claimAfter
+        let requests = indices.map { index in
+            let waiting = channel?(index) ?? WaitingChannel(page, index, of: record.id)
+            return (index, OpenRequest(dispatcher.openRequests.nextID(), waiting, for: length))
+        }
+        let isOpen = Set(indices)
+        return OpenPage(
+            dispatcher: dispatcher, app: app, name: lease.name, record: record,
+            requests: Dictionary(uniqueKeysWithValues: requests), answers: sent.outcome.late,
+            elsewhere: sent.elsewhere.intersection(isOpen), notes: notes.filter { isOpen.contains($0.key) },
+            traced: traced.flatMap { isOpen.contains($0.index) ? $0 : nil },
+            until: dispatcher.now + length.milliseconds, state: state, log: log)
     }
 
-    /// Opens or closes the app's circuit after a page.
-    /// - Returns: how long the circuit stays open, if it does
-    private func updateCircuit(_ report: PageReport) async -> Duration? {
-        let (store, circuits) = (dispatcher.store, dispatcher.circuits)
-        if let halt = report.halt {
-            if circuits.open(app.key, halt, now: dispatcher.now) {
-                dispatcher.metrics.circuit(app.key, isOpen: true)
-                log.error("\(halt.cause.alarm.alarmText)", metadata: ["reason": "\(halt.reason)"])
-                try? await store.alarms.raise(app.key, halt.cause.alarm, halt.reason)
-            }
-            return circuits.pause(of: app.key, now: dispatcher.now) ?? .zero
-        }
-        if report.delivered > 0, let halt = circuits.close(app.key) {
-            dispatcher.metrics.circuit(app.key, isOpen: false)
-            log.notice("APNs accepts this app's pushes again", metadata: ["reason": "\(halt.reason)"])
-            // One halt may have followed the other, so a delivery clears both alarms.
-            for cause in Halt.Cause.allCases { try? await store.alarms.clear(app.key, cause.alarm) }
-        }
-        return nil
-    }
+    /// Receives the answers to the open requests of a page that is settled.
+    func follow(_ sent: Sent?) { if let open = sent?.open { dispatcher.openRequests.follow(open) } }
 }
 
 extension PageDelivery {
@@ -162,21 +170,11 @@ extension PageDelivery {
         return before.map { Dictionary(zip(indices, $0).compactMap { index, note in note.map { (index, $0) } }) { $1 } }
     }
 
-    /// Takes back the notes of channels that got no card, because APNs refused their only attempt for good. If the
-    /// worker dies before this, their notes stay for 8 h without effect.
     private func removeNotes(
         _ page: TokenPage, _ outcome: PageOutcome, _ report: PageReport, before: [Int: [UInt8]]
     ) async {
-        let answered = Set(
-            outcome.exceptions.filter { if case .rejected = $0.outcome { true } else { false } }.map(\.index))
-        let unreached = report.exceptions.filter { exception in
-            if case .retry = exception.decision { return false }
-            return page.entries[exception.index].attempt == 0 && answered.contains(exception.index)
-        }
-        if unreached.isEmpty { return }
         _ = await held.repeatWhileLive(log) { () async throws(StoreError) in
-            try await dispatcher.store.lateJoiners.expectNothing(
-                app.key, lease.name, unreached.map { (Array(page.channel($0.index)), before[$0.index]) })
+            try await dispatcher.removeNotes(app.key, lease.name, page, outcome, report, before: before)
         }
     }
 }
@@ -193,11 +191,8 @@ extension PageDelivery {
 
     private func keep(_ traced: Environments.Traced, _ page: TokenPage, _ record: PushRecord) async {
         let attempt = Int(page.entries[traced.index].attempt) + 1
-        let exchanges = traced.trace.exchanges.map { $0.json(attempt: attempt) }
-        // Nothing left this machine.
-        if exchanges.isEmpty { return }
         _ = await held.repeatWhileLive(log) { () async throws(StoreError) in
-            try await dispatcher.store.traces.add(app.key, lease.name, record.id, exchanges)
+            try await dispatcher.keep(traced.trace, attempt: attempt, app.key, lease.name, record)
         }
     }
 }

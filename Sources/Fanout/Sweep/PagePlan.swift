@@ -67,6 +67,8 @@ struct PagePlan: Sendable {
         var next: [Part] = []
         for (part, partOutcome) in zip(parts, outcomes) {
             outcome.accepted += partOutcome.accepted
+            outcome.open += partOutcome.open.map { part.indices[$0] }
+            outcome.late += partOutcome.late.map { $0.inside(part.indices) }
             var refused: Set<Int> = []
             var misplaced: [Int] = []
             for exception in partOutcome.exceptions where part.indices.indices.contains(exception.index) {
@@ -81,7 +83,8 @@ struct PagePlan: Sendable {
             if part.isElsewhere {
                 elsewhere.formUnion(part.indices)
                 elsewhere.subtract(misplaced)
-                found += part.indices.filter { !refused.contains($0) }
+                let open = Set(partOutcome.open.map { part.indices[$0] })
+                found += part.indices.filter { !refused.contains($0) && !open.contains($0) }
             }
             if !misplaced.isEmpty {
                 next.append(
@@ -93,13 +96,14 @@ struct PagePlan: Sendable {
         asksOther = false
         parts = next
         outcome.exceptions.sort { $0.index < $1.index }
+        outcome.open.sort()
         found.sort()
     }
 }
 
 extension PushOutcome {
     /// 400 BadDeviceToken: the token may live in the other environment.
-    fileprivate var isBadToken: Bool {
+    var isBadToken: Bool {
         guard case .rejected(let rejection) = self else { return false }
         return rejection.status == 400 && rejection.reason == .known(.badDeviceToken)
     }
@@ -108,11 +112,12 @@ extension PushOutcome {
 extension PushTransport {
     /// Sends a part of a page. The index of an exception is a position in the part.
     func send(
-        _ part: PagePlan.Part, of page: TokenPage, _ push: PreparedPush, while permission: any SendPermission
+        _ part: PagePlan.Part, of page: TokenPage, _ push: PreparedPush, while permission: any SendPermission,
+        _ handover: Handover?
     ) async -> PageOutcome {
         if part.indices.isEmpty { return PageOutcome() }
-        if part.indices.count == page.count { return await send(page, push, while: permission) }
+        if part.indices.count == page.count { return await send(page, push, while: permission, handover) }
         let wanted = Set(part.indices)
-        return await send(page.filtered(wanted.contains), push, while: permission)
+        return await send(page.filtered(wanted.contains), push, while: permission, handover)
     }
 }

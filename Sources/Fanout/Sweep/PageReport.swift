@@ -30,6 +30,8 @@ struct PageReport {
     /// Every entry that was not delivered, with the reason of APNs or of the missing answer.
     private(set) var exceptions: [Exception] = []
     private(set) var delivered = 0
+    /// Indices of the entries whose requests are open. Their decisions come later.
+    let open: [Int]
     private(set) var retries = 0
     private(set) var duplicatesPossible = 0
     private(set) var errors: [String: Int] = [:]
@@ -62,6 +64,7 @@ struct PageReport {
         _ page: TokenPage, _ outcome: PageOutcome, now: Int64, deadline: Int64, triesOnce: Bool, backoff: RetryPolicy,
         elsewhere: Set<Int> = [], attributesType: String? = nil, pause: (Halt) -> Duration, random: () -> Double
     ) {
+        open = outcome.open
         delivered = outcome.accepted
         isAnswered = delivered > 0
         for exception in outcome.exceptions where page.entries.indices.contains(exception.index) {
@@ -96,8 +99,8 @@ struct PageReport {
 
     /// Indices of the entries that got the push.
     func deliveredIndices(_ page: TokenPage) -> some Sequence<Int> {
-        let exceptions = Set(exceptions.map(\.index))
-        return page.entries.indices.lazy.filter { !exceptions.contains($0) }
+        let others = Set(exceptions.map(\.index) + open)
+        return page.entries.indices.lazy.filter { !others.contains($0) }
     }
 
     private mutating func add(

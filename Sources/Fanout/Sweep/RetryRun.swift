@@ -30,8 +30,8 @@ struct RetryRun: Sendable {
                 if pages.isEmpty { pages = await duePages() ?? [] }
                 guard let page = pages.popLast() else { return nil }
                 found = true
-                return {
-                    await send(page)
+                return { place in
+                    await send(page, place)
                     delivery.state.change { $0.inPages.subtract(page.channels.map(\.channel)) }
                 }
             }
@@ -58,7 +58,7 @@ struct RetryRun: Sendable {
     }
 
     /// Settles the channels of a page that do not get their push, then sends to the others.
-    private func send(_ page: Page) async {
+    private func send(_ page: Page, _ place: PagePlace) async {
         guard let record = page.record, !record.state.isFinal else {
             return await settle(page.channels) { $0.drop($1) }
         }
@@ -92,7 +92,7 @@ struct RetryRun: Sendable {
             return false
         }
         if !unsent.isEmpty { await settle(unsent) }
-        if !waiting.isEmpty { await deliver(waiting, record, until: sendUntil) }
+        if !waiting.isEmpty { await deliver(waiting, record, place, until: sendUntil) }
     }
 
     /// Whether the first push of a channel's retry queue is not for the channel, or not any more.
@@ -109,7 +109,9 @@ struct RetryRun: Sendable {
         }
     }
 
-    private func deliver(_ waiting: [WaitingChannel], _ record: PushRecord, until time: Int64?) async {
+    private func deliver(
+        _ waiting: [WaitingChannel], _ record: PushRecord, _ place: PagePlace, until time: Int64?
+    ) async {
         let page = TokenPage(waiting)
         let outgoing = PageDelivery.Outgoing(record, delivery.app, lease.name, isLate: waiting[0].isLate)
         var onBroadcastChannel: Set<Int> = []
@@ -121,10 +123,10 @@ struct RetryRun: Sendable {
             onBroadcastChannel = capable
         }
         guard delivery.mayGoOn else { return }
-        let report = await delivery.send(
-            page, outgoing, elsewhere: Set(waiting.indices.filter { waiting[$0].livesElsewhere }),
-            onBroadcastChannel: onBroadcastChannel, until: time)
-        guard let report else { return }
+        let sent = await delivery.send(
+            page, outgoing, place, elsewhere: Set(waiting.indices.filter { waiting[$0].livesElsewhere }),
+            onBroadcastChannel: onBroadcastChannel, until: time, channel: { waiting[$0] })
+        guard let report = sent?.report else { return }
         if report.delivered > 0 {
             // A late joiner's card did not exist when the push went out.
             let isFirst = !waiting[0].isLate && delivery.state.reach(record)
@@ -132,10 +134,11 @@ struct RetryRun: Sendable {
                 lease.app, record, first: isFirst ? PushSize(targets: record.targetsSoFar) : nil,
                 now: dispatcher.store.time.now())
         }
-        await settle(
-            RetrySettlement(
-                waiting, report, endedAt: record.event == .end ? dispatcher.store.time.now() : nil,
-                staleBefore: record.event == .start ? dispatcher.staleBefore : nil))
+        var settlement = RetrySettlement(
+            waiting, report, endedAt: record.event == .end ? dispatcher.store.time.now() : nil,
+            staleBefore: record.event == .start ? dispatcher.staleBefore : nil)
+        for request in sent?.requests.values ?? [:].values { settlement.leaveOpen(request) }
+        await settle(settlement, of: sent)
     }
 
     /// Settles channels that the push is not sent to.
@@ -144,7 +147,7 @@ struct RetryRun: Sendable {
     }
 
     /// Repeats the settlement while the lease is live. A short outage of Redis must not cause pushes to be sent twice.
-    private func settle(_ settlement: RetrySettlement) async {
+    private func settle(_ settlement: RetrySettlement, of sent: PageDelivery.Sent? = nil) async {
         let settled = await delivery.ask { () async throws(StoreError) in
             for push in settlement.givenUp {
                 try await dispatcher.store.deadLetters.enlist(lease.app, lease.name, [push])
@@ -152,6 +155,7 @@ struct RetryRun: Sendable {
             return try await dispatcher.store.sweeps.settle(lease, for: dispatcher.options.claimAfter, settlement)
         }
         guard case .ok = settled else { return delivery.lose() }
+        delivery.follow(sent)
         dispatcher.metrics.count(
             lease.app, settlement.finished, retries: settlement.retries,
             duplicatesPossible: settlement.duplicatesPossible)

@@ -44,7 +44,8 @@ extension RetrySettlement {
     init(_ waiting: [WaitingChannel], _ report: PageReport, endedAt: Int64?, staleBefore: Int64? = nil) {
         self.init()
         let exceptions = Dictionary(uniqueKeysWithValues: report.exceptions.map { ($0.index, $0) })
-        for (index, channel) in waiting.enumerated() {
+        let open = Set(report.open)
+        for (index, channel) in waiting.enumerated() where !open.contains(index) {
             guard let exception = exceptions[index] else {
                 if let endedAt, let token = channel.token {
                     remove(channel, TokenRemoval(channel: channel.channel, token: token, endedAt: endedAt))

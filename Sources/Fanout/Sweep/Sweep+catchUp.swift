@@ -20,7 +20,7 @@ extension Sweep {
                 taken.formUnion(found.page.arrivals.map(\.channel))
                 let range = Self.page(number)
                 number += 1
-                return { await send(found.page, range) }
+                return { await send(found.page, range, $0) }
             }
             // No number may be left out, so the next claim begins with the first one that was not settled.
             guard goesOn else { return }

@@ -105,7 +105,7 @@ struct Sweep: Sendable {
                 if page.isEmpty, position < limit { continue }
                 let range = unsettled..<position
                 unsettled = position
-                return { await send(page, range) }
+                return { await send(page, range, $0) }
             }
             return nil
         }
@@ -165,34 +165,38 @@ struct Sweep: Sendable {
         return page
     }
 
-    func send(_ page: Page, _ range: Range<ScanPosition>) async {
-        guard var settlement = await deliver(page, range) else { return }
+    func send(_ page: Page, _ range: Range<ScanPosition>, _ place: PagePlace) async {
+        guard let (delivered, sent) = await deliver(page, range, place) else { return }
+        var settlement = delivered
         settlement.addQuarantined(page.quarantined)
         settlement.addSkipped(page.skipped)
         for arrival in page.arrivals { settlement.caughtUp(arrival) }
-        await settle(settlement)
+        await settle(settlement, of: sent)
     }
 
     /// Sends a page, unless the push has expired or is too large for tokens.
-    /// - Returns: the settlement of the page; nil if there is nothing to settle
-    private func deliver(_ page: Page, _ range: Range<ScanPosition>) async -> Settlement? {
+    /// - Returns: the settlement of the page, and the page if it was sent; nil if there is nothing to settle
+    private func deliver(
+        _ page: Page, _ range: Range<ScanPosition>, _ place: PagePlace
+    ) async -> (Settlement, PageDelivery.Sent?)? {
         let count = page.tokens.count + page.waiting.count
-        if count == 0 { return Settlement(range: range) }
+        if count == 0 { return (Settlement(range: range), nil) }
         guard await delivery.awaitTurn(page.tokens.count, of: lease.push) else { return nil }
         if dispatcher.store.time.now() >= claim.record.deadline {
-            return Settlement(unsent: count, as: .expired, range: range)
+            return (Settlement(unsent: count, as: .expired, range: range), nil)
         }
         var settlement = Settlement(range: range)
         if outgoing.isTooLarge {
             settlement = Settlement(unsent: count, as: .failed, range: range)
             settlement.errors[RejectionReason.Known.payloadTooLarge.rawValue] = count
-            return settlement
+            return (settlement, nil)
         }
+        var sent: PageDelivery.Sent?
         if !page.tokens.isEmpty {
-            let report = await delivery.send(
-                page.tokens, outgoing, elsewhere: page.elsewhere, onBroadcastChannel: page.onBroadcastChannel,
+            sent = await delivery.send(
+                page.tokens, outgoing, place, elsewhere: page.elsewhere, onBroadcastChannel: page.onBroadcastChannel,
                 until: page.sendUntil)
-            guard let report else { return nil }
+            guard let report = sent?.report else { return nil }
             if report.delivered > 0 {
                 let isFirst = delivery.state.reach(claim.record)
                 dispatcher.metrics.arrived(
@@ -201,6 +205,7 @@ struct Sweep: Sendable {
             settlement = Settlement(
                 firstAttempt: page.tokens, report,
                 endedAt: claim.record.event == .end ? dispatcher.store.time.now() : nil, range: range)
+            for request in sent?.requests.values ?? [:].values { settlement.leaveOpen(request) }
             settlement.demoted = claim.record.demoted(page.tokens)
             if claim.record.startTokens != nil {
                 let staleBefore = dispatcher.staleBefore
@@ -211,7 +216,7 @@ struct Sweep: Sendable {
         for channel in page.waiting {
             settlement.joinQueue(channel, mostAttempts: dispatcher.options.retries.inherited)
         }
-        return settlement
+        return (settlement, sent)
     }
 
     /// The push's size, in its first shard. The other shards begin at the same time, and each push counts once.
@@ -220,7 +225,8 @@ struct Sweep: Sendable {
     }
 
     /// Writes a page down in Redis (`task-settle`), then applies its removals.
-    func settle(_ settlement: Settlement) async {
+    /// - Parameter sent: the page, if it was sent
+    func settle(_ settlement: Settlement, of sent: PageDelivery.Sent? = nil) async {
         let settled = await delivery.ask { () async throws(StoreError) in
             if settlement.givesUp || settlement.stop != nil {
                 try await dispatcher.store.deadLetters.enlist(lease.app, lease.name, [lease.push])
@@ -233,6 +239,7 @@ struct Sweep: Sendable {
             delivery.held.lose()
             delivery.lose()
         case .ok(let pushState, let isFinished, let leftovers):
+            delivery.follow(sent)
             dispatcher.metrics.count(
                 lease.app, settlement.counts, retries: settlement.retries,
                 duplicatesPossible: settlement.duplicatesPossible)

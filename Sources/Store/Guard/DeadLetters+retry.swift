@@ -114,7 +114,7 @@ extension DeadLetters {
                     Lua.deadCollect,
                     keys: [
                         "p": keys.push(tag, push), "dl": keys.deadLetter(tag, push), "r": keys.waitingChannels(tag),
-                        "h": keys.retryQueues(tag),
+                        "h": keys.retryQueues(tag), "z": keys.openRequests(tag),
                     ], ["raw": .bytes(id)], rest: Array(part))
             }
             cursor = try reply[0].string()

@@ -64,6 +64,8 @@ public struct Keyspace: Sendable {
     func lateJoiners(_ tag: String) -> RedisKey { key("f:\(tag)") }
     /// Started channels: a start went to them, and they have not registered a token yet.
     func startedChannels(_ tag: String) -> RedisKey { key("a:\(tag)") }
+    /// Open requests: their pages were settled without their answers.
+    func openRequests(_ tag: String) -> RedisKey { key("z:\(tag)") }
     /// Pending removals: decided, and not yet confirmed by the registry.
     func pendingRemovals(_ tag: String) -> RedisKey { key("o:\(tag)") }
     /// Bucket 0 of the name's tokens.

@@ -65,6 +65,13 @@ public struct RetrySettlement: Sendable {
         add("again", waiting, [.int(due), .int(attempts), .string(reason), mayBeDuplicate ? "1" : "0"])
     }
 
+    /// The request is open.
+    public mutating func leaveOpen(_ request: OpenRequest) {
+        add(
+            "open", request.channel,
+            [.bytes(request.id.bytes), .int(request.length.milliseconds), .int(request.channel.attempts + 1)])
+    }
+
     /// The token is dead or got its `end`.
     public mutating func remove(_ waiting: WaitingChannel, _ removal: TokenRemoval) {
         removals.append(PendingRemoval(push: waiting.push, removal: removal))
@@ -79,6 +86,9 @@ public struct RetrySettlement: Sendable {
         givenUp.insert(push)
         if !stops.contains(where: { $0.push == push }) { stops.append((push, reason)) }
     }
+
+    /// An open request of the channel may be over.
+    mutating func lapse(_ channel: [UInt8]) { operations.append((.none, ["lapse", .bytes(channel)])) }
 
     /// A retry queue that cannot be read.
     mutating func discard(_ channel: [UInt8]) { operations.append((.none, ["void", .bytes(channel)])) }

@@ -1,3 +1,4 @@
+import LiveActivity
 import Redis
 
 /// The outcome of one page, which one script settles. The worker builds it from the outcomes of the page's requests.
@@ -49,6 +50,15 @@ public struct Settlement: Sendable {
     /// A channel of the page that is tried again at `due` (epoch ms).
     public mutating func retry(_ channel: some Collection<UInt8>, due: Int64, attempts: Int) {
         operations += ["retry", .bytes(Array(channel)), .int(due), .int(attempts)]
+        leavesWaiting = true
+    }
+
+    /// A channel of the page whose request is open. The page counts it as read.
+    public mutating func leaveOpen(_ request: OpenRequest) {
+        operations += [
+            "open", .bytes(request.channel.channel), .int(request.channel.attempts + 1), .bytes(request.id.bytes),
+            .int(request.length.milliseconds),
+        ]
         leavesWaiting = true
     }
 

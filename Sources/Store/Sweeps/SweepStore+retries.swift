@@ -9,11 +9,12 @@ public enum RetryClaim: Sendable {
     case claimed(Lease, hasPendingRemovals: Bool, isPoison: Bool)
 }
 
-public enum RetrySettled: LeaseAnswer {
+public enum RetrySettled: LeaseAnswer, Equatable {
     /// Another worker has the lease. Nothing was written. Begin nothing more.
     case stale
-    case ok
-    public var keepsLease: Bool { self == .ok }
+    /// `firstRetry`: when the name's first waiting channel is due, epoch ms.
+    case ok(firstRetry: Int64?)
+    public var keepsLease: Bool { self != .stale }
     public var endsLease: Bool { false }
 }
 
@@ -42,7 +43,8 @@ extension SweepStore {
     }
 
     /// At most `limit` channels whose attempt is due. They stay in their retry queues until they are settled. Retry
-    /// queues that cannot be read are removed, because they would come before the others for ever.
+    /// queues that cannot be read are removed, because they would come before the others for ever. Channels with an
+    /// open request are left out: only its owner or the end of its time ends it.
     /// - Parameter registry: where the tokens are looked up, at the same moment as the retry queues are read.
     public func dueChannels(
         _ lease: Lease, _ registry: Registry, now: Int64, limit: Int
@@ -56,10 +58,13 @@ extension SweepStore {
         let asked =
             [keys.retryQueues(tag), keys.quarantine(tag), keys.otherEnvironment(tag)]
             .map { RedisCommand("HMGET", $0, fields) }
-            + [RedisCommand("ZMSCORE", keys.newFollowers(tag), fields)]
+            + [
+                RedisCommand("ZMSCORE", keys.newFollowers(tag), fields),
+                RedisCommand("HMGET", keys.openRequests(tag), fields),
+            ]
         let (entries, replies) = try await registry.lookup(
             registry.placeKeys(lease.app, .activity(lease.name)), channels, and: asked)
-        var unreadable = RetrySettlement()
+        var others = RetrySettlement()
         for reply in replies {
             guard reply.count == channels.count else { throw .unexpectedReply("HMGET of another length") }
         }
@@ -67,7 +72,10 @@ extension SweepStore {
         for (index, channel) in channels.enumerated() {
             let queue = replies[0][index]
             let entry = entries[index]
-            if !queue.isNil, var waiting = WaitingChannel(channel: channel, queue: try queue.bytes()) {
+            if !replies[4][index].isNil {
+                // Its worker died, or could not settle the answer. It is due once more when its time is over.
+                others.lapse(channel)
+            } else if !queue.isNil, var waiting = WaitingChannel(channel: channel, queue: try queue.bytes()) {
                 if !replies[3][index].isNil { waiting.followsSince = try replies[3][index].optionalTime() }
                 waiting.follows = entry != nil
                 waiting.startedAt = entry?.startedAt
@@ -75,36 +83,57 @@ extension SweepStore {
                 try waiting.take(entry, quarantine: replies[1][index], elsewhere: replies[2][index])
                 due.append(waiting)
             } else {
-                unreadable.discard(channel)
+                others.discard(channel)
             }
         }
-        if !unreadable.isEmpty { _ = try await settle(lease, for: .seconds(10), unreadable) }
+        if !others.isEmpty {
+            _ = try await settle(lease, for: .seconds(10), others)
+            // Requests that are over wait for the next look, so the caller must not take this one for the last.
+            if due.isEmpty { return try await dueChannels(lease, registry, now: now, limit: limit) }
+        }
         return due
     }
 
     public func settle(
         _ lease: Lease, for duration: Duration, _ settlement: RetrySettlement
     ) async throws(StoreError) -> RetrySettled {
-        let tag = keys.tag(lease.app, lease.name)
+        try await settle(lease.app, lease.name, settlement, under: lease, for: duration)
+    }
+
+    /// Settles answers to open requests, which need no lease. An answer to a request that lapsed changes nothing.
+    public func settleLate(
+        _ app: AppKey, _ name: ActivityName, _ settlement: RetrySettlement
+    ) async throws(StoreError) -> RetrySettled {
+        try await settle(app, name, settlement, under: nil, for: .zero)
+    }
+
+    private func settle(
+        _ app: AppKey, _ name: ActivityName, _ settlement: RetrySettlement, under lease: Lease?, for duration: Duration
+    ) async throws(StoreError) -> RetrySettled {
+        let tag = keys.tag(app, name)
         let arguments: KeyValuePairs<String, RedisArgument> = [
-            "owner": .string(lease.owner), "epoch": .int(lease.epoch), "length": .int(duration.milliseconds),
+            "owner": .string(lease?.owner ?? ""), "epoch": .int(lease?.epoch ?? 0),
+            "length": .int(duration.milliseconds), "late": lease == nil ? "1" : "0",
             "retention": .int(keys.retention), "ps": .string(keys.pushPrefix(tag)),
             "ws": .string(keys.tasksPrefix(tag)), "dls": .string(keys.deadLetterPrefix(tag)),
         ]
         let locations: KeyValuePairs = [
             "l": keys.nameLeases(tag), "r": keys.waitingChannels(tag), "h": keys.retryQueues(tag),
-            "o": keys.pendingRemovals(tag),
+            "o": keys.pendingRemovals(tag), "z": keys.openRequests(tag),
         ]
         let replies = try await redis.run(
             settlement.parts.map { RedisCommand(Lua.retrySettle, keys: locations, arguments, rest: $0) })
+        var firstRetry: Int64?
         for reply in replies {
             switch try reply[0].string() {
             case "stale": return .stale
-            case "ok": endings.note(lease.app, lease.name, ids: try reply[3].string())
+            case "ok":
+                endings.note(app, name, ids: try reply[3].string())
+                firstRetry = try reply[1].optionalTime()
             case let word: throw .unexpectedReply("retry-settle answered \(word)")
             }
         }
-        return .ok
+        return .ok(firstRetry: firstRetry)
     }
 
     /// The records of pushes. Expired records are left out.

@@ -24,8 +24,10 @@ public struct WaitingChannel: Sendable, Hashable {
     public var followsSince: Int64?
     /// The card began after the push's sweep, so the push goes without its alert.
     public var isLate = false
-    /// The retry queue's header when the token was looked up. Settling compares it.
-    let seen: [UInt8]
+    /// The retry queue's header when the token was looked up. Settling compares it. Empty for a channel of a sweep.
+    private(set) var seen: [UInt8]
+    /// Its request is open. The answer comes late and is settled under this id.
+    public var openID: OpenRequest.ID? { didSet { if let openID { seen = openID.bytes } } }
 
     /// Most pushes in a channel's retry queue.
     static let mostPushes = 64
@@ -46,6 +48,17 @@ public struct WaitingChannel: Sendable, Hashable {
         attempts = Int(number % (number < Self.moreLate ? Self.oneLate : Self.lateUnit))
         isLate = number >= Self.oneLate
         seen = Array(queue.prefix(3))
+    }
+
+    /// A channel of a sweep's page.
+    public init(_ page: TokenPage, _ index: Int, of push: PushID) {
+        let entry = page.entries[index]
+        channel = Array(page.channel(index))
+        self.push = push
+        attempts = Int(entry.attempt)
+        token = Array(page.token(index))
+        (startedAt, registeredAt, isInfrequent) = (entry.startedAt, entry.registeredAt, entry.isInfrequent)
+        seen = []
     }
 
     /// Takes the token of an entry, and what is noted about it. A note about another token says nothing.

@@ -35,9 +35,14 @@ import Testing
         #expect(window.size == CurlWindow.leastForLateness)
         window.answered(.accepted)
         #expect(window.size == CurlWindow.leastForLateness + CurlWindow.step)
-        var small = grown(to: 16)
-        small.answered(.accepted, isLate: true)
-        #expect(small.size == 16, "a server that is slow by itself keeps what it has")
+    }
+
+    @Test func `late answers open what is smaller, up to a hundred`() {
+        var window = CurlWindow(maximum: 1_000)
+        window.answered(.accepted, isLate: true)
+        #expect(window.size == 16)
+        for _ in 0..<50 { window.answered(.accepted, isLate: true) }
+        #expect(window.size == CurlWindow.leastForLateness)
     }
 
     // MARK: The server's limit

@@ -50,11 +50,26 @@ import Testing
         #expect(window.size(serverLimit: 400) == 100)
     }
 
-    @Test func `late answers do not open what was smaller`() {
+    @Test func `late answers open what is smaller, up to a hundred`() {
         var window = NGHTTP2Window(maximum: 1_000)
-        answer(&window, times: 3, serverLimit: 1_000)
+        answer(&window, times: 1, isLate: true, serverLimit: 1_000)
+        #expect(window.size(serverLimit: 1_000) == 9)
         answer(&window, times: 50, isLate: true, serverLimit: 1_000)
-        #expect(window.size(serverLimit: 1_000) == 25)
+        #expect(window.size(serverLimit: 1_000) == 100)
+        answer(&window, times: 1, isLate: false, serverLimit: 1_000)
+        #expect(window.size(serverLimit: 1_000) == 108)
+        answer(&window, times: 50, isLate: true, serverLimit: 1_000)
+        #expect(window.size(serverLimit: 1_000) == 100)
+    }
+
+    @Test func `a connection that lives is widened without an answer, up to a hundred`() {
+        var window = NGHTTP2Window(maximum: 1_000)
+        var hasWidened = window.widen(serverLimit: 1_000)
+        #expect(hasWidened && window.size(serverLimit: 1_000) == 9)
+        hasWidened = window.widen(serverLimit: 9)
+        #expect(!hasWidened)
+        for _ in 0..<20 { hasWidened = window.widen(serverLimit: 1_000) }
+        #expect(!hasWidened && window.size(serverLimit: 1_000) == 100)
     }
 
     @Test func `a server that has fallen to one stream is no reason to forget what it took`() {

@@ -12,16 +12,17 @@ import Testing
     init() throws { queue = try #require(PageQueue(lanes: 3)) }
 
     /// Posts a page. Its outcome comes when the whole page is settled.
-    private func post(_ count: Int) async -> (page: SharedPage, outcome: Task<PageOutcome, Never>) {
+    private func post(_ count: Int, attempt: Int = 0) async -> (page: SharedPage, outcome: Task<PageOutcome, Never>) {
         let (pages, input) = AsyncStream<SharedPage>.makeStream()
         let outcome = Task { [queue] in
-            await withCheckedContinuation { continuation in
+            await withCheckedContinuation { (continuation: CheckedContinuation<PageOutcome, Never>) in
                 let push = LanePush.devices(
                     PreparedPush(
                         bundleID: "com.example", priority: .high, expiration: 0, payload: []))
                 var page = TokenPage()
-                for number in 0..<count { page.append(channel: [1], token: [UInt8(number & 0xFF)], registeredAt: 0) }
-                let shared = SharedPage(page, push, StandingPermission(), continuation)
+                for number in 0..<count { page.append(channel: [1], token: [UInt8(number & 0xFF)], registeredAt: 0, attempt: attempt) }
+                let answers = PageAnswers(count, nil, RequestCount(), continuation)
+                let shared = SharedPage(page, push, StandingPermission(), answers)
                 if !queue.post(shared) { PagePart(shared: shared, range: 0..<count).settleUnsent(.cancelled) }
                 input.yield(shared)
             }
@@ -44,7 +45,7 @@ import Testing
 
     private let unconnected = PageQueue.Capacity(room: 1)
 
-    private func finish(_ page: SharedPage, _ count: Int) { page.settle(PageOutcome(accepted: count)) }
+    private func finish(_ page: SharedPage, _ count: Int) { page.answers.add(PageOutcome(accepted: count)) }
 
     @Test func `a page is taken in parts and pages take turns`() async throws {
         let first = await post(100)
@@ -173,7 +174,7 @@ import Testing
         let page = await post(20)
         let part = try #require(queue.take(8, 0, connected(room: 8)))
         queue.beginClosing()
-        part.shared.settle(PageOutcome(accepted: 8))
+        part.shared.answers.add(PageOutcome(accepted: 8))
         let cancelled = PushOutcome.unanswered(NoAnswer(.cancelled, mayHaveBeenDelivered: false))
         let outcome = await page.outcome.value
         #expect(outcome.accepted == 8 && outcome.exceptions.map(\.index) == Array(8..<20))

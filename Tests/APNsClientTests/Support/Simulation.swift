@@ -19,7 +19,7 @@ struct Simulation {
 
     let simulator: APNsSimulator
     let kind: TransportKind
-    let transport: any PushTransport
+    let transport: LaneTransport
     let client: APNsConfiguration
     let logger: Logger
     private let directory: TemporaryDirectory

@@ -156,7 +156,8 @@ extension TransportTests {
                 let record = it.simulator.snapshot()
                 #expect(record.acceptedTokens == 4_500)
                 #expect(record.duplicates == 0)
-                #expect(record.connections == 3)
+                // On a busy machine a lane may take a slow first answer for none, and make another connection.
+                #expect(record.connections >= 3 && it.transport.lanes.connected == 3)
                 #expect(record.excessStreams == 0)
             }
         }

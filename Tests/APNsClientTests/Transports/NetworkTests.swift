@@ -19,7 +19,7 @@ extension TransportTests {
         private func withProxy(
             _ kind: TransportKind, server: (inout SimulatorConfiguration) -> Void = { _ in },
             client change: (inout APNsConfiguration) -> Void = { _ in },
-            _ body: (Simulation, LoopbackProxy, any PushTransport) async throws -> Void
+            _ body: (Simulation, LoopbackProxy, LaneTransport) async throws -> Void
         ) async throws {
             try await Simulation.run(kind, server: server) { it in
                 let proxy = try LoopbackProxy(to: UInt16(it.simulator.port))

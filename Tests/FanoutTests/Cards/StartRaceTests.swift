@@ -147,10 +147,12 @@ private final class WaitingTransport: PushTransport {
         self.waitsFromPage = waitsFromPage
     }
 
-    var load: Int { 0 }
+    var requestTimeout: Duration { .seconds(10) }
     func close() async {}
 
-    func send(_ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission) async -> PageOutcome {
+    func send(
+        _ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission, _ handover: Handover?
+    ) async -> PageOutcome {
         // The retries may come in several pages.
         if pages.wrappingAdd(1, ordering: .relaxed).oldValue >= waitsFromPage {
             waits.move(to: 1)

@@ -54,10 +54,12 @@ final class ScriptedTransport: PushTransport {
         self.pause = pause
     }
 
-    var load: Int { 0 }
+    var requestTimeout: Duration { .seconds(10) }
     func close() async {}
 
-    func send(_ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission) async -> PageOutcome {
+    func send(
+        _ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission, _ handover: Handover?
+    ) async -> PageOutcome {
         guard permission.holds else {
             return PageOutcome(all: page, .unanswered(.init(.cancelled, mayHaveBeenDelivered: false)))
         }

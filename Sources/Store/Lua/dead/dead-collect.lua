@@ -4,6 +4,7 @@
 -- key dl: the push's dead letter, hash; its channels are in dl:c
 -- key r: waiting channels, zset by due time (ms)
 -- key h: retry queues, hash
+-- key z: open requests, hash
 -- argument raw: push id, 16 bytes
 -- rest: channels whose retry queues hold the push
 -- Returns how many entries were removed.
@@ -20,6 +21,8 @@ for i = rest, #ARGV do
         local isDelivered = position == 1 and end_delivered(queue)
         if push_at(queue, position) == raw and not isDelivered then
             if position == 1 then
+                -- Its request may have arrived, and the operator's retry sends it again.
+                if redis.call('HDEL', z, channel) == 1 then redis.call('HINCRBY', p, 'duplicates', 1) end
                 pop(h, r, channel, queue, now)
             else
                 redis.call('HSET', h, channel, without(queue, position))

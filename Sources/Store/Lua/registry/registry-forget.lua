@@ -2,7 +2,7 @@
 -- arrives late counts again.
 -- key b: root of the name, hash
 -- key bucket: the channel's bucket, hash
--- keys x, e, f, a: quarantine, other environment, late joiners, started channels, hashes
+-- keys x, e, f, a, z: quarantine, other environment, late joiners, started channels, open requests, hashes
 -- keys y, k: new followers, catch-up, zsets
 -- keys h, r: retry queues, hash; waiting channels, zset by due time (ms)
 -- argument knownCount: the count that the bucket was computed from
@@ -19,7 +19,7 @@ if count ~= knownCount then return {count} end
 local old = redis.call('HGET', bucket, channel)
 if is_registration(old) and is_older(tonumber(before), action_time(old), tonumber(latest)) then return 1 end
 redis.call('HDEL', bucket, channel)
-for _, hash in ipairs({x, e, f, a}) do redis.call('HDEL', hash, channel) end
+for _, hash in ipairs({x, e, f, a, z}) do redis.call('HDEL', hash, channel) end
 for _, set in ipairs({y, k}) do redis.call('ZREM', set, channel) end
 if redis.call('HEXISTS', h, channel) == 0 then return 0 end
 redis.call('ZADD', r, 'XX', now, channel)

@@ -1,7 +1,10 @@
--- Settles attempts at waiting channels. An operation acts once: only while its push is first, with the attempts seen.
+-- Settles attempts at waiting channels. An operation acts once: only while its push is first, with the attempts seen,
+-- or only while its request is open.
 -- keys l, r, h, o: the name's leases, hash; waiting channels, zset by due time (ms); their retry queues, hash; pending
 --   removals, hash
+-- key z: open requests, hash
 -- arguments owner, epoch, length: of the caller's lease; length in ms from now
+-- argument late: 1 = answers to open requests. They need no lease, and `seen` is the id of the request.
 -- argument retention: how long the data is kept, ms
 -- arguments ps, ws, dls: common prefixes of the p, w and dl keys
 -- rest: operations, each with its arguments:
@@ -11,6 +14,8 @@
 --   'remove' channel push seen token value reason: the token is dead, and counted when its removal is confirmed.
 --   'end' channel push seen token value: the `end` was delivered to the token. Its removal is pending too. Until it is
 --     confirmed, the channel gets nothing, not even from a page that another push has read.
+--   'open' channel push seen id length attempts: the request is open for at most `length` ms. The answer comes late.
+--   'lapse' channel: its open request ends, if its time is over: nobody will tell what became of it.
 --   'keep' push: the operations that follow do not finish the push, because 'stop' comes after them.
 --   'stop' push reason: stops a push early, after 'keep'.
 --   'void' channel: removes a retry queue that cannot be read.
@@ -19,14 +24,17 @@
 -- Returns {'stale'}: another worker has the lease. Nothing was written.
 --   {'ok', due ms of the name's first waiting channel or '', pending removals, ids of the pushes that became final}
 -- Keys found in data: docs/keyspace.md.
-if not has_lease(lease_of(l, 'r:'), epoch, owner) then return {'stale'} end
+local isLate = late == '1'
 local time = redis_now()
 local now = string.format('%.0f', time)
-renew_lease(l, 'r:', time, length)
-if #ARGV >= rest then redis.call('HDEL', l, 'r:c') end
-local name = {r = r, h = h, o = o, ps = ps, ws = ws, dls = dls, now = now, retention = retention}
+if not isLate then
+    if not has_lease(lease_of(l, 'r:'), epoch, owner) then return {'stale'} end
+    renew_lease(l, 'r:', time, length)
+    if #ARGV >= rest then redis.call('HDEL', l, 'r:c') end
+end
+local name = {r = r, h = h, o = o, z = z, ps = ps, ws = ws, dls = dls, now = now, time = time, retention = retention}
 
-local size = {pop = 7, again = 8, remove = 7, ['end'] = 6, keep = 2, stop = 3, void = 2}
+local size = {pop = 7, again = 8, remove = 7, ['end'] = 6, open = 7, lapse = 2, keep = 2, stop = 3, void = 2}
 local i = rest
 while i <= #ARGV do
     local op, channel, push, seen, a, b, c = unpack(ARGV, i, i + 6)
@@ -44,6 +52,8 @@ while i <= #ARGV do
                 finish(p, w, now)
             end
         end
+    elseif op == 'lapse' then
+        lapse(name, channel)
     else
         local queue = redis.call('HGET', h, channel)
         if op == 'void' then
@@ -51,27 +61,23 @@ while i <= #ARGV do
             if not is_whole(queue) then
                 redis.call('ZREM', r, channel)
                 redis.call('HDEL', h, channel)
+                redis.call('HDEL', z, channel)
             end
+        elseif op == 'open' then
+            if has_pushes(queue) then
+                if is_first(queue, push, seen) then
+                    redis.call('HSET', h, channel, with_header(queue, tonumber(c), registrations_of(queue)))
+                end
+                leave_open(z, r, channel, a, registrations_of(seen), push, time, b, retention)
+            end
+        elseif isLate then
+            local registrations, sent = take_open(z, channel, seen)
+            if sent == push then settle_late(name, op, channel, push, queue, registrations, a, b, c, d) end
         elseif not is_first(queue, push, seen) then
             -- A newer push superseded it meanwhile. The new due time holds for that push too.
             if op == 'again' and queue then redis.call('ZADD', r, 'XX', 'GT', a, channel) end
-        elseif registrations_of(queue) ~= registrations_of(seen) and not (op == 'pop' and a == 'expired')
-            and redis.call('HGET', ps .. id_text(push), 'event') ~= 'start' then
-            redis.call('HSET', h, channel, with_header(queue, 0, registrations_of(queue)))
-            redis.call('ZADD', r, now, channel)
-        elseif op == 'again' then
-            try_again(name, channel, queue, push, a, b, c, d)
-        elseif op == 'end' then
-            settle_removal(name, channel, push, a, b, nil)
-            redis.call('HSET', h, channel, with_header(queue, false, registrations_of(queue)))
-            redis.call('ZREM', r, channel)
         else
-            if op == 'pop' then
-                settle_attempt(name, channel, push, a, b, c)
-            else
-                settle_removal(name, channel, push, a, b, c)
-            end
-            pop(h, r, channel, queue, now)
+            settle_first(name, op, channel, push, queue, registrations_of(seen), a, b, c, d)
         end
     end
 end

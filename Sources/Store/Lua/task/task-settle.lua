@@ -2,7 +2,7 @@
 -- keys n, q: name meta, hash; the name's unswept pushes, zset by sequence number
 -- keys p, w: this push and its tasks, hashes
 -- keys r, h: waiting channels, zset by due time (ms); their retry queues, hash
--- keys k, o: catch-up, zset; pending removals, hash
+-- keys k, o, z: catch-up, zset; pending removals, open requests, hashes
 -- arguments id, raw: push id as text and as 16 bytes
 -- argument shard: 'c' for the catch-up
 -- arguments owner, epoch, length: of the caller's lease; length in ms from now
@@ -18,6 +18,8 @@
 --   'add' field n: adds n to a counter of the push, for tokens that this page read.
 --   'remove' channel-and-token value: a pending removal, counted when it is confirmed.
 --   'retry' channel due attempts: a token of the page that is tried again at due (ms). 'add' counts it as read.
+--   'open' channel attempts id length: a token of the page whose request is open for at most `length` ms. 'add' counts it
+--     as read. Only in the call that settles the page: the answer may come right after it.
 --   'join' channel attempts: the channel waits for an older push, so this push joins its retry queue and is counted
 --     here. If it supersedes a push there, it inherits that push's attempts, but not more than this number.
 --   'caughtUp' channel arrival: the catch-up has handled the channel, unless it registered once more.
@@ -80,9 +82,9 @@ from, to = tonumber(from), tonumber(to)
 position, ahead = math.max(tonumber(position or '0'), tonumber(first)), ahead or ''
 local repeated = is_settled(position, ahead, from, to)
 local dl = dls .. id
-local push = {p = p, w = w, h = h, r = r, k = k, dl = dl, ps = ps, ws = ws, dls = dls, raw = raw, state = state,
+local push = {p = p, w = w, h = h, r = r, k = k, z = z, dl = dl, ps = ps, ws = ws, dls = dls, raw = raw, state = state,
     stopReason = redis.call('HGET', p, 'stopped'), isStopped = state == 'failed' or state == 'cancelled',
-    supersedeFields = supersede_fields_of(p), now = now, retention = retention}
+    supersedeFields = supersede_fields_of(p), now = now, time = time, retention = retention}
 
 -- Nothing of a repeated page is counted again.
 local waiting, removals = {}, {}
@@ -100,10 +102,14 @@ while i <= #ARGV do
     elseif op == 'retry' then
         waiting[#waiting + 1] = {a, c, due = b, isCounted = true}
         i = i + 1
+    elseif op == 'open' then
+        waiting[#waiting + 1] = {a, b, due = now, isCounted = true, open = c, length = ARGV[i + 4]}
+        i = i + 2
     elseif op == 'join' then
         waiting[#waiting + 1] = {a, b}
     elseif op == 'caughtUp' then
-        if redis.call('ZSCORE', k, a) == b then redis.call('ZREM', k, a) end
+        -- After a repeated last settlement k may be of the next push.
+        if redis.call('HGET', n, 'catch') == raw and redis.call('ZSCORE', k, a) == b then redis.call('ZREM', k, a) end
     else
         return redis.error_reply('ERR task-settle: unknown operation')
     end
@@ -134,10 +140,12 @@ if isFinished and not wasFinished then
     redis.call('HINCRBY', w, 'left', -1)
 end
 local sweep = end_sweep(n, q, k, p, w, id, push.isStopped)
+-- The answer to the last settlement was lost, and this repeats it.
+local hasEnded = sweep == 'ended' or redis.call('HGET', p, 'expanded') == '1'
 -- After 16 pages the catch-up takes no more channels if another push waits, whose sweep finds the later ones.
 local isLong = sweep == 'catchUp' and isCatchUp and position >= 16
 if isLong and redis.call('ZCARD', q) > 1 then redis.call('HDEL', n, 'catch') end
 local ownRemovals = tonumber(redis.call('HGET', w, 'owed') or 0)
 state = finish(p, w, now)
-return {'ok', state, (isFinished or sweep == 'ended') and 1 or 0, redis.call('ZCARD', q), first_due(r),
+return {'ok', state, (isFinished or hasEnded) and 1 or 0, redis.call('ZCARD', q), first_due(r),
     redis.call('HLEN', o) - ownRemovals, sweep == 'catchUp' and 1 or 0, table.concat(finalPushes, ' ')}

@@ -1,5 +1,6 @@
 -- Fragment for retry-settle: an attempt at a waiting channel is settled. The push is the first of the channel's queue.
--- name: what retry-settle knows of the name. Its fields: r, h, o keys; ps, ws, dls prefixes; now, retention.
+-- name: what retry-settle knows of the name. Its fields: r, h, o, z keys; ps, ws, dls prefixes; now (text), time (ms),
+-- retention.
 
 -- Notes a pending removal. Returns whether it is new.
 local function note_removal(name, channel, push, token, value)
@@ -15,11 +16,13 @@ local function is_first(queue, push, seen)
     return attempts and first_of(queue) == push and attempts == read_header(seen)
 end
 
--- Counts a delivery of a push that was stopped or cancelled in flight: the token moves from failed or skipped to
--- delivered. An `end` closes its name again, unless a newer push was accepted.
-local function delivered_after(p, dl, id, now)
-    local state, stopped, closes, seq = unpack(redis.call('HMGET', p, 'state', 'stopped', 'closes', 'seq'))
+-- Counts a delivery of a push that was stopped, cancelled or superseded in flight: the token moves from failed, skipped
+-- or superseded to delivered. An `end` closes its name again, unless a newer push was accepted.
+local function delivered_after(p, dl, id, now, isSuperseded)
+    local state, stopped, closes, seq, superseded =
+        unpack(redis.call('HMGET', p, 'state', 'stopped', 'closes', 'seq', 'superseded'))
     local field = state == 'failed' and stopped and 'failed' or state == 'cancelled' and 'skipped'
+    if not field and isSuperseded and tonumber(superseded or 0) > 0 then field = 'superseded' end
     if not field then return end
     redis.call('HINCRBY', p, field, -1)
     redis.call('HINCRBY', p, 'delivered', 1)
@@ -65,5 +68,66 @@ local function settle_removal(name, channel, push, token, value, reason)
         if note_removal(name, channel, push, token, value) then redis.call('HINCRBY', w, 'owed', 1) end
     elseif not reason and note_removal(name, channel, string.rep('\0', ID_BYTES), token, value) then
         delivered_after(name.ps .. text, name.dls .. text, text, name.now)
+    end
+end
+
+-- Applies the outcome of a request for the first push of the channel's queue.
+-- registrations: of the queue when the token was looked up
+local function settle_first(name, op, channel, push, queue, registrations, a, b, c, d)
+    if registrations_of(queue) ~= registrations and not (op == 'pop' and a == 'expired')
+        and redis.call('HGET', name.ps .. id_text(push), 'event') ~= 'start' then
+        redis.call('HSET', name.h, channel, with_header(queue, 0, registrations_of(queue)))
+        redis.call('ZADD', name.r, name.now, channel)
+    elseif op == 'again' then
+        try_again(name, channel, queue, push, a, b, c, d)
+    elseif op == 'end' then
+        settle_removal(name, channel, push, a, b, nil)
+        redis.call('HSET', name.h, channel, with_header(queue, false, registrations_of(queue)))
+        redis.call('ZREM', name.r, channel)
+    else
+        if op == 'pop' then
+            settle_attempt(name, channel, push, a, b, c)
+        else
+            settle_removal(name, channel, push, a, b, c)
+        end
+        pop(name.h, name.r, channel, queue, name.now)
+    end
+end
+
+-- Whether the push is first and not a delivered `end`.
+local function leads(queue, push) return has_pushes(queue) and not end_delivered(queue) and first_of(queue) == push end
+
+local function has_push(queue, push)
+    for position = 1, has_pushes(queue) and pushes_in(queue) or 0 do
+        if push_at(queue, position) == push then return true end
+    end
+    return false
+end
+
+-- Applies the answer to a request that was open. The channel's next push may go out now.
+local function settle_late(name, op, channel, push, queue, registrations, a, b, c, d)
+    if leads(queue, push) then return settle_first(name, op, channel, push, queue, registrations, a, b, c, d) end
+    if op == 'pop' and a == 'delivered' and not has_push(queue, push) then
+        local text = id_text(push)
+        delivered_after(name.ps .. text, name.dls .. text, text, name.now, true)
+    end
+    if has_pushes(queue) and not end_delivered(queue) then
+        redis.call('ZADD', name.r, op == 'again' and a or name.now, channel)
+    end
+end
+
+-- Ends an open request whose time is over. Its push may have arrived, and is tried again.
+local function lapse(name, channel)
+    local left = open_left(name.z, channel, name.time)
+    if left > 0 then
+        redis.call('ZADD', name.r, 'XX', string.format('%.0f', name.time + left), channel)
+        return
+    end
+    local registrations, push = take_open(name.z, channel, string.sub(redis.call('HGET', name.z, channel) or '', 1, 8))
+    local queue = redis.call('HGET', name.h, channel)
+    if push and leads(queue, push) then
+        settle_first(name, 'again', channel, push, queue, registrations, name.now, (read_header(queue)), 'Timeout', '1')
+    elseif has_pushes(queue) and not end_delivered(queue) then
+        redis.call('ZADD', name.r, 'XX', name.now, channel)
     end
 end

@@ -1,6 +1,6 @@
 -- Fragment for task-settle: channels of the page wait, for their retries or behind an older push.
--- push: what task-settle knows of the push. Its fields: p, w, h, r, k, dl keys; ps, ws, dls prefixes; raw id; state,
--- stopReason, isStopped, supersedeFields, now, retention.
+-- push: what task-settle knows of the push. Its fields: p, w, h, r, k, z, dl keys; ps, ws, dls prefixes; raw id; state,
+-- stopReason, isStopped, supersedeFields, now (text), time, retention.
 
 -- Counts a channel of a push that was stopped while its request was in flight.
 local function count_stopped(push, channel)
@@ -22,17 +22,36 @@ local function with_push(push, channel, queue, most)
     return rest .. push.raw
 end
 
+-- Leaves the request of a channel open. Returns the channel's queue, which waits for its end.
+local function hold_queue(push, channel, queue, entry)
+    -- A stopped push is not in an older queue. Nothing newer may overtake its request, though.
+    if not has_pushes(queue) then queue = header(0, 0, 0) .. push.raw end
+    local registrations = registrations_of(queue)
+    leave_open(push.z, push.r, channel, entry.open, registrations, push.raw, push.time, entry.length, push.retention)
+    -- The channel registered another token while the request was out, and needs the push at that token too.
+    return entry.isRotated and with_header(queue, (read_header(queue)), registrations + 1) or queue
+end
+
 -- Adds the push to the channels' retry queues. Due times stay: a backoff or Retry-After outlives a superseded push.
--- waiting: of each {channel, attempts, due = nil behind an older push, isCounted = it is counted as a target}
+-- waiting: of each {channel, attempts, due = nil behind an older push, isCounted = it is counted as a target, open = id
+-- of its open request, length = how long that may be open}
 local function join_queues(push, waiting)
-    local channels, queues, dues = {}, {}, {}
-    for at, entry in ipairs(waiting) do channels[at] = entry[1] end
-    -- The retry goes to the token that the channel has then, so the catch-up has nothing to send to it.
-    call_with_list('ZREM', push.k, channels)
+    local channels, caughtUp, queues, dues = {}, {}, {}, {}
+    for at, entry in ipairs(waiting) do
+        channels[at] = entry[1]
+        -- The retry goes to the token that the channel has then, so the catch-up has nothing to send to it.
+        if entry.open then
+            entry.isRotated = redis.call('ZREM', push.k, entry[1]) == 1
+        else
+            caughtUp[#caughtUp + 1] = entry[1]
+        end
+    end
+    call_with_list('ZREM', push.k, caughtUp)
     local stored = read_fields(push.h, channels)
     for _, entry in ipairs(waiting) do
         local channel, attempts = entry[1], tonumber(entry[2])
         local queue = stored[channel]
+        local before = queue
         if has_pushes(queue) and last_of(queue) == push.raw then
             if entry.isCounted then count(push.p, 'skipped', 1) end
         else
@@ -45,13 +64,18 @@ local function join_queues(push, waiting)
                     queue = with_push(push, channel, queue, attempts)
                 else
                     queue = header(entry.due and attempts or 0, 0, 0) .. push.raw
-                    dues[#dues + 1] = entry.due or push.now
-                    dues[#dues + 1] = channel
+                    if not entry.open then
+                        dues[#dues + 1] = entry.due or push.now
+                        dues[#dues + 1] = channel
+                    end
                 end
-                queues[#queues + 1] = channel
-                queues[#queues + 1] = queue
-                stored[channel] = queue
             end
+        end
+        if entry.open then queue = hold_queue(push, channel, queue, entry) end
+        if queue ~= before then
+            queues[#queues + 1] = channel
+            queues[#queues + 1] = queue
+            stored[channel] = queue
         end
     end
     if #queues == 0 then return end

@@ -1,0 +1,138 @@
+import APNsClient
+import APNsWire
+import LiveActivity
+import Logging
+import Store
+
+/// The open requests of a page: they had no answer when the page was settled (ADR 35). Receives the answers and settles
+/// them. It needs no lease: an answer counts while the request's id stands in Redis, at most until `until`. If this
+/// worker dies, the requests lapse after that time, and the name's next retries send the push again.
+struct OpenPage: Sendable {
+    /// Answers that come within this time are settled together.
+    private static let gather: Duration = .milliseconds(20)
+
+    let dispatcher: Dispatcher
+    let app: WorkerApp
+    let name: ActivityName
+    let record: PushRecord
+    /// By index in the page.
+    let requests: [Int: OpenRequest]
+    let answers: [LateAnswers]
+    /// Indices of the requests that went to the app's other environment.
+    let elsewhere: Set<Int>
+    /// For a start: the notes of earlier starts, by index.
+    let notes: [Int: [UInt8]]
+    /// The request whose exchanges are kept, if it is open.
+    let traced: Environments.Traced?
+    /// The worker's clock, milliseconds.
+    let until: Int64
+    /// That of the run that sent the page.
+    let state: RunState
+    let log: Logger
+
+    /// Returns when each request has its answer.
+    func run() async {
+        await withDiscardingTaskGroup { group in
+            for source in answers {
+                group.addTask {
+                    while true {
+                        var found = await source.next()
+                        if found.isEmpty { return }
+                        try? await Task.sleep(for: Self.gather)
+                        found += source.more()
+                        await settle(found)
+                    }
+                }
+            }
+        }
+    }
+
+    private func settle(_ found: [PageOutcome.Exception]) async {
+        let found = found.filter { requests[$0.index] != nil }
+        let channels = found.compactMap { answer in
+            requests[answer.index].map { request in
+                var channel = request.channel
+                channel.openID = request.id
+                return channel
+            }
+        }
+        let page = TokenPage(channels)
+        var outcome = PageOutcome()
+        for (position, answer) in found.enumerated() {
+            let settled = settled(answer.outcome)
+            if settled == .accepted {
+                outcome.accepted += 1
+            } else {
+                outcome.exceptions.append(.init(index: position, outcome: settled))
+            }
+        }
+        let report = dispatcher.report(
+            app, page, outcome, record, elsewhere: Set(found.indices.filter { elsewhere.contains(found[$0].index) }))
+        dispatcher.metrics.rejected(app.key, report.errors)
+        if record.event == .start { await removeNotes(page, outcome, report, found.map(\.index)) }
+        if let traced, found.contains(where: { $0.index == traced.index }) { await keep(traced) }
+        _ = await dispatcher.updateCircuit(app, report, log)
+        if report.delivered > 0 {
+            let size = state.reach(record) ? PushSize(targets: record.targetsSoFar) : nil
+            dispatcher.metrics.arrived(app.key, record, first: size, now: dispatcher.store.time.now())
+        }
+        await settle(
+            RetrySettlement(
+                channels, report, endedAt: record.event == .end ? dispatcher.store.time.now() : nil,
+                staleBefore: record.event == .start ? dispatcher.staleBefore : nil))
+    }
+
+    /// What an answer means for a request whose page is settled. Some requests are as good as unsent: a bad token goes
+    /// to the app's other environment with the next retries, and a request that never left is no fault of the app.
+    private func settled(_ outcome: PushOutcome) -> PushOutcome {
+        let isUnsent =
+            switch outcome {
+            case .accepted: false
+            case .rejected: app.otherTransport != nil && outcome.isBadToken
+            case .unanswered(let noAnswer): noAnswer.isUnreachable
+            }
+        return isUnsent ? .unanswered(NoAnswer(.cancelled, mayHaveBeenDelivered: false)) : outcome
+    }
+
+    private func settle(_ settlement: RetrySettlement) async {
+        let settled = await ask { () async throws(StoreError) in
+            for push in settlement.givenUp { try await dispatcher.store.deadLetters.enlist(app.key, name, [push]) }
+            return try await dispatcher.store.sweeps.settleLate(app.key, name, settlement)
+        }
+        guard case .ok(let firstRetry) = settled else { return }
+        dispatcher.metrics.count(
+            app.key, settlement.finished, retries: settlement.retries,
+            duplicatesPossible: settlement.duplicatesPossible)
+        for (push, tokens) in settlement.expired { await dispatcher.reportExpired(app.key, push, tokens, log) }
+        _ = await ask { () async throws(StoreError) in
+            try await dispatcher.apply(settlement.removals, app.key, name)
+            // The channels' next pushes may go out now.
+            if let firstRetry { try await dispatcher.scheduleRetries(app.key, name, record.priority, firstRetry) }
+            // The push may be final, and nobody else has a stream entry for it. If this worker dies before, the
+            // reconciler tells of its end.
+            try await dispatcher.outboxes.empty(app.key, name, of: dispatcher.store.events)
+        }
+    }
+
+    /// Repeats a call that Redis does not answer, as long as nobody else may end the requests.
+    private func ask<T: Sendable>(_ body: () async throws(StoreError) -> T) async -> T? {
+        await repeated(log, while: { dispatcher.now < until }, body)
+    }
+
+    private func removeNotes(
+        _ page: TokenPage, _ outcome: PageOutcome, _ report: PageReport, _ indices: [Int]
+    ) async {
+        let before = Dictionary(
+            uniqueKeysWithValues: indices.enumerated().compactMap { position, index in notes[index].map { (position, $0) } })
+        _ = await ask { () async throws(StoreError) in
+            try await dispatcher.removeNotes(app.key, name, page, outcome, report, before: before)
+        }
+    }
+
+    private func keep(_ traced: Environments.Traced) async {
+        guard let request = requests[traced.index] else { return }
+        _ = await ask { () async throws(StoreError) in
+            try await dispatcher.keep(traced.trace, attempt: request.channel.attempts + 1, app.key, name, record)
+        }
+    }
+}
