@@ -26,8 +26,9 @@ extension Registry {
                 keys: [
                     "b": keys.root(tag), "bucket": keys.bucket(tag, open[0].bucket), "x": keys.quarantine(tag),
                     "e": keys.otherEnvironment(tag), "f": keys.lateJoiners(tag), "a": keys.startedChannels(tag),
-                    "y": keys.newFollowers(tag), "k": keys.catchUp(tag), "h": keys.retryQueues(tag),
-                    "r": keys.waitingChannels(tag), "z": keys.openRequests(tag),
+                    "z": keys.openRequests(tag), "y": keys.newFollowers(tag), "k": keys.catchUp(tag),
+                    "h": keys.retryQueues(tag),
+                    "r": keys.waitingChannels(tag),
                 ],
                 [
                     "knownCount": .string(count.stored), "channel": .bytes(channel),
