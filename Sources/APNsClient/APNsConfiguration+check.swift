@@ -16,7 +16,9 @@ extension APNsConfiguration {
     /// Checks the configuration, and makes the source of the provider tokens that the transport's lanes share.
     func providerTokens() throws(APNsClientError) -> ProviderTokenSource {
         try check()
-        return ProviderTokenSource(keys, share: share, patience: sharePatience, metrics: LaneMetrics(app: app))
+        return ProviderTokenSource(
+            keys, share: share, patience: sharePatience, metrics: LaneMetrics(app: app),
+            now: { [clock] in Int(clock() / 1_000) })
     }
 
     private static func check(caFile: String) throws(APNsClientError) {

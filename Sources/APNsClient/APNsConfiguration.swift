@@ -1,3 +1,5 @@
+internal import LiveActivity
+
 /// Where one app sends to, and with which credentials.
 public struct APNsConfiguration: Sendable {
     /// `https://host[:port]`, no path.
@@ -13,6 +15,9 @@ public struct APNsConfiguration: Sendable {
     public var requestTimeout: Duration
     /// Lets processes agree on one provider token. Nil: this process signs its own.
     public var share: (any ProviderTokenShare)?
+    /// Epoch milliseconds, by which provider tokens are dated and `Retry-After` dates are read. A worker gives Redis's
+    /// time, because all workers share a token and their machines' clocks may be wrong.
+    public var clock: @Sendable () -> Int64 = wallClock
     /// The app's key: the label of its metrics.
     public var app = ""
     /// How long a lane waits for the share's answer before it makes a token of its own.

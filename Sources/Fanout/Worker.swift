@@ -145,6 +145,8 @@ public struct Worker: Service {
         var attempt = 0
         while !dispatcher.drain.isOn {
             do throws(StoreError) {
+                // Before any work: even the first timer and the first provider token have Redis's time.
+                try await store.time.measure()
                 try await store.queue.prepare(keys)
                 dispatcher.pauses.update(try await store.pauses.list(keys))
                 return true

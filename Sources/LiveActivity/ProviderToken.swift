@@ -2,7 +2,7 @@
 /// all workers of an app share it.
 public struct ProviderToken: Sendable, Hashable, CustomStringConvertible {
     public let jwt: String
-    /// `iat`: epoch seconds.
+    /// When it was signed, epoch seconds. Its `iat` may be earlier.
     public let issuedAt: Int
 
     public init(jwt: String, issuedAt: Int) { (self.jwt, self.issuedAt) = (jwt, issuedAt) }

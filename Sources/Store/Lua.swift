@@ -19,8 +19,8 @@ enum Lua {
     static let registrySize = script("registry-size", Source.registry_size_lua)
     static let hashRestore = script("hash-restore", Source.hash_restore_lua)
     static let followingTidy = script("following-tidy", [.tally], Source.following_tidy_lua)
-    static let channelMark = script("channel-mark", [.tags], Source.channel_mark_lua)
-    static let channelConfirm = script("channel-confirm", Source.channel_confirm_lua)
+    static let channelMark = script("channel-mark", [.since, .tags], Source.channel_mark_lua)
+    static let channelConfirm = script("channel-confirm", [.since], Source.channel_confirm_lua)
     static let channelForget = script("channel-forget", Source.channel_forget_lua)
     static let pushAccept = script(
         "push-accept", [.constants, .time], rules: [.holders, .supersedeUnswept, .waking], laterRules: [.endings],
@@ -59,24 +59,27 @@ enum Lua {
     static let broadcastLease = script("broadcast-lease", [.time, .lease], Source.broadcast_lease_lua)
     static let broadcastIntend = script("broadcast-intend", [.time, .lease], Source.broadcast_intend_lua)
     static let broadcastTake = script(
-        "broadcast-take", [.time, .lease, .broadcast, .supersedeBroadcasts, .broadcastWalk], Source.broadcast_take_lua)
+        "broadcast-take", [.time, .since, .lease, .broadcast, .supersedeBroadcasts, .broadcastWalk],
+        Source.broadcast_take_lua)
     static let broadcastSettle = script("broadcast-settle", [.time, .lease, .broadcast], Source.broadcast_settle_lua)
     static let broadcastForeign = script("broadcast-foreign", Source.broadcast_foreign_lua)
     static let queueLook = script("queue-look", Source.queue_look_lua)
+    static let clockLook = script("clock-look", [.time], Source.clock_look_lua)
+    static let timerHasten = script("timer-hasten", Source.timer_hasten_lua)
     static let intakeLease = script("intake-lease", Source.intake_lease_lua)
     static let queueForget = script("queue-forget", Source.queue_forget_lua)
     static let scheduleCreate = script("schedule-create", Source.schedule_create_lua)
     static let scheduleQueue = script("schedule-queue", Source.schedule_queue_lua)
     static let scheduleDue = script("schedule-due", [.time], Source.schedule_due_lua)
-    static let scheduleClaim = script("schedule-claim", Source.schedule_claim_lua)
+    static let scheduleClaim = script("schedule-claim", [.since], Source.schedule_claim_lua)
     static let scheduleReplace = script("schedule-replace", Source.schedule_replace_lua)
     static let scheduleSettle = script("schedule-settle", Source.schedule_settle_lua)
     static let endClaim = script("end-claim", [.time], Source.end_claim_lua)
     static let providerToken = script("provider-token", Source.provider_token_lua)
     static let schemaSet = script("schema-set", Source.schema_set_lua)
     static let credentialSet = script("credential-set", Source.credential_set_lua)
-    static let rateTake = script("rate-take", [.time], Source.rate_take_lua)
-    static let deliveryTurn = script("delivery-turn", [.time], Source.delivery_turn_lua)
+    static let rateTake = script("rate-take", [.time, .since], Source.rate_take_lua)
+    static let deliveryTurn = script("delivery-turn", [.time, .since], Source.delivery_turn_lua)
     static let actionAdd = script("action-add", [.time], Source.action_add_lua)
 
     static let all: [RedisScript] = [
@@ -84,7 +87,8 @@ enum Lua {
         registryForget, registryRestore, registrySize, hashRestore, followingTidy, channelMark, channelConfirm,
         channelForget, pushAccept, pushChain, pushForget, pushBegin, pushCancel,
         receiptCount, taskClaim, taskPlanned, taskRenew, taskSettle, retryClaim, retrySettle, latePut, removalConfirm,
-        queueDue, intakeLease, queueForget, queueLook, deadRetry, deadCollect, guardCount, quarantineForget, alarmRaise,
+        queueDue, intakeLease, queueForget, queueLook, clockLook, timerHasten, deadRetry, deadCollect, guardCount,
+        quarantineForget, alarmRaise,
         alarmClear, eventAdd, eventLease, scheduleCreate, scheduleQueue, scheduleDue, scheduleClaim, scheduleReplace,
         scheduleSettle, endClaim, broadcastWant, broadcastLive, broadcastDiscard, broadcastRetire, broadcastGone,
         broadcastFail, broadcastLease, broadcastIntend, broadcastForeign, broadcastTake, broadcastSettle, providerToken,

@@ -4,8 +4,9 @@ import LiveActivity
 enum LuaFragment: CaseIterable {
     private typealias Source = PackageResources
 
-    case constants, time, tally, record, holders, buckets, rotation, queue, lease, queueLate, ended, endings, dead,
-        supersede, newest, broadcast, supersedeQueued, open, waiting, checkpoint, sweep, attempts, supersedeUnswept, waking,
+    case constants, time, since, tally, record, holders, buckets, rotation, queue, lease, queueLate, ended, endings
+    case dead, supersede, newest, broadcast, supersedeQueued, open, waiting, checkpoint, sweep, attempts
+    case supersedeUnswept, waking,
         pacing, states, budget, registration, newcomers, resuming, supersedeBroadcasts, broadcastWalk, tags, events
 
     /// The text of this fragment, and the fragments that it uses itself.
@@ -13,6 +14,7 @@ enum LuaFragment: CaseIterable {
         switch self {
         case .constants: (Array(Self.numbers.utf8), [])
         case .time: (Source.shared_time_lua, [])
+        case .since: (Source.shared_since_lua, [])
         case .tally: (Source.shared_tally_lua, [])
         case .record: (Source.shared_record_lua, [.constants])
         case .holders: (Source.shared_holders_lua, [])
@@ -34,12 +36,12 @@ enum LuaFragment: CaseIterable {
         case .sweep: (Source.shared_sweep_lua, [])
         case .attempts: (Source.shared_attempts_lua, [.queue, .dead, .open])
         case .supersedeUnswept: (Source.shared_supersede_unswept_lua, [])
-        case .waking: (Source.shared_waking_lua, [.constants])
-        case .pacing: (Source.shared_pacing_lua, [])
+        case .waking: (Source.shared_waking_lua, [.constants, .since])
+        case .pacing: (Source.shared_pacing_lua, [.since])
         case .states: (Source.shared_states_lua, [.newest])
-        case .budget: (Source.shared_budget_lua, [.constants])
+        case .budget: (Source.shared_budget_lua, [.constants, .since])
         case .registration: (Source.shared_registration_lua, [.record])
-        case .newcomers: (Source.shared_newcomers_lua, [.newest, .time, .queue])
+        case .newcomers: (Source.shared_newcomers_lua, [.newest, .time, .since, .queue])
         case .resuming: (Source.shared_resuming_lua, [.constants, .queue])
         case .supersedeBroadcasts: (Source.shared_supersede_broadcasts_lua, [.supersede])
         case .broadcastWalk: (Source.shared_broadcast_walk_lua, [.supersede])
@@ -65,6 +67,8 @@ enum LuaFragment: CaseIterable {
         local LATE_LIFE = \(LateJoiners.life.milliseconds)
         -- From an activity's start to the time when its registration no longer counts.
         local ACTIVITY_LIFE = \(RegistryRecord.Span.activity.life)
+        -- 2020-01-01, from which the times of a record count.
+        local RECORD_EPOCH = \(RegistryRecord.epoch)
         -- Unit of an activity's age in a record.
         local AGE_UNIT = \(RegistryRecord.ageUnit)
         -- How much longer than its pushes a name is kept.

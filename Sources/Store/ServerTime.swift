@@ -1,42 +1,177 @@
-import LiveActivity
+public import LiveActivity
 import Redis
 import Synchronization
 
 /// The one clock of a deployment: Redis's clock, as this process last measured it. Times that processes send to Redis
 /// (registrations, due times) can be compared, however much their clocks differ. Scripts that decide an order ask Redis
 /// itself. Between measurements it follows the boot clock, which is never set; before the first it is the machine's.
+///
+/// Redis's clock may be set too. A process notices at its next measurement. Then `now` jumps, so nobody may wait for a
+/// time without looking at the clock again (docs/adr/0033-clock-steps.md).
 public final class ServerTime: Sendable {
-    /// How often a process should measure. A quartz clock drifts by about 50 µs a second.
-    public static let interval: Duration = .seconds(30)
+    /// How often a gateway measures. Workers look a little more often.
+    public static let interval: Duration = .seconds(1)
+    /// How far a process's time may be off while Redis's clock is not set: a measurement in a busy deployment.
+    public static let error: Duration = .seconds(1)
+    /// How often a process notes in Redis that it has seen the clock, and the most that a noted time is behind when
+    /// the clock is set.
+    private static let (pause, margin): (Int64, Int64) = (1_000, 3_000)
+    /// For how long a step back counts, ms: longer than any timer runs that does not end by the calendar.
+    private static let memory: Int64 = 2 * 3_600_000
+
+    /// Redis's clock was set back.
+    public struct Step: Sendable, Hashable {
+        /// Another one for each step.
+        public var number: Int
+        /// How far, ms: a little more than it was. If all workers stalled meanwhile, it may be less by that time.
+        public var by: Int64
+    }
+
+    private struct Measurement {
+        /// Redis's epoch milliseconds minus milliseconds since boot.
+        var offset: Int64
+        /// How far the offset may be off, ms.
+        var error: Int64
+        /// When it was measured, by the boot clock.
+        var at: Int64
+
+        /// A quartz clock drifts by at most 100 µs a second.
+        func error(at now: Int64) -> Int64 { error + (now - at) / 10_000 }
+    }
+
+    private struct State {
+        var measured: Measurement?
+        var step: Step?
+    }
 
     private let redis: RedisClient
+    private let keys: Keyspace
     private let machine: @Sendable () -> Int64
-    /// Redis's epoch milliseconds minus milliseconds since boot.
-    private let offset = Mutex<Int64?>(nil)
+    private let state = Mutex(State())
 
     /// - Parameter machine: this machine's clock, epoch milliseconds.
-    init(redis: RedisClient, machine: @escaping @Sendable () -> Int64 = wallClock) {
-        self.redis = redis
-        self.machine = machine
+    init(
+        redis: RedisClient, keys: Keyspace = Keyspace(prefix: Keyspace.defaultPrefix),
+        machine: @escaping @Sendable () -> Int64 = wallClock
+    ) {
+        (self.redis, self.keys, self.machine) = (redis, keys, machine)
     }
 
     /// Epoch milliseconds.
     @Sendable
-    public func now() -> Int64 { offset.withLock { $0 }.map { $0 + bootClock() } ?? machine() }
+    public func now() -> Int64 { offset.map { $0 + bootClock() } ?? machine() }
     /// How far this machine's clock is ahead of Redis's, in milliseconds; nil before the first measurement.
-    public var machineAhead: Int64? { offset.withLock { $0 }.map { machine() - bootClock() - $0 } }
+    public var machineAhead: Int64? { offset.map { machine() - bootClock() - $0 } }
+    /// The last step back of Redis's clock, as of the last `look`. Nil: none that still matters.
+    public var step: Step? { state.withLock(\.step) }
+
+    private var offset: Int64? { state.withLock { $0.measured?.offset } }
 
     /// Asks Redis three times and uses the fastest answer, which is wrong by at most half of its round trip.
     public func measure() async throws(StoreError) {
-        var best: (trip: Int64, offset: Int64)?
         for _ in 0..<3 {
             let asked = bootClock()
             let reply = try await redis.run(RedisCommand("TIME", near: Keyspace.queue))
-            let answered = bootClock()
-            let time = try reply.redisTime()
-            let trip = answered - asked
-            if trip < best?.trip ?? .max { best = (trip, time - asked - trip / 2) }
+            take(try reply.redisTime(), asked: asked, answered: bootClock())
         }
-        if let best { offset.withLock { $0 = best.offset } }
+    }
+
+    /// Measures, and learns whether the clock was set back since any worker last looked.
+    /// - Parameter notes: false only learns what workers have found. A gateway that nobody asks for anything writes nothing.
+    public func look(notes: Bool = true) async throws(StoreError) {
+        let asked = bootClock()
+        let reply = try await redis.run(
+            Lua.clockLook, keys: ["clock": keys.clock],
+            [
+                "error": .int(Self.error.milliseconds), "pause": .int(Self.pause), "margin": .int(Self.margin),
+                "notes": notes ? "1" : "0", "memory": .int(Self.memory),
+            ])
+        take(Int64(try reply[0].integer()), asked: asked, answered: bootClock())
+        let (number, by) = (try reply[1].integer(), Int64(try reply[2].integer()))
+        state.withLock { $0.step = number > 0 ? Step(number: number, by: by) : nil }
+    }
+
+    /// Uses an answer if it is better than the last measurement, or shows that the clock was set since.
+    private func take(_ time: Int64, asked: Int64, answered: Int64) {
+        let half = (answered - asked) / 2
+        // One more, because all times are whole milliseconds.
+        let new = Measurement(offset: time - asked - half, error: half + 1, at: answered)
+        state.withLock { state in
+            if let last = state.measured {
+                let known = last.error(at: answered)
+                guard new.error <= known || abs(new.offset - last.offset) > new.error + known else { return }
+            }
+            state.measured = new
+        }
+    }
+}
+
+extension WorkQueue {
+    /// Entries of a timer that one script brings forward.
+    private static let hastened = 500
+
+    /// Brings forward the timers of apps after Redis's clock was set back by `step`. What is due too early then is put
+    /// off again by the worker that looks at it.
+    /// - Parameter now: epoch ms of the clock behind the step.
+    public func hasten(_ apps: [AppKey], _ step: ServerTime.Step, now: Int64) async throws(StoreError) {
+        for app in apps {
+            let partitioned = keys.allPartitions.flatMap { [keys.due(app, $0), keys.open(app, $0)] }
+            for timer in partitioned + [keys.broadcastTimers(app), keys.claimedEnds(app), keys.forgetSteps(app)] {
+                try await Self.hasten(redis, timer, step, now: now)
+            }
+        }
+    }
+
+    static func hasten(
+        _ redis: RedisClient, _ timer: RedisKey, _ step: ServerTime.Step, now: Int64
+    ) async throws(StoreError) {
+        var from = ""
+        repeat {
+            from = try await redis.run(
+                Lua.timerHasten, keys: ["timer": timer],
+                ["now": .int(now), "by": .int(step.by), "from": .string(from), "most": .int(hastened)]
+            ).string()
+        } while !from.isEmpty
+    }
+
+    /// Restarts the idle times of all entries that workers have read, after Redis's clock was set back: otherwise nobody
+    /// claims those of a dead worker before the clock is where it was. Living workers renew theirs anyway.
+    public func restartIdleTimes(_ apps: [AppKey]) async throws(StoreError) {
+        for stream in streams(apps) {
+            var position = "-"
+            while true {
+                let reply = try await redis.replies([
+                    RedisCommand(
+                        "XPENDING",
+                        [.key(stream), .string(Self.group), .string(position), "+", .int(Self.hastened)])
+                ])[0]
+                // No worker has made the group yet.
+                guard reply.error == nil else { break }
+                var owners: [String: [RedisArgument]] = [:]
+                let entries = try reply.array()
+                for entry in entries {
+                    owners[try entry[1].string(), default: []].append(.string(try entry[0].string()))
+                }
+                let claims = owners.map { owner, ids in
+                    RedisCommand("XCLAIM", stream, [.string(Self.group), .string(owner), "0"] + ids + ["JUSTID"])
+                }
+                if !claims.isEmpty { try await redis.run(claims) }
+                guard entries.count == Self.hastened, let last = try entries.last?[0].string() else { break }
+                position = "(" + last
+            }
+        }
+    }
+}
+
+extension SweepStore {
+    /// Brings forward the attempts of a name's waiting channels, once after each step back of Redis's clock. Only the
+    /// holder of the name's retries may do so. If it dies half way, the next one begins again: some are tried too early.
+    public func hasten(_ lease: Lease, _ step: ServerTime.Step, now: Int64) async throws(StoreError) {
+        let tag = keys.tag(lease.app, lease.name)
+        let number = RedisArgument.int(step.number)
+        let done = try await redis.run("HGET", keys.nameLeases(tag), "r:s").optionalString()
+        guard done != "\(step.number)" else { return }
+        try await WorkQueue.hasten(redis, keys.waitingChannels(tag), step, now: now)
+        try await redis.run("HSET", keys.nameLeases(tag), "r:s", number)
     }
 }

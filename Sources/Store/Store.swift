@@ -60,11 +60,12 @@ public struct Store: Sendable {
         clock: (@Sendable () -> Int64)? = nil
     ) {
         self.redis = redis
-        let time = ServerTime(redis: redis, machine: machine ?? wallClock)
+        let keys = Keyspace(
+            prefix: prefix, partitions: redis.isCluster ? Partition.ofCluster : 1, retention: retention)
+        self.keys = keys
+        let time = ServerTime(redis: redis, keys: keys, machine: machine ?? wallClock)
         self.time = time
         let clock = clock ?? time.now
-        keys = Keyspace(
-            prefix: prefix, partitions: redis.isCluster ? Partition.ofCluster : 1, retention: retention)
         registry = Registry(redis: redis, keys: keys, clock: clock)
         registry.quotas.limits = quotas
         channels = Channels(redis: redis, keys: keys, registry: registry, life: channelLife, clock: clock)

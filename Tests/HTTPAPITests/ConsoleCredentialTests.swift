@@ -221,7 +221,8 @@ import Testing
             #expect(try await browser.signIn(place, secret).status == 303)
             #expect(try await browser.get("/console").status == 200)
             let id = try #require(browser.cookie)
-            let record = String(decoding: try #require(try await gateway.store.console.session(id)), as: UTF8.self)
+            let record = String(
+                decoding: try #require(try await gateway.store.console.session(id, life: .seconds(60))), as: UTF8.self)
             #expect(!record.contains(secret) && !record.contains(hash.text))
         }
     }

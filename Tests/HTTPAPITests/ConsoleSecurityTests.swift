@@ -122,7 +122,7 @@ import Testing
             var browser = ConsoleBrowser(gateway)
             _ = try await browser.signIn()
             let id = try #require(browser.cookie)
-            let record = try #require(try await gateway.store.console.session(id))
+            let record = try #require(try await gateway.store.console.session(id, life: .seconds(60)))
             let text = String(decoding: record, as: UTF8.self)
             #expect(!text.contains(GatewayFixture.masterSecret) && !text.contains(id))
             // As if the secret had been another one at the sign-in.

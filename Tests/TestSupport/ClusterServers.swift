@@ -43,16 +43,16 @@ public final class ClusterServers: Sendable {
     /// - Parameter nodeTimeout: the milliseconds of silence after which the other nodes give a node up. On a busy
     ///   machine a short time makes them give up a healthy node, so use one only where a replica must take over.
     static func node(
-        append: Bool = false, nodeTimeout: Int = 15_000, extra: [String] = []
+        append: Bool = false, nodeTimeout: Int = 15_000, extra: [String] = [], clock: TestClock? = nil
     ) async throws -> RedisServer {
         for _ in 0..<4 {
             do {
                 return try await RedisServer.start(
-                    append: append, tcp: true, extra: try arguments(nodeTimeout: nodeTimeout) + extra)
+                    append: append, tcp: true, extra: try arguments(nodeTimeout: nodeTimeout) + extra, clock: clock)
             } catch RedisServerError.failed {}
         }
         return try await RedisServer.start(
-            append: append, tcp: true, extra: try arguments(nodeTimeout: nodeTimeout) + extra)
+            append: append, tcp: true, extra: try arguments(nodeTimeout: nodeTimeout) + extra, clock: clock)
     }
 
     /// The arguments that make a server a node, with its own port for the cluster bus.

@@ -16,6 +16,7 @@ public final class RedisServer: Sendable {
 
     private let directory: String
     private let arguments: [String]
+    private let clock: TestClock?
     private let running: Mutex<Running?>
     /// The other nodes, if a cluster takes the place of one server.
     private let others = Mutex<[RedisServer]>([])
@@ -27,17 +28,19 @@ public final class RedisServer: Sendable {
     ///   - append: with an append-only file and `appendfsync always`, for tests that kill and restart it.
     ///   - tcp: also listen on a free port of 127.0.0.1.
     ///   - extra: further options as redis-server takes them, such as `["--requirepass", "secret"]`.
-    public static func start(append: Bool = false, tcp: Bool = false, extra: [String] = []) async throws -> RedisServer
-    {
+    ///   - clock: its time of day, which the test sets.
+    public static func start(
+        append: Bool = false, tcp: Bool = false, extra: [String] = [], clock: TestClock? = nil
+    ) async throws -> RedisServer {
         guard !tcp, isCluster else {
-            let server = try RedisServer(append: append, tcp: tcp, extra: extra)
+            let server = try RedisServer(append: append, tcp: tcp, extra: extra, clock: clock)
             try await server.launch()
             return server
         }
         // Run the same test on a cluster, which refuses scripts and pipelines whose keys are in different slots.
         var nodes: [RedisServer] = []
         for _ in 0..<3 {
-            nodes.append(try await ClusterServers.node(append: append, extra: extra))
+            nodes.append(try await ClusterServers.node(append: append, extra: extra, clock: clock))
         }
         try await ClusterServers(nodes, primaries: nodes.count).form()
         nodes[0].others.withLock { $0 = Array(nodes.dropFirst()) }
@@ -47,15 +50,18 @@ public final class RedisServer: Sendable {
     /// LAMPLIGHTER_TEST_CLUSTER=1 makes every server that needs no port of its own a cluster of three.
     public static let isCluster = ProcessInfo.processInfo.environment["LAMPLIGHTER_TEST_CLUSTER"] == "1"
 
-    private init(append: Bool, tcp: Bool, extra: [String]) throws {
+    private init(append: Bool, tcp: Bool, extra: [String], clock: TestClock?) throws {
+        self.clock = clock
         guard let program = Self.program() else { throw RedisServerError.missing }
         // Use a short path, because a unix socket's path has at most 107 bytes.
         var template = Array("/tmp/lamp-redis-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw RedisServerError.failed("mkdtemp: \(lastSystemError())") }
         directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         port = tcp ? try freePort() : nil
+        // `env` becomes the server, so the watchdog kills the right process.
+        let prefix = clock.map { ["env"] + $0.environment.map { "\($0.key)=\($0.value)" } } ?? []
         arguments =
-            [
+            prefix + [
                 program, "--port", "\(port ?? 0)", "--bind", "127.0.0.1", "--unixsocket", directory + "/redis.sock",
                 "--unixsocketperm", "700", "--dir", directory, "--save", "", "--daemonize", "no",
                 "--logfile", directory + "/redis.log",

@@ -64,7 +64,7 @@ public struct BroadcastChannelManager: Sendable {
         }
         let response = try await exchange(request, token)
         guard response.status != request.status else { return response }
-        let rejection = Self.rejection(response)
+        let rejection = self.rejection(response)
         let replacement: ProviderToken? =
             switch rejection.verdict {
             case .renewProviderToken:
@@ -77,7 +77,7 @@ public struct BroadcastChannelManager: Sendable {
             }
         guard let renewed = replacement else { throw .rejected(request, rejection) }
         let second = try await exchange(request, renewed)
-        guard second.status == request.status else { throw .rejected(request, Self.rejection(second)) }
+        guard second.status == request.status else { throw .rejected(request, self.rejection(second)) }
         return second
     }
 
@@ -102,8 +102,10 @@ public struct BroadcastChannelManager: Sendable {
         }
     }
 
-    private static func rejection(_ response: HTTPResponse) -> Rejection {
+    private func rejection(_ response: HTTPResponse) -> Rejection {
         let body = response.body.withUnsafeBytes { ResponseBody($0) }
-        return Rejection(status: response.status, body: body, retryAfter: response.header("retry-after")?.utf8)
+        return Rejection(
+            status: response.status, body: body, retryAfter: response.header("retry-after")?.utf8,
+            now: configuration.clock())
     }
 }

@@ -145,7 +145,7 @@ final class CurlLane: Lane {
             rejection: {
                 Rejection(
                     status: status, body: transfer.withAnswer(ResponseBody.init),
-                    retryAfter: transfer.header("retry-after")?.utf8)
+                    retryAfter: transfer.header("retry-after")?.utf8, now: settings.clock())
             })
     }
 

@@ -269,7 +269,7 @@ final class LaneInbox<Template> {
         let index = request.tokenNumber - firstToken
         let jwt = tokens.indices.contains(index) ? tokens[index].jwt : ""
         let authorization = Exchange.Field("authorization", "bearer \(Exchange.shortened(jwt))")
-        let ended = wallClock()
+        let ended = settings.clock()
         trace.note(
             Exchange(
                 origin: settings.origin, path: RequestPath.shortened(of: request, in: shared),

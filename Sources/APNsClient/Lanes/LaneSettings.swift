@@ -11,6 +11,8 @@ struct LaneSettings: Sendable {
     var requestTimeout: Int64
     var maximumStreams: Int
     var tokens: ProviderTokenSource
+    /// Epoch milliseconds.
+    var clock: @Sendable () -> Int64
     var logger: Logger
     var metrics: LaneMetrics
 
@@ -21,6 +23,7 @@ struct LaneSettings: Sendable {
         requestTimeout = max(1, Int64(configuration.requestTimeout / .milliseconds(1)))
         maximumStreams = configuration.maximumStreams
         tokens = try configuration.providerTokens()
+        clock = configuration.clock
         self.logger = logger
         metrics = LaneMetrics(app: configuration.app)
     }

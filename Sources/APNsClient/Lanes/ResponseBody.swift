@@ -11,6 +11,11 @@ struct ResponseBody: Hashable {
 
     static let maximumReason = 64
 
+    /// APNs gives milliseconds. A number of ten digits is seconds, because as milliseconds it would be in 1970.
+    private static func milliseconds(_ number: Int64) -> Int64 {
+        (1_000_000_000..<10_000_000_000).contains(number) ? number * 1_000 : number
+    }
+
     init(_ bytes: UnsafeRawBufferPointer) {
         var scanner = Scanner(rest: Slice(base: bytes, bounds: bytes.indices))
         guard scanner.take(UInt8(ascii: "{")) else { return }
@@ -19,7 +24,7 @@ struct ResponseBody: Hashable {
                 let isPlain = text.count <= Self.maximumReason && text.allSatisfy { (0x20..<0x7F).contains($0) }
                 reason = isPlain ? String(decoding: text, as: UTF8.self) : ""
             } else if key.elementsEqual("timestamp".utf8), let number = scanner.integer() {
-                timestamp = number
+                timestamp = Self.milliseconds(number)
             } else if !scanner.skipValue() {
                 return
             }
@@ -87,10 +92,11 @@ struct ResponseBody: Hashable {
 
 extension Rejection {
     /// Reads APNs's answer.
-    init(status: Int, body: ResponseBody, retryAfter: (some Collection<UInt8>)?) {
+    /// - Parameter now: epoch ms, for a `Retry-After` that is a date.
+    init(status: Int, body: ResponseBody, retryAfter: (some Collection<UInt8>)?, now: Int64) {
         self.init(
             status: status, reason: RejectionReason(wire: body.reason, status: status),
             timestamp: status == 410 ? body.timestamp : nil,
-            retryAfter: retryAfter.flatMap { RetryAfter.seconds($0, now: Int(wallClock() / 1_000)) })
+            retryAfter: retryAfter.flatMap { RetryAfter.seconds($0, now: Int(now / 1_000)) })
     }
 }

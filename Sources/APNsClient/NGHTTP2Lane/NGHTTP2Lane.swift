@@ -121,7 +121,8 @@ final class NGHTTP2Lane: Lane {
 
     private func rejection(_ status: Int, _ slot: Int, _ session: ClientSession) -> Rejection {
         let rejection = Rejection(
-            status: status, body: session.withAnswer(slot, ResponseBody.init), retryAfter: session.retryAfter(slot))
+            status: status, body: session.withAnswer(slot, ResponseBody.init), retryAfter: session.retryAfter(slot),
+            now: settings.clock())
         settings.logger.debug(
             "rejected",
             metadata: ["reason": "\(rejection.reason.wire)", "apns_id": "\(session.apnsID(slot) ?? "")"])

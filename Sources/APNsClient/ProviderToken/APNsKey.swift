@@ -34,8 +34,11 @@ public struct APNsKey: Sendable, CustomStringConvertible {
         if case .failure(let error) = parsed { throw .key(error) }
     }
 
+    /// - Parameter now: epoch seconds.
     func sign(at now: Int) throws(SigningKeyError) -> ProviderToken {
-        try ProviderToken(keyID: keyID, teamID: teamID, issuedAt: now, key: try parsed.get())
+        let claimed = try ProviderToken(
+            keyID: keyID, teamID: teamID, issuedAt: now - RenewalRule.backdating, key: try parsed.get())
+        return ProviderToken(jwt: claimed.jwt, issuedAt: now)
     }
 
     /// True for letters and digits alone, because they go into the token's JSON without escaping.

@@ -9,7 +9,7 @@ public protocol ProviderTokenShare: Sendable {
     ///   - key: names the signing key, without a secret; tokens of different keys are kept apart
     ///   - candidate: a new token, in case another one is due; nil: the caller may not make one
     ///   - refused: the token that APNs called expired
-    ///   - now: the caller's clock, seconds since 1970
+    ///   - now: the time by which the caller dates its tokens, seconds since 1970
     func agree(
         key: String, candidate: ProviderToken?, refused: ProviderToken?, now: Int
     ) async -> ProviderTokenAgreement

@@ -112,7 +112,8 @@ final class ProviderTokenSource: Sendable {
             state.slot.refusedAt = now
             let order = (1..<max(1, state.slots.count)).map { (state.active + $0) % state.slots.count }
             let next = order.first { index in
-                state.slots[index].refusedAt.map { now - $0 >= Self.refusalMemory } ?? true
+                // A refusal that lies ahead is from before the clock was set back.
+                state.slots[index].refusedAt.map { !(0..<Self.refusalMemory).contains(now - $0) } ?? true
             }
             guard let next else { return nil }
             let refused = state.slot.key.keyID
@@ -137,7 +138,8 @@ final class ProviderTokenSource: Sendable {
 
     private func current(_ slot: inout Slot, _ now: Int) throws(SigningKeyError) -> ProviderToken {
         if let postponed = slot.postponed {
-            if let token = slot.token, now < postponed.until { return token }
+            let isNear = postponed.until - now <= RenewalRule.lastAge
+            if let token = slot.token, now < postponed.until, isNear { return token }
             slot.postponed = nil
             adopt(&slot, postponed.token, .due)
         }

@@ -8,16 +8,17 @@ import Settings
 extension DoctorChecks {
     /// Sends one push to a token of one byte, as a worker would, with each key and to each environment. No device has
     /// this token, and APNs checks the credentials first, so a 400 BadDeviceToken proves that they are right.
-    func apns(_ app: AppSettings) async -> [Finding] {
-        var findings = await apns(app, "APNs \(app.key)", app.apnsOrigin, app.keyPairs)
+    func apns(_ app: AppSettings, _ time: @escaping @Sendable () -> Int64) async -> [Finding] {
+        var findings = await apns(app, "APNs \(app.key)", app.apnsOrigin, app.keyPairs, time)
         if let other = app.otherOrigin {
-            findings += await apns(app, "APNs \(app.key), sandbox", other, app.otherKeyPairs)
+            findings += await apns(app, "APNs \(app.key), sandbox", other, app.otherKeyPairs, time)
         }
         return findings
     }
 
     private func apns(
-        _ app: AppSettings, _ place: String, _ origin: String, _ pairs: [AppField.KeyPair]
+        _ app: AppSettings, _ place: String, _ origin: String, _ pairs: [AppField.KeyPair],
+        _ time: @escaping @Sendable () -> Int64
     ) async -> [Finding] {
         do throws(HTTPFailure) {
             try await APNsProbe.check(
@@ -30,7 +31,7 @@ extension DoctorChecks {
             let isSecond = pair == AppField.nextKey || pair == AppField.sandboxNextKey
             let subject = isSecond ? place + ", next key" : place
             var finding: Finding
-            switch await probe(app, pair, origin) {
+            switch await probe(app, pair, origin, time) {
             case .answer(let status, let reason): finding = verdict(subject, origin, status, reason, pair)
             case .silent(let cause):
                 let words = "\(origin) gives no answer over \(settings.apns.transport): \(cause)"
@@ -40,7 +41,7 @@ extension DoctorChecks {
             // The check of the key has already reported this.
             case .reported: continue
             }
-            if let environments = await environments(app, pair) {
+            if let environments = await environments(app, pair, time) {
                 finding.text += "; key \(app[pair.id] ?? "") is for \(environments)"
             }
             findings.append(finding)
@@ -63,9 +64,13 @@ extension DoctorChecks {
     }
 
     /// The environments that a key is for, as far as APNs's answers tell. Nil if one of them is not known or silent.
-    private func environments(_ app: AppSettings, _ pair: AppField.KeyPair) async -> String? {
+    private func environments(
+        _ app: AppSettings, _ pair: AppField.KeyPair, _ time: @escaping @Sendable () -> Int64
+    ) async -> String? {
         guard let (production, sandbox) = app.environmentOrigins else { return nil }
-        let answers = [await probe(app, pair, production).acceptsKey, await probe(app, pair, sandbox).acceptsKey]
+        let answers = [
+            await probe(app, pair, production, time).acceptsKey, await probe(app, pair, sandbox, time).acceptsKey,
+        ]
         switch (answers[0], answers[1]) {
         case (true?, true?): return "production and sandbox"
         case (true?, false?): return "production only"
@@ -74,13 +79,17 @@ extension DoctorChecks {
         }
     }
 
-    private func probe(_ app: AppSettings, _ pair: AppField.KeyPair, _ origin: String) async -> ProbeResult {
+    /// - Parameter time: Redis's, as workers date their tokens, epoch ms.
+    private func probe(
+        _ app: AppSettings, _ pair: AppField.KeyPair, _ origin: String, _ time: @escaping @Sendable () -> Int64
+    ) async -> ProbeResult {
         guard let pem = try? ProviderKeyFile(app, pair).pem, let teamID = app[.teamID], let keyID = app[pair.id]
         else { return .reported }
         let ring = APNsKeyRing([APNsKey(teamID: teamID, keyID: keyID, pem: pem)])
         guard var configuration = try? WorkCommand.configuration(app, settings, ring) else { return .reported }
         configuration.origin = origin
         configuration.lanes = 1
+        configuration.clock = time
         let transport: any PushTransport
         do {
             // The findings report every problem, so the log stays silent.

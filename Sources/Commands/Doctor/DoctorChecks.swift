@@ -13,12 +13,13 @@ struct DoctorChecks {
 
     func all() async -> [Finding] {
         var findings = configuration() + certificate() + apps()
-        findings += await redis()
+        let redis = await redis()
+        findings += redis.findings
         if let fault = settings.apns.transport.fault {
             findings.append(.warning("transport", fault.problem, fault.remedy))
         }
         for app in settings.apps {
-            findings += await apns(app)
+            findings += await apns(app, redis.time)
             findings += await channels(app)
         }
         return findings
@@ -97,8 +98,10 @@ struct DoctorChecks {
         return [.good("gateway TLS", "a certificate for \(days) more days, with its key")]
     }
 
-    private func redis() async -> [Finding] {
+    /// Also returns Redis's time as this machine knows it, epoch ms.
+    private func redis() async -> (findings: [Finding], time: @Sendable () -> Int64) {
         let client = RedisInspection.client(settings, logger: logger)
+        let time = Store(redis: client, prefix: settings.redisPrefix).time
         var findings: [Finding] = []
         do {
             try await RedisInspection.await(client, settings, logger: logger)
@@ -109,6 +112,7 @@ struct DoctorChecks {
             if let failover = RedisInspection.failover(settings) { findings.append(failover) }
             findings.append(try await format(client))
             if let waiting = try await RedisInspection.waiting(client, settings) { findings.append(waiting) }
+            try await time.measure()
             findings.append(try await clock(client))
         } catch {
             let failure = CommandFailure(error) ?? CommandFailure(.failed, "\(error)")
@@ -116,7 +120,7 @@ struct DoctorChecks {
             findings.append(.bad("Redis", lines.first ?? "", lines.dropFirst().first ?? "check Redis", failure.status))
         }
         await client.close()
-        return findings
+        return (findings, time.now)
     }
 
     /// Finds out whether a newer version has changed what is stored.
@@ -137,16 +141,18 @@ struct DoctorChecks {
         let before = Date()
         let answers = try await client.onEachPrimary([RedisCommand("TIME")])
         let middle = (before.timeIntervalSince1970 + Date().timeIntervalSince1970) / 2
-        var worst = (difference: 0, node: "")
+        var worst = (ahead: Int64(0), node: "")
         for (node, replies) in answers {
             guard let reply = try? replies[0].array(), reply.count == 2, let seconds = Double(try reply[0].string()),
                 let micros = Double(try reply[1].string())
             else { return .warning("clock", "Redis did not tell its time", "check Redis") }
-            let difference = abs(Int(((seconds + micros / 1e6 - middle) * 1_000).rounded()))
-            if difference >= worst.difference { worst = (difference, node.map { " at \($0)" } ?? "") }
+            let ahead = Int64(((middle - seconds - micros / 1e6) * 1_000).rounded())
+            if abs(ahead) >= abs(worst.ahead) { worst = (ahead, node.map { " at \($0)" } ?? "") }
         }
-        if worst.difference < 2_000 { return .good("clock", "\(worst.difference) ms from Redis's") }
+        guard let difference = ClockDifference(ahead: worst.ahead) else {
+            return .good("clock", "\(abs(worst.ahead)) ms from Redis's")
+        }
         let remedy = "run a time service (chrony, systemd-timesyncd) on all machines"
-        return .warning("clock", "\(worst.difference) ms from Redis's\(worst.node)", remedy)
+        return .warning("clock", "\(difference)\(worst.node)", remedy)
     }
 }

@@ -43,7 +43,7 @@ struct FleetSnapshot: Sendable {
         return FleetSnapshot(
             now: now, redis: redis, load: try await store.redisLoad(), apps: apps,
             alarms: try await store.alarms.list(keys), pauses: try await store.pauses.list(keys),
-            heartbeats: try await store.heartbeats.list(),
+            heartbeats: try await store.heartbeats.list(now: now),
             pushes: try await store.queue.underWay(keys, limit: mostPushes))
     }
 

@@ -35,7 +35,10 @@ struct ReloadCommand: AsyncParsableCommand {
         let logger = global.quietLogger("reload", settings)
         let client = RedisInspection.client(settings, logger: logger)
         try await RedisInspection.await(client, settings, logger: logger)
-        let requests = Store(redis: client, prefix: settings.redisPrefix).reloads
+        let store = Store(redis: client, prefix: settings.redisPrefix)
+        // Processes note by Redis's clock that they live.
+        try await store.time.measure()
+        let requests = store.reloads
         let (id, processes) = try await requests.ask()
         guard !processes.isEmpty else {
             await client.close()

@@ -58,7 +58,7 @@ struct StatusCommand: AsyncParsableCommand {
         let report = Report(
             settings: settings, findings: findings, apps: apps, alarms: try await store.alarms.list(keys),
             pauses: try await store.pauses.list(keys),
-            workers: try await store.workers(keys))
+            workers: try await store.workers(keys), now: store.time.now(), ahead: store.time.machineAhead ?? 0)
         await client.close()
         if global.json { Terminal.print(report.json.text) } else { report.lines.forEach(Terminal.print) }
     }
@@ -108,12 +108,15 @@ struct StatusCommand: AsyncParsableCommand {
         var alarms: [Alarm]
         var pauses: [Pause]
         var workers: [WorkerSight]
+        /// Epoch ms of Redis's clock, and how far that of this machine is ahead.
+        var now: Int64
+        var ahead: Int64
 
         var lines: [String] {
             let memory = (findings.usedMemory ?? 0) >> 20
             var lines = ["\(findings.first?.version.text ?? "") at \(settings.redisURL): \(memory) MB in use"]
             lines += findings.merged(\.losses).map { "\($0.mark.rawValue) \($0.text)" }
-            let now = wallClock()
+            if let difference = ClockDifference(ahead: ahead) { lines.append("! \(difference)") }
             lines += alarms.map { alarm in
                 let since = ago(Int(max(0, now - alarm.since)))
                 return "✗ app \(alarm.app): \(alarm.kind.rawValue): \(alarm.reason), first \(since)"

@@ -73,6 +73,8 @@ struct ServeCommand: AsyncParsableCommand {
             name: "\(machine)-\(process.processIdentifier)", started: settings, logger: logger)
         let watch = FormatWatch(
             store: store, apps: configuration.apps.map(\.key), process: "a gateway", logger: logger)
+        let clock = ClockWatch(
+            store: store, apps: configuration.apps.map(\.key), process: "gateway on \(machine)", logger: logger)
         let monitor = settings.gatewayMonitorPort.map { port in
             (
                 listener: service.monitor(host: settings.gatewayMonitorHost, port: port),
@@ -80,7 +82,7 @@ struct ServeCommand: AsyncParsableCommand {
             )
         }
         // The services stop in reverse order, so that the monitor still answers while requests end.
-        let services: [any Service] = [monitor?.listener].compactMap(\.self) + [watch, reloading, service]
+        let services: [any Service] = [monitor?.listener].compactMap(\.self) + [watch, clock, reloading, service]
         try await ServiceRun.run(
             services, and: monitor, listener: service, at: settings.gateway.host, settings.gateway.port,
             scheme: service.usesTLS ? "https" : "http", saying: "listening", within: .seconds(30), logger: logger)

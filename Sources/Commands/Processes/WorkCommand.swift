@@ -59,6 +59,7 @@ struct WorkCommand: AsyncParsableCommand {
         let served = try apps.map { app in
             var configuration = try Self.configuration(app, settings, keys[app.key]?.first)
             configuration.share = FleetProviderTokens(store, app: app.key)
+            configuration.clock = store.time.now
             return WorkerApp(
                 key: app.key, bundleID: try app.required(.bundleID),
                 transport: try LaneTransport(settings.apns.transport, configuration: configuration, logger: logger),
@@ -94,6 +95,7 @@ struct WorkCommand: AsyncParsableCommand {
             started: settings, logger: logger)
         let totals = WorkerTotals(registry: registry, logger: logger)
         let watch = FormatWatch(store: store, apps: apps.map(\.key), process: "worker \(options.name)", logger: logger)
+        let clock = ClockWatch(store: store, apps: apps.map(\.key), process: "worker \(options.name)", logger: logger)
         let limit = settings.worker.drainTimeout
         if let port = settings.monitorPort {
             let host = settings.monitorHost
@@ -102,10 +104,10 @@ struct WorkCommand: AsyncParsableCommand {
                 version: Lamplighter.version, secret: settings.monitorSecret, logger: logger)
             // The services stop in reverse order, so that the monitor still answers during the drain.
             try await ServiceRun.run(
-                [monitor, totals, watch, reloading, service], listener: monitor, at: host, port,
+                [monitor, totals, watch, clock, reloading, service], listener: monitor, at: host, port,
                 saying: "health and metrics", within: limit, logger: logger)
         } else {
-            try await ServiceRun.run([totals, watch, reloading, service], within: limit, logger: logger)
+            try await ServiceRun.run([totals, watch, clock, reloading, service], within: limit, logger: logger)
         }
         totals.log()
         await client.close()

@@ -123,6 +123,7 @@ extension Alarm.Kind {
         case .expired: "Expired pushes"
         case .webhook: "Webhook"
         case .newerFormat: "Newer format"
+        case .clock: "Clocks differ"
         }
     }
 }

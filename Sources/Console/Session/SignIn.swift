@@ -61,7 +61,8 @@ extension Console {
 
     /// The session that the request belongs to, if it stands. One look at Redis.
     public func session(of request: ConsoleRequest) async throws -> ConsoleSession? {
-        guard let id = request.session, id.utf8.count == 64, let record = try await store.console.session(id),
+        guard let id = request.session, id.utf8.count == 64,
+            let record = try await store.console.session(id, life: ConsoleSession.life),
             var session = ConsoleSession(id: id, record),
             let identity = try await gateway.standing(session.identity, request.now), identity.scopes.contains(.read)
         else { return nil }

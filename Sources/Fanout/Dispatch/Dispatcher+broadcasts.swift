@@ -77,7 +77,7 @@ extension Dispatcher {
         guard store.time.now() < record.deadline else { return (BroadcastSettlement(.expired), false) }
         guard let app = apps[task.lease.app], let service = app.broadcasts else {
             // Another worker may be configured for broadcasts.
-            return (BroadcastSettlement(.again(due: store.time.now() + 5_000), reason: "NoBroadcastService"), false)
+            return (BroadcastSettlement(.again(after: .seconds(5)), reason: "NoBroadcastService"), false)
         }
         let outcome = await service.send(
             PreparedBroadcast(
@@ -117,7 +117,7 @@ struct BroadcastReport: Hashable {
         {
             let outcome: BroadcastSettlement.Outcome =
                 switch attempt.again(after: attempt.pause(retryAfter), retryAfter: retryAfter) {
-                case .retry(let due, _): .again(due: due)
+                case .retry(let due, _): .again(after: .milliseconds(due - attempt.now))
                 case .expired: .expired
                 case .failed, .dead: .failed
                 }
@@ -136,8 +136,7 @@ struct BroadcastReport: Hashable {
                 settlement = again(status, reason)
             case .haltApp:
                 alarm = reason
-                settlement = BroadcastSettlement(
-                    .again(due: attempt.now + Self.pauseAfterRefusal.milliseconds), status: status, reason: reason)
+                settlement = BroadcastSettlement(.again(after: Self.pauseAfterRefusal), status: status, reason: reason)
             case .stopPush, .pruneToken, .pruneIfOlder:
                 alarm = reason
                 settlement = BroadcastSettlement(.failed, status: status, reason: reason)

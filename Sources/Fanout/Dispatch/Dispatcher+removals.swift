@@ -138,7 +138,7 @@ extension Alarm.Kind {
     var alarmText: String {
         switch self {
         case .credentials:
-            "APNs refuses this app's credentials: its sends are halted and kept; check team_id, key_id and key_file"
+            "APNs refuses this app's credentials: its sends are halted and kept; check team_id, key_id, key_file and clocks"
         case .unreachable: "APNs cannot be reached: this app's sends wait; check the network, apns.url and ca_file"
         case .pruneGuard:
             "APNs calls unusually many tokens wrong: they are quarantined, not pruned; check bundle_id, apns.environment "
@@ -148,6 +148,7 @@ extension Alarm.Kind {
         case .broadcast: "APNs makes or deletes no broadcast channels for this app"
         case .webhook: "the app's webhook does not take events: they are kept for a while"
         case .newerFormat: "a newer version has changed what is stored: this version stops; install the newer one"
+        case .clock: "a machine's clock and Redis's differ: run a time service on all machines"
         case .otherEnvironment:
             "the app's other APNs environment refuses what the first takes: tokens that live there wait; check the key"
         }

@@ -22,6 +22,7 @@ extension Dispatcher {
             for push in try await store.deadLetters.enlistUnlisted(item.app, item.name) {
                 log.error("a retry queue was full, so a push was given up for its token", metadata: ["push": "\(push)"])
             }
+            let step = try await hasten(lease, after: nil)
             if hasPendingRemovals { try await applyPendingRemovals(item.app, item.name) }
             let run = RetryRun(
                 delivery: PageDelivery(dispatcher: self, app: app, held: held, log: log), isPoison: isPoison)
@@ -29,6 +30,8 @@ extension Dispatcher {
                 held.lose()
                 return .leave
             }
+            // The run may have waited for APNs while Redis's clock was set back.
+            _ = try await hasten(lease, after: step)
             // Schedule first, then give the lease back. If the worker dies in between, another one claims the entry.
             if let first = try await store.sweeps.leftovers(item.app, item.name).firstRetry {
                 let pausedUntil = run.pause.map { store.time.now() + $0.milliseconds } ?? first
@@ -37,5 +40,14 @@ extension Dispatcher {
             try await store.sweeps.giveBack(lease)
             return .acknowledge
         }
+    }
+
+    /// Brings forward the attempts of the name's channels if Redis's clock was set back since `before`.
+    private func hasten(
+        _ lease: Lease, after before: ServerTime.Step?
+    ) async throws(StoreError) -> ServerTime.Step? {
+        guard let step = store.time.step, step.number != before?.number else { return before }
+        try await store.sweeps.hasten(lease, step, now: store.time.now())
+        return step
     }
 }

@@ -5,12 +5,12 @@ import Store
 /// Writes the worker's heartbeat. Only its task uses it.
 struct Heart {
     private let dispatcher: Dispatcher
-    private let startedAt: Int64
+    /// By the boot clock, because Redis's clock may be set while the worker runs.
+    private let started = bootClock()
     private var last: (at: Int64, settled: [AppKey: Int])?
 
     init(_ dispatcher: Dispatcher) {
         self.dispatcher = dispatcher
-        startedAt = dispatcher.store.time.now()
     }
 
     mutating func beat() async throws(StoreError) {
@@ -34,7 +34,7 @@ struct Heart {
         last = (now, tallies.mapValues(\.settled))
         try await dispatcher.store.heartbeats.write(
             Heartbeat(
-                worker: dispatcher.owner, at: now, startedAt: startedAt,
+                worker: dispatcher.owner, at: now, startedAt: now - (bootClock() - started),
                 loads: Dictionary(uniqueKeysWithValues: loads)))
     }
 }

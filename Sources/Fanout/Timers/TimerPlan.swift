@@ -39,7 +39,9 @@ struct TimerPlan: Sendable {
         var begin: [Chore] = []
         var wake = now + Self.longestSleep
         for (chore, due) in next?.chores ?? [] where !running.contains(chore) {
-            let at = max(due, notBefore[chore] ?? .min)
+            // A pause that seems longer than it was is over: Redis's clock was set back since it began.
+            let pausedUntil = notBefore[chore].flatMap { $0 > now + chore.pause ? nil : $0 } ?? .min
+            let at = max(due, pausedUntil)
             if at <= now {
                 running.insert(chore)
                 begin.append(chore)

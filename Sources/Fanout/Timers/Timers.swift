@@ -37,7 +37,7 @@ struct Timers: Sendable {
     func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await watch() }
-            group.addTask { await every(ServerTime.interval, store.time.measure) }
+            group.addTask { await watchClock() }
             group.addTask { await every(.seconds(10), reconcile) }
             group.addTask {
                 var heart = Heart(dispatcher)
@@ -117,6 +117,42 @@ struct Timers: Sendable {
                 let time = wake + .random(in: 0..<TimerPlan.stagger)
                 await cancelWhenGracefulShutdown { await wakeup.sleep(sleeper, until: time, by: store.time.now) }
             }
+        }
+    }
+
+    /// Seconds from one time to the next at which timers are brought forward after Redis's clock was set back. Processes
+    /// go on with the old time until they look at the clock, and requests are in flight that end with a retry.
+    private static let pausesOfStep = [0, 3, 15]
+
+    /// Looks at Redis's clock, and follows each step back.
+    private func watchClock() async {
+        var handled: Int?
+        await withDiscardingTaskGroup { group in
+            await every(.milliseconds(750)) { () async throws(StoreError) in
+                try await store.time.look()
+                guard let step = store.time.step, step.number != handled else { return }
+                handled = step.number
+                group.addTask { await follow(step) }
+            }
+        }
+    }
+
+    /// Does what a step back of Redis's clock asks for. Every worker does all of it, because any may die.
+    private func follow(_ step: ServerTime.Step) async {
+        logger.warning(
+            "Redis's clock was set back: timers are brought forward",
+            metadata: ["seconds": "\(step.by / 1_000)", "step": "\(step.number)"])
+        // Redis keeps the end of a blocking read by the clock that was set.
+        for pool in pools { await pool.interrupt() }
+        await quietly { () async throws(StoreError) in try await store.queue.restartIdleTimes(apps) }
+        for seconds in Self.pausesOfStep {
+            if seconds > 0 { await pause(.seconds(seconds)) }
+            if isEnding { return }
+            await quietly { () async throws(StoreError) in
+                try await store.queue.hasten(apps, step, now: store.time.now())
+                for app in apps { try await store.alarms.shorten(app) }
+            }
+            store.queue.wakeup.ring(0)
         }
     }
 

@@ -42,8 +42,8 @@ struct WebhookSender: Sendable {
                         continue
                     }
                     let failure = try await queue.failure(app)
-                    if let next = failure?.next, next > store.time.now() {
-                        await sleep(min(Self.look, .milliseconds(next - store.time.now())))
+                    if let pause = failure?.pause(now: store.time.now(), longest: options.longestPause) {
+                        await sleep(min(Self.look, pause))
                         continue
                     }
                     let waiting = try await queue.read(app, limit: WebhookBatch.most)
@@ -99,7 +99,8 @@ struct WebhookSender: Sendable {
         let attempts = (last?.attempts ?? 0) + 1
         let pause = min(options.longestPause, Self.backoff.pause(after: attempts)) * Double.random(in: 0.5..<1)
         let failure = WebhookFailure(
-            since: last?.since ?? now, attempts: attempts, reason: reason, next: now + pause.milliseconds)
+            // A time ahead was stored before Redis's clock was set back.
+            since: min(last?.since ?? now, now), attempts: attempts, reason: reason, next: now + pause.milliseconds)
         try await queue.failed(app, failure)
         if last == nil {
             logger.warning("the webhook does not take events", metadata: metadata(["reason": "\(reason)"]))

@@ -59,7 +59,9 @@ final class Handlers: Sendable {
         guard let depths else { return Answer(200, text: registry.text(), type: Answer.prometheusType) }
         for depth in depths { metrics.record(depth) }
         for age in (try? await store.queue.age(apps, now: now)) ?? [] { metrics.record(age) }
-        if let heartbeats = try? await store.heartbeats.list() { metrics.record(heartbeats, of: apps, now: now) }
+        if let heartbeats = try? await store.heartbeats.list(now: now) {
+            metrics.record(heartbeats, of: apps, now: now)
+        }
         if let pauses = try? await store.pauses.list(apps) { metrics.record(pauses, of: apps) }
         if let load = try? await store.redisLoad() { metrics.record(load) }
         if let alarms = try? await store.alarms.list(apps) { metrics.record(alarms, of: apps) }

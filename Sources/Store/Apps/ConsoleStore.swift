@@ -15,8 +15,13 @@ public struct ConsoleStore: Sendable {
         try await redis.run("SET", key(session), .bytes(record), "PX", .int(life.milliseconds))
     }
 
-    public func session(_ session: String) async throws(StoreError) -> [UInt8]? {
-        try await redis.run("GET", key(session)).optionalBytes().map { Array($0) }
+    /// - Parameter life: of a session. One that seems to last longer is cut to it: Redis keeps its end as a time, and its
+    ///   clock was set back.
+    public func session(_ session: String, life: Duration) async throws(StoreError) -> [UInt8]? {
+        let key = key(session)
+        let replies = try await redis.run([RedisCommand("GET", key), RedisCommand("PTTL", key)])
+        if try replies[1].integer() > life.milliseconds { try await redis.run("PEXPIRE", key, .int(life.milliseconds)) }
+        return try replies[0].optionalBytes().map { Array($0) }
     }
 
     public func end(_ session: String) async throws(StoreError) { try await redis.run("DEL", key(session)) }
@@ -30,7 +35,12 @@ public struct ConsoleStore: Sendable {
             RedisCommand("SET", key, ["0", "PX", .int(span.milliseconds), "NX"]), RedisCommand("INCR", key, []),
             RedisCommand("PTTL", key, []),
         ])
-        return (try replies[1].integer(), max(0, try replies[2].integer()))
+        let left = try replies[2].integer()
+        // Redis keeps the end of the span as a time, and its clock was set back.
+        if left > span.milliseconds {
+            try await redis.run("PEXPIRE", key, .int(span.milliseconds))
+        }
+        return (try replies[1].integer(), min(max(0, left), Int(span.milliseconds)))
     }
 
     /// Takes back an attempt that was right. Those that were wrong stay: the holder of one secret could otherwise go on

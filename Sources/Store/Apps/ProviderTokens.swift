@@ -5,12 +5,12 @@ import Redis
 /// ten times. The stored value is a bearer token: it can send this app's pushes for less than an hour.
 public struct ProviderTokens: Sendable {
     /// A younger token is shared. It is below the age of renewal, so no new worker begins with a token that soon ends.
-    static let replacedAfter: Duration = .seconds(40 * 60)
+    static let replacedAfter: Duration = .seconds(25 * 60)
     /// Apple: no more than one renewal in 20 minutes.
     static let leastAfterRefusal: Duration = .seconds(20 * 60)
-    /// How far the clock of another worker may run ahead.
+    /// How far another worker's measurement of Redis's clock may be ahead.
     static let tolerance: Duration = .seconds(60)
-    static let life: Duration = .seconds(55 * 60)
+    static let life: Duration = .seconds(40 * 60)
 
     let redis: RedisClient
     let keys: Keyspace
@@ -20,7 +20,7 @@ public struct ProviderTokens: Sendable {
     ///   - key: names the signing key. Tokens of different keys are kept apart. It is no secret.
     ///   - candidate: nil if the caller may not make a token.
     ///   - refused: the token that APNs called expired, if any.
-    ///   - now: seconds since 1970 by the caller's clock, the candidate's `iat`.
+    ///   - now: seconds since 1970 by Redis's clock as the caller measured it, when the candidate was signed.
     /// - Returns: nil if there is no token and none may be made.
     public func agree(
         _ app: AppKey, key: String, candidate: ProviderToken?, refused: ProviderToken?, now: Int

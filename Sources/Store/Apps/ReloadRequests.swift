@@ -85,9 +85,11 @@ public struct ReloadRequests: Sendable {
         for (field, value) in try await redis.run("HGETALL", keys.processes).pairs() {
             let (name, parts) = (try field.string(), try value.string().split(separator: " ").map(String.init))
             let seen = parts.count == 2 ? Int64(parts[1]) ?? 0 : 0
-            if now - seen <= Self.patience.milliseconds {
+            // A time ahead is from before Redis's clock was set back. A living process has noted another one since.
+            let age = abs(now - seen)
+            if age <= Self.patience.milliseconds {
                 processes.append(Process(name: name, kind: parts[0]))
-            } else if now - seen > Self.memory {
+            } else if age > Self.memory {
                 gone.append(name)
             }
         }

@@ -2,8 +2,8 @@
 public struct BroadcastSettlement: Sendable, Hashable {
     public enum Outcome: Sendable, Hashable {
         case delivered, failed, expired
-        /// Epoch milliseconds.
-        case again(due: Int64)
+        /// Another attempt after this time.
+        case again(after: Duration)
     }
 
     public var outcome: Outcome

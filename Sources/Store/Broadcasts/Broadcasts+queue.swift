@@ -81,7 +81,7 @@ extension Broadcasts {
     public func settle(_ task: BroadcastTask, _ settlement: BroadcastSettlement) async throws(StoreError) -> Bool {
         let lease = task.lease
         let tag = keys.tag(lease.app, lease.name)
-        let due: Int64 = if case .again(let time) = settlement.outcome { time } else { 0 }
+        let pause: Duration = if case .again(let pause) = settlement.outcome { pause } else { .zero }
         let reply = try await redis.run(
             Lua.broadcastSettle,
             keys: ["bc": keys.broadcast(tag), "bt": keys.broadcastQueue(tag), "l": keys.nameLeases(tag)],
@@ -89,7 +89,8 @@ extension Broadcasts {
                 "epoch": .int(lease.epoch), "owner": .string(lease.owner), "id": .string(lease.push.description),
                 "outcome": .string(settlement.event.rawValue), "channel": .string(task.channel.rawValue),
                 "status": settlement.status.map { .int($0) } ?? "", "reason": .string(settlement.reason ?? ""),
-                "due": .int(due), "mayRepeat": settlement.mayRepeat ? "1" : "0", "retention": .int(keys.retention),
+                "pause": .int(pause.milliseconds), "mayRepeat": settlement.mayRepeat ? "1" : "0",
+                "retention": .int(keys.retention),
                 "ps": .string(keys.pushPrefix(tag)), "ws": .string(keys.tasksPrefix(tag)),
                 "dls": .string(keys.deadLetterPrefix(tag)),
             ])

@@ -253,7 +253,10 @@ extension Channels {
             pending.map { work in
                 RedisCommand(
                     Lua.channelConfirm, keys: ["c": keys.channel(app, work.channel)],
-                    ["version": .int(work.version), "now": .int(clock())], rest: work.fields.map { .string($0) })
+                    [
+                        "version": .int(work.version), "now": .int(clock()),
+                        "crossing": .int(Self.crossing.milliseconds),
+                    ], rest: work.fields.map { .string($0) })
             })
         var again: [Work] = []
         for (work, reply) in zip(pending, replies) where try reply.integer() == 0 {

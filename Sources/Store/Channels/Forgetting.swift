@@ -124,7 +124,9 @@ extension Channels {
         let key = keys.channel(app, channel)
         let created = try await redis.run("HGET", key, "created")
         if created.isNil { return true }
-        if let since = try created.optionalTime(), since > time { return true }
+        // A time ahead was stored before the clock was set back.
+        let latest = clock() + ServerTime.error.milliseconds
+        if let since = try created.optionalTime(), since > time, since <= latest { return true }
         // A prefix is that of a group of tags, `t:GROUP:`, or `u:`.
         let fields = try await redis.run("HKEYS", key).strings()
         let prefixes = Set(
@@ -133,7 +135,9 @@ extension Channels {
                 return last.map { ExactText(String(field.utf8[...$0]) ?? "") }
             })
         try await applyMemberships(app, [channel], prefixes.map { .set(prefix: $0.description, []) })
-        return try await redis.run(Lua.channelForget, keys: ["c": key], ["before": .int(time)]).isOne()
+        return try await redis.run(
+            Lua.channelForget, keys: ["c": key], ["before": .int(time), "latest": .int(latest)]
+        ).isOne()
     }
 
     /// Gives the channels of a named user to `body`, a part at a time.

@@ -15,6 +15,13 @@ public struct WebhookFailure: Sendable, Hashable {
     public init(since: Int64, attempts: Int, reason: String, next: Int64) {
         (self.since, self.attempts, self.reason, self.next) = (since, attempts, reason, next)
     }
+
+    /// The time until the next attempt. Nil: it is due, also if it seems further away than the longest pause, because
+    /// Redis's clock was set back since.
+    public func pause(now: Int64, longest: Duration) -> Duration? {
+        let left = Duration.milliseconds(next - now)
+        return left > .zero && left <= longest ? left : nil
+    }
 }
 
 /// An app's webhook, as an operator sees it.

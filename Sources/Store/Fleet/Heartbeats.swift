@@ -23,10 +23,11 @@ public struct Heartbeats: Sendable {
     }
 
     /// The heartbeats of all workers, also of those that are silent, by name. Those that cannot be read are left out,
-    /// and those that were started again.
-    public func list() async throws(StoreError) -> [Heartbeat] {
-        Self.present(try await redis.hash(keys.workers).pairs.compactMap { Heartbeat(worker: $0.0, text: $0.1) })
-            .sorted { $0.worker < $1.worker }
+    /// those that were started again, and those from before Redis's clock was set back.
+    /// - Parameter now: epoch ms
+    public func list(now: Int64) async throws(StoreError) -> [Heartbeat] {
+        let all = try await redis.hash(keys.workers).pairs.compactMap { Heartbeat(worker: $0.0, text: $0.1) }
+        return Self.present(all.filter { !$0.isAhead(now: now) }).sorted { $0.worker < $1.worker }
     }
 
     /// Without workers that were silent when another one of their name was started. Two that live with one name stay.
@@ -39,7 +40,8 @@ public struct Heartbeats: Sendable {
     /// - Parameter now: epoch ms
     public func forgetSilent(now: Int64) async throws(StoreError) {
         for (worker, text) in try await redis.hash(keys.workers).pairs {
-            if let heartbeat = Heartbeat(worker: worker, text: text), now - heartbeat.at < Self.memory.milliseconds {
+            if let heartbeat = Heartbeat(worker: worker, text: text), abs(now - heartbeat.at) < Self.memory.milliseconds
+            {
                 continue
             }
             try await remove(worker)

@@ -19,7 +19,8 @@ extension Store {
             found[worker.name] = WorkerSight(name: worker.name, idle: worker.idle, pending: worker.pending)
         }
         let now = time.now()
-        for heartbeat in try await heartbeats.list() where apps.contains(where: { heartbeat.loads[$0] != nil }) {
+        for heartbeat in try await heartbeats.list(now: now) where apps.contains(where: { heartbeat.loads[$0] != nil })
+        {
             let idle = Int(max(0, now - heartbeat.at))
             let known = found[heartbeat.worker]
             found[heartbeat.worker] = WorkerSight(

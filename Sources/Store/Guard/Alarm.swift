@@ -21,6 +21,8 @@ public struct Alarm: Sendable, Hashable {
         case webhook
         /// A process ended because a newer version has changed the format of what is stored.
         case newerFormat = "newer_format"
+        /// The clock of a machine and Redis's differ.
+        case clock
     }
 
     public var app: AppKey

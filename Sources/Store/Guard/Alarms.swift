@@ -12,7 +12,7 @@ public struct Alarms: Sendable {
     let events: Events
 
     public func raise(_ app: AppKey, _ kind: Alarm.Kind, _ reason: String) async throws(StoreError) {
-        let life = kind == .pruneGuard ? .milliseconds(RegistryRecord.Span.activity.retention) : Self.life
+        let life = Self.life(kind)
         let alarm = Alarm(app: app, kind: kind, reason: reason, since: clock())
         let event = OutgoingEvent.raised(alarm)
         let told = events.arguments(of: event, alarm)
@@ -26,6 +26,22 @@ public struct Alarms: Sendable {
                 "keep": .int(told.keep), "id": .string(event.id), "event": .string(told.text),
                 "isForWebhook": told.isForWebhook ? "1" : "0",
             ])
+    }
+
+    private static func life(_ kind: Alarm.Kind) -> Duration {
+        kind == .pruneGuard ? .milliseconds(RegistryRecord.Span.activity.retention) : life
+    }
+
+    /// Lets no alarm stand for longer than its life from now on. Redis's clock was set back, so its end lies ahead.
+    public func shorten(_ app: AppKey) async throws(StoreError) {
+        let now = clock()
+        let fields = try await redis.hash(keys.alarm(app))
+        for kind in Alarm.Kind.allCases {
+            let (field, latest) = ("\(kind.rawValue):until", now + Self.life(kind).milliseconds)
+            if let until = fields.number(field), until > latest {
+                try await redis.run("HSET", keys.alarm(app), .string(field), .int(latest))
+            }
+        }
     }
 
     public func clear(_ app: AppKey, _ kind: Alarm.Kind) async throws(StoreError) {
@@ -82,7 +98,7 @@ public struct Alarms: Sendable {
             for kind in Alarm.Kind.allCases {
                 let until = fields.number("\(kind.rawValue):until").map(Int64.init) ?? .max
                 var reason = until > now ? fields.text(kind.rawValue) : nil
-                let since = Int64(fields.number("\(kind.rawValue):since") ?? Int(now))
+                let since = min(now, Int64(fields.number("\(kind.rawValue):since") ?? Int(now)))
                 if kind == .pruneGuard {
                     let text = "tokens are quarantined under \(names) \(names == 1 ? "name" : "names")"
                     reason = names > 0 ? (reason.map { "\($0); " } ?? "") + text : nil

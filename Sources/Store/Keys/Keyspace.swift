@@ -124,6 +124,8 @@ public struct Keyspace: Sendable {
     func consoleTemplates(_ app: AppKey) -> RedisKey { key("console:t:{\(app)}") }
     /// An app's schedules that wait, by due time (ms).
     func at(_ app: AppKey) -> RedisKey { key("{q}:\(app):at") }
+    /// What workers have seen of Redis's clock.
+    var clock: RedisKey { key("{q}:clock") }
     /// An app's names by the time at which cards of theirs are to be ended (epoch ms).
     func ends(_ app: AppKey) -> RedisKey { key("{q}:\(app):end") }
     /// Names that workers have claimed to end cards, with their cutoffs.

@@ -33,6 +33,6 @@ extension Pushes {
         if reply.isNil { return false }
         let parts = try reply.string().split(separator: " ")
         guard parts.count == 2, let began = Int64(parts[0]), let count = Int(parts[1]) else { throw .corrupt("budget") }
-        return now - began < HighBudget.window && count >= budget.perHour
+        return (0..<HighBudget.window).contains(now - began) && count >= budget.perHour
     }
 }

@@ -54,7 +54,7 @@ extension Pushes {
     ) async throws(StoreError) -> HistoryPage {
         let now = time.now()
         var walk = HistoryWalk(
-            index, app, from: max(now - keys.retention, filter.from), to: min(now, filter.to), after: position,
+            index, app, from: max(now - keys.retention, filter.from), to: min(latest(now), filter.to), after: position,
             step: limit)
         var page = HistoryPage()
         var read = 0
@@ -75,6 +75,9 @@ extension Pushes {
             }
         }
     }
+
+    /// The latest time at which a push may have been accepted: later than now if Redis's clock was set back since.
+    func latest(_ now: Int64) -> Int64 { now + (time.step?.by ?? 0) }
 
     /// A push that was accepted long after its id was made is in two hours, and shown in that of its acceptance.
     static func shows(_ id: PushID, _ createdAt: Int64, in hour: Int64) -> Bool {

@@ -20,7 +20,7 @@ extension Pushes {
         var sums = PushSums(by: group)
         let now = time.now()
         var walk = HistoryWalk(
-            index, app, from: max(now - keys.retention, filter.from), to: min(now, filter.to), after: position,
+            index, app, from: max(now - keys.retention, filter.from), to: min(latest(now), filter.to), after: position,
             step: min(most, Self.countedAtOnce))
         var read = 0
         while true {

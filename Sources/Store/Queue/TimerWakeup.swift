@@ -18,7 +18,7 @@ public final class TimerWakeup: Sendable {
     private let sleepers = Mutex<[Int: Sleeper]>([:])
 
     /// Tells all sleepers that a timer is due at `due`. Call it after the timer is set, so that they find it.
-    func ring(_ due: Int64) {
+    public func ring(_ due: Int64) {
         sleepers.withLock { sleepers in for sleeper in sleepers.keys { sleepers[sleeper]?.wake(due) } }
     }
 

@@ -106,7 +106,7 @@ extension Registry {
 
     /// Like `apply` for `registry-prune`, but with one call for each bucket, because an `end` removes whole buckets.
     /// - Returns: one digit of the script's answer for each change.
-    func prune(_ changes: [BucketChange], in place: PlaceKeys) async throws(StoreError) -> [Int] {
+    func prune(_ changes: [BucketChange], in place: PlaceKeys, now: Int64) async throws(StoreError) -> [Int] {
         var answers = [Int](repeating: 0, count: changes.count)
         let (root, newFollowers) = (keys.root(place.tag), keys.newFollowers(place.tag))
         for start in stride(from: 0, to: changes.count, by: 2 * BucketChange.batch) {
@@ -114,7 +114,7 @@ extension Registry {
             try await eachBucket(range, of: changes, in: place) { bucket, indices, count in
                 RedisCommand(
                     Lua.registryPrune, keys: ["b": root, "bucket": bucket, "y": newFollowers],
-                    ["knownCount": .string(count.stored)],
+                    ["knownCount": .string(count.stored), "latest": RegistryRecord.latest(now)],
                     rest: indices.flatMap { [.bytes(changes[$0].channel)] + changes[$0].arguments })
             } take: { indices, digits throws(StoreError) in
                 guard digits.count == indices.count else { throw .unexpectedReply("registry-prune of another length") }

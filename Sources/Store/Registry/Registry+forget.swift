@@ -19,19 +19,20 @@ extension Registry {
         let tag = place.tag
         var remainder = Remainder.nothing
         let change = BucketChange(channel: channel)
+        let now = clock()
         try await withCurrentCount(0..<1, of: [change], in: place) { open, count throws(StoreError) in
             let reply = try await redis.run(
                 Lua.registryForget,
                 keys: [
                     "b": keys.root(tag), "bucket": keys.bucket(tag, open[0].bucket), "x": keys.quarantine(tag),
                     "e": keys.otherEnvironment(tag), "f": keys.lateJoiners(tag), "a": keys.startedChannels(tag),
-                    "z": keys.openRequests(tag),
-                    "y": keys.newFollowers(tag), "k": keys.catchUp(tag), "h": keys.retryQueues(tag),
+                    "z": keys.openRequests(tag), "y": keys.newFollowers(tag), "k": keys.catchUp(tag),
+                    "h": keys.retryQueues(tag),
                     "r": keys.waitingChannels(tag),
                 ],
                 [
                     "knownCount": .string(count.stored), "channel": .bytes(channel),
-                    "before": .int(RegistryRecord.stamp(time)), "now": .int(clock()),
+                    "before": .int(RegistryRecord.stamp(time)), "latest": RegistryRecord.latest(now), "now": .int(now),
                 ])
             if reply.count == 1 {
                 memory.remember(place.key, try bucketCount(reply[0]))

@@ -33,7 +33,7 @@ extension Registry {
             }
         }
         let notes = try await noteFollowings(place, entries.map { ($0.channel, $0.record.retention) }, now: now)
-        let answers = try await write(entries, in: place, after: notes)
+        let answers = try await write(entries, in: place, after: notes, now: now)
         var results = [RegistrationResult](repeating: .stale, count: registrations.count)
         let stored = zip(entries, answers).filter { !$0.1.isEmpty }.map(\.0)
         for entry in stored { results[entry.position] = .stored }
@@ -49,9 +49,9 @@ extension Registry {
 
     /// One alone goes to `registry-set`. Several go to `registry-join`, and those that it leaves to `registry-set`.
     private func write(
-        _ entries: [EncodedRegistration], in place: PlaceKeys, after notes: [RedisCommand]
+        _ entries: [EncodedRegistration], in place: PlaceKeys, after notes: [RedisCommand], now: Int64
     ) async throws(StoreError) -> [BucketAnswer] {
-        if entries.count == 1 { return try await set(entries, in: place, after: notes) }
+        if entries.count == 1 { return try await set(entries, in: place, after: notes, now: now) }
         // Later registrations of a channel come after its first one, whoever decides that.
         var channels: Set<[UInt8]> = []
         let firsts = entries.indices.filter { channels.insert(entries[$0].channel).inserted }
@@ -62,13 +62,13 @@ extension Registry {
         if left.isEmpty { return answers.compactMap(\.self) }
         // There was room for the call as a whole.
         let decided = try await set(
-            left.map { entries[$0] }, in: place, after: left.map { notes[$0] }, asksForRoom: false)
+            left.map { entries[$0] }, in: place, after: left.map { notes[$0] }, now: now, asksForRoom: false)
         for (index, answer) in zip(left, decided) { answers[index] = answer }
         return answers.compactMap(\.self)
     }
 
     private func set(
-        _ entries: [EncodedRegistration], in place: PlaceKeys, after notes: [RedisCommand],
+        _ entries: [EncodedRegistration], in place: PlaceKeys, after notes: [RedisCommand], now: Int64,
         asksForRoom: Bool = true
     ) async throws(StoreError) -> [BucketAnswer] {
         let tag = place.tag
@@ -86,7 +86,7 @@ extension Registry {
                 ],
                 [
                     "knownCount": count, "channel": .bytes(entry.channel), "record": .bytes(entry.record.value),
-                    "registeredAt": .int(entry.record.registeredAt), "life": .int(entry.record.retention),
+                    "latest": RegistryRecord.latest(now), "life": .int(entry.record.retention),
                     "threshold": .int(BucketChange.threshold), "flags": .int(entry.flags),
                 ], rest: rest)
         }

@@ -40,6 +40,7 @@ public struct Registry: Sendable {
                 [
                     "knownCount": count, "channel": .bytes(changes[index].channel),
                     "stone": .bytes(RegistryRecord.encode(untracks[index], now: now)),
+                    "latest": RegistryRecord.latest(now),
                     "life": .int(place.span.retention), "threshold": .int(BucketChange.threshold),
                 ])
         }
@@ -55,6 +56,8 @@ public struct Registry: Sendable {
             return BucketChange(
                 channel: removal.channel, arguments: [.bytes(removal.token), since, removal.hasEnded ? "1" : "0"])
         }
-        return try await prune(changes, in: placeKeys(app, tokens)).map { $0 == 1 ? .pruned : $0 == 2 ? .newer : .gone }
+        return try await prune(changes, in: placeKeys(app, tokens), now: now).map {
+            $0 == 1 ? .pruned : $0 == 2 ? .newer : .gone
+        }
     }
 }

@@ -108,7 +108,7 @@ extension Schedules {
     ) async throws(StoreError) -> Turn {
         let taken = try await redis.run(
             Lua.scheduleClaim, keys: ["at": keys.schedule(app, id)],
-            ["now": .int(now), "hold": .int(Self.hold.milliseconds)])
+            ["now": .int(now), "hold": .int(longestHold.milliseconds)])
         switch try taken[0].string() {
         case "held": return .waits
         case "early":

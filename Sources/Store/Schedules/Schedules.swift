@@ -16,6 +16,8 @@ public struct Schedules: Sendable {
     /// A schedule goes out with its own time as timestamp. If something newer was published since, an update that is
     /// later than this (ms) is refused, so that an old state does not show as the newest. Others go out behind it.
     var punctual: Int64 = 2_000
+    /// Tests have a longer one.
+    var longestHold = Self.hold
 
     let redis: RedisClient
     let keys: Keyspace

@@ -87,6 +87,20 @@ import Testing
         #expect(body.timestamp == nil)
     }
 
+    @Test func `a timestamp of ten digits is in seconds`() {
+        #expect(read(#"{"reason":"Unregistered","timestamp":1719244800}"#).timestamp == 1_719_244_800_000)
+        for other in [0, 999_999_999, 10_000_000_000, 1_719_244_800_123] as [Int64] {
+            #expect(read(#"{"timestamp":\#(other)}"#).timestamp == other)
+        }
+    }
+
+    @Test func `a Retry-After that is a date counts from the time that the caller gives`() {
+        let date = Array("Sun, 06 Nov 1994 08:49:37 GMT".utf8)
+        let body = read(#"{"reason":"TooManyRequests"}"#)
+        let rejection = Rejection(status: 429, body: body, retryAfter: date, now: (784_111_777 - 20) * 1_000)
+        #expect(rejection.retryAfter == 20)
+    }
+
     @Test func `a reason longer than any of Apple's is dropped`() {
         #expect(read(#"{"reason":"\#(String(repeating: "x", count: 65))"}"#).reason == "")
         #expect(read(#"{"reason":"\#(String(repeating: "x", count: 64))"}"#).reason.count == 64)

@@ -41,7 +41,7 @@ import Testing
         #expect(try key.fingerprint() != other.fingerprint())
     }
 
-    @Test(arguments: [1_000_000 - 50 * 60, 1_000_000 + 61])
+    @Test(arguments: [1_000_000 - 35 * 60, 1_000_000 + 61])
     func `a token that is not good by this clock is not used`(issuedAt: Int) async throws {
         let share = ScriptedShare { _, _ in .use(ProviderToken(jwt: "theirs", issuedAt: issuedAt)) }
         let source = source(share)
@@ -93,7 +93,7 @@ import Testing
         let source = ProviderTokenSource(APNsKeyRing([APNsKey(teamID: "T", keyID: "K", key: key)])) { clock.now }
         let old = try source.current()
         #expect(source.fallBack(from: old) == nil, "there is none before it")
-        clock.now += 50 * 60
+        clock.now += 35 * 60
         let new = try source.current()
         #expect(new != old)
         #expect(source.fallBack(from: new) == old)

@@ -46,15 +46,35 @@ import Testing
         #expect("\(token)" == "provider token issued at 5")
     }
 
-    @Test func `one token serves for fifty minutes`() throws {
+    @Test func `a token claims to be a quarter of an hour old, for Apple takes none from the future`() throws {
+        let token = try source(Clock(1_000_900)).current()
+        let claims = try #require(token.jwt.split(separator: ".").dropFirst().first.flatMap { decode(String($0)) })
+        #expect(claims == Data(#"{"iss":"TEAM123456","iat":1000000}"#.utf8) && token.issuedAt == 1_000_900)
+        // Ten minutes of Apple's hour are left when it is replaced.
+        #expect(RenewalRule.renewalAge + RenewalRule.backdating == 50 * 60)
+        #expect(RenewalRule.lastAge + RenewalRule.backdating == 58 * 60)
+    }
+
+    @Test func `one token serves for thirty-five minutes`() throws {
         let clock = Clock(1_000_000)
         let source = try source(clock)
         let first = try source.current()
-        clock.now += 50 * 60 - 1
+        clock.now += 35 * 60 - 1
         #expect(try source.current() == first)
         clock.now += 1
         let second = try source.current()
-        #expect(second.issuedAt == 1_000_000 + 50 * 60)
+        #expect(second.issuedAt == 1_000_000 + 35 * 60)
+    }
+
+    @Test func `a token from before the clock was set back is replaced, and a refused key is tried again`() throws {
+        let clock = Clock(1_000_000)
+        let source = try source(clock)
+        let replacement = try #require(try source.renew(ifCurrent: try source.current()))
+        #expect(try source.renew(ifCurrent: replacement) == nil, "once in twenty minutes")
+        clock.now -= 3_600
+        #expect(try source.renew(ifCurrent: replacement)?.issuedAt == clock.now)
+        clock.now -= 3_600
+        #expect(try source.current().issuedAt == clock.now)
     }
 
     @Test func `an expired token is replaced once for all who held it`() throws {

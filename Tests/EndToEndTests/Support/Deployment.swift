@@ -22,18 +22,20 @@ final class Deployment: Sendable {
     ///   - append: whether Redis writes an append-only file.
     ///   - extra: further environment variables of every process.
     ///   - apps: the list of apps for a configuration file, instead of the one app in the environment.
+    ///   - clock: Redis's.
     static func start(
         simulator flags: [String] = [], append: Bool = false, environment extra: [String: String] = [:],
-        apps: ((Announcement) -> String)? = nil
+        clock: TestClock? = nil, apps: ((Announcement) -> String)? = nil
     ) async throws -> Deployment {
-        try await Deployment(simulator: flags, append: append, environment: extra, apps: apps)
+        try await Deployment(simulator: flags, append: append, environment: extra, clock: clock, apps: apps)
     }
 
     private init(
-        simulator flags: [String], append: Bool, environment extra: [String: String], apps: ((Announcement) -> String)?
+        simulator flags: [String], append: Bool, environment extra: [String: String], clock: TestClock?,
+        apps: ((Announcement) -> String)?
     ) async throws {
         directory = try temporaryDirectory()
-        redis = try await RedisServer.start(append: append)
+        redis = try await RedisServer.start(append: append, clock: clock)
         let base = [Program.path, "simulate", "--json", "--port", "0", "--directory", directory + "/apns"]
         let simulator = try Program(base + flags, directory: directory, environment: [:])
         self.simulator = simulator

@@ -23,6 +23,15 @@ import Testing
         #expect(third == [.tasks], "another worker may have had it in hand, and died")
     }
 
+    @Test func `a pause between two turns ends although Redis's clock was set back`() {
+        var plan = TimerPlan()
+        let next = NextDue(task: 1_000, schedule: 1_000)
+        #expect(plan.look(next, now: 600_000).begin == [.tasks, .schedules])
+        plan.ended(.tasks, now: 600_000)
+        plan.ended(.schedules, now: 600_000)
+        #expect(plan.look(next, now: 2_000).begin == [.tasks, .schedules])
+    }
+
     @Test func `an app whose channels take long holds up no other's`() throws {
         let other = try AppKey("other")
         var plan = TimerPlan()

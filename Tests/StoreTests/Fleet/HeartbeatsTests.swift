@@ -23,6 +23,18 @@ import Testing
         #expect(Heartbeats.present([first, second]) == [first, second])
     }
 
+    @Test func `heartbeats from before the clock was set back hide nobody`() async throws {
+        let fixture = try await PushFixture.start()
+        let now: Int64 = 100_000
+        let killed = heart("one-01a21502", at: now + 60_000, from: now + 50_000)
+        let again = heart("one-01a21599", at: now, from: now - 5_000)
+        for heartbeat in [killed, again] { try await fixture.store.heartbeats.write(heartbeat) }
+        #expect(try await fixture.store.heartbeats.list(now: now).map(\.worker) == [again.worker])
+        #expect(!killed.isFresh(now: now) && again.isFresh(now: now))
+        // Two measurements of Redis's clock differ a little.
+        #expect(heart("one-01a21599", at: now + 1_000, from: 0).isFresh(now: now))
+    }
+
     @Test func `a worker is seen by its heartbeat or by what it read, whichever is later`() async throws {
         let fixture = try await PushFixture.start()
         let store = fixture.store

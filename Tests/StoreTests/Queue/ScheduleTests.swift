@@ -47,18 +47,27 @@ import Testing
         #expect(try await schedules.runDue(fixture.app, limit: 100).isEmpty)
     }
 
+    /// Longer than any test takes.
+    private static let hold: Duration = .seconds(600)
+
+    /// Keeps workers from a schedule.
+    private func hold(_ fixture: PushFixture, _ key: RedisKey, _ state: RedisArgument) async throws {
+        let until = try await fixture.redisTime() + Self.hold.milliseconds
+        try await fixture.store.redis.send(RedisCommand("HSET", key, "state", state, "until", .int(until)))
+    }
+
     @Test func `a worker that dies after the commit leaves no second push`() async throws {
         let fixture = try await PushFixture.start()
-        let schedules = fixture.store.schedules
+        var schedules = fixture.store.schedules
+        schedules.longestHold = Self.hold
         let waiting = schedule(due: try await fixture.redisTime())
         _ = try await schedules.create(fixture.app, [waiting])
         let key = fixture.store.keys.schedule(fixture.app, waiting.id)
         // A worker claimed the schedule, committed it, and died.
-        let until = try await fixture.redisTime() + 3_600_000
-        try await fixture.store.redis.send(RedisCommand("HSET", key, "state", "taken", "until", .int(until)))
         _ = try await fixture.store.pushes.accept(
             fixture.app, waiting.publish, id: waiting.id, payload: waiting.payload, timestampOffset: 20,
             now: waiting.due)
+        try await hold(fixture, key, "taken")
         #expect(try await schedules.runDue(fixture.app, limit: 10).isEmpty, "it is in hand")
         #expect(try await schedules.cancel(fixture.app, waiting.id, now: waiting.due) == .tooLate)
         try await fixture.store.redis.send(RedisCommand("HSET", key, "until", "0"))
@@ -195,7 +204,8 @@ import Testing
 
     @Test func `a full queue is waited for`() async throws {
         let fixture = try await PushFixture.start()
-        let schedules = fixture.store.schedules
+        var schedules = fixture.store.schedules
+        schedules.longestHold = Self.hold
         let time = try await fixture.redisTime()
         let fillers = (0..<Pushes.mostUnswept).flatMap { [RedisArgument.int($0), .string("filler-\($0)")] }
         try await fixture.store.redis.send(RedisCommand("ZADD", fixture.key(Keyspace.unswept), fillers))
@@ -215,7 +225,7 @@ import Testing
         let key = fixture.store.keys.schedule(fixture.app, waiting.id)
         let until = try await fixture.store.redis.send(RedisCommand("HGET", key, "until"))
         #expect(try (Int(until.string()) ?? 0) >= time + 5_000)
-        try await fixture.store.redis.send(RedisCommand("HSET", key, "until", .int(time + 3_600_000)))
+        try await hold(fixture, key, "scheduled")
         #expect(try await schedules.runDue(fixture.app, limit: 10).isEmpty)
         try await fixture.store.redis.send(RedisCommand("HSET", key, "until", "0"))
         let last = try await schedules.runDue(fixture.app, limit: 10)
@@ -257,21 +267,23 @@ import Testing
 
     @Test func `a schedule that another worker has claimed holds back later ones of its name`() async throws {
         let fixture = try await PushFixture.start()
-        let schedules = fixture.store.schedules
+        var schedules = fixture.store.schedules
+        schedules.longestHold = Self.hold
         let time = try await fixture.redisTime()
         let (first, second) = (schedule(due: time - 1_000), schedule(due: time - 500))
         var other = schedule(due: time - 100)
         other.publish.name = try ActivityName("match-2")
         _ = try await schedules.create(fixture.app, [first, second, other])
         let key = fixture.store.keys.schedule(fixture.app, first.id)
-        try await fixture.store.redis.send(
-            RedisCommand("HSET", key, "state", "taken", "until", .int(time + 600_000)))
+        try await hold(fixture, key, "taken")
         #expect(try await schedules.runDue(fixture.app, limit: 10).map(\.id) == [other.id])
+        try await hold(fixture, key, "taken")
         #expect(try await schedules.runDue(fixture.app, limit: 10).isEmpty)
         // A batch that holds only waiting schedules continues after them.
         var third = schedule(due: time - 50)
         third.publish.name = try ActivityName("match-3")
         _ = try await schedules.create(fixture.app, [third])
+        try await hold(fixture, key, "taken")
         #expect(try await schedules.runDue(fixture.app, limit: 2).map(\.id) == [third.id])
         // The worker that claimed it has died.
         try await fixture.store.redis.send(RedisCommand("HSET", key, "until", "0"))

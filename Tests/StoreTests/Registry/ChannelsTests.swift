@@ -109,7 +109,8 @@ import Testing
             let set = fixture.keys.members(fixture.app, .tag("a", group: "device"))
             _ = try await fixture.command("SADD", set, .bytes(channel.stored))
             let confirm = RedisCommand(
-                Lua.channelConfirm, keys: ["c": record], ["version": .int(version), "now": 1], rest: ["t:device:a"])
+                Lua.channelConfirm, keys: ["c": record], ["version": .int(version), "now": 1, "crossing": 60_000],
+                rest: ["t:device:a"])
             #expect(try await fixture.redis.send(confirm).integer() == 0)
             let again = try await fixture.redis.send(mark(record, "again", "t:device:a"))
             #expect(again.count == 3)

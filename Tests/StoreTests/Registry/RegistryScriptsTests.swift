@@ -28,18 +28,19 @@ import Testing
                         "f": keys.lateJoiners(tag), "a": keys.startedChannels(tag), "r": keys.waitingChannels(tag),
                     ],
                     [
-                        "knownCount": "2:abc", "channel": channel, "record": value, "registeredAt": 1, "life": 1_000,
+                        "knownCount": "2:abc", "channel": channel, "record": value, "latest": 1, "life": 1_000,
                         "threshold": 128, "flags": 0,
                     ]),
                 RedisCommand(
                     Lua.registryRemove, keys: ["b": root, "bucket": bucket, "y": keys.newFollowers(tag)],
                     [
                         "knownCount": "2:abc", "channel": channel,
-                        "stone": .bytes(record(1, 1, rest: [0, 0, 0, 0, 0])), "life": 1_000, "threshold": 128,
+                        "stone": .bytes(record(1, 1, rest: [0, 0, 0, 0, 0])), "latest": 1, "life": 1_000,
+                        "threshold": 128,
                     ]),
                 RedisCommand(
                     Lua.registryPrune, keys: ["b": root, "bucket": bucket, "y": keys.newFollowers(tag)],
-                    ["knownCount": "2:abc"], rest: [channel, "t", "", "0"]),
+                    ["knownCount": "2:abc", "latest": 1], rest: [channel, "t", "", "0"]),
                 RedisCommand(
                     Lua.registrySplit, keys: ["b": root, "full": bucket, "src": root, "dst": keys.bucket(tag, 2)],
                     [

@@ -20,11 +20,12 @@ import Testing
         "broadcast-lease", "broadcast-intend", "broadcast-settle", "schedule-create", "schedule-due",
         "schedule-claim", "schedule-replace", "schedule-settle", "provider-token", "schema-set",
         "credential-set", "rate-take", "registry-size", "hash-restore", "delivery-turn", "push-forget",
+        "clock-look",
     ]
     /// Scripts that read a list as long as their caller says, one or two commands an entry: at most 1,000 entries.
     private static let lists: Set<String> = [
         "push-chain", "quarantine-forget", "guard-count", "queue-look", "end-claim", "schedule-queue",
-        "broadcast-foreign", "event-add", "action-add", "registry-restore",
+        "broadcast-foreign", "event-add", "action-add", "registry-restore", "timer-hasten",
     ]
     /// Scripts whose largest call runs below.
     private static let measured: Set<String> = [

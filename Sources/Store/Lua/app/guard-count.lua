@@ -22,6 +22,13 @@ for i = 1, #counts, 2 do
     local field, number = counts[i], tonumber(counts[i + 1]) or 0
     local older, at, kind = string.match(field, '^(t?)(%d+)(:[adg])$')
     at = tonumber(at)
+    -- Verdicts that lie ahead were counted before the clock was set back. They count as those of now.
+    local present = older == '' and now or math.floor(now / 10)
+    if at and at > present then
+        redis.call('HINCRBY', g, string.format('%s%.0f%s', older, present, kind), number)
+        redis.call('HDEL', g, field)
+        at = present
+    end
     if at and older == '' and at > now - window then
         sums[kind] = sums[kind] + number
     else

@@ -6,6 +6,8 @@
 -- Returns how many were taken, and the ms until there is one if none was. A repeated call takes others: they expire.
 local now = redis_now()
 local full = math.max(now, tonumber(redis.call('GET', rate) or now))
+-- An empty bucket is full after `room`. A millisecond more is the rounding of what is stored.
+if since(full - room - 1, now) == math.huge then full = now end
 local free = math.floor((tonumber(room) - (full - now)) / tonumber(interval))
 local taken = math.min(tonumber(wanted), free)
 if taken < 1 then return { 0, math.max(1, math.ceil(tonumber(interval) - (tonumber(room) - (full - now)))) } end

@@ -8,14 +8,15 @@
 -- argument channel: broadcast channel id
 -- argument status: HTTP status, or ''
 -- argument reason: reason, or ''
--- argument due: due time of another attempt, ms
+-- argument pause: ms until another attempt
 -- argument mayRepeat: 1 = APNs may have carried the request out without an answer
 -- argument retention: how long the data is kept, ms
 -- arguments ps, ws, dls: common prefixes of the p, w and dl keys
 -- Returns {1, ids of the pushes that became final}, or {0} if another worker has the lease. Nothing was written then.
 -- Keys found in data: docs/keyspace.md.
 if not has_lease(lease_of(l, 'b:'), epoch, owner) then return {0} end
-local now = string.format('%.0f', redis_now())
+local time = redis_now()
+local now = string.format('%.0f', time)
 give_back_lease(l, 'b:', now)
 local p = ps .. id
 local isThere = redis.call('EXISTS', bc) == 1
@@ -28,7 +29,8 @@ end
 if outcome == 'retried' then
     if isThere then
         local tried, tries = unpack(redis.call('HMGET', bc, 'tried', 'tries'))
-        redis.call('HSET', bc, 'due', due, 'tried', id, 'tries', (tried == id and tonumber(tries) or 0) + 1)
+        redis.call('HSET', bc, 'due', string.format('%.0f', time + pause), 'tried', id,
+            'tries', (tried == id and tonumber(tries) or 0) + 1)
     end
 else
     if isThere then redis.call('HDEL', bc, 'due', 'tried', 'tries') end

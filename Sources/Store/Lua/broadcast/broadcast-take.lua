@@ -77,12 +77,15 @@ if not id or isSupersedable and hasMoved and #looked == most then return answer(
 if not isLive then
     local position, soonest = walk_on(bt, walk, most, now + longestWait, look)
     if #expiring > 0 then return answer('expires', expiring) end
+    soonest = math.min(soonest, now + longestWait)
     redis.call('HSET', bc, 'walk', string.format('%.0f %.0f', position, soonest))
     return answer('wait', position > 0 and 50 or math.max(soonest - now, 50))
 end
 
-local left = tonumber(due or 0) - now
-if isSupersedable and sent then left = math.max(left, sent + interval - now) end
+-- The last broadcast's settlement stored `sent` and, for a retry, `due`. If it lies ahead, both are over.
+local last = since(tonumber(sent or 0), now)
+local left = last < math.huge and tonumber(due or 0) - now or 0
+if isSupersedable then left = math.max(left, interval - last) end
 if left > 0 then return answer('wait', left) end
 local epoch = claim_lease(l, 'b:', lease, owner, now, length)
 redis.call('PEXPIRE', l, retention)

@@ -117,6 +117,9 @@ if waits - #superseded >= tonumber(mostUnswept) then
     return {'nameFull'}
 end
 if queuesFull == '1' and #superseded == 0 then return {'queuesFull'} end
+-- An end is later than each new follower before it, also if the clock was set back since that follower came.
+local joined = event == 'end' and redis.call('HGET', n, 'joined')
+if joined and tonumber(joined) >= now then stamp = string.format('%d', joined + 1) end
 local wakes, wokenNow = wake_up(woken, waits, active, supersedable == '1' or someNotSupersedable, priority, now)
 -- A cancel finds the name's last push without `replaced`. This writes first: a full Redis refuses an HSET, but only
 -- before a script has written anything, and it does not refuse a ZREM.

@@ -8,6 +8,7 @@
 -- argument knownCount: the count that the bucket was computed from
 -- argument channel: channel, stored form
 -- argument before: ms since 2020; a later registration stays, with all that belongs to it
+-- argument latest: ms since 2020; a stored time after it lies ahead, because the clock was set back
 -- argument now: epoch ms
 -- Returns 0: nothing is left. 1: the channel was registered later.
 --   2: pushes still wait for the channel. They are due now, and a worker skips them, because there is no token.
@@ -16,7 +17,7 @@ local count = redis.call('HGET', b, 'n') or '1'
 if count ~= knownCount then return {count} end
 
 local old = redis.call('HGET', bucket, channel)
-if is_registration(old) and action_time(old) > tonumber(before) then return 1 end
+if is_registration(old) and is_older(tonumber(before), action_time(old), tonumber(latest)) then return 1 end
 redis.call('HDEL', bucket, channel)
 for _, hash in ipairs({x, e, f, a, z}) do redis.call('HDEL', hash, channel) end
 for _, set in ipairs({y, k}) do redis.call('ZREM', set, channel) end

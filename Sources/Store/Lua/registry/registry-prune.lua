@@ -3,6 +3,7 @@
 -- key bucket: the channels' bucket, hash
 -- key y: channels whose card began after an `end` was accepted, as in registry-set
 -- argument knownCount: the count that the bucket was computed from
+-- argument latest: ms since 2020; a stored time after it lies ahead, because the clock was set back
 -- rest: fours:
 --   channel, stored form
 --   the dead token
@@ -13,6 +14,7 @@
 local count = redis.call('HGET', b, 'n') or '1'
 if count ~= knownCount then return {count} end
 
+latest = tonumber(latest)
 local function prune(channel, token, since, ended)
     local old = redis.call('HGET', bucket, channel)
     if not old then return '0' end
@@ -21,8 +23,8 @@ local function prune(channel, token, since, ended)
         if token_of(old) ~= token then return '2' end
         local registered = action_time(old)
         if ended then
-            since = math.max(since or 0, registered)
-        elseif since and registered >= since then
+            since = math.max(since or 0, math.min(registered, latest))
+        elseif since and is_older(since - 1, registered, latest) then
             return '2'
         end
         redis.call('HSET', bucket, channel,

@@ -35,7 +35,7 @@ local function merged(old, value)
         return action_time(old) < action_time(value) and value or nil
     end
     if action_time(old) == action_time(value) then return nil end
-    local verdict = compare_with_stored(old, value, false)
+    local verdict = compare_with_stored(old, value, false, math.huge)
     return verdict.record, not verdict.isStale and verdict.isNew, verdict.isStale
 end
 

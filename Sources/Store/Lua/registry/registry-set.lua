@@ -9,7 +9,7 @@
 -- keys a, r: started channels, hash: `<sequence of the start> <time, ms>`; waiting channels, zset by due time (ms)
 -- argument knownCount: the count that the bucket was computed from, as in n; `1` for an absent one
 -- arguments channel, record: in their stored forms
--- argument registeredAt: time of the registration, epoch ms
+-- argument latest: ms since 2020; a stored time after it lies ahead, because the clock was set back
 -- arguments life, threshold: ms that the bucket lives from now; fields beyond which it should be split
 -- argument flags: sum of 1: the channel wants the state that it missed; 2: the device's time is too old, so the record
 --   has the time of arrival. It is stored for an unknown channel, or for the card that the channel has.
@@ -40,19 +40,21 @@ if stored and not (isOld or catch) and is_next_token(stored, record) and redis.c
     return 1
 end
 -- (later rules)
-local verdict = compare_with_stored(stored, record, isOld)
+latest = tonumber(latest)
+local verdict = compare_with_stored(stored, record, isOld, latest)
 if verdict.isStale then
     if verdict.record then redis.call('HSET', bucket, channel, verdict.record) end
     return 0
 end
 local isNew, isNewCard, isUnknown = verdict.isNew, verdict.isNewCard, verdict.isUnknown
 
+local registeredAt = RECORD_EPOCH + action_time(record)
 -- A start created the card, and this is its first token. Pushes since that start are for it, an `end` too.
 local startSeq, startedAt
 local startedNote = isNewCard and redis.call('HGET', a, channel)
 if startedNote then
     startSeq, startedAt = string.match(startedNote, '^(%d+) (%d+)$')
-    if startSeq and tonumber(startedAt) + LATE_LIFE < tonumber(registeredAt) then startSeq = nil end
+    if startSeq and tonumber(startedAt) + LATE_LIFE < registeredAt then startSeq = nil end
 end
 -- The card missed an `end` for everyone if that was accepted after the card's start and its sweep does not reach the
 -- channel any more. The end joins the channel's retry queue in this step, so no other push of the name goes before it.
@@ -70,13 +72,13 @@ renew(b, bucket, life)
 if startedNote then redis.call('HDEL', a, channel) end
 -- Whether the card began after the time `at` (ms).
 local function began_after(at)
-    return at and isNewCard and (isUnknown or (tonumber(at) or 0) < tonumber(registeredAt))
+    return at and isNewCard and (isUnknown or not is_older(registeredAt, tonumber(at) + 1, RECORD_EPOCH + latest))
 end
 -- Open the name only for a card that began after the end, not for an older card that repeats its registration or
 -- rotates its token. An end after a start is for the start's card, and the start has opened the name after earlier
 -- ends. A stopped `end` closes nothing (`ended`), but may be retried and is not for this card (`ending`).
 if (began_after(ended) or began_after(ending)) and not startSeq then open_name(n) end
-if began_after(ending) and not startSeq then note_new_follower(y, channel, life) end
+if began_after(ending) and not startSeq then note_new_follower(y, n, channel, tonumber(ending), life) end
 
 local wakes = isEnded
 if not isEnded and isNewCard and (startSeq or wantsState) then

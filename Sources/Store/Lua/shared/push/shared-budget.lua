@@ -7,7 +7,7 @@ local function spend(n, push, most, mostSlow, now)
     -- A resumed push was counted when it began for the first time.
     if most + mostSlow == 0 or push.prio ~= '10' or push.event ~= 'update' or push.resumed then return nil end
     local at, count = string.match(redis.call('HGET', n, 'budget') or '', '^(%d+) (%d+)$')
-    if not at or now - at >= BUDGET_WINDOW then at, count = string.format('%.0f', now), '0' end
+    if not at or since(tonumber(at), now) >= BUDGET_WINDOW then at, count = string.format('%.0f', now), '0' end
     count = tonumber(count)
     local demote, isSoft = nil, push.soft == '1'
     if isSoft and most > 0 and count >= most then

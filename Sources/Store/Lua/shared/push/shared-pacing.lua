@@ -15,7 +15,7 @@ local function pace(n, q, prefix, push, interval, now)
     local at, before = string.match(paced or '', '^(%d+) (%d+)$')
     -- Older pushes (for other audiences) do not wait, so that an interval has one sweep for each audience.
     if at and tonumber(push.seq) <= tonumber(before) then return 0 end
-    local left = at and math.min(at + interval - now, interval) or 0
+    local left = at and interval - since(tonumber(at), now) or 0
     -- Pacing must not delay an update past its deadline.
     local deadline = tonumber(push['until']) or math.huge
     if deadline > now and deadline <= now + left then left = 0 end

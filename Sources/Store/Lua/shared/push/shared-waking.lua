@@ -10,7 +10,7 @@
 local function wake_up(woken, waits, isSwept, isPaced, priority, now)
     local at, wakes, before = string.match(woken or '', '^(%d+) (%d+) (%d+)$')
     wakes = tonumber(wakes or '0')
-    local wake = waits == 0 or not at or now - at >= WAKE_AGAIN * 2 ^ wakes
+    local wake = waits == 0 or not at or since(tonumber(at), now) >= WAKE_AGAIN * 2 ^ wakes
         or not isSwept and (tonumber(priority) > tonumber(before) or not isPaced)
     if not wake then return false, woken end
     wakes = waits > 0 and at and math.min(wakes + 1, 7) or 0

@@ -1,10 +1,13 @@
 -- Fragment for registry-set: a channel that begins to follow a name, or follows it with another token.
 
--- Notes a new follower: its card began after an `end` was accepted, so older ends are not for it.
--- y: new followers, zset by time (ms). life: of a bucket, ms
-local function note_new_follower(y, channel, life)
+-- Notes a new follower: its card began after an `end` was accepted, so older ends are not for it. The clock may be set
+-- back in between, so the time is never before that end's, and the next end's is after it (`joined`, see push-accept).
+-- y: new followers, zset by time (ms). n: name meta. ending: time of the last end, ms. life: of a bucket, ms
+local function note_new_follower(y, n, channel, ending, life)
     local now = redis_now()
-    redis.call('ZADD', y, string.format('%.0f', now), channel)
+    local joined = string.format('%.0f', math.max(now, ending))
+    redis.call('ZADD', y, joined, channel)
+    redis.call('HSET', n, 'joined', joined)
     redis.call('PEXPIRE', y, life)
     -- A card lives no longer than its bucket. Channels from before that time leave here, 16 at a time.
     local before = string.format('%.0f', now - life)
@@ -17,7 +20,7 @@ end
 -- wake-up was lost. f: late joiners. n: name meta. last: its `late`, the last wake-up
 local function needs_wake(f, n, last)
     local now = redis_now()
-    if redis.call('HLEN', f) ~= 1 and now - (tonumber(last or '') or 0) < WAKE_AGAIN then return false end
+    if redis.call('HLEN', f) ~= 1 and since(tonumber(last or '') or 0, now) < WAKE_AGAIN then return false end
     redis.call('HSET', n, 'late', string.format('%.0f', now))
     return true
 end

@@ -12,6 +12,9 @@ local function time_at(value, at)
     return (((a * 256 + b) * 256 + c) * 256 + d) * 256 + e
 end
 local function action_time(value) return time_at(value, 2) end
+-- Whether an action of the time `at` is older than a stored one. A stored time after `latest` lies ahead: it was stored
+-- before the clock was set back, and makes no action old.
+local function is_older(at, stored, latest) return at < stored and stored <= latest end
 local function action_bytes(value) return string.sub(value, 2, 6) end
 local function with_action(value, at) return string.sub(value, 1, 1) .. at .. string.sub(value, 7) end
 local function time_bytes(t)

@@ -10,10 +10,11 @@ end
 
 local function has_lease(lease, epoch, owner) return lease.epoch == epoch and lease.owner == owner end
 
--- For how long an owner has the lease, ms, or nil. After a failover to a clock that is behind: its length from now on.
+-- For how long an owner has the lease, ms, or nil. After the clock was set back: its length from now on. A lease that was
+-- given back is free whatever its deadline.
 local function lease_left(key, part, lease, now)
     local left = tonumber(lease.deadline or 0) - now
-    if left <= 0 then return nil end
+    if left <= 0 or lease.owner == '' then return nil end
     local length = tonumber(redis.call('HGET', key, part .. 'l') or left)
     if left <= length then return left end
     redis.call('HSET', key, part .. 'd', string.format('%.0f', now + length))
