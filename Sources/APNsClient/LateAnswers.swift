@@ -10,7 +10,9 @@ public struct LateAnswers: Sendable, Hashable {
 
     /// The same for the page of which this page was a part.
     /// - Parameter whole: the whole page's index by the index in this page
-    public func inside(_ whole: [Int]) -> LateAnswers { LateAnswers(answers, indices.map { $0.map { whole[$0] } } ?? whole) }
+    public func inside(_ whole: [Int]) -> LateAnswers {
+        LateAnswers(answers, indices.map { $0.map { whole[$0] } } ?? whole)
+    }
 
     /// Waits for answers. One task at a time may ask.
     /// - Returns: what has come since the last call, also acceptances; empty once each open request had its answer

@@ -180,7 +180,8 @@ extension Lane {
         self.active = nil
         retired.append(active)
         active.takeBackUnsent().forEach(inbox.putBack)
-        settings.logger.debug("requests are not answered; making another connection", metadata: ["in_flight": "\(active.inFlight)"])
+        settings.logger.debug(
+            "requests are not answered; making another connection", metadata: ["in_flight": "\(active.inFlight)"])
     }
 
     /// A connection that stood aside has an answer. It takes requests again, unless the active one has had answers.

@@ -123,7 +123,9 @@ struct OpenPage: Sendable {
         _ page: TokenPage, _ outcome: PageOutcome, _ report: PageReport, _ indices: [Int]
     ) async {
         let before = Dictionary(
-            uniqueKeysWithValues: indices.enumerated().compactMap { position, index in notes[index].map { (position, $0) } })
+            uniqueKeysWithValues: indices.enumerated().compactMap { position, index in
+                notes[index].map { (position, $0) }
+            })
         _ = await ask { () async throws(StoreError) in
             try await dispatcher.removeNotes(app.key, name, page, outcome, report, before: before)
         }

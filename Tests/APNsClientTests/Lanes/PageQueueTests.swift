@@ -20,7 +20,9 @@ import Testing
                     PreparedPush(
                         bundleID: "com.example", priority: .high, expiration: 0, payload: []))
                 var page = TokenPage()
-                for number in 0..<count { page.append(channel: [1], token: [UInt8(number & 0xFF)], registeredAt: 0, attempt: attempt) }
+                for number in 0..<count {
+                    page.append(channel: [1], token: [UInt8(number & 0xFF)], registeredAt: 0, attempt: attempt)
+                }
                 let answers = PageAnswers(count, nil, RequestCount(), continuation)
                 let shared = SharedPage(page, push, StandingPermission(), answers)
                 if !queue.post(shared) { PagePart(shared: shared, range: 0..<count).settleUnsent(.cancelled) }
