@@ -76,7 +76,8 @@ extension Explanation {
         waiting.map { waiting in
             let next = waiting.due.map { "is tried again at \(TimeText.text($0))" } ?? "was delivered and ends its card"
             let tries = waiting.attempts == 1 ? "1 attempt" : "\(waiting.attempts) attempts"
-            let text = "Push \(waiting.push), after \(tries), \(next). Newer pushes come behind it."
+            let open = waiting.isOpen ? " APNs has not answered its request yet." : ""
+            let text = "Push \(waiting.push), after \(tries), \(next).\(open) Newer pushes come behind it."
             return Reason(code: "waiting", text: text)
         }
     }

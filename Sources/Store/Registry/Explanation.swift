@@ -19,6 +19,8 @@ public struct Explanation: Sendable {
         /// The first push of its retry queue, and how often it was tried.
         public var push: PushID
         public var attempts: Int
+        /// Its request has no answer yet.
+        public var isOpen: Bool
         /// When it is tried next, epoch ms; nil: a delivered `end` is being settled.
         public var due: Int64?
     }
@@ -59,11 +61,12 @@ extension Store {
                 RedisCommand("HGET", keys.retryQueues(tag), field),
                 RedisCommand("ZSCORE", keys.waitingChannels(tag), field),
                 RedisCommand("HMGET", keys.name(tag), "last", "ended"),
+                RedisCommand("HEXISTS", keys.openRequests(tag), field),
             ])
         var explanation = Explanation(presence: .unknown)
         if let queue = try replies[2].optionalBytes(), let waiting = WaitingChannel(channel: stored, queue: queue) {
             explanation.waiting = Explanation.Waiting(
-                push: waiting.push, attempts: waiting.attempts,
+                push: waiting.push, attempts: waiting.attempts, isOpen: try replies[5].integer() == 1,
                 due: replies[3].isNil ? nil : try replies[3].optionalTime())
         }
         if let entry = entries[0] {

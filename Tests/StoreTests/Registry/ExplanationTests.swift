@@ -69,8 +69,10 @@ import Testing
         try await store.redis.send(
             RedisCommand("ZADD", try fixture.key(Keyspace.waitingChannels), .int(now + 5_000), member))
         let waiting = try await explain(fixture)
-        #expect(waiting.waiting == Explanation.Waiting(push: push, attempts: 3, due: now + 5_000))
+        #expect(waiting.waiting == Explanation.Waiting(push: push, attempts: 3, isOpen: false, due: now + 5_000))
         #expect(waiting.getsNextUpdate && waiting.lastPush?.id == push)
+        try await store.redis.send(RedisCommand("HSET", try fixture.key(Keyspace.openRequests), member, "request"))
+        #expect(try await explain(fixture).waiting?.isOpen == true)
 
         let end = try await fixture.accepted("match-1", event: .end)
         let letter = store.keys.deadChannels(store.keys.tag(fixture.app, name), end)
