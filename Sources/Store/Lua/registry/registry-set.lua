@@ -5,7 +5,8 @@
 -- keys n, h, k: name meta, hash; retry queues, hash; catch-up, zset of channels by arrival
 -- key y: zset by time (ms): channels whose card began after an `end` was accepted; older ends are not for them
 -- key v: newest states by audience, hash: `<sequence> <event> <push>`
--- key f: late joiners, hash: `<sequence up to which sweeps missed it> <sequence of the start that created it, or 0>`
+-- key f: late joiners, hash: `<sequence up to which sweeps missed it> <sequence of the start that created it, or 0>
+--   n<number of the note> <last push of its retry queue, if any>`
 -- keys a, r: started channels, hash: `<sequence of the start> <time, ms>`; waiting channels, zset by due time (ms)
 -- argument knownCount: the count that the bucket was computed from, as in n; `1` for an absent one
 -- arguments channel, record: in their stored forms
@@ -82,7 +83,8 @@ if began_after(ending) and not startSeq then note_new_follower(y, n, channel, to
 
 local wakes = isEnded
 if not isEnded and isNewCard and (startSeq or wantsState) then
-    wakes = note_late_joiner(v, f, channel, newest, begun, catch, startSeq) and needs_wake(f, n, late)
+    local queue = redis.call('HGET', h, channel)
+    wakes = note_late_joiner(v, f, n, channel, newest, begun, catch, startSeq, queue) and needs_wake(f, n, late)
 elseif not isEnded and (wantsState or not isNew) and redis.call('HEXISTS', f, channel) == 1 then
     -- The call is repeated because its answer was lost.
     wakes = needs_wake(f, n, late)
