@@ -16,6 +16,13 @@ local function note_new_follower(y, n, channel, ending, life)
     end
 end
 
+-- Tells a request to forget the channel that this registration arrived after it: registry-forget leaves it alone then. Its
+-- action may be older by the device's clock. g: channels being forgotten. latest: see is_older
+local function note_arrival(g, channel, latest)
+    local arrival, asked = latest - CLOCK_ERROR, redis.call('HGET', g, channel)
+    if asked and tonumber(asked) < arrival then redis.call('HSET', g, channel, string.format('%.0f', arrival)) end
+end
+
 -- Whether the caller must wake a worker for late joiners: for the first one, and again after a while in case that
 -- wake-up was lost. f: late joiners. n: name meta. last: its `late`, the last wake-up
 local function needs_wake(f, n, last)
