@@ -8,8 +8,8 @@ enum Lua {
         "registry-set", [.constants, .buckets], rules: [.rotation],
         laterRules: [.queueLate, .supersedeQueued, .registration, .newcomers], Source.registry_set_lua)
     static let registryJoin = script("registry-join", [.buckets, .rotation], Source.registry_join_lua)
-    static let registryRemove = script("registry-remove", [.record, .buckets], Source.registry_remove_lua)
-    static let registryPrune = script("registry-prune", [.record], Source.registry_prune_lua)
+    static let registryRemove = script("registry-remove", [.removals, .buckets], Source.registry_remove_lua)
+    static let registryPrune = script("registry-prune", [.removals], Source.registry_prune_lua)
     static let registrySplit = script("registry-split", [.record, .tally], Source.registry_split_lua)
     static let registryAlive = script("registry-alive", [.holders], Source.registry_alive_lua)
     static let registryFollowed = script("registry-followed", [.holders], Source.registry_followed_lua)

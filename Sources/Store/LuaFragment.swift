@@ -4,7 +4,8 @@ import LiveActivity
 enum LuaFragment: CaseIterable {
     private typealias Source = PackageResources
 
-    case constants, time, since, tally, record, holders, buckets, rotation, queue, lease, queueLate, ended, endings
+    case constants, time, since, tally, record, removals, holders, buckets, rotation, queue, lease, queueLate, ended,
+        endings
     case dead, supersede, newest, broadcast, supersedeQueued, open, waiting, checkpoint, sweep, attempts
     case supersedeUnswept, waking,
         pacing, states, budget, registration, newcomers, resuming, supersedeBroadcasts, broadcastWalk, tags, events
@@ -17,6 +18,7 @@ enum LuaFragment: CaseIterable {
         case .since: (Source.shared_since_lua, [])
         case .tally: (Source.shared_tally_lua, [])
         case .record: (Source.shared_record_lua, [.constants])
+        case .removals: (Source.shared_removals_lua, [.record])
         case .holders: (Source.shared_holders_lua, [])
         case .buckets: (Source.shared_buckets_lua, [])
         case .rotation: (Source.shared_rotation_lua, [.constants])
@@ -40,7 +42,7 @@ enum LuaFragment: CaseIterable {
         case .pacing: (Source.shared_pacing_lua, [.since])
         case .states: (Source.shared_states_lua, [.newest])
         case .budget: (Source.shared_budget_lua, [.constants, .since])
-        case .registration: (Source.shared_registration_lua, [.record])
+        case .registration: (Source.shared_registration_lua, [.removals])
         case .newcomers: (Source.shared_newcomers_lua, [.newest, .time, .since, .queue])
         case .resuming: (Source.shared_resuming_lua, [.constants, .queue])
         case .supersedeBroadcasts: (Source.shared_supersede_broadcasts_lua, [.supersede])
@@ -83,9 +85,12 @@ enum LuaFragment: CaseIterable {
         local QUEUE_LATE_UNIT = \(WaitingChannel.lateUnit)
         -- Flags of a record or tombstone. PRUNED is for tombstones, AHEAD for records.
         local TOMBSTONE, PRUNED = \(RegistryRecord.tombstone), \(RegistryRecord.pruned)
-        local AHEAD, NOTED = \(RegistryRecord.ahead), \(RegistryRecord.noted)
+        local AHEAD, NOTED, TWICE = \(RegistryRecord.ahead), \(RegistryRecord.noted), \(RegistryRecord.twice)
+        local REMOVAL_BYTES = \(RegistryRecord.removalLength)
         -- The period of the budget of priority 10.
         local BUDGET_WINDOW = \(HighBudget.window)
+        -- How far a process's clock may be off.
+        local CLOCK_ERROR = \(ServerTime.error.milliseconds)
         -- A wake-up may be lost, so it is repeated after this time.
         local WAKE_AGAIN = \(WorkQueue.wakeAgain.milliseconds)
 

@@ -86,11 +86,13 @@ extension Dispatcher {
 extension LateJoiner {
     /// Decides about this late joiner.
     /// - Parameter record: the newest push for this channel that has begun
-    /// - Returns: `drop` if that push's own sweep had the channel, or if the push is over
+    /// - Returns: `drop` if that push's own sweep or the channel's retry queue has the channel, or if the push is over
     func decision(on record: PushRecord, now: Int64) -> LateDecision {
         guard record.sequence <= upTo, record.sequence > after, record.payload.count <= Payload.maximumBytes else {
             return .drop
         }
+        // It waits for the token already. An `end` in the queue is for the card before this one.
+        if record.id == waitsFor, record.event == .update { return .drop }
         // An `end` from before the channel began to follow is not for it, unless the channel was started before that.
         if record.event == .end, !wasStarted { return .drop }
         return now < min(record.deadline, record.createdAt + LateJoiners.life.milliseconds)

@@ -44,13 +44,12 @@ extension Sweep {
                 let found = try await dispatcher.store.sweeps.arrivals(
                     lease.app, lease.name, after: order, limit: delivery.pageSize)
                 guard let last = found.last else { return (page: Page(), last: nil) }
-                let arrivals = found.filter { !taken.contains($0.channel) }
+                let (tokens, hints, arrivals) = try await dispatcher.store.registry.lookup(
+                    lease.app, lease.name, found.filter { !taken.contains($0.channel) })
                 if arrivals.isEmpty {
                     order = last.order
                     continue
                 }
-                let (tokens, hints) = try await dispatcher.store.registry.lookup(
-                    lease.app, .activity(lease.name), arrivals.map(\.channel))
                 guard var page = try await makePage(tokens, hints, leavingOut: nil) else { continue }
                 page.arrivals = arrivals
                 return (page: page, last: last.order)

@@ -118,15 +118,18 @@ struct IntakeService: Service {
 
     /// The request that the entry stands for. Its key is the entry's id, so that repeating it commits nothing twice.
     private func call(_ entry: IntakeEntry, _ caller: Caller, _ operation: String) throws -> Call {
-        var key = "intake/\(entry.id)"
-        var body: [UInt8]?
+        var fields: [String: [UInt8]] = [:]
         for (name, value) in entry.fields {
-            switch name {
-            case "push": body = value
-            case "key": key = String(decoding: value, as: UTF8.self)
-            default: throw APIError.parameter(name, "is not a field of the intake; known: push, key")
+            guard ["push", "key"].contains(name) else {
+                throw APIError.parameter(name, "is not a field of the intake; known: push, key")
+            }
+            // To take one of two keys could publish twice.
+            guard fields.updateValue(value, forKey: name) == nil else {
+                throw APIError.parameter(name, "is in the entry twice")
             }
         }
+        let key = fields["key"].map { String(decoding: $0, as: UTF8.self) } ?? "intake/\(entry.id)"
+        let body = fields["push"]
         let handlers = handlers
         // A reload may have changed the app's defaults.
         let app = handlers.configuration.apps.first { $0.key == caller.app.key } ?? caller.app

@@ -138,7 +138,10 @@ extension RegistryRecord {
     static func restorable(_ value: [UInt8], now: Int64, _ span: Span) -> Restorable {
         guard let action = action(of: value[...]) else { return .malformed }
         if action.isTombstone {
-            guard value.count == (action.isPruned ? 18 : 15) || action.isPruned && value.count == 15 else {
+            // Behind the fixed part removals of other activities may follow.
+            let fixed = action.isPruned && value.count > 15 ? 18 : 15
+            let most = fixed + (action.isPruned ? 2 : 1) * removalLength
+            guard value.count >= fixed, value.count <= most, (value.count - fixed).isMultiple(of: removalLength) else {
                 return .malformed
             }
             return action.time + span.retention > now ? .tombstone : .over

@@ -9,6 +9,8 @@ public struct Forgetting: Sendable {
     /// Ms until a step is looked at again: longer than any command waits. So a registration that overlapped with the
     /// first look is complete at the second one.
     static let pause: Int64 = 60_000
+    /// Ms for which a name remembers a request. After that, the device's time says whether it registered later.
+    static let noteLife: Int64 = 86_400_000
     /// Dead letters in one round trip.
     private static let batch = 1_000
 
@@ -50,6 +52,7 @@ public struct Forgetting: Sendable {
         let isDone: Bool
         if let place = step.place {
             isDone = try await lookAgain(app, step, place)
+            if isDone { try await registry.endForgetting(app, place, step.channel) }
         } else {
             let places = try await registry.notedPlaces(app, step.channel)
             try await put(app, places.map { ForgetStep(askedAt: step.askedAt, channel: step.channel, place: $0) })

@@ -64,6 +64,8 @@ public struct Keyspace: Sendable {
     func lateJoiners(_ tag: String) -> RedisKey { key("f:\(tag)") }
     /// Started channels: a start went to them, and they have not registered a token yet.
     func startedChannels(_ tag: String) -> RedisKey { key("a:\(tag)") }
+    /// Channels that are being forgotten, until no worker looks at the name for them any more.
+    func beingForgotten(_ tag: String) -> RedisKey { key("ff:\(tag)") }
     /// Open requests: their pages were settled without their answers.
     func openRequests(_ tag: String) -> RedisKey { key("z:\(tag)") }
     /// Pending removals: decided, and not yet confirmed by the registry.

@@ -18,4 +18,6 @@ struct BucketAnswer: OptionSet, Sendable {
     static let isOverfull = BucketAnswer(rawValue: 2)
     /// The caller must wake a worker for late joiners.
     static let wakesLateJoiners = BucketAnswer(rawValue: 4)
+    /// The name had no tokens and no tombstones before. It may have left its app's index.
+    static let beginsName = BucketAnswer(rawValue: 8)
 }

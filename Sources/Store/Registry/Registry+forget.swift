@@ -11,7 +11,8 @@ enum Remainder: Int {
 }
 
 extension Registry {
-    /// Removes what a name has of a channel, unless it was registered after `time` (epoch ms). It leaves no tombstone.
+    /// Removes what a name has of a channel, unless it was registered after `time` (epoch ms). It leaves no tombstone, but
+    /// a note for `registry-set`: a registration that arrives from now on stays, even if its device's clock is slow.
     func forget(
         _ app: AppKey, _ tokens: TokenPlace, _ channel: [UInt8], before time: Int64
     ) async throws(StoreError) -> Remainder {
@@ -28,11 +29,12 @@ extension Registry {
                     "e": keys.otherEnvironment(tag), "f": keys.lateJoiners(tag), "a": keys.startedChannels(tag),
                     "z": keys.openRequests(tag), "y": keys.newFollowers(tag), "k": keys.catchUp(tag),
                     "h": keys.retryQueues(tag),
-                    "r": keys.waitingChannels(tag),
+                    "r": keys.waitingChannels(tag), "g": keys.beingForgotten(tag),
                 ],
                 [
                     "knownCount": .string(count.stored), "channel": .bytes(channel),
                     "before": .int(RegistryRecord.stamp(time)), "latest": RegistryRecord.latest(now), "now": .int(now),
+                    "life": .int(Forgetting.noteLife),
                 ])
             if reply.count == 1 {
                 memory.remember(place.key, try bucketCount(reply[0]))
@@ -45,6 +47,11 @@ extension Registry {
             return []
         }
         return remainder
+    }
+
+    /// Drops the note that `forget` left for the registrations of a channel.
+    func endForgetting(_ app: AppKey, _ tokens: TokenPlace, _ channel: [UInt8]) async throws(StoreError) {
+        try await redis.run("HDEL", keys.beingForgotten(keys.tag(app, tokens)), .bytes(channel))
     }
 
     /// Drops a channel's notes of places from the index. Returns how many there were.

@@ -53,7 +53,7 @@ extension Registry {
             Lua.registryJoin,
             keys: [
                 "b": keys.root(tag), "n": keys.name(tag), "h": keys.retryQueues(tag), "a": keys.startedChannels(tag),
-                "f": keys.lateJoiners(tag), "v": keys.contentStates(tag),
+                "f": keys.lateJoiners(tag), "v": keys.contentStates(tag), "g": keys.beingForgotten(tag),
             ],
             [
                 "knownCount": .string(count.stored), "life": .int(life), "threshold": .int(BucketChange.threshold),

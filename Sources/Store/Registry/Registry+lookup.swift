@@ -70,12 +70,38 @@ extension Registry {
         let (entries, replies) = try await lookup(place, channels, and: BlockHints.commands(keys, place.tag))
         var hints = BlockHints()
         try hints.add(replies[...], isFirst: true)
-        var page = TokenPage(reservingEntries: channels.count, bytes: channels.count * 100)
-        for case (let channel, let entry?) in zip(channels, entries) {
+        return (page(channels.indices.map { (channels[$0], entries[$0]) }), hints)
+    }
+
+    /// The same for arrivals of a catch-up. Left out are channels that registered again since the arrivals were read:
+    /// their page would settle the earlier arrival, and the later one would bring the push to the same token again.
+    public func lookup(
+        _ app: AppKey, _ name: ActivityName, _ arrivals: [CatchUpArrival]
+    ) async throws(StoreError) -> (page: TokenPage, hints: BlockHints, arrivals: [CatchUpArrival]) {
+        if arrivals.isEmpty { return (TokenPage(), BlockHints(), []) }
+        let place = placeKeys(app, .activity(name))
+        let channels = arrivals.map(\.channel)
+        let orders = RedisCommand("ZMSCORE", keys.catchUp(place.tag), channels.map { .bytes($0) })
+        let (entries, replies) = try await lookup(place, channels, and: BlockHints.commands(keys, place.tag) + [orders])
+        var hints = BlockHints()
+        try hints.add(replies.dropLast(), isFirst: true)
+        guard let now = replies.last, now.count == arrivals.count else {
+            throw .unexpectedReply("ZMSCORE of another length")
+        }
+        var present: [Int] = []
+        for (index, arrival) in arrivals.enumerated() where !now[index].isNil {
+            if try now[index].optionalTime() == arrival.order { present.append(index) }
+        }
+        return (page(present.map { (channels[$0], entries[$0]) }), hints, present.map { arrivals[$0] })
+    }
+
+    private func page(_ found: [(channel: [UInt8], entry: Entry?)]) -> TokenPage {
+        var page = TokenPage(reservingEntries: found.count, bytes: found.count * 100)
+        for case (let channel, let entry?) in found {
             page.append(
                 channel: channel, token: entry.token, registeredAt: entry.registeredAt,
                 isInfrequent: entry.isInfrequent, minutes: entry.minutes)
         }
-        return (page, hints)
+        return page
     }
 }

@@ -129,10 +129,14 @@ extension Registry {
     /// Puts the name into its app's index after its tokens. After a crash in between, the caller repeats the call.
     /// - Parameter endDue: when the first of these cards is to be ended (epoch ms). It is noted for every stored
     ///   registration, because a repeated one begins no card.
-    func enlist(_ place: PlaceKeys, now: Int64, endDue: Int64? = nil) async throws(StoreError) {
+    /// - Parameter isNew: the name's root is new. Another process may have taken the name out of the index, or Redis may
+    ///   have lost it, since this process put it in.
+    func enlist(
+        _ place: PlaceKeys, now: Int64, endDue: Int64? = nil, isNew: Bool = false
+    ) async throws(StoreError) {
         guard case .activity(let name) = place.key.tokens else { return }
         let app = place.key.app
-        let isUnlisted = memory.needsListing(place.key, now: now)
+        let isUnlisted = isNew || memory.needsListing(place.key, now: now)
         let commands =
             (isUnlisted ? [listing(app, [name])] : [])
             + (endDue.map { [AutomaticEnds.note(keys, app, [(name, $0)])] } ?? [])

@@ -38,7 +38,9 @@ extension Registry {
         let stored = zip(entries, answers).filter { !$0.1.isEmpty }.map(\.0)
         for entry in stored { results[entry.position] = .stored }
         if let firstStart = stored.map(\.record.startedAt).min() {
-            try await enlist(place, now: now, endDue: endAfter.map { firstStart + $0.milliseconds })
+            try await enlist(
+                place, now: now, endDue: endAfter.map { firstStart + $0.milliseconds },
+                isNew: answers.contains { $0.contains(.beginsName) })
         }
         // If the process dies before it wakes a worker, the caller repeats the call, and the script asks for it again.
         if case .activity(let name) = tokens, answers.contains(where: { $0.contains(.wakesLateJoiners) }) {
@@ -83,6 +85,7 @@ extension Registry {
                     "b": root, "bucket": bucket, "n": keys.name(tag), "h": keys.retryQueues(tag),
                     "k": keys.catchUp(tag), "y": keys.newFollowers(tag), "v": keys.contentStates(tag),
                     "f": keys.lateJoiners(tag), "a": keys.startedChannels(tag), "r": keys.waitingChannels(tag),
+                    "g": keys.beingForgotten(tag),
                 ],
                 [
                     "knownCount": count, "channel": .bytes(entry.channel), "record": .bytes(entry.record.value),

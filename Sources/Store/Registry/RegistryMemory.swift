@@ -31,8 +31,8 @@ final class RegistryMemory: Sendable {
 
     /// Half of the names that are remembered: a few megabytes.
     static let generation = 5_000
-    /// A name is put into the index again after this many milliseconds. This is much less than the shortest life of a
-    /// root. So a worker that tidies the index has not removed a name that is skipped here.
+    /// A name is put into the index again after this many milliseconds, or when its root is new. This is much less than
+    /// the shortest life of a root. So a worker that tidies the index has not removed a name that is skipped here.
     static let relistAfter: Int64 = 600_000
     /// A followed name is not asked about again for this many milliseconds.
     static let followedFor: Int64 = 60_000

@@ -4,18 +4,20 @@ import Redis
 
 /// One channel's entry in a bucket. The field is the channel's stored form. The value, big-endian:
 ///
-///     0      flags, below; the high nibble is the layout's version, 0
+///     0      flags, below; the three highest bits are the layout's version, 0
 ///     1–5    time of the action, ms since 2020-01-01 UTC
 ///     6      units of two minutes from the activity's start to the action
 ///     7–9    hash of the activity's id, 0 = not given
-///     10     token to the end. Before it, with flag `noted`, 8 bytes: hash and time of another activity's removal.
-///            Then, with flag `ahead`, 2 bytes: units of two minutes from the action to the activity's later start.
+///     10     token to the end. Before it, with flag `noted`, 8 bytes: hash and time of another activity's removal, and
+///            with flag `twice` 8 bytes more: the same of a second one. Then, with flag `ahead`, 2 bytes: units of two
+///            minutes from the action to the activity's later start.
 ///
-/// A tombstone (15 bytes) has the time of the removal and, instead of a token, a floor of five bytes. Registrations
-/// from before the floor are refused for every activity. Between floor and removal only those of the removed activity
-/// are refused. So a few reordered updates of two activities give the same result as ordered ones.
+/// A tombstone (15 or 23 bytes) has the time of the removal and, instead of a token, a floor of five bytes.
+/// Registrations from before the floor are refused for every activity. Between floor and removal only those of the
+/// removed activity are refused. Behind the floor a second activity's removal may follow, in 8 bytes. So reordered
+/// updates of three activities give the same result as ordered ones (shared-removals.lua).
 ///
-/// A prune's tombstone (18 bytes) has the time at which the token was known to be dead. It has the token's hash in the
+/// A prune's tombstone (18 bytes, and 8 more for each noted removal) has the time at which the token was known to be dead. It has the token's hash in the
 /// id's place, and the hash of the activity's id behind the floor. The same token must be registered later than that
 /// time. Another token (a rotation that arrives late) must not be older than the pruned record. Another activity is a
 /// new card, however slow the device's clock is.
@@ -30,10 +32,12 @@ enum RegistryRecord {
     static let ahead: UInt8 = 4
     /// On a registration: another activity's removal is noted. On a removal's tombstone: a prune came before it.
     static let noted: UInt8 = 8
-    static let version: UInt8 = 0xF0
+    /// On a registration with `noted`: a second activity's removal is noted. Earlier versions skip such a record.
+    static let twice: UInt8 = 16
+    static let version: UInt8 = 0xE0
 
     static let headerLength = 10
-    static let noteLength = 8
+    static let removalLength = 8
     static let aheadLength = 2
     /// Milliseconds of one unit of the age at the action. The most units in a byte, 255, are longer than a life.
     static let ageUnit: Int64 = 2 * 60_000
@@ -140,7 +144,8 @@ enum RegistryRecord {
         guard bytes.count > headerLength, bytes[0] & version == 0 else { return .malformed }
         if bytes[0] & tombstone != 0 { return .absent }
         let isAhead = bytes[0] & ahead != 0
-        let offset = headerLength + (bytes[0] & noted == 0 ? 0 : noteLength) + (isAhead ? aheadLength : 0)
+        let removals = (bytes[0] & noted == 0 ? 0 : 1) + (bytes[0] & twice == 0 ? 0 : 1)
+        let offset = headerLength + removals * removalLength + (isAhead ? aheadLength : 0)
         guard (1...PushToken.maximumBytes).contains(bytes.count - offset) else { return .malformed }
         let high = Int64(bytes[1]) << 32 | Int64(bytes[2]) << 24 | Int64(bytes[3]) << 16
         let registeredAt = epoch + (high | Int64(bytes[4]) << 8 | Int64(bytes[5]))

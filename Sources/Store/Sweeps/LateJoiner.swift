@@ -1,3 +1,5 @@
+public import LiveActivity
+
 /// A late joiner: a channel that began to follow and gets the state that it missed.
 public struct LateJoiner: Sendable, Hashable {
     public let channel: [UInt8]
@@ -5,15 +7,20 @@ public struct LateJoiner: Sendable, Hashable {
     public let upTo: Int
     /// Sequence number of the start that created the card; pushes up to it are not for it. 0: it asked for the state.
     public let after: Int
+    /// The last push of the channel's retry queue when its card began. The queue brings it to the card.
+    public let waitsFor: PushID?
     /// The bytes in Redis. A decision counts only while they are the same.
     let value: [UInt8]
     public var wasStarted: Bool { after > 0 }
 
+    /// Reads a note of `registry-set`. One of an earlier version has the two numbers alone, and earlier versions skip
+    /// the words behind these, because none is a number.
     init?(channel: [UInt8], value: [UInt8]) {
-        let numbers = String(decoding: value, as: UTF8.self).split(separator: " ").compactMap { Int($0) }
-        guard numbers.count == 2 else { return nil }
+        let words = String(decoding: value, as: UTF8.self).split(separator: " ")
+        guard words.count >= 2, let upTo = Int(words[0]), let after = Int(words[1]) else { return nil }
         self.channel = channel
-        (upTo, after) = (numbers[0], numbers[1])
+        (self.upTo, self.after) = (upTo, after)
+        waitsFor = words.dropFirst(3).first.flatMap { PushID(String($0)) }
         self.value = value
     }
 }

@@ -54,6 +54,52 @@ struct LateStoryTests {
         #expect(accepted == [3, 1, 2, 1], "the silent one has the end alone")
     }
 
+    /// The SDK sends what happened while the phone was offline in one batch.
+    @Test func `a phone that comes back with its next card has the newest state there, once`() async throws {
+        let deployment = try await Deployment.start(environment: ["LAMPLIGHTER_DEFAULTS_CATCH_UP": "true"])
+        let worker = try await deployment.worker("one")
+        defer { worker.kill() }
+        #expect(try await deployment.run("track", "order-1", Deployment.channel(0), Deployment.token(0)).code == 0)
+        let output = try await deployment.run(
+            "publish", "order-1", "--content-state", #"{"status":"packed"}"#, "--wait", "--json")
+        let push = try #require(try Ledger(output.out).fields["push_id"] as? String)
+        let phones = 1...200
+        func comesBack(_ number: Int) async throws {
+            let time = Deployment.now - 1_000
+            func entry(_ action: String, _ card: String, _ at: Int64, _ rest: String) -> String {
+                #"{"action":"\#(action)","type":"update_token","name":"order-1","id":"\#(card)","action_ts_ms":\#(at),"#
+                    + #""start_ts_ms":\#(at)\#(rest)}"#
+            }
+            let entries = [
+                entry("set", "A", time, #","token":"\#(Deployment.token(10_000 + number))""#),
+                entry("remove", "A", time + 1, ""),
+                entry("set", "B", time + 2, #","token":"\#(Deployment.token(number))""#),
+            ]
+            let answer = try await deployment.call(
+                "PUT", "\(deployment.gatewayURL)/api/channels/sdk/batch/\(Deployment.channel(number))?platform=ios",
+                body: #"{"live_activities":[\#(entries.joined(separator: ","))]}"#)
+            #expect(answer.status == 200 && !answer.text.contains("problems"), "\(answer.text)")
+        }
+        try await withThrowingTaskGroup { group in
+            for first in 0..<4 {
+                group.addTask { for number in phones where number % 4 == first { try await comesBack(number) } }
+            }
+            try await group.waitForAll()
+        }
+        for number in phones {
+            try await eventually("phone \(number) has the state") {
+                try await deployment.received(Deployment.token(number))["accepted"] as? Int ?? 0 > 0
+            }
+        }
+        try await eventually("it is over") { try await deployment.ledger(push).state == "done" }
+        var wrong: [Int] = []
+        for number in phones {
+            let shown = try await deployment.received(Deployment.token(number))
+            if shown["accepted"] as? Int != 1 { wrong.append(number) }
+        }
+        #expect(wrong.isEmpty)
+    }
+
     @Test func `what is published between a start and its token is there as soon as the token is, an end too`()
         async throws
     {

@@ -133,6 +133,56 @@ import Testing
         #expect(ledger.delivered == 26 && ledger.targets == 26)
     }
 
+    @Test func `an arrival that registered again since it was read is left to the next round`() async throws {
+        let fixture = try await WorkerFixture.start()
+        let channels = (0..<3).map { _ in ChannelID.random() }
+        _ = try await caughtUp(fixture) {
+            for (number, channel) in channels.enumerated() { try await fixture.track(channel, 100 + number) }
+        }
+        func arrivals() async throws -> [CatchUpArrival] {
+            try await fixture.store.sweeps.arrivals(fixture.app, fixture.name, after: 0, limit: 10)
+        }
+        let read = try await arrivals()
+        try await fixture.track(channels[1], 201)
+        let first = try await fixture.store.registry.lookup(fixture.app, fixture.name, read)
+        #expect(first.arrivals.map(\.channel) == [channels[0].stored, channels[2].stored])
+        let tokens = (0..<first.page.count).map { WorkerFixture.number(Array(first.page.token($0))) }
+        #expect(tokens == [100, 102])
+        let second = try await fixture.store.registry.lookup(fixture.app, fixture.name, try await arrivals())
+        #expect(second.arrivals.map(\.channel) == [channels[0].stored, channels[2].stored, channels[1].stored])
+        #expect(WorkerFixture.number(Array(second.page.token(2))) == 201)
+    }
+
+    @Test func `channels that register two tokens during a sweep get the push once at each`() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<1)
+        let transport = ScriptedTransport(pause: .milliseconds(1)) { _, _, _ in .accepted }
+        transport.hold { $0 == [0, 0, 0, 0] }
+        let ledger = try await fixture.withWorker(transport, pageSize: 8) {
+            let id = try await fixture.publish()
+            await transport.holding(pages: 1)
+            try await withThrowingTaskGroup { group in
+                for task in 0..<8 {
+                    group.addTask {
+                        for number in 0..<250 {
+                            let channel = ChannelID.random()
+                            try await fixture.track(channel, 100_000 + task * 1_000 + number)
+                            try await fixture.track(channel, 200_000 + task * 1_000 + number)
+                            // The catch-up begins, and goes on while channels arrive.
+                            if number == 10 { transport.letGo() }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            return try await fixture.finished(id)
+        }
+        let taken = transport.taken
+        #expect(taken.filter { $0.value.count > 1 }.isEmpty)
+        #expect(taken.keys.count { $0 >= 200_000 } == 2_000)
+        #expect(ledger.delivered == taken.count && ledger.pending == 0)
+    }
+
     @Test func `a catch up whose worker died is finished by another`() async throws {
         let fixture = try await WorkerFixture.start()
         let id = try await caughtUp(fixture) { try await fixture.track(100..<110) }

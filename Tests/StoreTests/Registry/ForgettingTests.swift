@@ -21,7 +21,10 @@ import Testing
         let time = try await store.forgetting.note(app, [channel])
         try await store.forgetting.forget(app, [channel], notedAt: time)
         let left = try await traces(of: channel, fixture)
-        #expect(left == [fixture.store.keys.forgetSteps(app).description])
+        let keys = fixture.store.keys
+        let tags = try ["match-1", "match-2", "match-3"].map { keys.tag(app, .activity(try ActivityName($0))) }
+        let names = (tags + [keys.tag(app, .startTokens(of: "T"))]).map { keys.beingForgotten($0).description }
+        #expect(left == (names + [keys.forgetSteps(app).description]).sorted())
         // A worker looks once more a minute later.
         let later = fixture.store(at: now + 2 * Forgetting.pause)
         #expect(try await later.forgetting.runDue(app, limit: 100) > 0)
@@ -59,6 +62,33 @@ import Testing
         #expect(story.tokens.map(\.place.stored) == ["match-1"])
         #expect(story.record?.namedUser == "ann")
         #expect(try await store.redis.send(RedisCommand("ZCARD", store.keys.forgetSteps(app))).integer() == 0)
+    }
+
+    /// A registration of one channel, and of two in one call.
+    @Test(arguments: [1, 2]) func `a registration that arrives after the request stays if its device's clock is slow`(
+        count: Int
+    ) async throws {
+        let fixture = try await PushFixture.start()
+        let (store, app, name) = (fixture.store, fixture.app, try ActivityName("match-1"))
+        try await track(fixture, "match-1", channel, at: now - 60_000)
+        let time = try await store.forgetting.note(app, [channel])
+        try await store.forgetting.forget(app, [channel], notedAt: time)
+        let registrations = [registration(channel, now - 20_000), registration(other, now - 20_000)]
+        _ = try await fixture.store(at: now + 3_000).registry.track(
+            app, .activity(name), Array(registrations.prefix(count)))
+        for turn in 1...2 {
+            let later = fixture.store(at: now + Int64(turn) * 2 * Forgetting.pause)
+            _ = try await later.forgetting.runDue(app, limit: 100)
+        }
+        #expect(try await store.story(app, channel)?.tokens.map(\.place.stored) == ["match-1"])
+        #expect(try await store.redis.send(RedisCommand("ZCARD", store.keys.forgetSteps(app))).integer() == 0)
+        let left = try fixture.key(Keyspace.beingForgotten, "match-1")
+        #expect(try await store.redis.send(RedisCommand("EXISTS", left)).integer() == 0)
+        // A later request is not bound by that registration.
+        let muchLater = fixture.store(at: now + 5 * Forgetting.pause)
+        let again = try await muchLater.forgetting.note(app, [channel])
+        try await muchLater.forgetting.forget(app, [channel], notedAt: again)
+        #expect(try await store.story(app, channel) == nil)
     }
 
     @Test func `a registration from before the request that comes late is removed with its note`() async throws {

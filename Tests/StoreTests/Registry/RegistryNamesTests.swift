@@ -66,6 +66,32 @@ import Testing
         }
     }
 
+    /// To forget the last channel leaves no tombstone, so another process takes the name out of the index at once.
+    @Test(arguments: [1, 2]) func `a name that another process took out of the list returns with its next channel`(
+        count: Int
+    ) async throws {
+        try await RegistryFixture.run { fixture in
+            let (registry, app, name) = (fixture.registry, fixture.app, fixture.name)
+            let other = fixture.otherRegistry()
+            let registrations = (0..<count).map { _ in
+                Registration(channel: .random(), token: .test(1), registeredAt: fixture.time.now - 1)
+            }
+            _ = try await registry.track(app, .activity(name), registrations)
+            for registration in registrations {
+                let left = try await other.forget(
+                    app, .activity(name), registration.channel.stored, before: fixture.time.now)
+                #expect(left == .nothing)
+            }
+            #expect(try await other.tidyNames(app, after: [], limit: 10).removed == 1)
+            _ = try await registry.track(app, .activity(name), registrations)
+            #expect(try await other.names(app, prefix: "", after: nil, limit: 10) == [name])
+            // Redis lost everything.
+            _ = try await fixture.command("FLUSHALL")
+            _ = try await registry.track(app, .activity(name), registrations)
+            #expect(try await other.names(app, prefix: "", after: nil, limit: 10) == [name])
+        }
+    }
+
     @Test func `info tells tokens buckets and pushes`() async throws {
         try await RegistryFixture.run { fixture in
             let (registry, app, name) = (fixture.registry, fixture.app, fixture.name)

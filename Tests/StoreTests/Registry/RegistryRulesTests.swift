@@ -92,6 +92,31 @@ extension RegistryFixture {
             "the first activity's removal, late, does not touch the second",
             [.remove(at: 3, id: "A"), .set(token: 2, at: 2, id: "B")], ends: 2),
 
+        Story(
+            "a card that lives among two that were removed later",
+            [
+                .set(token: 1, at: 1, id: "C"), .remove(at: 4, id: "C"), .remove(at: 3, id: "B"),
+                .set(token: 2, at: 2, id: "A"),
+            ], ends: 2),
+        Story(
+            "… and a second one that was removed",
+            [
+                .set(token: 1, at: 1, id: "A"), .remove(at: 5, id: "C"), .remove(at: 4, id: "B"),
+                .set(token: 2, at: 2, id: "B"),
+            ], ends: nil),
+        Story(
+            "a removal of another activity is known after a prune",
+            [
+                .set(token: 1, at: 1, id: "A"), .remove(at: 4, id: "B"), .prune(token: 1),
+                .set(token: 2, at: 2, id: "B"),
+            ], ends: nil),
+        Story(
+            "… and one that comes after the prune refuses its activity alone",
+            [
+                .set(token: 1, at: 1, id: "A"), .prune(token: 1), .remove(at: 4, id: "B"),
+                .set(token: 2, at: 2, id: "C"),
+            ], ends: 2),
+
         Story("a dead token is pruned", [.set(token: 1, at: 10), .prune(token: 1)], ends: nil),
         Story(
             "a 410 prunes what was registered before it", [.set(token: 1, at: 10), .prune(token: 1, since: 11)],
@@ -180,6 +205,39 @@ extension RegistryFixture {
                             token == history.token.map { PushToken.test($0).bytes }, "\(history.title): \(delivered)")
                     }
                 }
+            }
+        }
+    }
+
+    /// Each pool has the ids of a device's cards; nil: the card has no id.
+    private static let pools: [[String?]] = [["A"], ["A", "B"], ["A", "B", "C"], ["A", "B", nil]]
+
+    /// The newest registration stays, unless a later removal takes it.
+    @Test(arguments: pools) func `random reports of three cards end in any order as in the right one`(
+        ids: [String?]
+    ) async throws {
+        var random = TestRandom(seed: UInt64(ids.count))
+        try await RegistryFixture.run { fixture in
+            for turn in 0..<600 {
+                let history = (1...Int.random(in: 2...5, using: &random)).map { at -> Action in
+                    let id = ids.randomElement(using: &random) ?? nil
+                    return Bool.random(using: &random) ? .set(token: at, at: at, id: id) : .remove(at: at, id: id)
+                }
+                var card: (token: Int, id: String?)?
+                for action in history {
+                    switch action {
+                    case .set(let token, _, let id): card = (token, id)
+                    case .remove(_, let id) where id == nil || card?.id == nil || id == card?.id: card = nil
+                    default: break
+                    }
+                }
+                let name = try ActivityName("random-\(turn)")
+                let channel = ChannelID.random()
+                var order = history.shuffled(using: &random)
+                if turn.isMultiple(of: 3) { order += order.shuffled(using: &random) }
+                try await fixture.perform(order, channel, in: name)
+                let token = try await fixture.token(channel, in: name)
+                #expect(token == card.map { PushToken.test($0.token).bytes }, "\(history) in order \(order)")
             }
         }
     }

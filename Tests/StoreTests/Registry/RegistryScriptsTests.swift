@@ -26,6 +26,7 @@ import Testing
                         "b": root, "bucket": bucket, "n": keys.name(tag), "h": keys.retryQueues(tag),
                         "k": keys.catchUp(tag), "y": keys.newFollowers(tag), "v": keys.contentStates(tag),
                         "f": keys.lateJoiners(tag), "a": keys.startedChannels(tag), "r": keys.waitingChannels(tag),
+                        "g": keys.beingForgotten(tag),
                     ],
                     [
                         "knownCount": "2:abc", "channel": channel, "record": value, "latest": 1, "life": 1_000,

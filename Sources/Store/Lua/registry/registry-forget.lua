@@ -5,19 +5,27 @@
 -- keys x, e, f, a, z: quarantine, other environment, late joiners, started channels, open requests, hashes
 -- keys y, k: new followers, catch-up, zsets
 -- keys h, r: retry queues, hash; waiting channels, zset by due time (ms)
+-- key g: channels being forgotten, hash: time of the request, or of the arrival of a registration after it, ms since 2020
 -- argument knownCount: the count that the bucket was computed from
 -- argument channel: channel, stored form
 -- argument before: ms since 2020; a later registration stays, with all that belongs to it
 -- argument latest: ms since 2020; a stored time after it lies ahead, because the clock was set back
--- argument now: epoch ms
+-- arguments now, life: epoch ms; how long g is kept after the last request, ms
 -- Returns 0: nothing is left. 1: the channel was registered later.
 --   2: pushes still wait for the channel. They are due now, and a worker skips them, because there is no token.
 --   {right count}: the caller's count is outdated. Nothing was done.
 local count = redis.call('HGET', b, 'n') or '1'
 if count ~= knownCount then return {count} end
 
+before, latest = tonumber(before), tonumber(latest)
 local old = redis.call('HGET', bucket, channel)
-if is_registration(old) and is_older(tonumber(before), action_time(old), tonumber(latest)) then return 1 end
+local noted = tonumber(redis.call('HGET', g, channel) or 0)
+-- Of a registration that an earlier look did not see, only the device's time is known.
+if is_registration(old) and (is_older(before, noted, latest) or is_older(before, action_time(old), latest)) then
+    return 1
+end
+redis.call('HSET', g, channel, string.format('%.0f', math.max(before, noted)))
+redis.call('PEXPIRE', g, life)
 redis.call('HDEL', bucket, channel)
 for _, hash in ipairs({x, e, f, a, z}) do redis.call('HDEL', hash, channel) end
 for _, set in ipairs({y, k}) do redis.call('ZREM', set, channel) end

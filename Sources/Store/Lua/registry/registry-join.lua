@@ -1,18 +1,18 @@
 -- Stores the registrations of a name that are the usual case in registry-set, and leaves the others to it.
 -- key b: root of the name, hash
--- keys n, h, a, f, v: as in registry-set
+-- keys n, h, a, f, v, g: as in registry-set
 -- argument knownCount: the count that the buckets were computed from, as in registry-set
 -- arguments life, threshold: ms that a bucket lives from now; fields beyond which it should be split
 -- rest: fours: number of the bucket, channel, record, flags: those of registry-set; 4 more: it must decide. A channel
 --   is there once.
--- Returns a digit for each: 1 stored. 2 stored, and its bucket is too full. 0: nothing was done, registry-set must
---   decide.
+-- Returns a digit for each: 1 stored. 2 stored, and its bucket is too full. 9: stored, and the root is new. 0: nothing
+--   was done, registry-set must decide.
 --   {right count}: the caller's count is outdated. Nothing was done.
 local buckets = redis.call('HGET', b, 'n') or '1'
 if buckets ~= knownCount then return {buckets} end
 local ended, catch, ending, newest = unpack(redis.call('HMGET', n, 'ended', 'catch', 'ending', 'newest'))
 local hasLate = redis.call('EXISTS', f) == 1
-local isQuiet = not catch and redis.call('EXISTS', h) == 0
+local isQuiet = not catch and redis.call('EXISTS', h, g) == 0
 local takesNew = isQuiet and not (ended or ending) and redis.call('EXISTS', a) == 0
 local hasState = newest or hasLate or redis.call('EXISTS', v) == 1
 local takesNext = isQuiet and not hasLate
@@ -30,7 +30,8 @@ local function join(bucket, channel, record, flags)
     redis.call('HSET', bucket, channel, record)
     if not renewed[bucket] then renew(b, bucket, life) end
     renewed[bucket] = true
-    return not stored and redis.call('HLEN', bucket) > tonumber(threshold) and '2' or '1'
+    local size = stored and 0 or redis.call('HLEN', bucket)
+    return size == 1 and bucket == b and '9' or size > tonumber(threshold) and '2' or '1'
 end
 
 local answers = {}

@@ -27,8 +27,10 @@ local function prune(channel, token, since, ended)
         elseif since and is_older(since - 1, registered, latest) then
             return '2'
         end
-        redis.call('HSET', bucket, channel,
-            tombstone_of_prune(time_bytes(since or registered), token_hash(token), action_bytes(old), id_hash(old)))
+        local stone = tombstone_of_prune(
+            time_bytes(since or registered), token_hash(token), action_bytes(old), id_hash(old))
+        local removals = has_flag(old, NOTED) and removals_after(old, registered, latest) or {}
+        redis.call('HSET', bucket, channel, stone .. removals_text(removals, 1))
         redis.call('ZREM', y, channel)
         return '1'
     end

@@ -15,36 +15,30 @@ if count ~= knownCount then return {count} end
 
 latest = tonumber(latest)
 local value, answer = stone, 1
+local removed, id = action_time(stone), id_hash(stone)
 local old = redis.call('HGET', bucket, channel)
-local noted = old and has_flag(old, NOTED)
 if is_registration(old) then
-    local removed, id, held = action_time(value), id_hash(value), id_hash(old)
-    if is_older(removed, action_time(old), latest) then return 0 end
-    if id == held or id == NO_ID or held == NO_ID then
-        if noted and is_older(removed, noted_time(old), latest) then
-            value = tombstone(noted_bytes(old), noted_id(old), action_bytes(value))
-        else
-            value = with_floor(value, noted and noted_bytes(old) or action_bytes(old))
-        end
+    local registered, held = action_time(old), id_hash(old)
+    if is_older(removed, registered, latest) then return 0 end
+    local removals, third = with_removal(removals_after(old, registered, latest), id, removed)
+    if not differ(id, held) then
+        value = tombstone(removals, math.max(registered, third))
     else
-        -- Note the newest removal of another activity in the record: that activity's registration may still arrive.
-        if removed == action_time(old) or noted and is_older(removed - 1, noted_time(old), latest) then return 0 end
-        value = with_note(old, id, action_bytes(value))
-        answer = 0
+        -- Note the removal in the record: the other activity's registration may still arrive.
+        value, answer = with_removals(old, removals), 0
+        if removed == registered or value == old then return 0 end
     end
 elseif is_tombstone(old) then
-    local removed, dead, floor = action_time(value), action_time(old), floor_time(old)
-    local pruned = has_flag(old, PRUNED)
-    local same = not pruned and id_hash(value) == id_hash(old)
-    if removed >= dead then
-        value = with_floor(value, (same or dead < floor) and floor_bytes(old) or action_bytes(old))
+    local floor, isPruned = floor_time(old), has_flag(old, PRUNED)
+    local removals, third = with_removal(removals_after(old, floor, latest), id, removed)
+    floor = math.max(floor, third)
+    if not isPruned or removed >= action_time(old) and not differ(id, activity_of(old)) then
         -- A repeated prune still gets the answer `pruned`.
-        if pruned or noted then value = string.char(TOMBSTONE + NOTED) .. string.sub(value, 2) end
-    elseif not same and removed > floor then
-        value = with_floor(old, action_bytes(value))
+        value = tombstone(removals, floor, isPruned or has_flag(old, NOTED))
     else
-        return 1
+        value = with_floor(string.sub(old, 1, 15) .. activity_of(old), time_bytes(floor)) .. removals_text(removals, 1)
     end
+    if is_older(removed, floor, latest) or value == old then return 1 end
 end
 
 local added = redis.call('HSET', bucket, channel, value)

@@ -21,10 +21,17 @@ local function removed(old, stone)
         -- The token's hash is in the id's place.
         return id_hash(stone) == token_hash(token_of(old)) and stone or nil
     end
-    local id, held = id_hash(stone), id_hash(old)
-    if id == held or id == NO_ID or held == NO_ID then return stone end
-    if at == registered or has_flag(old, NOTED) and noted_time(old) >= at then return nil end
-    return with_note(old, id, action_bytes(stone))
+    local all, third, isTaken = removals_after(old, registered, math.huge), 0, false
+    for _, removal in ipairs(removals_after(stone, registered - 1, math.huge)) do
+        local takesIt = not differ(removal.id, id_hash(old))
+        if takesIt or removal.at > registered then
+            local over
+            all, over = with_removal(all, removal.id, removal.at)
+            third, isTaken = math.max(third, over), isTaken or takesIt
+        end
+    end
+    if isTaken then return tombstone(all, math.max(registered, third)) end
+    return with_removals(old, all)
 end
 
 -- Returns what is to be stored, whether it has a token that is new here, and whether it only notes a stale registration.

@@ -5,8 +5,10 @@
 -- keys n, h, k: name meta, hash; retry queues, hash; catch-up, zset of channels by arrival
 -- key y: zset by time (ms): channels whose card began after an `end` was accepted; older ends are not for them
 -- key v: newest states by audience, hash: `<sequence> <event> <push>`
--- key f: late joiners, hash: `<sequence up to which sweeps missed it> <sequence of the start that created it, or 0>`
+-- key f: late joiners, hash: `<sequence up to which sweeps missed it> <sequence of the start that created it, or 0>
+--   n<number of the note> <last push of its retry queue, if any>`
 -- keys a, r: started channels, hash: `<sequence of the start> <time, ms>`; waiting channels, zset by due time (ms)
+-- key g: channels being forgotten, hash, see registry-forget
 -- argument knownCount: the count that the bucket was computed from, as in n; `1` for an absent one
 -- arguments channel, record: in their stored forms
 -- argument latest: ms since 2020; a stored time after it lies ahead, because the clock was set back
@@ -14,7 +16,8 @@
 -- argument flags: sum of 1: the channel wants the state that it missed; 2: the device's time is too old, so the record
 --   has the time of arrival. It is stored for an unknown channel, or for the card that the channel has.
 -- rest: only after {right count, push}: id of that `end` as text and 16 bytes, prefixes of p, w and dl, retention (ms)
--- Returns 0: stale. 1: stored. 2: stored, and the bucket is too full. 4 more: wake a worker for late joiners.
+-- Returns 0: stale. 1: stored. 2: stored, and the bucket is too full. 4 more: wake a worker for late joiners. 8 more: the
+--   root is new, so the name may have left its app's index.
 --   {right count}: the caller's count is outdated. Nothing was done.
 --   {right count, push}: the card missed this `end`. Nothing was done. Set a wake-up, then call again with its id.
 local buckets = redis.call('HGET', b, 'n') or '1'
@@ -23,18 +26,21 @@ local wantsState, isOld = flags == '1' or flags == '3', flags >= '2'
 local stored = redis.call('HGET', bucket, channel)
 local ended, catch, ending, begun, late, over, overID, ends, newest =
     unpack(redis.call('HMGET', n, 'ended', 'catch', 'ending', 'begun', 'late', 'over', 'over_id', 'ends', 'newest'))
-local function is_overfull(added) return added == 1 and redis.call('HLEN', bucket) > tonumber(threshold) end
+local function stored_answer(added)
+    local size = added == 1 and redis.call('HLEN', bucket) or 0
+    return (size > tonumber(threshold) and 2 or 1) + (size == 1 and bucket == b and 8 or 0)
+end
 
 -- The usual case: the channel is new to the name, which neither has ended nor is being swept, and nobody waits.
 local isUsual = not (stored or ended or ending or catch or wantsState and newest)
-if isUsual and (wantsState and redis.call('EXISTS', a, h, f, v) or redis.call('EXISTS', a, h)) == 0 then
+if isUsual and (wantsState and redis.call('EXISTS', a, h, g, f, v) or redis.call('EXISTS', a, h, g)) == 0 then
     local added = redis.call('HSET', bucket, channel, record)
     renew(b, bucket, life)
-    return is_overfull(added) and 2 or 1
+    return stored_answer(added)
 end
 -- (rules)
 -- Another usual case: the channel says its card's token again, or the next one. Then only the record changes.
-if stored and not (isOld or catch) and is_next_token(stored, record) and redis.call('EXISTS', h, f) == 0 then
+if stored and not (isOld or catch) and is_next_token(stored, record) and redis.call('EXISTS', h, f, g) == 0 then
     redis.call('HSET', bucket, channel, record)
     renew(b, bucket, life)
     return 1
@@ -69,6 +75,7 @@ end
 
 local added = redis.call('HSET', bucket, channel, verdict.record)
 renew(b, bucket, life)
+note_arrival(g, channel, latest)
 if startedNote then redis.call('HDEL', a, channel) end
 -- Whether the card began after the time `at` (ms).
 local function began_after(at)
@@ -82,7 +89,8 @@ if began_after(ending) and not startSeq then note_new_follower(y, n, channel, to
 
 local wakes = isEnded
 if not isEnded and isNewCard and (startSeq or wantsState) then
-    wakes = note_late_joiner(v, f, channel, newest, begun, catch, startSeq) and needs_wake(f, n, late)
+    local queue = redis.call('HGET', h, channel)
+    wakes = note_late_joiner(v, f, n, channel, newest, begun, catch, startSeq, queue) and needs_wake(f, n, late)
 elseif not isEnded and (wantsState or not isNew) and redis.call('HEXISTS', f, channel) == 1 then
     -- The call is repeated because its answer was lost.
     wakes = needs_wake(f, n, late)
@@ -102,4 +110,4 @@ if isEnded then
     queue = without_alerts(queue .. rawEnd)
     queue_late_joiner(ps .. endID, ws .. endID, h, r, channel, queue, isNewQueue, now, retention)
 end
-return (is_overfull(added) and 2 or 1) + (wakes and 4 or 0)
+return stored_answer(added) + (wakes and 4 or 0)

@@ -16,6 +16,13 @@ local function note_new_follower(y, n, channel, ending, life)
     end
 end
 
+-- Tells a request to forget the channel that this registration arrived after it: registry-forget leaves it alone then. Its
+-- action may be older by the device's clock. g: channels being forgotten. latest: see is_older
+local function note_arrival(g, channel, latest)
+    local arrival, asked = latest - CLOCK_ERROR, redis.call('HGET', g, channel)
+    if asked and tonumber(asked) < arrival then redis.call('HSET', g, channel, string.format('%.0f', arrival)) end
+end
+
 -- Whether the caller must wake a worker for late joiners: for the first one, and again after a while in case that
 -- wake-up was lost. f: late joiners. n: name meta. last: its `late`, the last wake-up
 local function needs_wake(f, n, last)
@@ -27,15 +34,19 @@ end
 
 -- Notes a late joiner with the last sequence number that it missed. Returns false if the channel is none: the name has
 -- no states for it, or a running sweep for everyone catches up with it.
--- v, newest: the newest states. begun: sequence number of the last begun push, or false. isSwept: the name's active
--- push has a catch-up. start: sequence number of the start that created the card, or nil
-local function note_late_joiner(v, f, channel, newest, begun, isSwept, start)
+-- Each note has a number, because a worker may still decide about the channel's card before this one, which missed the
+-- same pushes. The note also tells the last push of the channel's retry queue, which goes to the card's token from there.
+-- v, newest: the newest states. n: name meta. begun: sequence number of the last begun push, or false. isSwept: the
+-- name's active push has a catch-up. start: sequence number of the start that created the card, or nil. queue: retries
+local function note_late_joiner(v, f, n, channel, newest, begun, isSwept, start, queue)
     local forAll = redis.call('HGET', v, '*') or newest_state(newest, redis_now())
     local isRunning = forAll and isSwept and string.match(forAll, '^%d+') == begun
     if isRunning or not (forAll or redis.call('EXISTS', v) == 1) then return false end
     -- The catch-up of the active push covers the channel if it is in the audience.
     local upTo = tonumber(begun or '0') - (isSwept and 1 or 0)
-    redis.call('HSET', f, channel, string.format('%.0f %s', upTo, start or '0'))
+    local number = redis.call('HINCRBY', n, 'arrivals', 1)
+    local waits = has_pushes(queue) and ' ' .. id_text(last_of(queue)) or ''
+    redis.call('HSET', f, channel, string.format('%.0f %s n%.0f%s', upTo, start or '0', number, waits))
     redis.call('PEXPIRE', f, LATE_LIFE)
     return true
 end

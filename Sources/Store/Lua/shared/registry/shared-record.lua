@@ -1,7 +1,8 @@
 -- Fragment for records and tombstones of a name (layout and flags: Registry/RegistryRecord.swift). Positions from 1:
---   1 flags, 2-6 time of the action, 7 age, 8-10 hash of the activity's id. Then a record has: with NOTED 11-13 hash of
---   another activity's id and 14-18 time of its removal, with AHEAD 2 bytes until its start, the token.
---   A tombstone has the floor in 11-15. With PRUNED it has the token's hash in 8-10 and the id's in 16-18.
+--   1 flags, 2-6 time of the action, 7 age, 8-10 hash of the activity's id. Then a record has: with NOTED a removal of
+--   another activity, with TWICE a second one, with AHEAD 2 bytes until its start, the token.
+--   A tombstone has the floor in 11-15. With PRUNED it has the token's hash in 8-10 and the id's in 16-18. Then come
+--   removals of other activities. A removal has 8 bytes: hash of the id 3, time 5 (shared-removals).
 local NO_ID = '\0\0\0'
 
 local function has_flag(value, flag) return bit.band(string.byte(value) or 0, flag) ~= 0 end
@@ -24,9 +25,11 @@ local function time_bytes(t)
 end
 local function id_hash(value) return string.sub(value, 8, 10) end
 
-local function token_at(value)
-    return 11 + (has_flag(value, NOTED) and 8 or 0) + (has_flag(value, AHEAD) and 2 or 0)
+-- Where a record's removals of other activities end.
+local function removals_end(value)
+    return 10 + (has_flag(value, NOTED) and REMOVAL_BYTES or 0) + (has_flag(value, TWICE) and REMOVAL_BYTES or 0)
 end
+local function token_at(value) return removals_end(value) + 1 + (has_flag(value, AHEAD) and 2 or 0) end
 local function token_of(value) return string.sub(value, token_at(value)) end
 local function token_hash(token)
     local digest = redis.sha1hex(token)
@@ -46,17 +49,7 @@ local function start_of(value)
     return action_time(value) + ((high or 0) * 256 + (low or 0)) * AGE_UNIT
 end
 
--- The removal of another activity that a record notes.
-local function noted_id(value) return string.sub(value, 11, 13) end
-local function noted_time(value) return time_at(value, 14) end
-local function noted_bytes(value) return string.sub(value, 14, 18) end
-local function with_note(value, id, at)
-    local flags = string.char(bit.bor(string.byte(value), NOTED))
-    return flags .. string.sub(value, 2, 10) .. id .. at .. string.sub(value, has_flag(value, NOTED) and 19 or 11)
-end
-
 local function floor_time(stone) return time_at(stone, 11) end
-local function floor_bytes(stone) return string.sub(stone, 11, 15) end
 -- Registrations from before the floor are refused for every activity.
 local function with_floor(stone, floor) return string.sub(stone, 1, 10) .. floor .. string.sub(stone, 16) end
 
@@ -66,7 +59,6 @@ local function activity_of(stone)
     return #stone >= 18 and string.sub(stone, 16, 18) or NO_ID
 end
 
-local function tombstone(at, id, floor) return string.char(TOMBSTONE) .. at .. '\0' .. id .. floor end
 local function tombstone_of_prune(at, token, floor, id)
     return string.char(TOMBSTONE + PRUNED) .. at .. '\0' .. token .. floor .. id
 end
