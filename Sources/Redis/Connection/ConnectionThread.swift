@@ -67,7 +67,7 @@ struct ConnectionThread: ~Copyable {
     }
 
     /// Throws if the sentinels no longer name this server. What it answers from now on may be lost.
-    private func checkRole() throws(LinkFailure) {
+    private mutating func checkRole() throws(LinkFailure) {
         guard let watch = settings.watch, mailbox.hasNews.exchange(false, ordering: .acquiring),
             let address = link?.address, let objection = watch.objection(to: address)
         else { return }
