@@ -11,7 +11,7 @@ public final class RedisClient: Sendable {
     private let settings: ConnectionSettings
     private let deployment: any RedisDeployment
     /// Nil for a single server.
-    private let topology: Topology?
+    let topology: Topology?
 
     /// Makes a client. It connects when the first command comes.
     /// - Parameters:
