@@ -42,7 +42,7 @@ import Testing
 
     @Test func `an ACL user signs in with its own rights`() async throws {
         let server = try await RedisServer.start(extra: [
-            "--user", "lamp", "on", ">secret", "~lamp:*", "+@all", "-client",
+            "--user", "lamp", "on", ">secret", "~lamp:*", "+@all", "-client", "-time",
         ])
         let redis = RedisClient(url: try RedisURL("unix://lamp:secret@\(server.socketPath)"), logger: .quiet)
         try await redis.send(RedisCommand("SET", ["lamp:a", "1"]))
@@ -52,6 +52,15 @@ import Testing
             return
         }
         await redis.close()
+        // Inside a script Redis gives no code of its own.
+        let script = RedisScript(name: "now", keys: ["key"], arguments: [], body: "return redis.call('TIME')")
+        let denied = await #expect(throws: RedisError.self) {
+            try await redis.send(RedisCommand(script, keys: ["key": RedisKey("lamp:a")]))
+        }
+        guard case .server("NOPERM", _) = denied else {
+            Issue.record("\(denied as Any)")
+            return
+        }
         let stranger = RedisClient(url: try RedisURL("unix://nobody:secret@\(server.socketPath)"), logger: .quiet)
         await #expect(throws: RedisError.self) { try await stranger.ping() }
         await stranger.close()
