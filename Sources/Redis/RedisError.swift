@@ -47,7 +47,7 @@ public enum RedisError: Error, Sendable, Hashable, CustomStringConvertible {
         "MASTERDOWN": "this replica has lost its primary: point redis.url at the primary",
         "NOAUTH": "Redis wants a password: redis://user:password@host, or redis://:password@host without a user",
         "WRONGPASS": "user or password in redis.url is wrong, or the user is switched off (ACL LIST)",
-        "NOPERM": "the user in redis.url lacks a right, not the password (ACL LOG, docs/operations.md: A user of Redis)",
+        "NOPERM": "the password is right, but the user in redis.url lacks a right (ACL GETUSER, ACL LOG)",
         "WRONGTYPE": "a key holds another type: is this Redis database shared with another program?",
         "MISCONF": "Redis cannot save to disk and refuses writes: look at its log and its disk",
         "NOREPLICAS": "Redis has fewer replicas than min-replicas-to-write: bring them back",

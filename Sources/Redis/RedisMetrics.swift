@@ -35,8 +35,12 @@ struct RedisMetrics: Sendable {
             })
         connections = Dictionary(
             uniqueKeysWithValues: ConnectionEvent.allCases.map {
-                ($0, Counter(label: RedisMetricName.connections.rawValue, dimensions: [("event", $0.rawValue)],
-                    factory: factory))
+                (
+                    $0,
+                    Counter(
+                        label: RedisMetricName.connections.rawValue, dimensions: [("event", $0.rawValue)],
+                        factory: factory)
+                )
             })
     }
 
