@@ -51,7 +51,6 @@ import Testing
             Issue.record("\(error as Any)")
             return
         }
-        await redis.close()
         // Inside a script Redis gives no code of its own.
         let script = RedisScript(name: "now", keys: ["key"], arguments: [], body: "return redis.call('TIME')")
         let denied = await #expect(throws: RedisError.self) {
@@ -61,6 +60,7 @@ import Testing
             Issue.record("\(denied as Any)")
             return
         }
+        await redis.close()
         let stranger = RedisClient(url: try RedisURL("unix://nobody:secret@\(server.socketPath)"), logger: .quiet)
         await #expect(throws: RedisError.self) { try await stranger.ping() }
         await stranger.close()

@@ -5,7 +5,8 @@ import Testing
 @Suite struct ReloadRequestsTests {
     /// A process answers only the newest request, as an older version does too.
     @Test func `what a process reads for a newer request answers the open ones before it`() async throws {
-        let reloads = try await PushFixture.start().store.reloads
+        let fixture = try await PushFixture.start()
+        let reloads = fixture.store.reloads
         let first = try await reloads.ask().id
         try await reloads.answer(first, "one", ReloadAnswer(process: "gateway", applied: ["a"]))
         let (second, third) = (try await reloads.ask().id, try await reloads.ask().id)
