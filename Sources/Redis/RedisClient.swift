@@ -11,7 +11,7 @@ public final class RedisClient: Sendable {
     private let settings: ConnectionSettings
     private let deployment: any RedisDeployment
     /// Nil for a single server.
-    private let topology: Topology?
+    let topology: Topology?
 
     /// Makes a client. It connects when the first command comes.
     /// - Parameters:
@@ -23,8 +23,9 @@ public final class RedisClient: Sendable {
         url: RedisURL, connections: Int = 2, scripts: [RedisScript] = [], options: RedisOptions = RedisOptions(),
         logger: Logger
     ) {
-        let settings = ConnectionSettings(
+        var settings = ConnectionSettings(
             url: url, options: options, scripts: scripts, threadName: "redis", logger: logger)
+        if case .sentinels(let sentinels) = url.endpoint { settings.watch = PrimaryWatch(sentinels, settings) }
         var topology: Topology?
         if case .cluster(let seeds) = url.endpoint { topology = Topology(seeds: seeds, settings) }
         self.init(settings, topology, connections: connections)

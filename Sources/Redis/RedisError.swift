@@ -47,7 +47,7 @@ public enum RedisError: Error, Sendable, Hashable, CustomStringConvertible {
         "MASTERDOWN": "this replica has lost its primary: point redis.url at the primary",
         "NOAUTH": "Redis wants a password: redis://user:password@host, or redis://:password@host without a user",
         "WRONGPASS": "user or password in redis.url is wrong, or the user is switched off (ACL LIST)",
-        "NOPERM": "the user in redis.url lacks a permission (ACL GETUSER, ACL LOG)",
+        "NOPERM": "the password is right, but the user in redis.url lacks a right (ACL GETUSER, ACL LOG)",
         "WRONGTYPE": "a key holds another type: is this Redis database shared with another program?",
         "MISCONF": "Redis cannot save to disk and refuses writes: look at its log and its disk",
         "NOREPLICAS": "Redis has fewer replicas than min-replicas-to-write: bring them back",
@@ -79,6 +79,11 @@ public enum RedisError: Error, Sendable, Hashable, CustomStringConvertible {
             if let start = text.firstRange(of: quotation)?.lowerBound { text = text[..<start] }
         }
         let word = text.prefix { $0 != " " }
+        // Inside a script Redis says so without a code of its own.
+        if text.contains("The user executing the script can't") {
+            self = .server(code: "NOPERM", message: String(text.prefix(400)))
+            return
+        }
         let isCode = !word.isEmpty && word.utf8.allSatisfy { (0x41...0x5A).contains($0) || $0 == UInt8(ascii: "_") }
         self = .server(code: isCode ? String(word) : "ERR", message: String(text.prefix(400)))
     }

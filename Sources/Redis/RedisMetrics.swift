@@ -19,19 +19,28 @@ struct RedisMetrics: Sendable {
     ]
     private static let failures = ["unreachable", "lost", "other"]
 
-    private let roundTrip = Timer(label: RedisMetricName.roundTrip.rawValue)
+    private let roundTrip: Timer
     private let errors: [String: Counter]
     private let connections: [ConnectionEvent: Counter]
 
-    init() {
+    /// Metrics that nobody reads: for questions to sentinels, which may be away while Redis is well.
+    static var none: RedisMetrics { RedisMetrics(NOOPMetricsHandler.instance) }
+
+    init(_ factory: any MetricsFactory = MetricsSystem.factory) {
+        roundTrip = Timer(label: RedisMetricName.roundTrip.rawValue, dimensions: [], factory: factory)
         let kinds = Self.codes.map { $0.lowercased() } + Self.failures
         errors = Dictionary(
             uniqueKeysWithValues: kinds.map {
-                ($0, Counter(label: RedisMetricName.errors.rawValue, dimensions: [("kind", $0)]))
+                ($0, Counter(label: RedisMetricName.errors.rawValue, dimensions: [("kind", $0)], factory: factory))
             })
         connections = Dictionary(
             uniqueKeysWithValues: ConnectionEvent.allCases.map {
-                ($0, Counter(label: RedisMetricName.connections.rawValue, dimensions: [("event", $0.rawValue)]))
+                (
+                    $0,
+                    Counter(
+                        label: RedisMetricName.connections.rawValue, dimensions: [("event", $0.rawValue)],
+                        factory: factory)
+                )
             })
     }
 

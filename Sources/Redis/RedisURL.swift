@@ -22,14 +22,14 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
     /// Whether every server of `endpoint` is reached through TLS.
     public private(set) var usesTLS = false
     /// Nil means the default user.
-    private(set) var user: String?
-    private(set) var password: String?
+    var user: String?
+    var password: String?
     /// Whether the URL holds a password, for Redis or its sentinels.
     public var holdsPassword: Bool {
         if case .sentinels(let sentinels) = endpoint, sentinels.password != nil { return true }
         return password != nil
     }
-    public private(set) var database = 0
+    public internal(set) var database = 0
     /// Whether another server may become the primary without an operator.
     public var usesSentinels: Bool { if case .sentinels = endpoint { true } else { false } }
     public var usesCluster: Bool { if case .cluster = endpoint { true } else { false } }

@@ -299,6 +299,21 @@ struct RedisFindingsTests {
         #expect(losses.first?.mark == .warning && losses.first?.remedy?.contains("CONFIG SET") == true)
     }
 
+    @Test func `a primary that takes writes without its replicas is a warning where replicas may replace it`() {
+        let (alone, waits) = (["min-replicas-to-write": "0"], ["min-replicas-to-write": "1"])
+        #expect(findings(alone, info: ["connected_slaves": "0"]).losses.isEmpty)
+        var watched = findings(alone)
+        watched.usesSentinels = true
+        for found in [watched, findings(alone, info: ["connected_slaves": "1"])] {
+            #expect(found.losses.map(\.subject) == ["Redis replicas"])
+            #expect(found.losses.first?.text.contains("registrations") == true)
+        }
+        watched = findings(waits)
+        watched.usesSentinels = true
+        #expect(watched.losses.isEmpty && watched.replicas?.mark == .good)
+        #expect(findings(alone, info: ["connected_slaves": "1", "cluster_enabled": "1"]).replicas == nil)
+    }
+
     @Test func `small listpacks cost memory but lose nothing`() {
         let found = findings(["hash-max-listpack-value": "64"])
         #expect(found.losses.isEmpty && found.encoding?.mark == .warning)

@@ -229,7 +229,8 @@ import Testing
             (RedisError.unreachable("refused"), 503, 2), (.lost("reset"), 503, 2), (.closed, 503, 1),
             (.server(code: "LOADING", message: "LOADING Redis is loading"), 503, 5),
             (.server(code: "MISCONF", message: ""), 503, 30),
-            (.server(code: "NOAUTH", message: ""), 503, 30), (.server(code: "CLUSTERDOWN", message: ""), 503, 2),
+            (.server(code: "NOAUTH", message: ""), 503, 30), (.server(code: "NOPERM", message: ""), 503, 30),
+            (.server(code: "CLUSTERDOWN", message: ""), 503, 2),
             (.server(code: "WRONGTYPE", message: "secret key"), 500, nil),
             (.server(code: "ERR", message: ""), 500, nil),
             (.unexpectedReply("x"), 500, nil),
@@ -238,6 +239,11 @@ import Testing
         let answer = APIError(StoreError.redis(error))
         #expect(answer.status == status && answer.retryAfter == retryAfter && answer.code == status * 100)
         #expect(!answer.body(operation: "x").text.contains("secret"))
+    }
+
+    @Test func `a right that the user of Redis lacks is not called a wrong password`() {
+        let answer = APIError(StoreError.redis(.server(code: "NOPERM", message: "")))
+        #expect(answer.body(operation: "x").text.contains("lacks a right"))
     }
 
     private func expectUnavailable(_ gateway: GatewayFixture, readiness: Int? = 503) async throws {

@@ -1,7 +1,8 @@
 import Foundation
-import Redis
 import TestSupport
 import Testing
+
+@testable import Redis
 
 /// Tests real clusters. Each command finds its node, wherever that is.
 @Suite struct ClusterTests {
@@ -183,6 +184,31 @@ import Testing
         #expect(try await late.send(RedisCommand("GET", ["{q}"])).string() == "after")
         #expect(try await redis.send(RedisCommand("GET", ["{q}"])).string() == "after")
         await late.close()
+        await redis.close()
+    }
+
+    /// The primary is stopped, so a command that goes there gets no answer.
+    @Test func `a client that sends nothing learns of a new primary, and goes there at once`() async throws {
+        let cluster = try await ClusterServers.start(replicated: true)
+        let redis = RedisClient(url: cluster.url, options: .patient, logger: .quiet)
+        try await eventually("it takes writes") {
+            (try? await redis.send(RedisCommand("SET", ["{q}", "before"]))) != nil
+        }
+        let silent = try await cluster.primary(of: "{q}")
+        let replica = cluster.replicas[try #require(cluster.primaries.firstIndex { $0 === silent })]
+        try await eventually("the replica has it") {
+            try await cluster.client(of: silent).pipeline([
+                RedisCommand("INCR", ["n{q}"]), RedisCommand("WAIT", [1, 100]),
+            ])[1].integer() == 1
+        }
+        silent.signal(SIGSTOP)
+        let owner = RedisAddress.tcp(host: "127.0.0.1", port: replica.port ?? 0)
+        try await eventually("the client knows the new owner", within: .seconds(60)) {
+            redis.topology?.known?[HashSlot(key: "{q}")] == owner
+        }
+        silent.signal(SIGCONT)
+        try await redis.send(RedisCommand("SET", ["{q}", "after"]))
+        #expect(try await cluster.client(of: replica).send(RedisCommand("GET", ["{q}"])).string() == "after")
         await redis.close()
     }
 

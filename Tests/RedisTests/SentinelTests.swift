@@ -5,32 +5,8 @@ import Testing
 
 /// Tests real sentinels. The client goes to the primary that they name, and follows a change.
 @Suite struct SentinelTests {
-    /// A primary, a replica with all its data, and a sentinel that watches them.
-    private struct Pair {
-        let first: RedisServer
-        let second: RedisServer
-        let sentinel: SentinelServer
-
-        init(password: String? = nil, sentinelPassword: String? = nil) async throws {
-            let secret = password.map { ["--requirepass", $0, "--masterauth", $0] } ?? []
-            first = try await RedisServer.start(tcp: true, extra: secret)
-            second = try await RedisServer.start(
-                tcp: true, extra: ["--replicaof", "127.0.0.1", "\(first.port ?? 0)"] + secret)
-            sentinel = try await SentinelServer.start(
-                watching: first, password: sentinelPassword, primaryPassword: password)
-        }
-
-        func url(_ more: String = "") throws -> RedisURL {
-            try RedisURL("redis+sentinel://127.0.0.1:\(sentinel.port)/\(SentinelServer.primary)\(more)")
-        }
-
-        func port(_ redis: RedisClient) async throws -> Int {
-            Int(try await redis.configValue("port") ?? "") ?? 0
-        }
-    }
-
     @Test func `the client finds the primary and follows a failover`() async throws {
-        let pair = try await Pair()
+        let pair = try await SentinelPair()
         let redis = RedisClient(url: try pair.url(), logger: .quiet)
         try await redis.send(RedisCommand("SET", ["before", "1"]))
         #expect(try await pair.port(redis) == pair.first.port)
@@ -48,15 +24,9 @@ import Testing
     }
 
     @Test func `a primary that is killed is replaced`() async throws {
-        let pair = try await Pair()
+        let pair = try await SentinelPair()
         let redis = RedisClient(url: try pair.url(), logger: .quiet)
-        try await eventually("the replica is there") {
-            try await redis.send(RedisCommand("WAIT", [1, 10])).integer() == 1
-        }
-        // The sentinel learns about replicas from the primary from time to time.
-        try await eventually("the sentinel knows the replica") {
-            try pair.sentinel.command("SENTINEL REPLICAS \(SentinelServer.primary)") == "*1"
-        }
+        try await pair.settle(redis)
         pair.first.signal(SIGKILL)
         try await eventually("the other server takes writes") {
             (try? await redis.send(RedisCommand("SET", ["after", "1"]))) != nil
@@ -85,7 +55,7 @@ import Testing
     }
 
     @Test func `passwords of both are their own`() async throws {
-        let pair = try await Pair(password: "redis-secret", sentinelPassword: "watch-secret")
+        let pair = try await SentinelPair(password: "redis-secret", sentinelPassword: "watch-secret")
         let text =
             "redis+sentinel://:redis-secret@127.0.0.1:\(pair.sentinel.port)/\(SentinelServer.primary)/2"
         let redis = RedisClient(url: try RedisURL(text + "?sentinel_password=watch-secret"), logger: .quiet)
@@ -99,7 +69,7 @@ import Testing
     }
 
     @Test func `each sentinel is asked and a wrong name is told`() async throws {
-        let pair = try await Pair()
+        let pair = try await SentinelPair()
         let dead = try freePort()
         let list = "redis+sentinel://127.0.0.1:\(dead),127.0.0.1:\(pair.sentinel.port)/"
         let redis = RedisClient(url: try RedisURL(list + SentinelServer.primary), logger: .quiet)

@@ -42,13 +42,22 @@ import Testing
 
     @Test func `an ACL user signs in with its own rights`() async throws {
         let server = try await RedisServer.start(extra: [
-            "--user", "lamp", "on", ">secret", "~lamp:*", "+@all", "-client",
+            "--user", "lamp", "on", ">secret", "~lamp:*", "+@all", "-client", "-time",
         ])
         let redis = RedisClient(url: try RedisURL("unix://lamp:secret@\(server.socketPath)"), logger: .quiet)
         try await redis.send(RedisCommand("SET", ["lamp:a", "1"]))
         let error = await #expect(throws: RedisError.self) { try await redis.send(RedisCommand("GET", ["other"])) }
         guard case .server("NOPERM", _) = error else {
             Issue.record("\(error as Any)")
+            return
+        }
+        // Inside a script Redis gives no code of its own.
+        let script = RedisScript(name: "now", keys: ["key"], arguments: [], body: "return redis.call('TIME')")
+        let denied = await #expect(throws: RedisError.self) {
+            try await redis.send(RedisCommand(script, keys: ["key": RedisKey("lamp:a")]))
+        }
+        guard case .server("NOPERM", _) = denied else {
+            Issue.record("\(denied as Any)")
             return
         }
         await redis.close()

@@ -108,7 +108,7 @@ struct DoctorChecks {
             let encryption = client.encryption.map { ", through \($0)" } ?? ""
             findings.append(.good("Redis", "answers at \(settings.redisURL)\(encryption)"))
             findings += exposed("Redis key", settings.redisTLS.key)
-            findings += try await RedisInspection.findings(client).merged(\.all)
+            findings += try await RedisInspection.findings(client, settings).merged(\.all)
             if let failover = RedisInspection.failover(settings) { findings.append(failover) }
             findings.append(try await format(client))
             if let waiting = try await RedisInspection.waiting(client, settings) { findings.append(waiting) }

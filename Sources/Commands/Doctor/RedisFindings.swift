@@ -6,18 +6,21 @@ struct RedisFindings {
     var configuration: [String: String]
     /// The server's name, if there are several servers.
     var node: String?
+    /// Whether sentinels choose the primary.
+    var usesSentinels = false
 
     static let watched = [
         "appendonly", "appendfsync", "maxmemory", "maxmemory-policy", "hash-max-listpack-value",
         "hash-max-listpack-entries", "hash-max-ziplist-value", "hash-max-ziplist-entries", "timeout",
+        "min-replicas-to-write",
     ]
 
     var all: [Finding] {
-        [version, durability] + [memory, encoding, cluster].compactMap { $0 } + limits + persistence
+        [version, durability] + [memory, encoding, cluster, replicas].compactMap { $0 } + limits + persistence
     }
     /// Findings about ways to lose accepted work. Every process warns about them at start.
     var losses: [Finding] {
-        ([durability] + [memory].compactMap { $0 } + limits + persistence).filter { $0.mark != .good }
+        ([durability] + [memory, replicas].compactMap { $0 } + limits + persistence).filter { $0.mark != .good }
     }
 
     var version: Finding {
@@ -114,6 +117,21 @@ struct RedisFindings {
         guard info["connected_slaves"] == "0" else { return nil }
         let remedy = "add a replica to each primary (redis-cli --cluster add-node … --cluster-slave)"
         return .warning("Redis replicas", "a primary without a replica: its names stand still while it is away", remedy)
+    }
+
+    /// Checks whether a primary stops taking writes when it has lost its replicas. A primary that is being replaced
+    /// then refuses what would be lost. A cluster's primary stops by itself when it has lost the others.
+    var replicas: Finding? {
+        let hasReplicas = usesSentinels || (info["connected_slaves"].flatMap(Int.init) ?? 0) > 0
+        guard hasReplicas, info["cluster_enabled"] != "1", let least = configuration["min-replicas-to-write"] else {
+            return nil
+        }
+        if least != "0" { return .good("Redis replicas", "a primary with fewer than \(least) takes no writes") }
+        return .warning(
+            "Redis replicas",
+            "min-replicas-to-write is 0: a primary that is cut off or replaced may answer publishes and registrations "
+                + "that are lost",
+            "redis-cli CONFIG SET min-replicas-to-write 1 on each server, with two replicas, so that one may be away")
     }
 
     var persistence: [Finding] {

@@ -46,7 +46,7 @@ struct RedisInspection {
     }
 
     /// Findings for each server that takes writes: a single server, or the primaries of a cluster.
-    static func findings(_ redis: RedisClient) async throws(RedisError) -> [RedisFindings] {
+    static func findings(_ redis: RedisClient, _ settings: Settings) async throws(RedisError) -> [RedisFindings] {
         let questions = RedisFindings.watched.map { RedisCommand("CONFIG", ["GET", .string($0)]) }
         return try await redis.onEachPrimary([RedisCommand("INFO")] + questions).map {
             (node, replies) throws(RedisError) in
@@ -57,7 +57,9 @@ struct RedisInspection {
                 guard let pair = try? reply.array(), pair.count == 2 else { continue }
                 if let key = try? pair[0].string(), let value = try? pair[1].string() { configuration[key] = value }
             }
-            return RedisFindings(info: try replies[0].infoFields(), configuration: configuration, node: node)
+            return RedisFindings(
+                info: try replies[0].infoFields(), configuration: configuration, node: node,
+                usesSentinels: settings.redisURL.usesSentinels)
         }
     }
 
@@ -84,7 +86,7 @@ struct RedisInspection {
 
     /// Logs a warning for every way in which this server may lose accepted work.
     static func warn(_ redis: RedisClient, _ settings: Settings, logger: Logger) async {
-        guard let findings = try? await findings(redis) else { return }
+        guard let findings = try? await findings(redis, settings) else { return }
         let waiting = try? await waiting(redis, settings)
         for finding in findings.merged(\.losses) + [waiting].compactMap({ $0 }) {
             logger.warning("\(finding.subject): \(finding.text)\(finding.remedy.map { "; \($0)" } ?? "")")

@@ -37,7 +37,7 @@ struct StatusCommand: AsyncParsableCommand {
             redis: client, prefix: settings.redisPrefix, retention: settings.pushesExpireAfter,
             events: settings.eventPolicies)
         try await store.checkFormat()
-        let findings = try await RedisInspection.findings(client)
+        let findings = try await RedisInspection.findings(client, settings)
         let keys = settings.apps.map(\.key)
         if watch {
             let version = findings.first?.version.text ?? "Redis"

@@ -50,7 +50,9 @@ extension APIError {
         case "BUSY": APIError(503, "Redis is busy: nothing was changed. Try again.", retryAfter: 2)
         case "MISCONF": APIError(503, "Redis cannot write to its disk: nothing was changed.", retryAfter: 30)
         case "NOREPLICAS": APIError(503, "Redis has too few replicas to be safe: nothing was changed.", retryAfter: 10)
-        case "NOAUTH", "WRONGPASS", "NOPERM":
+        case "NOPERM":
+            APIError(503, "The gateway's user of Redis lacks a right: this was not done.", retryAfter: 30)
+        case "NOAUTH", "WRONGPASS":
             APIError(503, "Redis does not accept the gateway's credentials: nothing was changed.", retryAfter: 30)
         default: .internalError("")
         }

@@ -1,5 +1,4 @@
-/// Redis Sentinel: several processes that agree on which server is the primary. They are asked for each new connection,
-/// so reconnecting follows a failover. Source: https://redis.io/docs/latest/develop/reference/sentinel-clients/
+/// Redis Sentinel: several processes that agree on which server is the primary. `PrimaryWatch` asks them. Source: https://redis.io/docs/latest/develop/reference/sentinel-clients/
 struct Sentinels: Sendable, Hashable, CustomStringConvertible {
     let addresses: [RedisAddress]
     /// The sentinels' name of the primary.
@@ -32,39 +31,4 @@ struct Sentinels: Sendable, Hashable, CustomStringConvertible {
 
     /// Without the password.
     var description: String { addresses.map(\.description).joined(separator: ",") + "/" + primary }
-
-    /// Asks the sentinels one after the other for the primary's address.
-    /// After a failed attempt it begins with the next sentinel: the previous one may not know of a failover yet.
-    /// - Parameter turn: how many attempts have failed before this one.
-    func address(turn: Int, _ settings: ConnectionSettings, _ mailbox: Mailbox) throws(LinkFailure) -> RedisAddress {
-        var failures: [String] = []
-        var remedy: String?
-        for offset in addresses.indices {
-            let sentinel = addresses[(turn + offset) % addresses.count]
-            do throws(LinkFailure) { return try ask(sentinel, settings, mailbox) } catch {
-                if mailbox.isClosing { throw error }
-                var text = error.why
-                if case .insecure(let why, let what) = error { (text, remedy) = (why, what) }
-                failures.append("sentinel \(sentinel): \(text)")
-            }
-        }
-        if let remedy { throw .insecure(failures.joined(separator: "; "), remedy: remedy) }
-        throw .broken(failures.joined(separator: "; "))
-    }
-
-    private func ask(
-        _ sentinel: RedisAddress, _ settings: ConnectionSettings, _ mailbox: Mailbox
-    ) throws(LinkFailure) -> RedisAddress {
-        let timeout = settings.options.connectTimeout
-        var link = try RedisLink(sentinel, settings, mailbox)
-        let question = RedisCommand("SENTINEL", ["get-master-addr-by-name", .string(primary)])
-        let replies = try link.exchange(
-            (password.map { [RedisCommand("AUTH", [.string($0)])] } ?? []) + [question], within: timeout, mailbox)
-        for reply in replies { if let error = reply.error { throw .refused(error) } }
-        guard let answer = replies.last, !answer.isNil else { throw .broken("it knows no primary called \(primary)") }
-        guard let parts = try? answer.array(), parts.count == 2, let host = try? parts[0].string(),
-            let port = (try? parts[1].string()).flatMap(Int.init), (1...65_535).contains(port), !host.isEmpty
-        else { throw .protocolViolation("it names no address") }
-        return .tcp(host: host, port: port)
-    }
 }

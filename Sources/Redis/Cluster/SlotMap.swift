@@ -17,6 +17,13 @@ struct SlotMap: Sendable {
     subscript(slot: HashSlot) -> RedisAddress? { owner(of: slot).map { primaries[$0] } }
     mutating func move(_ slot: HashSlot, to address: RedisAddress) { owners[Int(slot.number)] = index(of: address) }
 
+    /// The slots that have another owner in a newer map.
+    func moved(in newer: SlotMap) -> [HashSlot] {
+        (0..<HashSlot.count).compactMap(HashSlot.init).filter { slot in
+            newer[slot].map { $0 != self[slot] } ?? false
+        }
+    }
+
     private mutating func index(of address: RedisAddress) -> UInt16 {
         if let index = primaries.firstIndex(of: address) { return UInt16(index) }
         primaries.append(address)

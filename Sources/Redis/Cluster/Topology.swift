@@ -4,7 +4,7 @@ internal import Synchronization
 /// The map of a cluster's slots. Any node can report it, and it is kept while no node answers.
 ///
 /// It is read again when a command went to the wrong node, or when a node does not answer. This is rare, so each
-/// request for the map uses a connection of its own.
+/// request for the map uses a connection of its own. `TopologyWatch` also looks at it once a second.
 final class Topology: Sendable {
     private struct State {
         var map: SlotMap?
@@ -12,6 +12,7 @@ final class Topology: Sendable {
         var suspects: Set<RedisAddress> = []
         /// The node that a redirection named. It is asked first.
         var hint: RedisAddress?
+        var isWatched = false
         var isAsking = false
         var asked: ContinuousClock.Instant?
         var failures = 0
@@ -26,7 +27,7 @@ final class Topology: Sendable {
     private static let patience = Duration.seconds(2)
 
     private let seeds: [RedisAddress]
-    private let settings: ConnectionSettings
+    let settings: ConnectionSettings
     private let logger: Logger
     private let state = Mutex(State())
 
@@ -95,21 +96,25 @@ final class Topology: Sendable {
         let clock = ContinuousClock()
         if let asked = state.withLock({ $0.asked }) { try? await clock.sleep(until: asked + Self.pause) }
         let outcome = await answer()
-        let (waiting, failures) = state.withLock { state in
+        let (waiting, failures, mustWatch) = state.withLock { state in
             let failures = state.failures
             state.failures = 0
+            var mustWatch = false
             switch outcome {
             case .success(let map):
                 state.map = map
                 state.suspects = []
                 state.hint = nil
+                mustWatch = !state.isWatched
+                state.isWatched = true
             case .failure: state.failures = failures + 1
             }
             state.isAsking = false
             state.asked = clock.now
             defer { state.waiting = [] }
-            return (state.waiting, failures)
+            return (state.waiting, failures, mustWatch)
         }
+        if mustWatch { TopologyWatch.start(self) }
         var failure: RedisError?
         if case .failure(let error) = outcome {
             failure = error
@@ -127,7 +132,7 @@ final class Topology: Sendable {
         var failures: [String] = []
         var refusal: RedisError?
         for address in candidates {
-            do throws(RedisError) { return .success(try await ask(address)) } catch {
+            do throws(RedisError) { return .success(try await ask(address, settings)) } catch {
                 switch error {
                 case .server, .insecure: refusal = refusal ?? error
                 default: break
@@ -138,6 +143,16 @@ final class Topology: Sendable {
         return .failure(refusal ?? .unreachable(failures.joined(separator: "; ")))
     }
 
+    /// The nodes of the map, except those with a problem.
+    var healthyNodes: [RedisAddress] {
+        state.withLock { state in
+            ((state.map?.primaries ?? []) + (state.map?.replicas ?? [])).filter { !state.suspects.contains($0) }
+        }
+    }
+
+    /// Takes a newer map, unless one is being requested now.
+    func adopt(_ map: SlotMap) { state.withLock { if !$0.isAsking { $0.map = map } } }
+
     private var candidates: [RedisAddress] {
         let (map, hint, suspects) = state.withLock { ($0.map, $0.hint, $0.suspects) }
         var seen: Set<RedisAddress> = []
@@ -146,7 +161,7 @@ final class Topology: Sendable {
         return all.filter { !suspects.contains($0) } + all.filter { suspects.contains($0) }
     }
 
-    private func ask(_ address: RedisAddress) async throws(RedisError) -> SlotMap {
+    func ask(_ address: RedisAddress, _ settings: ConnectionSettings) async throws(RedisError) -> SlotMap {
         let node = RedisNode(settings.at(address), connections: 1)
         defer { node.close() }
         let reply = try await node.pipeline([RedisCommand("CLUSTER", ["SLOTS"])])[0]

@@ -9,6 +9,8 @@ struct ConnectionSettings: Sendable {
     var threadName: String
     var logger: Logger
     var metrics = RedisMetrics()
+    /// Set for sentinels: finds the primary, and tells when it is another one.
+    var watch: PrimaryWatch?
     /// False for a client whose answers take as long as replicas do (WAIT).
     var measuresRoundTrips = true
 }

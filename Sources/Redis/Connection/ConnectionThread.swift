@@ -59,8 +59,19 @@ struct ConnectionThread: ~Copyable {
                 }
                 continue
             }
-            do throws(LinkFailure) { try turn() } catch { drop(error) }
+            do throws(LinkFailure) {
+                try checkRole()
+                try turn()
+            } catch { drop(error) }
         }
+    }
+
+    /// Throws if the sentinels no longer name this server. What it answers from now on may be lost.
+    private mutating func checkRole() throws(LinkFailure) {
+        guard let watch = settings.watch, mailbox.hasNews.exchange(false, ordering: .acquiring),
+            let address = link?.address, let objection = watch.objection(to: address)
+        else { return }
+        throw .broken("left \(address): \(objection)")
     }
 
     /// Writes, waits and reads once.
@@ -129,7 +140,7 @@ struct ConnectionThread: ~Copyable {
 
     private mutating func connect() {
         do throws(LinkFailure) {
-            link = try Greeting(settings).connect(attempt: backoff.failures, mailbox)
+            link = try Greeting(settings).connect(mailbox)
             if backoff.failures > 0 { settings.logger.notice("Redis is back", metadata: ["url": "\(settings.url)"]) }
             backoff.succeeded()
             settings.metrics.connection(.opened)
@@ -158,6 +169,7 @@ struct ConnectionThread: ~Copyable {
     private mutating func drop(_ failure: LinkFailure) {
         let writtenTotal = link?.writtenTotal ?? 0
         link = nil
+        settings.watch?.leave(mailbox)
         settings.metrics.connection(.dropped)
         mailbox.clientID.store(0, ordering: .relaxed)
         var carried: [Batch] = []
@@ -190,6 +202,7 @@ struct ConnectionThread: ~Copyable {
         }
         for batch in waiting { mailbox.resume(batch, .failure(.closed)) }
         link = nil
+        settings.watch?.leave(mailbox)
         mailbox.end()
     }
 }

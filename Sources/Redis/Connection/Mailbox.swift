@@ -35,6 +35,8 @@ final class Mailbox: Sendable {
     let isFailing = Atomic<Bool>(false)
     /// The server's id of the current connection (CLIENT ID). 0 without one.
     let clientID = Atomic<Int>(0)
+    /// The sentinels have said something that may concern this connection.
+    let hasNews = Atomic<Bool>(false)
     /// The minor version of TLS on the last connection: 3 for TLS 1.3, 0 without TLS.
     let tlsMinorVersion = Atomic<Int>(0)
 
@@ -98,6 +100,12 @@ final class Mailbox: Sendable {
             return !state.isClosing
         }
         if first { wakeUp?.signal() }
+    }
+
+    /// Sets `hasNews` and wakes the thread.
+    func tellNews() {
+        hasNews.store(true, ordering: .releasing)
+        wakeUp?.signal()
     }
 
     func waitUntilEnded() async {

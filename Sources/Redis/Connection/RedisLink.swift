@@ -3,6 +3,8 @@ internal import Glibc
 /// One connection and the reader of its replies. It is made, used and freed on one thread, and never copied.
 struct RedisLink: ~Copyable {
     let wire: RedisWire
+    /// The server at the other end.
+    let address: RedisAddress
     private static let inputBytes = 128 << 10
     private let replies: ReplyReader
     private let input: UnsafeMutableRawBufferPointer
@@ -23,7 +25,7 @@ struct RedisLink: ~Copyable {
             try wire.encrypt(settings.options.tls, within: settings.options.connectTimeout, mailbox)
         }
         let replies = try ReplyReader(pieceBytes: Self.inputBytes)
-        (self.wire, self.replies) = (wire, replies)
+        (self.wire, self.address, self.replies) = (wire, address, replies)
         input = .allocate(byteCount: Self.inputBytes, alignment: 16)
     }
 

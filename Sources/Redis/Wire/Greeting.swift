@@ -16,7 +16,7 @@ struct Greeting {
             let arguments = [url.user, password].compactMap { $0.map(RedisArgument.string) }
             steps.append((RedisCommand("AUTH", arguments), .mustSucceed))
         }
-        // Check the role, because a sentinel may not know of a failover yet.
+        // Check the role, because the promoted server may not be ready yet.
         if case .sentinels = url.endpoint { steps.append((RedisCommand("ROLE"), .primary)) }
         if url.database != 0 { steps.append((RedisCommand("SELECT", [.int(url.database)]), .mustSucceed)) }
         steps.append((RedisCommand("CLIENT", ["SETNAME", .string(settings.options.clientName)]), .mayFail))
@@ -25,13 +25,14 @@ struct Greeting {
     }
 
     /// Connects and sends the greeting. Blocks the connection's thread until the mailbox closes, at most for twice the
-    /// connect timeout (three times with TLS), and as much again for each sentinel asked.
-    /// - Parameter attempt: how many attempts have failed before this one.
-    func connect(attempt: Int, _ mailbox: Mailbox) throws(LinkFailure) -> RedisLink {
+    /// connect timeout (three times with TLS), and some seconds more for the sentinels.
+    func connect(_ mailbox: Mailbox) throws(LinkFailure) -> RedisLink {
         let address: RedisAddress
         switch settings.url.endpoint {
         case .server(let server): address = server
-        case .sentinels(let sentinels): address = try sentinels.address(turn: attempt, settings, mailbox)
+        case .sentinels:
+            guard let watch = settings.watch else { throw .broken("nobody asks the sentinels") }
+            address = try watch.primary(for: mailbox)
         // A connection goes to one node of a cluster, and `ConnectionSettings.at` names that node.
         case .cluster: throw .broken("a connection to no node of the cluster")
         }
@@ -39,8 +40,10 @@ struct Greeting {
             var link = try RedisLink(address, settings, mailbox)
             try judge(link.exchange(steps.map(\.command), within: settings.options.connectTimeout, mailbox), mailbox)
             mailbox.tlsMinorVersion.store(link.wire.tlsMinorVersion, ordering: .relaxed)
+            settings.watch?.follow(mailbox, at: address)
             return link
         } catch {
+            settings.watch?.leave(mailbox)
             if case .sentinels = settings.url.endpoint { throw error.at("the primary at \(address)") }
             throw error
         }

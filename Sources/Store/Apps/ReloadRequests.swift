@@ -51,6 +51,8 @@ public struct ReloadRequests: Sendable {
     public static let patience: Duration = .seconds(10)
     /// How long a request and its answers are kept, in seconds.
     private static let life = 600
+    /// The field of a request's answers that names the next request. No process has an empty name.
+    private static let successor = ""
     /// Milliseconds after which a process that never said goodbye is forgotten.
     private static let memory: Int64 = 86_400_000
 
@@ -76,7 +78,8 @@ public struct ReloadRequests: Sendable {
     /// Forgets a process that ends.
     public func leave(_ name: String) async { _ = try? await redis.run("HDEL", keys.processes, .string(name)) }
 
-    /// Makes a request.
+    /// Makes a request. A process answers only the newest one, so an older request that is open names this one as its
+    /// successor: what a process reads for the newer request is an answer to both.
     /// - Returns: its id, and the processes that live
     public func ask() async throws(StoreError) -> (id: String, processes: [Process]) {
         let now = clock()
@@ -95,7 +98,14 @@ public struct ReloadRequests: Sendable {
         }
         for name in gone { await leave(name) }
         let id = PushID.random().description
-        try await redis.run("SET", keys.reload, .string(id), "EX", .int(Int64(Self.life)))
+        let older = try await redis.run("SET", keys.reload, .string(id), "EX", .int(Int64(Self.life)), "GET")
+        if !older.isNil {
+            let key = keys.reloadAnswers(try older.string())
+            _ = try await redis.run([
+                RedisCommand("HSET", key, .string(Self.successor), .string(id)),
+                RedisCommand("EXPIRE", key, .int(Int64(Self.life))),
+            ])
+        }
         return (id, processes.sorted { ($0.kind, $0.name) < ($1.kind, $1.name) })
     }
 
@@ -107,11 +117,18 @@ public struct ReloadRequests: Sendable {
         ])
     }
 
-    /// The answers so far, by process.
+    /// The answers so far to a request or to its successors, by process.
     public func answers(_ id: String) async throws(StoreError) -> [String: ReloadAnswer] {
         var found: [String: ReloadAnswer] = [:]
-        for (field, value) in try await redis.run("HGETALL", keys.reloadAnswers(id)).pairs() {
-            found[try field.string()] = ReloadAnswer(try value.string())
+        var next: String? = id
+        // A hundred commands at once are no use, and a wrong value must not make this endless.
+        for _ in 0..<100 {
+            guard let id = next else { break }
+            next = nil
+            for (field, value) in try await redis.run("HGETALL", keys.reloadAnswers(id)).pairs() {
+                let (name, text) = (try field.string(), try value.string())
+                if name == Self.successor { next = text } else { found[name] = found[name] ?? ReloadAnswer(text) }
+            }
         }
         return found
     }

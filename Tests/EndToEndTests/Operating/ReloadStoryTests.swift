@@ -78,6 +78,16 @@ struct ReloadStoryTests {
         return (deployment, try #require(kept.file.withLock { $0 }))
     }
 
+    @Test func `several reloads at once are all answered`() async throws {
+        let (deployment, _) = try await start()
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<4 { group.addTask { try await deployment.run("reload") } }
+            for try await reload in group {
+                #expect(reload.code == 0 && reload.out.contains("✓ gateway"), "\(reload.out)\(reload.err)")
+            }
+        }
+    }
+
     @Test
     func `a secret, an APNs key and a certificate change under load without one failed push or request`() async throws {
         let authority = try TestAuthority()

@@ -30,7 +30,7 @@ struct FailoverTests {
         try await deployment.expectComplete(push)
         #expect(try replica.command("SET a 1") == "+OK")
         let doctor = try await deployment.run("doctor")
-        #expect(doctor.out.contains("! Redis failover"), "\(doctor.out)")
+        #expect(doctor.out.contains("! Redis failover") && doctor.out.contains("! Redis replicas"), "\(doctor.out)")
         worker.signal(SIGTERM)
         #expect(await worker.end()?.code == 0)
     }
