@@ -15,7 +15,7 @@ enum LuaFragment: CaseIterable {
         switch self {
         case .constants: (Array(Self.numbers.utf8), [])
         case .time: (Source.shared_time_lua, [])
-        case .since: (Source.shared_since_lua, [])
+        case .since: (Source.shared_since_lua, [.constants])
         case .tally: (Source.shared_tally_lua, [])
         case .record: (Source.shared_record_lua, [.constants])
         case .removals: (Source.shared_removals_lua, [.record])

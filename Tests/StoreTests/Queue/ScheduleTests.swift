@@ -47,6 +47,21 @@ import Testing
         #expect(try await schedules.runDue(fixture.app, limit: 100).isEmpty)
     }
 
+    @Test func `a worker that looked before another one's claim takes nothing`() async throws {
+        let fixture = try await PushFixture.start()
+        let store = fixture.store
+        let time = try await fixture.redisTime()
+        let due = schedule(due: time - 1_000)
+        #expect(try await store.schedules.create(fixture.app, [due]))
+        func claim(at now: Int64) async throws -> String {
+            try await store.redis.run(
+                Lua.scheduleClaim, keys: ["at": store.keys.schedule(fixture.app, due.id)],
+                ["now": .int(now), "hold": .int(Schedules.hold.milliseconds)])[0].string()
+        }
+        #expect(try await claim(at: time) == "taken")
+        #expect(try await claim(at: time - 40) == "held")
+    }
+
     /// Longer than any test takes.
     private static let hold: Duration = .seconds(600)
 

@@ -95,6 +95,27 @@ import Testing
         RedisCommand(Lua.channelMark, keys: ["c": record], ["now": 1, "life": 0, "crossing": 0], rest: operations)
     }
 
+    /// The clocks of two gateways differ by some milliseconds.
+    @Test func `a writer whose clock is a little slow ends no crossing`() async throws {
+        try await RegistryFixture.run { fixture in
+            let record = fixture.keys.channel(fixture.app, ChannelID.random())
+            let (time, crossing) = (1_795_000_000_000, 60_000)
+            var version = 0
+            for word: RedisArgument in ["add", "remove"] {
+                let marked = RedisCommand(
+                    Lua.channelMark, keys: ["c": record],
+                    ["now": .int(time), "life": 0, "crossing": .int(crossing)], rest: [word, "t:device:a"])
+                version = try await fixture.redis.send(marked)[0].integer()
+            }
+            let confirm = RedisCommand(
+                Lua.channelConfirm, keys: ["c": record],
+                ["version": .int(version), "now": .int(time - 40), "crossing": .int(crossing)], rest: ["t:device:a"])
+            #expect(try await fixture.redis.send(confirm).integer() == 1)
+            let sign = try await fixture.redis.send(RedisCommand("HGET", record, "t:device:a")).string()
+            #expect(sign == "-\(time + crossing)")
+        }
+    }
+
     /// A writer whose change was replaced by another one must not confirm its own.
     @Test func `an overtaken writer looks again`() async throws {
         try await RegistryFixture.run { fixture in

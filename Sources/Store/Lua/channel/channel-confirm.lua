@@ -9,7 +9,7 @@ if (redis.call('HGET', c, 'v') or '0') ~= version then return 0 end
 for i = rest, #ARGV do
     local state = redis.call('HGET', c, ARGV[i])
     local sign, ends = string.match(state or '', '^([+-])(%d*)$')
-    if sign and since((tonumber(ends) or 0) - crossing, tonumber(now)) >= tonumber(crossing) then
+    if sign and since_told((tonumber(ends) or 0) - crossing, tonumber(now)) >= tonumber(crossing) then
         if sign == '+' then redis.call('HSET', c, ARGV[i], '1') else redis.call('HDEL', c, ARGV[i]) end
     end
 end

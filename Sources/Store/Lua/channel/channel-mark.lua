@@ -79,7 +79,8 @@ while i <= #ARGV do
     end
 end
 
-local renews = not isNewer and life > 0 and since(tonumber(redis.call('HGET', c, 'renewed')), tonumber(now)) >= life / 4
+local renews = not isNewer and life > 0
+    and since_told(tonumber(redis.call('HGET', c, 'renewed')), tonumber(now)) >= life / 4
 local answer = {0}
 for _, field in ipairs(channelFields) do
     local state = sign(channelRecord[field])

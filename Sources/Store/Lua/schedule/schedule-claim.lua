@@ -11,6 +11,6 @@ local state, heldUntil, due = unpack(redis.call('HMGET', at, 'state', 'until', '
 if not state then return {'gone'} end
 if state ~= 'scheduled' and state ~= 'taken' then return {'final'} end
 if state == 'scheduled' and tonumber(due or 0) > tonumber(now) then return {'early', due} end
-if since(tonumber(heldUntil or 0) - hold, tonumber(now)) < tonumber(hold) then return {'held'} end
+if since_told(tonumber(heldUntil or 0) - hold, tonumber(now)) < tonumber(hold) then return {'held'} end
 redis.call('HSET', at, 'state', 'taken', 'until', string.format('%.0f', now + hold))
 return {'taken', redis.call('HGETALL', at)}
