@@ -57,15 +57,9 @@ final class PrimaryWatch: Sendable {
     init(_ sentinels: Sentinels, _ settings: ConnectionSettings) {
         name = sentinels.primary
         logger = settings.logger
-        var settings = settings
-        settings.scripts = []
-        settings.threadName = "redis-sentinel"
+        var settings = settings.asking("redis-sentinel", patience: Self.patience)
         settings.metrics = .none
         (settings.url.user, settings.url.password, settings.url.database) = (nil, sentinels.password, 0)
-        // Do not log each attempt: a sentinel that is away would be reported twice a second.
-        settings.logger = Logger(label: "redis-sentinel") { _ in SwiftLogNoOpLogHandler() }
-        settings.options.connectTimeout = min(settings.options.connectTimeout, Self.patience)
-        settings.options.commandTimeout = min(settings.options.commandTimeout, Self.patience)
         self.settings = settings
         state = Mutex(State(sentinels: sentinels.addresses.map { Sentinel(address: $0) }))
     }

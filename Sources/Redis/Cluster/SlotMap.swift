@@ -19,7 +19,9 @@ struct SlotMap: Sendable {
 
     /// The slots that have another owner in a newer map.
     func moved(in newer: SlotMap) -> [HashSlot] {
-        (0..<HashSlot.count).compactMap(HashSlot.init).filter { slot in
+        // Nearly always, and cheaper than a look at each slot.
+        if owners == newer.owners, primaries == newer.primaries { return [] }
+        return (0..<HashSlot.count).compactMap(HashSlot.init).filter { slot in
             newer[slot].map { $0 != self[slot] } ?? false
         }
     }

@@ -33,15 +33,8 @@ final class Topology: Sendable {
 
     init(seeds: [RedisAddress], _ settings: ConnectionSettings) {
         self.seeds = seeds
-        var settings = settings
-        settings.scripts = []
-        settings.threadName = "redis-cluster"
+        self.settings = settings.asking("redis-cluster", patience: Self.patience)
         logger = settings.logger
-        // Do not log each attempt: a node that is away would be reported at every request.
-        settings.logger = Logger(label: "redis-cluster") { _ in SwiftLogNoOpLogHandler() }
-        settings.options.connectTimeout = min(settings.options.connectTimeout, Self.patience)
-        settings.options.commandTimeout = min(settings.options.commandTimeout, Self.patience)
-        self.settings = settings
     }
 
     /// The current map. Requests the first one if there is none yet.

@@ -13,4 +13,16 @@ struct ConnectionSettings: Sendable {
     var watch: PrimaryWatch?
     /// False for a client whose answers take as long as replicas do (WAIT).
     var measuresRoundTrips = true
+
+    /// The same for connections that only ask where the servers are. They have no scripts and no log: a server that is
+    /// away would be reported at every question.
+    /// - Parameter patience: the longest wait, because a machine that is off never answers
+    func asking(_ threadName: String, patience: Duration) -> ConnectionSettings {
+        var settings = self
+        (settings.scripts, settings.threadName) = ([], threadName)
+        settings.logger = Logger(label: threadName) { _ in SwiftLogNoOpLogHandler() }
+        settings.options.connectTimeout = min(options.connectTimeout, patience)
+        settings.options.commandTimeout = min(options.commandTimeout, patience)
+        return settings
+    }
 }
