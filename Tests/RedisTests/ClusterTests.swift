@@ -157,20 +157,28 @@ import Testing
         await redis.close()
     }
 
-    @Test func `a primary that is silent is replaced and comes back as a replica`() async throws {
-        let cluster = try await ClusterServers.start(replicated: true)
-        let redis = RedisClient(url: cluster.url, options: .impatient, logger: .quiet)
+    /// Writes to a key, waits until the replica of its primary has all, and stops that primary.
+    private func stoppedPrimary(
+        _ cluster: ClusterServers, _ redis: RedisClient
+    ) async throws -> (primary: RedisServer, replica: RedisServer) {
         try await eventually("it takes writes") {
             (try? await redis.send(RedisCommand("SET", ["{q}", "before"]))) != nil
         }
-        let silent = try await cluster.primary(of: "{q}")
-        let replica = cluster.replicas[try #require(cluster.primaries.firstIndex { $0 === silent })]
+        let primary = try await cluster.primary(of: "{q}")
+        let replica = cluster.replicas[try #require(cluster.primaries.firstIndex { $0 === primary })]
         try await eventually("the replica has it") {
-            try await cluster.client(of: silent).pipeline([
+            try await cluster.client(of: primary).pipeline([
                 RedisCommand("INCR", ["n{q}"]), RedisCommand("WAIT", [1, 100]),
             ])[1].integer() == 1
         }
-        silent.signal(SIGSTOP)
+        primary.signal(SIGSTOP)
+        return (primary, replica)
+    }
+
+    @Test func `a primary that is silent is replaced and comes back as a replica`() async throws {
+        let cluster = try await ClusterServers.start(replicated: true)
+        let redis = RedisClient(url: cluster.url, options: .impatient, logger: .quiet)
+        let (silent, replica) = try await stoppedPrimary(cluster, redis)
         try await eventually("the replica takes writes", within: .seconds(60)) {
             (try? await redis.send(RedisCommand("SET", ["{q}", "after"]))) != nil
         }
@@ -191,17 +199,7 @@ import Testing
     @Test func `a client that sends nothing learns of a new primary, and goes there at once`() async throws {
         let cluster = try await ClusterServers.start(replicated: true)
         let redis = RedisClient(url: cluster.url, options: .patient, logger: .quiet)
-        try await eventually("it takes writes") {
-            (try? await redis.send(RedisCommand("SET", ["{q}", "before"]))) != nil
-        }
-        let silent = try await cluster.primary(of: "{q}")
-        let replica = cluster.replicas[try #require(cluster.primaries.firstIndex { $0 === silent })]
-        try await eventually("the replica has it") {
-            try await cluster.client(of: silent).pipeline([
-                RedisCommand("INCR", ["n{q}"]), RedisCommand("WAIT", [1, 100]),
-            ])[1].integer() == 1
-        }
-        silent.signal(SIGSTOP)
+        let (silent, replica) = try await stoppedPrimary(cluster, redis)
         let owner = RedisAddress.tcp(host: "127.0.0.1", port: replica.port ?? 0)
         try await eventually("the client knows the new owner", within: .seconds(60)) {
             redis.topology?.known?[HashSlot(key: "{q}")] == owner

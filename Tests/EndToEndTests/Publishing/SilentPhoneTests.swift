@@ -9,10 +9,12 @@ struct SilentPhoneTests {
     private static let patient = ["LAMPLIGHTER_WORKER_REQUEST_TIMEOUT": "300s"]
 
     /// A kind of push as publishers send it. The first one is the default.
-    enum Kind: String, CaseIterable {
-        case update = ""
-        case alert = #","alert":{"title":"Goal"}"#
-        case notConflated = #","options":{"conflate":false}"#
+    enum Kind: CaseIterable {
+        case update, alert, notConflated
+
+        /// Further members of the update, and of the push.
+        var fields: String { self == .alert ? #","alert":{"title":"Goal"}"# : "" }
+        var tail: String { self == .notConflated ? #","options":{"conflate":false}"# : "" }
     }
 
     @Test(arguments: Kind.allCases, ["nghttp2", "libcurl"])
@@ -28,7 +30,7 @@ struct SilentPhoneTests {
         #expect(try await deployment.importChannels(count, name: "match-1").code == 0)
         var pushes: [String] = []
         for score in 1...4 {
-            pushes.append(try await deployment.publish("match-1", score, kind.rawValue))
+            pushes.append(try await deployment.publish("match-1", score, kind))
             try await eventually("push \(score) is delivered") {
                 try await deployment.ledger(pushes[score - 1])["delivered"] == count - silent.count
             }
@@ -92,7 +94,7 @@ struct SilentPhoneTests {
         let first = try await deployment.worker("first", short)
         try await deployment.silence([0])
         #expect(try await deployment.importChannels(100, name: "match-1").code == 0)
-        let push = try await deployment.publish("match-1", 1, Kind.alert.rawValue)
+        let push = try await deployment.publish("match-1", 1, .alert)
         try await eventually("the others have it") { try await deployment.ledger(push)["delivered"] == 99 }
         first.kill()
         try await deployment.silence([])
@@ -108,7 +110,7 @@ struct SilentPhoneTests {
         let worker = try await deployment.worker("one", ["LAMPLIGHTER_WORKER_REQUEST_TIMEOUT": "4s"])
         try await deployment.silence([0])
         #expect(try await deployment.importChannels(10, name: "match-1").code == 0)
-        let push = try await deployment.publish("match-1", 1, Kind.alert.rawValue)
+        let push = try await deployment.publish("match-1", 1, .alert)
         try await eventually("the others have it") { try await deployment.ledger(push)["delivered"] == 9 }
         worker.signal(SIGTERM)
         #expect(await worker.end(within: .seconds(60))?.code == 0)
@@ -127,11 +129,12 @@ extension Deployment {
     }
 
     /// Publishes an update in Airship's form, and returns its id.
-    fileprivate func publish(_ name: String, _ score: Int, _ more: String = "") async throws -> String {
-        let options = more.contains("options") ? more : ""
-        let fields = #""event":"update","content_state":{"score":\#(score)}"# + (options.isEmpty ? more : "")
+    fileprivate func publish(
+        _ name: String, _ score: Int, _ kind: SilentPhoneTests.Kind = .update
+    ) async throws -> String {
+        let fields = #""event":"update","content_state":{"score":\#(score)}"# + kind.fields
         let answer = try await call(
-            "POST", "\(gatewayURL)/api/push", body: Self.push(name, #""all""#, fields, tail: options))
+            "POST", "\(gatewayURL)/api/push", body: Self.push(name, #""all""#, fields, tail: kind.tail))
         #expect(answer.status == 202, "\(answer.text)")
         return (answer.json["push_ids"] as? [String])?.first ?? ""
     }
