@@ -25,11 +25,7 @@ silence() {
     curl -fsS -o "$work/faults" "$control/simulator/faults" -d "{\"latency_ms\":$latency,\"stall_tokens\":[$list]}" || fail "no faults"
 }
 # What publishers send: nothing is set that has a default.
-publish_plain() {
-    publish_body large | sed 's/,"options":{"conflate":false}//' >"$work/publish"
-    curl -fsS -u bench:bench-master -H 'Content-Type: application/json' "$LAMPLIGHTER_GATEWAY_URL/api/push" \
-        --data-binary "@$work/publish" | sed -n 's/.*"push_ids":\["\([^"]*\)".*/\1/p'
-}
+publish_plain() { publish_body large | sed 's/,"options":{"conflate":false}//' | post_push; }
 now() { echo $(($(date +%s%N) / 1000000)); }
 
 figure='%-10s %8s %8s %10s %10s %10s %14s\n'

@@ -242,10 +242,11 @@ payload() {
     printf %s "$text" >"$1"
 }
 # publish NAME: the push's id.
-publish() {
-    publish_body "$1" >"$work/publish"
+publish() { publish_body "$1" | post_push; }
+# post_push <BODY: the id of that push.
+post_push() {
     curl -fsS -u bench:bench-master -H 'Content-Type: application/json' "$LAMPLIGHTER_GATEWAY_URL/api/push" \
-        --data-binary "@$work/publish" | sed -n 's/.*"push_ids":\["\([^"]*\)".*/\1/p'
+        --data-binary @- | sed -n 's/.*"push_ids":\["\([^"]*\)".*/\1/p'
 }
 ledger() { curl -fsS -u bench:bench-master "$LAMPLIGHTER_GATEWAY_URL/api/push/$1"; }
 # settled ID [PAUSE]: waits for its end; its ledger.
