@@ -7,8 +7,7 @@ public struct OpenRequest: Sendable, Hashable {
         let bytes: [UInt8]
 
         public init(worker: UInt32, number: UInt32) {
-            bytes = [worker, number].flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * $0)) }
-            }
+            bytes = bigEndian(worker) + bigEndian(number)
         }
     }
 
