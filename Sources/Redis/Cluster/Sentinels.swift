@@ -1,4 +1,5 @@
-/// Redis Sentinel: several processes that agree on which server is the primary. `PrimaryWatch` asks them. Source: https://redis.io/docs/latest/develop/reference/sentinel-clients/
+/// Redis Sentinel: several processes that agree on which server is the primary. `PrimaryWatch` asks them.
+/// Source: https://redis.io/docs/latest/develop/reference/sentinel-clients/
 struct Sentinels: Sendable, Hashable, CustomStringConvertible {
     let addresses: [RedisAddress]
     /// The sentinels' name of the primary.

@@ -11,8 +11,9 @@ enum Remainder: Int {
 }
 
 extension Registry {
-    /// Removes what a name has of a channel, unless it was registered after `time` (epoch ms). It leaves no tombstone, but
-    /// a note for `registry-set`: a registration that arrives from now on stays, even if its device's clock is slow.
+    /// Removes what a name has of a channel, unless it was registered after `time` (epoch ms). It leaves no tombstone,
+    /// but a note for `registry-set`. So a registration that arrives from now on stays, even if its device's clock is
+    /// slow.
     func forget(
         _ app: AppKey, _ tokens: TokenPlace, _ channel: [UInt8], before time: Int64
     ) async throws(StoreError) -> Remainder {

@@ -129,8 +129,8 @@ extension Registry {
     /// Puts the name into its app's index after its tokens. After a crash in between, the caller repeats the call.
     /// - Parameter endDue: when the first of these cards is to be ended (epoch ms). It is noted for every stored
     ///   registration, because a repeated one begins no card.
-    /// - Parameter isNew: the name's root is new. Another process may have taken the name out of the index, or Redis may
-    ///   have lost it, since this process put it in.
+    /// - Parameter isNew: the name's root is new. Since this process put the name in, another one may have taken it out
+    ///   of the index, or Redis may have lost it.
     func enlist(
         _ place: PlaceKeys, now: Int64, endDue: Int64? = nil, isNew: Bool = false
     ) async throws(StoreError) {

@@ -7,8 +7,8 @@ import Testing
 @testable import Fanout
 @testable import Store
 
-/// Tests a phone that removes a card and begins the next one of the same name, as it does after it was offline: the next
-/// card has the newest state, once.
+/// Tests a phone that removes a card and begins the next one of the same name, as it does after it was offline. The
+/// next card has the newest state, once.
 @Suite struct NextCardTests {
     @Test(.timeLimit(.minutes(5))) func `a channel that removes its card and begins another has the newest state once`()
         async throws

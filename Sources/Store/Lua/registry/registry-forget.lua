@@ -5,7 +5,8 @@
 -- keys x, e, f, a, z: quarantine, other environment, late joiners, started channels, open requests, hashes
 -- keys y, k: new followers, catch-up, zsets
 -- keys h, r: retry queues, hash; waiting channels, zset by due time (ms)
--- key g: channels being forgotten, hash: time of the request, or of the arrival of a registration after it, ms since 2020
+-- key g: channels being forgotten, hash: time of the request, or of the arrival of a registration after it (ms since
+--   2020)
 -- argument knownCount: the count that the bucket was computed from
 -- argument channel: channel, stored form
 -- argument before: ms since 2020; a later registration stays, with all that belongs to it
@@ -20,7 +21,7 @@ if count ~= knownCount then return {count} end
 before, latest = tonumber(before), tonumber(latest)
 local old = redis.call('HGET', bucket, channel)
 local noted = tonumber(redis.call('HGET', g, channel) or 0)
--- Of a registration that an earlier look did not see, only the device's time is known.
+-- The device's time is all that is known of a registration which no earlier look saw.
 if is_registration(old) and (is_older(before, noted, latest) or is_older(before, action_time(old), latest)) then
     return 1
 end
