@@ -83,6 +83,13 @@ struct ClockStoryTests {
         #expect(try await deployment.call("POST", faults, user: nil, body: all).status == 200)
         let push = try await publish(deployment, "match-1")
         try await eventually("all wait") { try await deployment.ledger(push)["retries"] >= 5 }
+        // A step back is found by who has seen the time before it. Workers look once in 750 ms.
+        let stepped = Date().timeIntervalSince1970 + Double(Self.step.components.seconds) / 2
+        try await eventually("the worker has seen the clock ahead") {
+            // By adding 0, the time is read as one line.
+            let seen = try deployment.redis.command("HINCRBY ll:{q}:clock seen 0").dropFirst()
+            return Double(seen).map { $0 > stepped * 1_000 } == true
+        }
         clock.set(ahead: .zero)
         #expect(try await deployment.call("POST", faults, user: nil, body: "{}").status == 200)
         try await untilDone(deployment, push)
