@@ -28,8 +28,8 @@ silence() {
 publish_plain() { publish_body large | sed 's/,"options":{"conflate":false}//' | post_push; }
 now() { echo $(($(date +%s%N) / 1000000)); }
 
-figure='%-10s %8s %8s %10s %10s %10s %14s\n'
-printf "$figure" transport tokens silent 'median ms' 'max ms' 'sent late' 'worker µs/token'
+figure='%-10s %8s %8s %10s %10s %10s %16s %15s\n'
+printf "$figure" transport tokens silent 'median ms' 'max ms' 'sent late' 'worker µs/token' 'Redis µs/token'
 for transport in $transports; do
     export LAMPLIGHTER_WORKER_TRANSPORT=$transport
     start_worker worker
@@ -40,7 +40,7 @@ for transport in $transports; do
     for count in 0 "$silent"; do
         silence "$count"
         rm -f "$work/times"
-        late=0 begun=$(cpu "$pid_worker")
+        late=0 begun=$(cpu "$pid_worker") redis=$(cpu "$pid_redis")
         for ((push = 0; push < pushes; push++)); do
             at=$(now)
             id=$(publish_plain)
@@ -56,7 +56,9 @@ for transport in $transports; do
             [ "$left" -le 0 ] || sleep "$(ratio "$left" 1000 %.3f)"
         done
         printf "$figure" "$transport" "$tokens" "$count" "$(median <"$work/times")" "$(sort -n "$work/times" | tail -n 1)" "$late" \
-            $((($(cpu "$pid_worker") - begun) / pushes / tokens))
+            "$(ratio $(($(cpu "$pid_worker") - begun)) $((pushes * tokens)))" \
+            "$(ratio $(($(cpu "$pid_redis") - redis)) $((pushes * tokens)))"
+        echo "each, ms: $(paste -sd ' ' "$work/times")" >&2
     done
     # What is open ends, so that the next transport begins with nothing.
     silence 0

@@ -58,12 +58,35 @@ extension SendBlocks.Mark {
         }
     }
 
-    /// Asks for all channels at once. A nil in the reply means that the channel has no such mark.
-    func command(_ keys: Keyspace, _ tag: String, _ channels: PackedArguments) -> RedisCommand {
+    /// Channels with the mark are members of a sorted set, otherwise fields of a hash.
+    var isScored: Bool {
         switch self {
-        case .waiting, .quarantined, .elsewhere: RedisCommand("HMGET", key(keys, tag), channels)
-        case .catchingUp, .newFollower: RedisCommand("ZMSCORE", key(keys, tag), channels)
+        case .waiting, .quarantined, .elsewhere: false
+        case .catchingUp, .newFollower: true
         }
+    }
+
+    /// Asks for all channels of a page. A nil in the reply means that the channel has no such mark.
+    fileprivate func command(_ keys: Keyspace, _ tag: String, _ channels: PackedArguments) -> RedisCommand {
+        RedisCommand(isScored ? "ZMSCORE" : "HMGET", key(keys, tag), channels)
+    }
+
+    /// Asks for all channels that have the mark.
+    fileprivate func commandForAll(_ keys: Keyspace, _ tag: String) -> RedisCommand {
+        switch self {
+        // The value is the retry queue, which is long and does not matter here.
+        case .waiting: RedisCommand("HKEYS", key(keys, tag))
+        case .quarantined, .elsewhere: RedisCommand("HGETALL", key(keys, tag))
+        case .catchingUp, .newFollower: RedisCommand("ZRANGE", key(keys, tag), "0", "-1", "WITHSCORES")
+        }
+    }
+
+    /// Reads the reply to `commandForAll`.
+    fileprivate func all(_ reply: Reply) throws(StoreError) -> [ArraySlice<UInt8>: Reply] {
+        let pairs = self == .waiting ? try reply.array().map { ($0, $0) } : try reply.pairs()
+        var found: [ArraySlice<UInt8>: Reply] = [:]
+        for (channel, value) in pairs { found[try channel.bytes()] = value }
+        return found
     }
 }
 
@@ -75,18 +98,23 @@ extension Registry {
     ) async throws(StoreError) -> SendBlocks? {
         var blocks = SendBlocks()
         let asked = SendBlocks.Mark.allCases.filter {
-            hints.present.contains($0) && ($0 != .newFollower || event == .end)
+            hints.marked[$0] != nil && ($0 != .newFollower || event == .end)
         }
         if asked.isEmpty || page.isEmpty { return blocks }
         let tag = keys.tag(app, tokens)
-        let channels = page.packedChannels
-        let commands = asked.map { $0.command(keys, tag, channels) } + [BlockHints.cutCommand(keys, tag)]
-        let replies = try await redis.atOnce(commands)
+        // Redis walks through a small hash for each field that it looks up, so it is read as a whole.
+        let isReadWhole = asked.map { (hints.marked[$0] ?? 0) <= page.count }
+        let commands = zip(asked, isReadWhole).map { mark, isWhole in
+            isWhole ? mark.commandForAll(keys, tag) : mark.command(keys, tag, page.packedChannels)
+        }
+        let replies = try await redis.atOnce(commands + [BlockHints.cutCommand(keys, tag)])
         guard try replies[asked.count].optionalBytes() == hints.cut else { return nil }
-        for (mark, reply) in zip(asked, replies) {
-            guard reply.count == page.count else { throw .unexpectedReply("marks of another length") }
-            for index in 0..<page.count where !reply[index].isNil {
-                try blocks.take(mark, index, page.channel(index), page.token(index), reply[index])
+        for ((mark, isWhole), reply) in zip(zip(asked, isReadWhole), replies) {
+            let found = isWhole ? try mark.all(reply) : [:]
+            guard isWhole || reply.count == page.count else { throw .unexpectedReply("marks of another length") }
+            for index in 0..<page.count {
+                guard let value = isWhole ? found[page.channel(index)] : reply[index], !value.isNil else { continue }
+                try blocks.take(mark, index, page.channel(index), page.token(index), value)
             }
         }
         return blocks
