@@ -13,6 +13,8 @@ struct Judge: Sendable {
     private(set) var broadcastRejections = ReasonShares()
     private(set) var manageRejections = ReasonShares()
     private var deadReasons = ReasonShares()
+    private var stalled = TokenPrefixes()
+    private var slow = TokenPrefixes()
     private(set) var rejectAll: Reason?
     private var scenario: Scenario?
     private var nextPhase = 0
@@ -64,6 +66,8 @@ struct Judge: Sendable {
         broadcastRejections = ReasonShares(faults.broadcastRejections)
         manageRejections = ReasonShares(faults.manageRejections)
         deadReasons = ReasonShares(faults.deadReasons)
+        stalled = TokenPrefixes(faults.stallTokens)
+        slow = TokenPrefixes(faults.slowTokens)
         rejectAll = faults.rejectAll.flatMap(Reason.init(rawValue:))
     }
 
@@ -115,16 +119,9 @@ struct Judge: Sendable {
             orders.latency = faults.latency + faults.latencyJitter * drawn
         }
         if let every = faults.slowEvery, (connection - 1).isMultiple(of: every) { orders.latency += faults.slowLatency }
-        if Self.has(faults.stallTokens, head) { orders.stalls = true }
-        if Self.has(faults.slowTokens, head) { orders.latency += faults.slowTokenLatency }
+        if stalled.match(head) { orders.stalls = true }
+        if slow.match(head) { orders.latency += faults.slowTokenLatency }
         return orders
-    }
-
-    /// Whether the request is for a token that begins with one of these.
-    private static func has(_ prefixes: [String], _ head: RequestHead) -> Bool {
-        if prefixes.isEmpty { return false }
-        let hex = head.path.utf8.dropFirst("/3/device/".utf8.count)
-        return prefixes.contains { hex.starts(with: $0.utf8) }
     }
 
     /// Decides about one request to `/3/device` or `/4/broadcasts`, and records it. Times are milliseconds since 1970.
