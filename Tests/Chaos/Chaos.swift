@@ -33,8 +33,8 @@ struct Chaos: AsyncParsableCommand {
     var transport = Fleet.Transport.mixed
     @Option(
         help: """
-            One Redis on a socket (plain), one through TLS, or a cluster of three primaries that are killed and stopped one by one: \
-            chaos --redis cluster --seed 7.
+            One Redis on a socket (plain), one through TLS, a cluster of three primaries that are killed and stopped one by one, or a \
+            primary and its replica that sentinels fail over (sentinel): chaos --redis cluster --seed 7.
             """)
     var redis = RedisServers.Kind.plain
     @Option(

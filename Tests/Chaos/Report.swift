@@ -22,6 +22,7 @@ struct Report: Sendable {
             ("schedules beside an end or a start", tally.raced), ("of these sent", tally.racedAndSent),
             ("pushes stopped by APNs, then retried or dropped", tally.stopped),
             ("pushes that expired while APNs was away", tally.expired),
+            ("ms after which the last healthy phone had a state", Int(tally.latest)),
             ("late on the wire, of the killed and suspended", tally.late),
             ("workers that lost their work", tally.losses),
         ]

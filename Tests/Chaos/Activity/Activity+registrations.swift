@@ -12,6 +12,11 @@ extension Activity {
             for place in pick(min(count, following - 1), .following, &random) {
                 try await untrack(place, byTime: random.chance(0.7))
             }
+        case .batch(let count):
+            for place in pick(count, .following, &random) { try await comeBack(place, at: planned.at, &random) }
+        case .forget(let count):
+            let following = places.count { $0.state == .following }
+            for place in pick(min(count, following - 1), .following, &random) { try await forget(place) }
         case .late(let count):
             for _ in 0..<min(count, former.count) {
                 try await repeatLate(former[random.number(0...former.count - 1)])
@@ -40,18 +45,9 @@ extension Activity {
     ) async throws {
         guard !chosen.isEmpty else { return }
         try await pause(chosen)
-        let cohorts = (run.deaths.firstIndex { $0 > at + 3_000 } ?? Plan.cohorts)..<Plan.cohorts
         var old: [Former] = []
         for place in chosen {
-            if places[place].generation > 0 {
-                old.append(Former(id: token(place), registered: places[place].registered, gone: 0))
-            }
-            places[place].generation += 1
-            places[place].fate = Tokens.fate(&random, size: plan.initial, living: cohorts)
-            places[place].registered = time(place)
-            places[place].answered = .max
-            places[place].after = lastEnd(place)
-            places[place].state = .following
+            if let former = nextToken(place, at: at, &random) { old.append(former) }
             places[place].startedBy = starts[place]
             if let start = starts[place] { noteReportedCard(place, start) }
         }
@@ -70,6 +66,74 @@ extension Activity {
         for place in chosen { places[place].answered = now }
         for index in old.indices { old[index].gone = now }
         former += old
+    }
+
+    /// Gives a place its next token, which is to be registered.
+    /// - Returns: the token that it replaces; nil for the first one
+    private func nextToken(_ place: Int, at: Int, _ random: inout SeededRandom) -> Former? {
+        let old =
+            places[place].generation > 0
+            ? Former(id: token(place), registered: places[place].registered, gone: 0) : nil
+        let cohorts = (run.deaths.firstIndex { $0 > at + 3_000 } ?? Plan.cohorts)..<Plan.cohorts
+        places[place].generation += 1
+        places[place].fate = Tokens.fate(&random, size: plan.initial, living: cohorts)
+        places[place].registered = time(place)
+        places[place].answered = .max
+        places[place].after = lastEnd(place)
+        places[place].state = .following
+        places[place].startedBy = nil
+        return old
+    }
+
+    /// One SDK batch of a phone that was offline: a card that began and ended meanwhile, and the one that runs now.
+    private func comeBack(_ place: Int, at: Int, _ random: inout SeededRandom) async throws {
+        try await pause([place])
+        var old: [Former] = []
+        var actions: [String] = []
+        func set() -> String {
+            #"{"action":"set","type":"update_token","id":"g\#(places[place].generation)","name":"\#(plan.name)","#
+                + #""token":"\#(Tokens.hex(token(place)))","action_ts_ms":\#(places[place].registered)}"#
+        }
+        if let former = nextToken(place, at: at, &random) { old.append(former) }
+        actions.append(set())
+        actions.append(removal(place))
+        if let former = nextToken(place, at: at, &random) { old.append(former) }
+        actions.append(set())
+        let answer = try await batch(place, actions)
+        if answer.status != 200 || answer.json["problems"] != nil {
+            found.note(.refused, "\(plan.name): a batch of place \(place): \(answer.status) \(answer.text)")
+        }
+        let now = Clock.epoch
+        places[place].answered = now
+        for index in old.indices { old[index].gone = now }
+        former += old
+    }
+
+    private func removal(_ place: Int) -> String {
+        #"{"action":"remove","id":"g\#(places[place].generation)","name":"\#(plan.name)","action_ts_ms":\#(time(place))}"#
+    }
+
+    private func batch(_ place: Int, _ actions: [String]) async throws -> Gateways.Answer {
+        try await gateways.call(
+            "PUT", "/api/channels/sdk/batch/\(channel(place))?platform=ios",
+            #"{"live_activities":[\#(actions.joined(separator: ","))]}"#)
+    }
+
+    /// Forgets a channel. It may register again right afterwards.
+    private func forget(_ place: Int) async throws {
+        let gone = Former(id: token(place), registered: places[place].registered, gone: 0)
+        try await pause([place])
+        _ = time(place)
+        places[place].state = .out
+        places[place].answered = .max
+        let answer = try await gateways.call(
+            "POST", "/api/channels/uninstall", #"[{"channel_id":"\#(channel(place))","device_type":"ios"}]"#)
+        if answer.status != 202 {
+            found.note(.refused, "\(plan.name): forgetting place \(place): \(answer.status) \(answer.text)")
+        }
+        places[place].answered = Clock.epoch
+        places[place].forgotten = Clock.epoch
+        former.append(Former(id: gone.id, registered: gone.registered, gone: Clock.epoch + Self.forgetting))
     }
 
     /// Waits until 250 ms after the last change of each place. Gateways know Redis's clock only to some milliseconds.
@@ -100,11 +164,7 @@ extension Activity {
         places[place].answered = .max
         let answer: Gateways.Answer
         if byTime {
-            let update =
-                #"{"action":"remove","id":"g\#(places[place].generation)","name":"\#(plan.name)","#
-                + #""action_ts_ms":\#(time(place))}"#
-            answer = try await gateways.call(
-                "PUT", "/api/channels/sdk/batch/\(channel(place))?platform=ios", #"{"live_activities":[\#(update)]}"#)
+            answer = try await batch(place, [removal(place)])
         } else {
             answer = try await gateways.call("DELETE", "\(plan.path)/channels/\(channel(place))")
         }
@@ -117,6 +177,8 @@ extension Activity {
 
     /// Repeats an old registration, like an app that was offline for a while. It must be reported as stale.
     private func repeatLate(_ old: Former) async throws {
+        // Nothing of it is known any more, so it would be a new registration.
+        if places[Int(old.id.place)].forgotten > old.registered { return }
         let body =
             #"{"token":"\#(Tokens.hex(old.id))","registered_at_ms":\#(old.registered),"#
             + #""activity_id":"g\#(old.id.generation)"}"#

@@ -19,16 +19,18 @@ extension Activity {
             number += 1
             return Made(id: "", number: number, due: first + Int64(entry.delay), change: entry.change)
         }
+        let shuffled = numbered.shuffled(using: &random)
+        let calls = random.chance(0.5) ? [shuffled] : shuffled.map { [$0] }
         var made: [Made] = []
-        if random.chance(0.5) {
-            made = try await make(numbered.shuffled(using: &random), publish)
-        } else {
-            for entry in numbered.shuffled(using: &random) { made += try await make([entry], publish) }
-        }
+        for entries in calls { made += try await make(entries, publish) }
         made.sort { $0.number < $1.number }
         for entry in made {
             if case .replaced = entry.change { try await replace(entry, publish) }
             if case .deleted = entry.change { try await delete(entry) }
+        }
+        // A publisher without an answer repeats its call. What was replaced or deleted meanwhile stays so.
+        if random.chance(0.4) {
+            for entries in calls { try await makeAgain(entries, made, publish) }
         }
         // The order of the times is certain only if all schedules exist before the first time.
         let isOrdered = Clock.epoch < first
@@ -75,15 +77,7 @@ extension Activity {
 
     /// Creates schedules. Those that will be replaced or deleted get a time that does not come before that.
     private func make(_ entries: [Made], _ publish: Publish) async throws -> [Made] {
-        let bodies = entries.map { entry in
-            switch entry.change {
-            case .replaced, .deleted: body(-entry.number, due: entry.due + 300_000, publish)
-            case .none, .deletedLate: body(entry.number, due: entry.due, publish)
-            }
-        }
-        let key = "\(run.seed)/\(plan.index)/schedule/\(entries[0].number)"
-        let answer = try await gateways.call(
-            "POST", "/api/schedules", "[" + bodies.joined(separator: ",") + "]", headers: [("Idempotency-Key", key)])
+        let answer = try await create(entries, publish)
         let ids = answer.json["schedule_ids"] as? [String] ?? []
         guard answer.status == 201, ids.count == entries.count else {
             found.note(.schedules, "\(plan.name): \(entries.count) schedules: \(answer.status) \(answer.text)")
@@ -99,6 +93,27 @@ extension Activity {
                     mayBeReplaced: !publish.hasAlert && publish.mayBeReplaced, audience: publish.audience,
                     asked: entry.due, underWay: entry.due))
             return entry
+        }
+    }
+
+    private func create(_ entries: [Made], _ publish: Publish) async throws -> Gateways.Answer {
+        let bodies = entries.map { entry in
+            switch entry.change {
+            case .replaced, .deleted: body(-entry.number, due: entry.due + 300_000, publish)
+            case .none, .deletedLate: body(entry.number, due: entry.due, publish)
+            }
+        }
+        let key = "\(run.seed)/\(plan.index)/schedule/\(entries[0].number)"
+        return try await gateways.call(
+            "POST", "/api/schedules", "[" + bodies.joined(separator: ",") + "]", headers: [("Idempotency-Key", key)])
+    }
+
+    private func makeAgain(_ entries: [Made], _ made: [Made], _ publish: Publish) async throws {
+        let answer = try await create(entries, publish)
+        let ids = answer.json["schedule_ids"] as? [String] ?? []
+        let before = entries.map { entry in made.first { $0.number == entry.number }?.id ?? "" }
+        if answer.status != 201 || ids != before {
+            found.note(.keys, "\(plan.name): schedules \(before), repeated \(answer.status) \(ids): \(answer.text)")
         }
     }
 

@@ -49,7 +49,7 @@ extension Activity {
     private func refused<Result>(
         _ places: Int?, _ reason: String, _ body: () async throws -> sending Result
     ) async throws -> sending Result {
-        await disturber?.refuse(plan.index, Refusal.prefix(name: plan.index, places: places), reason)
+        await disturber?.refuse(plan.index, Tokens.prefix(name: plan.index, places: places), reason)
         do {
             let result = try await body()
             await disturber?.serve(plan.index)

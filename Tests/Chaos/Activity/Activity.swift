@@ -27,6 +27,8 @@ actor Activity {
         var answered: Int64 = 0
         /// The time of the last change of this place.
         var last: Int64 = 0
+        /// When the channel was forgotten, epoch ms.
+        var forgotten: Int64 = 0
         /// The number of the last `end` for this channel before its registration.
         var after = 0
         /// The number of the start that created its card. Pushes published after it are for this card.
@@ -58,6 +60,9 @@ actor Activity {
     /// Looks at something until it is over, 0.2 s apart: at least a quarter of an hour, because a push lasts as long as
     /// the faults of its tokens and the pauses of its retries. The limit only ends a hang.
     static let looks = 4_500
+
+    /// Ms until nothing is left of a forgotten channel if the gateway died meanwhile: a worker goes on a minute later.
+    static let forgetting: Int64 = 75_000
 
     let plan: NamePlan
     let run: Plan

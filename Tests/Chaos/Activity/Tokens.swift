@@ -54,6 +54,14 @@ enum Tokens {
 
     // MARK: As faults of the simulator
 
+    /// The beginning of a name's living tokens, as hex.
+    /// - Parameter places: 1, 16 or 256: those of the first places; nil: of all
+    static func prefix(name: Int, places: Int?) -> String {
+        let name = String(name, radix: 16)
+        let zeros = places.map { $0 == 1 ? 8 : $0 == 16 ? 7 : 6 } ?? 0
+        return "11" + String(repeating: "0", count: 4 - name.count) + name + String(repeating: "0", count: zeros)
+    }
+
     /// The simulator's faults for dead tokens. `since` holds the epoch milliseconds at which each cohort that
     /// is dead by now died.
     static func deadTokens(since: [Int64], doubted: Bool) -> String {

@@ -65,6 +65,21 @@ extension Disturber {
         log.note("APNs takes the tokens of chaos-\(name) again")
     }
 
+    /// Until its time is over, APNs answers no request for some phones of a name.
+    func silence(_ silence: Silence) async {
+        let prefix = Tokens.prefix(name: silence.name, places: silence.places)
+        log.note("APNs does not answer for tokens \(prefix)…")
+        change { state in
+            state.silences[silence.name] = prefix
+            state.counts["silences of some phones", default: 0] += 1
+        }
+        await applyFaults()
+        try? await Task.sleep(for: .milliseconds(silence.milliseconds))
+        change { $0.silences[silence.name] = nil }
+        await applyFaults()
+        log.note("APNs answers for tokens \(prefix)… again")
+    }
+
     var controlURL: String { fleet.controlURL }
 
     /// The requests of a token so far. Nil if the simulator does not answer.
@@ -83,7 +98,7 @@ extension Disturber {
             if let channels = try? await Record.broadcastChannels(fleet.controlURL) {
                 let requests = channels.flatMap(\.history).filter { $0.reached && $0.order == number }
                 return requests.count { request in
-                    !interruptions.contains { $0.ports.contains(request.port) && $0.at <= request.at }
+                    !interruptions.contains { $0.explains(request) }
                 }
             }
             try? await Task.sleep(for: .milliseconds(500))

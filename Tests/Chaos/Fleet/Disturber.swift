@@ -12,6 +12,13 @@ final class Disturber: Sendable {
         var ports: Set<Int>
         /// Whether others took over its tasks, because it stopped for long or ended.
         var losesWork: Bool
+        /// Epoch ms until which its connections carry what was on the wire; nil: for ever.
+        var until: Int64?
+
+        /// Whether the request was on the wire, or about to be, when this began.
+        func explains(_ request: Request) -> Bool {
+            ports.contains(request.port) && at <= request.at && until.map { request.at <= $0 } ?? true
+        }
     }
 
     struct State {
@@ -25,6 +32,8 @@ final class Disturber: Sendable {
         var broadcastFault: APNsFault?
         /// For each name: the beginning of the refused tokens, and the reason.
         var refusals: [Int: (prefix: String, reason: String)] = [:]
+        /// For each name: the beginning of the tokens that APNs does not answer for.
+        var silences: [Int: String] = [:]
         var busy: Set<Role> = []
 
         /// The faults in the simulator's JSON.
@@ -36,6 +45,8 @@ final class Disturber: Sendable {
                 both ? "" : broadcastFault?.faults ?? "",
                 Tokens.deadTokens(since: deaths, doubted: apnsFault?.doubts == true), apnsFault?.faults ?? "",
                 refused.isEmpty ? "" : #""refused_tokens":[\#(refused.joined(separator: ","))]"#,
+                silences.isEmpty
+                    ? "" : #""stall_tokens":[\#(silences.values.map { "\"\($0)\"" }.joined(separator: ","))]"#,
             ]
             return "{" + faults.filter { !$0.isEmpty }.joined(separator: ",") + "}"
         }
@@ -79,6 +90,12 @@ final class Disturber: Sendable {
                     await self.change(planned.what)
                     await self.log.clock.sleep(until: planned.at + planned.what.milliseconds)
                     await self.change(nil)
+                }
+            }
+            for planned in plan.silences {
+                group.addTask {
+                    await self.log.clock.sleep(until: planned.at)
+                    await self.silence(planned.what)
                 }
             }
             group.addTask {
@@ -135,13 +152,40 @@ final class Disturber: Sendable {
                 for role in roles { group.addTask { await self.terminate(role) } }
             }
             for role in roles { replace(role, .new) }
+        case .clock(let role, let ahead):
+            log.announce("the clock of \(role) is set to \(ahead) s ahead")
+            count("clocks of processes set")
+            fleet.setClock(role, ahead: .seconds(ahead))
+        case .failover: await failOver()
         case .redis(let command):
-            let servers = fleet.redis.roles
+            let servers = fleet.redis.dataRoles
             let server = servers[Int(planned.seed % UInt64(servers.count))]
             log.announce("\(server): \(command)")
             count("redis commands")
             send(command, to: server)
         }
+    }
+
+    /// A planned failover. What the old primary wrote for workers and did not replicate is done again.
+    private func failOver() async {
+        let ports = workerPorts()
+        let at = Clock.epoch
+        guard await fleet.redis.failOver() else { return log.note("no sentinel began a failover") }
+        log.announce("a planned failover")
+        count("planned failovers")
+        let interruption = Interruption(
+            role: .redis, at: at - Self.unreplicated, ports: ports, losesWork: true,
+            until: at + Int64(Plan.requestTimeout + Plan.claimAfter))
+        state.withLock { $0.interruptions.append(interruption) }
+    }
+    /// Ms before a failover of which a replica may not have everything.
+    private static let unreplicated: Int64 = 1_000
+
+    private func workerPorts() -> Set<Int> {
+        Set(
+            (1...Plan.workers).flatMap {
+                PeerPorts.ports(of: fleet.program(.worker($0))?.pid ?? 0, to: fleet.simulatorPort)
+            })
     }
 
     private func terminate(_ role: Role) async {
@@ -176,9 +220,9 @@ final class Disturber: Sendable {
 
     private func interrupt(_ role: Role, losesWork: Bool) {
         count(losesWork ? "\(role) killed or stopped for long" : "\(role) stopped for a moment or asked to end")
-        let processes: [Role] = role == .simulator ? (1...Plan.workers).map { .worker($0) } : [role]
-        let ports = Set(
-            processes.flatMap { PeerPorts.ports(of: fleet.program($0)?.pid ?? 0, to: fleet.simulatorPort) })
+        let ports =
+            role == .simulator
+            ? workerPorts() : Set(PeerPorts.ports(of: fleet.program(role)?.pid ?? 0, to: fleet.simulatorPort))
         let interruption = Interruption(role: role, at: Clock.epoch, ports: ports, losesWork: losesWork)
         state.withLock { $0.interruptions.append(interruption) }
         let list = ports.sorted().map(String.init).joined(separator: " ")

@@ -46,6 +46,8 @@ final class Fleet: Sendable {
     let roles: [Role]
     private let configuration: Configuration
     private let gatewayPorts: [Int]
+    /// Machine clocks of gateways and workers, if the run sets them.
+    private let clocks: [Role: TestClock]
     private let log: EventLog
     private let members: Mutex<[Role: Member]>
     /// What gateways and workers run when they start next. Absent: `program`.
@@ -92,8 +94,11 @@ final class Fleet: Sendable {
             "LAMPLIGHTER_WORKER_STREAMS": "\(Self.streams)",
             "LAMPLIGHTER_WORKER_CLAIM_AFTER": "\(Plan.claimAfter)ms",
             "LAMPLIGHTER_WORKER_REQUEST_TIMEOUT": "\(Plan.requestTimeout)ms", "LAMPLIGHTER_LOG_LEVEL": "debug",
+            "LAMPLIGHTER_DELIVERY_MAX_PER_SECOND": "\(configuration.plan.cap ?? 0)",
             "LAMPLIGHTER_EVENTS_KEEP": configuration.plan.hasEvents ? "10000000" : "0",
         ].merging(redis.environment) { own, _ in own }
+        let stepped = configuration.plan.actions.contains(.processClocks) ? roles.filter(\.isOurs) : []
+        clocks = Dictionary(uniqueKeysWithValues: try stepped.map { ($0, try TestClock()) })
         members = Mutex([.simulator: Member(program: simulator, starts: 1)])
         let begin: UpgradeOrder.Release = configuration.oldProgram == nil ? .new : .old
         releases = Mutex(Dictionary(uniqueKeysWithValues: roles.map { ($0, begin) }))
@@ -107,11 +112,13 @@ final class Fleet: Sendable {
         return isOld ? configuration.oldProgram ?? configuration.program : configuration.program
     }
 
+    func setClock(_ role: Role, ahead: Duration) { clocks[role]?.set(ahead: ahead) }
+
     func program(_ role: Role) -> Program? { members.withLock { $0[role]?.program } }
 
     private func command(_ role: Role) -> [String] {
         switch role {
-        case .redis, .node: redis.command(role)
+        case .redis, .node, .server, .sentinel: redis.command(role)
         case .simulator: []
         case .gateway(let number): [path(role), "serve", "--port", "\(gatewayPorts[number - 1])"]
         case .worker: [path(role), "work", "--name", "\(role)"]
@@ -131,6 +138,7 @@ final class Fleet: Sendable {
         if case .worker(let number) = role {
             environment["LAMPLIGHTER_WORKER_TRANSPORT"] = configuration.transport.setting(worker: number)
         }
+        if let clock = clocks[role] { environment.merge(clock.environment) { $1 } }
         let program = try Program(
             command(role), directory: configuration.directory + "/logs", environment: environment,
             name: "\(role).\(starts)")

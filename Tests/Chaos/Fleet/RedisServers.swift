@@ -1,7 +1,8 @@
 import Foundation
 import TestSupport
 
-/// The Redis servers of a run. Each writes an append-only file to disk before it replies.
+/// The Redis servers of a run. Each writes an append-only file to disk before it replies. A primary with a replica takes
+/// writes only while the replica has them, as the documents ask for.
 struct RedisServers: Sendable {
     enum Kind: String, CaseIterable, Sendable {
         /// One server on a unix socket.
@@ -11,10 +12,20 @@ struct RedisServers: Sendable {
         /// Three primaries without replicas, so the data of a node returns only with that node.
         case cluster
         case tlsCluster = "tls-cluster"
+        /// A primary and a replica, and three sentinels that watch them.
+        case sentinel
 
         var isCluster: Bool { self == .cluster || self == .tlsCluster }
         var hasTLS: Bool { self == .tls || self == .tlsCluster }
-        var roles: [Role] { isCluster ? (1...Plan.nodes).map { .node($0) } : [.redis] }
+        /// The servers that hold data.
+        var dataRoles: [Role] {
+            switch self {
+            case .plain, .tls: [.redis]
+            case .cluster, .tlsCluster: (1...Plan.nodes).map { .node($0) }
+            case .sentinel: [.server(1), .server(2)]
+            }
+        }
+        var roles: [Role] { dataRoles + (self == .sentinel ? (1...3).map { .sentinel($0) } : []) }
     }
 
     private struct Server {
@@ -25,7 +36,11 @@ struct RedisServers: Sendable {
         var arguments: [String]
 
         var socket: String { directory + "/redis.sock" }
+        var file: String { directory + "/redis.conf" }
     }
+
+    /// The sentinels' name of the primary.
+    private static let primary = "lamp"
 
     private let kind: Kind
     private let servers: [Server]
@@ -45,41 +60,91 @@ struct RedisServers: Sendable {
                 arguments += ["--cluster-require-full-coverage", plan.needsEveryNode ? "yes" : "no"]
                 arguments += ["--tls-cluster", kind.hasTLS ? "yes" : "no"]
             }
-            let home = directory + "/redis" + (kind.isCluster ? "/\(role)" : "")
+            let home = directory + "/redis" + (kind.dataRoles.count > 1 ? "/\(role)" : "")
             try FileManager.default.createDirectory(atPath: home, withIntermediateDirectories: true)
             return Server(role: role, directory: home, port: port, arguments: arguments)
+        }
+        if kind == .sentinel { try writeFiles() }
+    }
+
+    /// The files of servers and sentinels, which sentinels rewrite. So a server that is started again has its last role.
+    private func writeFiles() throws {
+        let first = servers[0].port
+        for server in servers {
+            let lines: [String]
+            switch server.role {
+            case .sentinel:
+                lines = [
+                    "port \(server.port)", "bind 127.0.0.1", "dir \(server.directory)",
+                    "sentinel monitor \(Self.primary) 127.0.0.1 \(first) 2",
+                    "sentinel down-after-milliseconds \(Self.primary) \(Plan.downAfter)",
+                    "sentinel failover-timeout \(Self.primary) \(2 * Plan.downAfter)",
+                ]
+            default:
+                lines =
+                    Self.settings(server).map { "\($0) \($1.isEmpty ? "\"\"" : $1)" }
+                    + ["port \(server.port)", "min-replicas-to-write 1", "repl-diskless-sync-delay 0"]
+                    + (server.port == first ? [] : ["replicaof 127.0.0.1 \(first)"])
+            }
+            try (lines.joined(separator: "\n") + "\n").write(
+                toFile: server.file, atomically: false, encoding: .utf8)
         }
     }
 
     var roles: [Role] { servers.map(\.role) }
+    var dataRoles: [Role] { kind.dataRoles }
 
     /// The environment that gateways and workers need to reach Redis.
     var environment: [String: String] {
-        let hosts = servers.map { "127.0.0.1:\($0.port)" }.joined(separator: ",")
+        let hosts = (kind == .sentinel ? sentinels : servers).map { "127.0.0.1:\($0.port)" }.joined(separator: ",")
         let url =
             switch kind {
             case .plain: "unix://" + servers[0].socket
             case .tls: "rediss://" + hosts
             case .cluster: "redis+cluster://" + hosts
             case .tlsCluster: "rediss+cluster://" + hosts
+            case .sentinel: "redis+sentinel://\(hosts)/\(Self.primary)"
             }
-        return ["LAMPLIGHTER_REDIS_URL": url].merging(authority.map { ["LAMPLIGHTER_REDIS_CA_FILE": $0.caFile] } ?? [:])
-        {
-            own, _ in own
-        }
+        var environment = ["LAMPLIGHTER_REDIS_URL": url]
+        if let authority { environment["LAMPLIGHTER_REDIS_CA_FILE"] = authority.caFile }
+        if kind == .sentinel { environment["LAMPLIGHTER_REDIS_WAIT_REPLICAS"] = "1" }
+        return environment
     }
 
-    func socket(_ role: Role) -> String? { servers.first { $0.role == role }?.socket }
+    private var sentinels: [Server] { servers.filter { !kind.dataRoles.contains($0.role) } }
+
+    /// The socket of a server that holds data.
+    func socket(_ role: Role) -> String? {
+        kind.dataRoles.contains(role) ? servers.first { $0.role == role }?.socket : nil
+    }
+
+    /// Asks the sentinels to make the replica the primary.
+    /// - Returns: false if none of them can now
+    func failOver() async -> Bool {
+        for sentinel in sentinels {
+            let answer = try? await ChildProcess.run(
+                ["redis-cli", "-p", "\(sentinel.port)", "SENTINEL", "FAILOVER", Self.primary])
+            if answer?.out.hasPrefix("OK") == true { return true }
+        }
+        return false
+    }
 
     /// The command line of a server. It never changes, so a killed server finds its file, and a node finds its cluster.
     func command(_ role: Role) -> [String] {
         guard let server = servers.first(where: { $0.role == role }) else { return [] }
-        return [
-            "/usr/bin/env", "redis-server", "--bind", "127.0.0.1", "--unixsocket", server.socket, "--dir",
-            server.directory, "--save", "", "--appendonly", "yes", "--appendfsync", "always",
-            "--hash-max-ziplist-value", "128", "--hash-max-ziplist-entries", "512",
-            "--auto-aof-rewrite-percentage", "0",
-        ] + server.arguments
+        if kind == .sentinel {
+            let isSentinel = !kind.dataRoles.contains(role)
+            return ["/usr/bin/env", "redis-server", server.file] + (isSentinel ? ["--sentinel"] : [])
+        }
+        return ["/usr/bin/env", "redis-server"] + Self.settings(server).flatMap { ["--" + $0, $1] } + server.arguments
+    }
+
+    private static func settings(_ server: Server) -> [(name: String, value: String)] {
+        [
+            ("bind", "127.0.0.1"), ("unixsocket", server.socket), ("dir", server.directory), ("save", ""),
+            ("appendonly", "yes"), ("appendfsync", "always"), ("hash-max-ziplist-value", "128"),
+            ("hash-max-ziplist-entries", "512"), ("auto-aof-rewrite-percentage", "0"),
+        ]
     }
 
     /// Gives the slots to nodes that were started for the first time.

@@ -60,7 +60,7 @@ struct AtRest: Sendable {
 
     private func look() async throws -> [String] {
         var wrong: [String] = []
-        for role in redis.roles {
+        for role in redis.dataRoles {
             guard let socket = redis.socket(role) else { continue }
             let answer = try await ChildProcess.run(["redis-cli", "-s", socket, "--raw", "EVAL", Self.script, "0"])
             guard answer.code == 0 else { throw ChaosFailure("\(role) does not say its keys: \(answer.out)") }

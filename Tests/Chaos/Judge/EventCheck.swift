@@ -34,7 +34,7 @@ struct EventCheck: Sendable {
 
     private func told() async throws -> Set<String> {
         var ids: Set<String> = []
-        for role in redis.roles {
+        for role in redis.dataRoles {
             guard let socket = redis.socket(role) else { continue }
             let answer = try await ChildProcess.run(["redis-cli", "-s", socket, "--raw", "EVAL", Self.script, "0"])
             guard answer.code == 0 else { throw ChaosFailure("\(role) does not say its events: \(answer.out)") }

@@ -63,7 +63,7 @@ extension Judge {
                 continue
             }
             if let before = newest?.order, number < before {
-                if interruptions.contains(where: { $0.ports.contains(request.port) && $0.at <= request.at }) {
+                if interruptions.contains(where: { $0.explains(request) }) {
                     tally.late += 1
                 } else {
                     let end = newest?.isEnd == true ? "the end " : ""

@@ -47,7 +47,7 @@ extension Judge {
         let losses = interruptions.filter(\.losesWork).reduce(0) { sum, interruption in
             switch interruption.role {
             case .worker: sum + 1
-            case .redis, .node, .simulator: sum + Plan.workers
+            case .redis, .node, .server, .sentinel, .simulator: sum + Plan.workers
             case .gateway: sum
             }
         }

@@ -22,6 +22,7 @@ struct Judge: Sendable {
         for activity in activities {
             let pushes = byName[activity.plan.index] ?? []
             try await judgeStates(activity, pushes)
+            try await judgeLate(activity, pushes, &tally)
             tally.stopped += await activity.stopped
             tally.expired += await activity.expired
             try await judgeFormer(activity, pushes)
@@ -72,7 +73,7 @@ struct Judge: Sendable {
             // the token stays then.
             if request.isEnd, request.status == 410, id.fate.mayOutliveItsEnd { hasEnded = false }
             guard request.reached, let number = request.order else { continue }
-            let wasOnTheWire = interruptions.contains { $0.ports.contains(request.port) && $0.at <= request.at }
+            let wasOnTheWire = interruptions.contains { $0.explains(request) }
             let finding: Finding? = number < newest ? .backwards : hasEnded && number > newest ? .afterEnd : nil
             if let finding {
                 if wasOnTheWire {

@@ -82,6 +82,7 @@ struct RegistryCheck: Sendable {
         for (id, received) in record.tokens where Int(id.name) == activity.plan.index {
             let place = places[Int(id.place)]
             if place.generation == id.generation, place.isUnclear || mayOutliveItsEnd(place) { continue }
+            if Clock.epoch - place.forgotten < Activity.forgetting { continue }
             if place.state != .following || place.generation != id.generation {
                 let state = "\(place.state), generation \(place.generation)"
                 found.note(

@@ -11,6 +11,8 @@ struct Tally: Sendable {
     var requests = 0
     var accepted = 0
     var tokens = 0
+    /// The longest time, ms, in which a phone that APNs answered for had an older state than the newest accepted one.
+    var latest: Int64 = 0
     var duplicates = 0
     var duplicatesAllowed = 0
     /// Crashes and suspensions after which others took over work, counted for each worker that lost some.

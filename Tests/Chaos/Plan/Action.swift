@@ -22,6 +22,16 @@ enum Action: String, CaseIterable, Sendable {
     case expiries
     /// Devices whose clocks are minutes behind.
     case clocks
+    /// Some phones of a name are silent for seconds: APNs answers no request for them, and all others go on.
+    case silences
+    /// Phones that come back: one SDK batch with a card that began and ended meanwhile, and the one that runs now.
+    case batches
+    /// Channels that are forgotten and register again.
+    case forgets
+    /// The machine clocks of gateways and workers step, by up to an hour both ways.
+    case processClocks = "process-clocks"
+    /// In some runs the app has a cap: a few thousand tokens a second.
+    case caps
     /// Names that begin with a combining character, or hold braces and percent signs.
     case names
 

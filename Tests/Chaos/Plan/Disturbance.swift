@@ -9,8 +9,21 @@ enum Disturbance: Sendable {
     case upgrade(Role, to: UpgradeOrder.Release)
     /// SIGTERM for all. When the last one has ended, the new release takes their places.
     case upgradeAll([Role])
+    /// The clock of the process's machine is set to this many seconds ahead of the true time; negative: behind.
+    case clock(Role, ahead: Int)
+    /// Sentinel makes the replica the primary, as for maintenance.
+    case failover
     /// A command for one server.
     case redis(String)
+}
+
+/// For a while APNs does not answer for the first living tokens of a name.
+struct Silence: Sendable {
+    /// The name's index.
+    var name: Int
+    /// How many of the first places; see `Tokens.prefix`.
+    var places: Int
+    var milliseconds: Int
 }
 
 /// Faults of the simulator for a while: fields of its faults, as JSON without the braces.

@@ -5,6 +5,8 @@ extension Plan {
     static let requestTimeout = 4_000
     /// The milliseconds of silence after which the other nodes of a cluster give a node up.
     static let nodeTimeout = 1_000
+    /// The milliseconds of silence after which sentinels replace a primary.
+    static let downAfter = 3_000
 
     /// The milliseconds after which a stopped process makes workers lose their claimed work.
     ///
@@ -42,7 +44,8 @@ extension Plan {
     private static func disturbance(
         _ random: inout SeededRandom, _ redis: RedisServers.Kind, _ nodes: inout SeededRandom
     ) -> Disturbance {
-        let server = redis.roles[nodes.number(0...redis.roles.count - 1)]
+        let servers = redis.dataRoles
+        let server = servers[nodes.number(0...servers.count - 1)]
         // Several servers fail more often than one.
         let more = redis.isCluster ? 2.0 : 1.0
         let worker = Role.worker(random.number(1...workers))
@@ -139,7 +142,7 @@ extension Disturbance {
         case .kill(let role, let down): (role, down + 2_000)
         case .stop(let role, let length): (role, length + 500)
         case .terminate(let role), .upgrade(let role, _): (role, 8_000)
-        case .redis, .upgradeAll: nil
+        case .redis, .upgradeAll, .clock, .failover: nil
         }
     }
 }

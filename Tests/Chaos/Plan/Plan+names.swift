@@ -34,9 +34,18 @@ extension Plan {
             names += Self.broadcastNames(from: names.count, channels, milliseconds, seed)
             broadcastFaults = Self.broadcastFaults(milliseconds, seed)
         }
+        if actions.contains(.forgets) {
+            names += Self.forgottenNames(from: names.count, channels, milliseconds, seed)
+        }
+        if actions.contains(.batches) { names = names.map(Self.withBatches) }
+        if actions.contains(.silences) { silences = Self.silences(names, milliseconds, seed) }
+        if actions.contains(.caps), seed % 3 == 1 { cap = max(500, largest / 10) }
         self.names = []
         deaths = (0..<Self.cohorts).map { milliseconds * (2 * $0 + 1) / (2 * Self.cohorts + 1) }
-        disturbances = Self.disturbances(milliseconds, seed, redis)
+        disturbances =
+            Self.disturbances(milliseconds, seed, redis)
+            + Self.outages(milliseconds, seed, redis, needsEveryNode: needsEveryNode)
+        if actions.contains(.processClocks) { disturbances += Self.clockSteps(milliseconds, seed) }
         apnsFaults = Self.apnsFaults(milliseconds, seed)
         self.names = names.map(withVariants)
     }

@@ -12,6 +12,10 @@ struct Plan: Sendable {
     var apnsFaults: [Planned<APNsFault>]
     /// Faults of broadcasts and of channel management, beside the others.
     var broadcastFaults: [Planned<APNsFault>] = []
+    /// Phones that APNs does not answer for.
+    var silences: [Planned<Silence>] = []
+    /// Tokens a second; nil: no cap.
+    var cap: Int?
     /// The time at which each cohort of dying tokens dies.
     var deaths: [Int]
     /// Whether the app has outgoing events. Their pushes leave the usual case of a script, so every second seed has none.
@@ -34,6 +38,7 @@ extension Plan {
         if redis.isCluster {
             lines.append((0, "a cluster " + (needsEveryNode ? "that needs every node" : "whose nodes serve alone")))
         }
+        if let cap { lines.append((0, "a cap of \(cap) tokens a second")) }
         if hasEvents { lines.append((0, "outgoing events")) }
         for (cohort, at) in deaths.enumerated() { lines.append((at, "tokens of cohort \(cohort) die")) }
         for planned in disturbances { lines.append((planned.at, "\(planned.what)")) }
@@ -43,6 +48,7 @@ extension Plan {
         for planned in broadcastFaults {
             lines.append((planned.at, "broadcasts for \(planned.what.milliseconds) ms: \(planned.what.title)"))
         }
+        for planned in silences { lines.append((planned.at, "\(planned.what)")) }
         for name in names {
             lines.append(
                 (

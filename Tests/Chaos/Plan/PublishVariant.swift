@@ -36,10 +36,4 @@ struct Refusal: Sendable {
     var places: Int?
     var isDropped: Bool
 
-    /// The beginning of these living tokens, as hex.
-    static func prefix(name: Int, places: Int?) -> String {
-        let name = String(name, radix: 16)
-        let zeros = places.map { $0 == 16 ? 7 : 6 } ?? 0
-        return "11" + String(repeating: "0", count: 4 - name.count) + name + String(repeating: "0", count: zeros)
-    }
 }

@@ -26,6 +26,9 @@ enum Registrations: Sendable {
     case track(Int), rotate(Int), untrack(Int)
     /// Repeats old registrations of tokens that were replaced or removed meanwhile.
     case late(Int)
+    /// Phones that were offline send one SDK batch.
+    case batch(Int)
+    case forget(Int)
 }
 
 /// An `end` for all or for channels with a tag, and which channels follow afterwards.

@@ -1,0 +1,46 @@
+/// Checks when devices had a state. A state that comes at last may have come much too late.
+extension Judge {
+    /// Ms from the 202. Faults of several seconds follow each other, and retries wait; longer than that nobody stands still.
+    private static let most: Int64 = 60_000
+    /// Of each name so many phones are looked at, the first ones.
+    private static let looks = 200
+
+    func judgeLate(_ activity: Activity, _ pushes: [Push], _ tally: inout Tally) async throws {
+        let places = await activity.places
+        let followers = places.indices.prefix(Self.looks).filter {
+            places[$0].state == .following && places[$0].fate == .living
+        }
+        let ids = Set(followers.map { activity.token($0, places[$0]) })
+        let histories = try await Record.histories(controlURL, ids)
+        for index in followers {
+            let place = places[index]
+            let id = activity.token(index, place)
+            let due = pushes.filter {
+                $0.mustBeShown && $0.fate == .kept && $0.number > place.after && $0.asked > place.answered
+                    && activity.covers($0.audience, index)
+            }
+            guard let late = latest(of: due, histories[id] ?? []) else { continue }
+            tally.latest = max(tally.latest, late.after)
+            guard late.after > Self.most else { continue }
+            try await explain(
+                .late, id, "\(describe(id)) had \(late.push.number) or a newer one \(late.after) ms after its 202",
+                late.push)
+        }
+    }
+
+    /// The push that took longest until the device had it or a newer one. A phone that APNs did not answer for in that
+    /// time was not healthy. Pushes that never came are found elsewhere.
+    private func latest(of pushes: [Push], _ history: [Request]) -> (push: Push, after: Int64)? {
+        // The simulator keeps only the last requests.
+        let oldest = history.count < Fleet.history ? 0 : history.first?.at ?? 0
+        var latest: (push: Push, after: Int64)?
+        for push in pushes where push.asked > oldest {
+            guard let arrival = history.first(where: { $0.reached && ($0.order ?? 0) >= push.number }) else { continue }
+            let after = arrival.at - push.asked
+            guard after > latest?.after ?? 0 else { continue }
+            let isHealthy = history.allSatisfy { $0.status != nil || !(push.asked...arrival.at).contains($0.at) }
+            if isHealthy { latest = (push, after) }
+        }
+        return latest
+    }
+}
