@@ -24,9 +24,13 @@ extension WorkQueue {
     ) async throws(StoreError) -> Reconciliation {
         var sum = Reconciliation()
         let timers = keys.allPartitions.flatMap { partition in apps.map { ($0, keys.open($0, partition)) } }
-        try await timers.filter { !redis.isAway($0.1) }.eachApart { (app, open) async throws(StoreError) in
-            try await reconcile(
-                app, open, isPaused: paused.contains(app), before: before, now: now, limit: limit, &sum)
+        do throws(StoreError) {
+            try await timers.filter { !redis.isAway($0.1) }.eachApart { (app, open) async throws(StoreError) in
+                try await reconcile(
+                    app, open, isPaused: paused.contains(app), before: before, now: now, limit: limit, &sum)
+            }
+        } catch {
+            if sum == Reconciliation() { throw error }
         }
         return sum
     }
