@@ -85,6 +85,17 @@ public final class RedisClient: Sendable {
         }
     }
 
+    /// Sends each node's commands in one round trip, for work of which each part stands for itself: a node that is away
+    /// fails only its own commands, and at once if a connection attempt has failed.
+    public func pipeline(eachOf commands: [RedisCommand]) async -> [Result<RedisReply, RedisError>] {
+        do throws(RedisError) { return try await deployment.pipeline(eachOf: commands) } catch {
+            return commands.map { _ in .failure(error) }
+        }
+    }
+
+    /// Whether the node that owns the key is known to be away. One server never counts as away.
+    public func isAway(_ key: RedisKey) -> Bool { deployment.isAway(key) }
+
     /// Sends one command. Throws for an error reply.
     @discardableResult public func send(_ command: RedisCommand) async throws(RedisError) -> RedisReply {
         let reply = try await pipeline([command])[0]

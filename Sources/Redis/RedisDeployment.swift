@@ -9,6 +9,9 @@ protocol RedisDeployment: Sendable {
 
     func pipeline(_ commands: [RedisCommand], inStepsAt: [Int]) async throws(RedisError) -> [RedisReply]
     func pipeline(_ commands: [RedisCommand], eachNodeThen: RedisCommand) async throws(RedisError) -> [Outcome]
+    func pipeline(eachOf commands: [RedisCommand]) async throws(RedisError) -> [Result<RedisReply, RedisError>]
+    /// Whether the key's server is known to be away.
+    func isAway(_ key: RedisKey) -> Bool
     func transaction(_ commands: [RedisCommand]) async throws(RedisError) -> [RedisReply]
     func onEachPrimary(_ commands: [RedisCommand]) async throws(RedisError) -> [NodeReplies]
     func end() async

@@ -116,7 +116,8 @@ extension WorkQueue {
     public func hasten(_ apps: [AppKey], _ step: ServerTime.Step, now: Int64) async throws(StoreError) {
         for app in apps {
             let partitioned = keys.allPartitions.flatMap { [keys.due(app, $0), keys.open(app, $0)] }
-            for timer in partitioned + [keys.broadcastTimers(app), keys.claimedEnds(app), keys.forgetSteps(app)] {
+            let others = [keys.broadcastTimers(app), keys.claimedEnds(app), keys.forgetSteps(app)]
+            try await (partitioned + others).eachApart { (timer) async throws(StoreError) in
                 try await Self.hasten(redis, timer, step, now: now)
             }
         }

@@ -51,6 +51,31 @@ import Testing
         }
     }
 
+    @Test func `a name that is full holds up no other, and its own entries keep their order`() async throws {
+        try await GatewayFixture.run(configure: { $0.readsIntake = true }) { gateway in
+            let (keys, app) = (gateway.store.keys, try gateway.app)
+            let unswept = keys.unswept(keys.tag(app, try ActivityName("full")))
+            let fillers = (0..<1_000).flatMap { [RedisArgument.int($0), .string("filler-\($0)")] }
+            try await gateway.store.redis.send(RedisCommand("ZADD", unswept, fillers))
+            for number in 0..<3 { _ = try await write(Self.push("full", number), gateway) }
+            // More than one read of the stream.
+            for number in 0..<150 { _ = try await write(Self.push("full", 3 + number), gateway) }
+            for number in 0..<5 { _ = try await write(Self.push("other", number), gateway) }
+            try await eventually("the others are answered") { try await length(keys.intakeDone(app), gateway) == 5 }
+            #expect(try await length(keys.intake(app), gateway) == 153)
+            try await gateway.store.redis.send(RedisCommand("DEL", unswept))
+            try await eventually("the rest is answered") { try await length(keys.intakeDone(app), gateway) == 158 }
+            let ids = try await answers(keys.intakeDone(app), gateway).map { answer in
+                let body = try JSONDocument(Array((answer["answer"] ?? "").utf8)).root.object()
+                return try body.required("push_ids").array()[0].string()
+            }
+            let history = try await gateway.store.pushes.history(
+                app, of: try ActivityName("full"), PushFilter(), after: nil, limit: 200)
+            #expect(history.pushes.map(\.id.description) == ids.dropFirst(5).reversed())
+            #expect(try await length(keys.intakeRejected(app), gateway) == 0)
+        }
+    }
+
     @Test func `two gateways publish each entry once, and one takes over from another`() async throws {
         try await GatewayFixture.run(configure: { $0.readsIntake = true }) { gateway in
             let (keys, app) = (gateway.store.keys, try gateway.app)

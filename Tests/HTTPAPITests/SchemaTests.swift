@@ -1,8 +1,10 @@
+import Foundation
 import LiveActivity
 import Redis
 import Store
 import StrictJSON
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HTTPAPI
@@ -78,6 +80,26 @@ import Testing
                 #expect(try refused.status == 400 && refused.string("error").hasPrefix(rule), "\(refused.text)")
             }
         }
+    }
+
+    @Test func `while the node of the schemas is away, names that live elsewhere are checked as before`() async throws {
+        let cluster = try await ClusterServers.start()
+        try await cluster.allowPartialCoverage()
+        let store = Store(redis: RedisClient(url: cluster.url, scripts: Store.scripts, logger: .quiet))
+        let app = try AppKey("shop")
+        _ = try await store.schemas.set(app, type: "Match", document: Array(match.utf8))
+        let start = ContinuousClock.now
+        let passed = Mutex(Duration.zero)
+        let cache = SchemaCache(store.schemas, now: { start + passed.withLock { $0 } })
+        #expect(try await cache.snapshot(app).types.count == 1)
+        try await cluster.primary(of: "{shop}").signal(SIGKILL)
+        for seconds in 2..<10 {
+            passed.withLock { $0 = .seconds(seconds) }
+            // The connection may still break under the first question.
+            do { _ = try await cache.snapshot(app) } catch { #expect(seconds == 2, "\(error)") }
+        }
+        #expect(try await cache.snapshot(app).types.count == 1)
+        cluster.stop()
     }
 
     @Test func `another gateway's change is seen, and one from a newer version is not compared`() async throws {

@@ -16,7 +16,8 @@ extension Dispatcher {
     func sendBroadcasts(_ item: WorkItem, _ log: Logger) async throws(StoreError) -> Disposition {
         var listed: [PushID] = []
         while !drain.isOn {
-            if pauses.isPaused(item.app, item.name) {
+            let isPaused = pauses.isPaused(item.app, item.name)
+            if isPaused, try await !store.broadcasts.isOverdue(item.app, item.name, now: store.time.now()) {
                 try await store.queue.schedule(item, due: store.time.now() + PauseBook.look.milliseconds)
                 return .acknowledge
             }
@@ -75,6 +76,10 @@ extension Dispatcher {
     ) async -> (settlement: BroadcastSettlement, isChannelGone: Bool) {
         let record = task.record
         guard store.time.now() < record.deadline else { return (BroadcastSettlement(.expired), false) }
+        if pauses.isPaused(task.lease.app, task.lease.name) {
+            // A newer one took the place of the one that has expired.
+            return (BroadcastSettlement(.again(after: PauseBook.look), reason: "Paused"), false)
+        }
         guard let app = apps[task.lease.app], let service = app.broadcasts else {
             // Another worker may be configured for broadcasts.
             return (BroadcastSettlement(.again(after: .seconds(5)), reason: "NoBroadcastService"), false)

@@ -24,8 +24,10 @@ extension Dispatcher {
             }
             let step = try await hasten(lease, after: nil)
             if hasPendingRemovals { try await applyPendingRemovals(item.app, item.name) }
+            let isPaused = pauses.isPaused(item.app, item.name)
             let run = RetryRun(
-                delivery: PageDelivery(dispatcher: self, app: app, held: held, log: log), isPoison: isPoison)
+                delivery: PageDelivery(dispatcher: self, app: app, held: held, sendsNothing: isPaused, log: log),
+                isPoison: isPoison)
             guard await run.run() else {
                 held.lose()
                 return .leave
@@ -34,7 +36,8 @@ extension Dispatcher {
             _ = try await hasten(lease, after: step)
             // Schedule first, then give the lease back. If the worker dies in between, another one claims the entry.
             if let first = try await store.sweeps.leftovers(item.app, item.name).firstRetry {
-                let pausedUntil = run.pause.map { store.time.now() + $0.milliseconds } ?? first
+                let pause = run.pause ?? (isPaused ? PauseBook.look : nil)
+                let pausedUntil = pause.map { store.time.now() + $0.milliseconds } ?? first
                 try await scheduleRetries(item.app, item.name, item.priority, max(first, pausedUntil))
             }
             try await store.sweeps.giveBack(lease)

@@ -50,7 +50,8 @@ struct Dispatcher: Sendable {
         return disposition
     }
 
-    /// While the app's circuit is open, or an operator pauses it, the entry goes into a timer.
+    /// While the app's circuit is open, or an operator pauses it, the entry goes into a timer. Only what has expired is
+    /// processed under a pause, because then nothing is sent.
     private func process(_ entry: WorkEntry) async -> Disposition {
         var log = logger
         log[metadataKey: "app"] = "\(entry.item.app)"
@@ -58,7 +59,9 @@ struct Dispatcher: Sendable {
         if entry.item.push != .none { log[metadataKey: "push"] = "\(entry.item.push)" }
         do throws(StoreError) {
             let isPaused = pauses.isPaused(entry.item.app, entry.item.name)
-            if let pause = isPaused ? PauseBook.look : circuits.pause(of: entry.item.app, now: now) {
+            var isKept = isPaused
+            if isPaused, try await mayExpire(entry.item) { isKept = false }
+            if let pause = isKept ? PauseBook.look : isPaused ? nil : circuits.pause(of: entry.item.app, now: now) {
                 try await store.queue.schedule(entry.item, due: store.time.now() + pause.milliseconds)
                 return .acknowledge
             }
@@ -73,6 +76,16 @@ struct Dispatcher: Sendable {
             // Finished work is settled. The worker that claims the entry does the rest again from the checkpoint.
             log.warning("work is postponed: \(error)", metadata: ["part": "\(entry.item.part)"])
             return .leave
+        }
+    }
+
+    /// Whether there may be something of a paused name that is past its deadline.
+    private func mayExpire(_ item: WorkItem) async throws(StoreError) -> Bool {
+        switch item.part {
+        case .name, .reconcile, .shard, .catchUp:
+            try await store.sweeps.isOverdue(item.app, item.name, now: store.time.now())
+        case .retries, .broadcast: true
+        case .late: false
         }
     }
 
@@ -153,7 +166,9 @@ struct Dispatcher: Sendable {
         guard let app = apps[item.app] else { return .leave }
         metrics.claimed(item.app, claim.isPoison ? .poison : isClaimed ? .lapsed : .claimed)
         let held = leases.hold(claim.lease, askedAt: asked, for: options.claimAfter)
-        let sweep = Sweep(PageDelivery(dispatcher: self, app: app, held: held, log: log), claim)
+        let isOver = claim.record.deadline <= store.time.now()
+        let sweep = Sweep(
+            PageDelivery(dispatcher: self, app: app, held: held, sendsNothing: isOver, log: log), claim)
         let end = await sweep.run()
         leases.release(held)
         switch end {

@@ -4,7 +4,8 @@ import Store
 /// An app's cap of the delivery rate. Without one, nothing here asks Redis or waits.
 extension PageDelivery {
     /// A large push asks again for a turn that is later than `near`. So it fills no long queue of turns, and a small push,
-    /// which takes a turn up to `far`, soon has its own. A large push that has waited for `far` takes one like it.
+    /// which takes a turn up to `far`, soon has its own. Pages of large pushes that have waited for `far` have a part of
+    /// the rate to themselves (`delivery-turn`), because many small pushes would keep the queue longer than `near`.
     private static let (near, far): (Duration, Duration) = (.milliseconds(250), .seconds(2))
     /// How long a waiting page sleeps before it looks for a drain, a pause or a lost lease.
     private static let look: Duration = .milliseconds(100)
@@ -23,9 +24,12 @@ extension PageDelivery {
         while mayGoOn {
             guard let rate else { return true }
             let isSmall = tokens <= rate.slice / 2
-            let horizon = isSmall || waited >= Self.far ? Self.far : Self.near
+            let horizon = isSmall ? Self.far : Self.near
+            // Longer than that of small pushes, so that these cannot take it.
+            let reserve = !isSmall && waited >= Self.far ? Self.far + Self.near : .zero
             let turn = await ask { () async throws(StoreError) in
-                try await dispatcher.store.deliveryRates.take(app.key, push, tokens: tokens, rate, horizon: horizon)
+                try await dispatcher.store.deliveryRates.take(
+                    app.key, push, tokens: tokens, rate, horizon: horizon, reserve: reserve)
             }
             guard let turn else { return false }
             // Without a turn, ask when the queue of turns is as short as wanted.

@@ -10,6 +10,8 @@ struct PageDelivery: Sendable {
     let dispatcher: Dispatcher
     let app: WorkerApp
     let held: HeldLease
+    /// A sweep whose push had expired when it began goes on during a pause.
+    var sendsNothing = false
     let log: Logger
     let state = RunState()
 
@@ -31,11 +33,12 @@ struct PageDelivery: Sendable {
 
     /// An operator's pause interrupts the run as an open circuit does.
     var mayGoOn: Bool {
-        if dispatcher.pauses.isPaused(lease.app, lease.name) {
+        if isPaused, !sendsNothing {
             state.change { $0.pause = $0.pause ?? PauseBook.look }
         }
         return state.values.goesOn && held.isLive && !dispatcher.drain.isOn
     }
+    var isPaused: Bool { dispatcher.pauses.isPaused(lease.app, lease.name) }
     func lose() { state.change { $0.isLost = true } }
 
     /// Repeats a call to Redis while the lease is live (`HeldLease.repeatWhileLive`).

@@ -19,7 +19,7 @@ struct RetryRun: Sendable {
     /// How long the app's circuit stays open, if an answer opened it.
     var pause: Duration? { delivery.state.values.pause }
 
-    /// Sends until no channel is due or the run may not go on.
+    /// Sends until no channel is due or the run may not go on. Under a pause it only ends what has expired.
     /// - Returns: false if something could not be settled: another worker has the lease, or Redis was away too long
     func run() async -> Bool {
         var found = true
@@ -52,8 +52,12 @@ struct RetryRun: Sendable {
             if due.isEmpty { return [] }
             let records = try await dispatcher.store.sweeps.records(lease.app, lease.name, Set(due.map(\.push)))
             delivery.state.change { $0.inPages.formUnion(due.map(\.channel)) }
-            return Dictionary(grouping: due) { PageKey(push: $0.push, isLate: $0.isLate) }
+            let pages = Dictionary(grouping: due) { PageKey(push: $0.push, isLate: $0.isLate) }
                 .map { (channels: $0.value, record: records[$0.key.push]) }
+            if !delivery.sendsNothing { return pages }
+            // The channels of the other pages stay where they are, and this run does not look at them again.
+            let now = dispatcher.store.time.now()
+            return pages.filter { page in page.record.map { $0.state.isFinal || $0.deadline <= now } ?? true }
         }
     }
 
@@ -65,6 +69,7 @@ struct RetryRun: Sendable {
         if isPoison {
             return await settle(page.channels) { $0.finish($1, as: .failed, reason: "PoisonTask", isGivenUp: true) }
         }
+        if delivery.sendsNothing { return await settle(page.channels) { $0.finish($1, as: .expired) } }
         guard await delivery.awaitTurn(page.channels.count, of: record.id) else { return }
         if dispatcher.store.time.now() >= record.deadline {
             return await settle(page.channels) { $0.finish($1, as: .expired) }

@@ -181,8 +181,10 @@ struct Sweep: Sendable {
     ) async -> (Settlement, PageDelivery.Sent?)? {
         let count = page.tokens.count + page.waiting.count
         if count == 0 { return (Settlement(range: range), nil) }
-        guard await delivery.awaitTurn(page.tokens.count, of: lease.push) else { return nil }
-        if dispatcher.store.time.now() >= claim.record.deadline {
+        if !delivery.sendsNothing {
+            guard await delivery.awaitTurn(page.tokens.count, of: lease.push) else { return nil }
+        }
+        if delivery.sendsNothing || dispatcher.store.time.now() >= claim.record.deadline {
             return (Settlement(unsent: count, as: .expired, range: range), nil)
         }
         var settlement = Settlement(range: range)

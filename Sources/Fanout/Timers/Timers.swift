@@ -184,7 +184,8 @@ struct Timers: Sendable {
 
     private func reconcile() async throws(StoreError) {
         let now = store.time.now()
-        let found = try await store.queue.reconcile(moving, before: now - 30_000, now: now, limit: 256)
+        let found = try await store.queue.reconcile(
+            apps, paused: dispatcher.pauses.apps, before: now - 30_000, now: now, limit: 256)
         if found.woken > 0 { logger.info("woke names whose entries were lost", metadata: ["names": "\(found.woken)"]) }
         if found.dropped > 0 {
             logger.error("dropped names in an unknown format", metadata: ["names": "\(found.dropped)"])

@@ -7,10 +7,9 @@ import StrictJSON
 import Threads
 
 /// Publishes what others write into the intakes of the apps, exactly as `POST /api/push` would. One gateway at a time
-/// does so for an app; another takes over when it ends or stalls.
+/// does so for an app; another takes over when it ends or stalls. A name that takes no more, or whose node of a cluster
+/// is away, holds up only its own entries (`IntakeBacklog`).
 struct IntakeService: Service {
-    /// How long an entry is tried that is answered 429 before it is rejected. A 503 is tried until it passes.
-    private static let patience: Duration = .seconds(60)
     private static let pause: Duration = .seconds(1)
 
     let live: Replaceable<GatewayResponder.Served>
@@ -52,6 +51,7 @@ struct IntakeService: Service {
         let intake = handlers.store.intake()
         let app = caller.app.key
         await withTaskCancellationOrGracefulShutdownHandler {
+            var backlog = IntakeBacklog()
             while !Task.isCancelled, !Task.isShuttingDownGracefully {
                 do throws(StoreError) {
                     // The lease counts from before it was asked for.
@@ -60,9 +60,15 @@ struct IntakeService: Service {
                         await sleep()
                         continue
                     }
-                    for entry in try await intake.read(app) {
+                    backlog.turn(.now)
+                    if backlog.isFull {
+                        await sleep()
+                        continue
+                    }
+                    let entries = try await intake.read(app, after: backlog.position, atMost: backlog.rest(.now))
+                    for entry in entries where !backlog.isFull {
                         guard asked.duration(to: .now) < Intake.lease / 2, !Task.isShuttingDownGracefully else { break }
-                        try await publish(entry, caller, intake)
+                        try await publish(entry, caller, intake, &backlog)
                     }
                 } catch {
                     logger.warning("the intake waits for Redis: \(error)", metadata: ["app": "\(app)"])
@@ -77,42 +83,68 @@ struct IntakeService: Service {
 
     private func sleep() async { try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.pause) } }
 
-    /// Publishes an entry and writes the answer. An entry without an answer stays, and is read again.
-    private func publish(_ entry: IntakeEntry, _ caller: Caller, _ intake: Intake) async throws(StoreError) {
+    /// Publishes an entry and writes the answer, unless the entry waits. An entry without an answer is read again.
+    private func publish(
+        _ entry: IntakeEntry, _ caller: Caller, _ intake: Intake, _ backlog: inout IntakeBacklog
+    ) async throws(StoreError) {
         let app = caller.app.key
-        let operation = UUIDBytes.random().description
-        let end = ContinuousClock.now + Self.patience
-        while true {
-            let (answer, isAccepted) = await answer(entry, caller, operation)
-            let isTriedAgain = answer.status == 503 || [429, 500].contains(answer.status) && ContinuousClock.now < end
-            if !isTriedAgain {
-                let text = String(decoding: answer.body, as: UTF8.self)
-                if !isAccepted {
-                    logger.warning(
-                        "an entry of the intake is rejected",
-                        metadata: ["app": "\(app)", "entry": "\(entry.id)", "operation": "\(operation)"])
-                }
-                return try await intake.answer(
-                    app, entry, isAccepted: isAccepted, ["status": "\(answer.status)", "answer": text])
-            }
-            await sleep()
-            if Task.isCancelled || Task.isShuttingDownGracefully { return }
-            // Without the lease another gateway may be at a later entry already.
-            guard try await intake.hold(app, owner: owner) else { return }
+        if !backlog.isEmpty {
+            let names = names(of: entry, caller)
+            if backlog.blocks(names) { return backlog.wait(entry.id, names) }
         }
+        let operation = UUIDBytes.random().description
+        let end = ContinuousClock.now + IntakeBacklog.patience
+        while true {
+            let (answer, failure) = await answer(entry, caller, operation)
+            switch failure?.status {
+            case nil: if !backlog.isEmpty { backlog.accepted(names(of: entry, caller)) }
+            case 503: return backlog.wait(entry.id, names(of: entry, caller))
+            case 500,
+                429 where failure?.isOfName == true:
+                let names = names(of: entry, caller)
+                if backlog.refused(names, .now) { return backlog.wait(entry.id, names) }
+            case 429 where ContinuousClock.now < end:
+                // The queue of the whole app is full.
+                await sleep()
+                if Task.isCancelled || Task.isShuttingDownGracefully { return }
+                // Without the lease another gateway may be at a later entry already.
+                guard try await intake.hold(app, owner: owner) else { return }
+                continue
+            default: break
+            }
+            if failure != nil {
+                logger.warning(
+                    "an entry of the intake is rejected",
+                    metadata: ["app": "\(app)", "entry": "\(entry.id)", "operation": "\(operation)"])
+            }
+            let text = String(decoding: answer.body, as: UTF8.self)
+            try await intake.answer(
+                app, entry, isAccepted: failure == nil, ["status": "\(answer.status)", "answer": text])
+            return backlog.passed(entry.id)
+        }
+    }
+
+    /// The names to which an entry publishes. None if its body is wrong.
+    private func names(of entry: IntakeEntry, _ caller: Caller) -> Set<ActivityName> {
+        guard let call = try? call(entry, caller, ""),
+            let pushes = try? PublishBody.parse(
+                call.body.collect(), now: call.now, staleAfter: call.app.staleAfter, marks: call.app.takesReceipts)
+        else { return [] }
+        return Set(pushes.map(\.publish.name))
     }
 
     private func answer(
         _ entry: IntakeEntry, _ caller: Caller, _ operation: String
-    ) async -> (answer: Answer, isAccepted: Bool) {
+    ) async -> (answer: Answer, failure: APIError?) {
         do {
             let call = try call(entry, caller, operation)
             let answer = try await handlers.publish(call)
             await recorder.note(
                 .publish, answer.action(.publish, call.caller, operation, [:]), of: caller.app.key)
-            return (answer, true)
+            return (answer, nil)
         } catch {
-            return (Answer(APIError(thrown: error), operation: operation), false)
+            let failure = APIError(thrown: error)
+            return (Answer(failure, operation: operation), failure)
         }
     }
 

@@ -82,8 +82,7 @@ extension Handlers {
 
     /// New ids, or those that an earlier request with the same Idempotency-Key got.
     func ids(_ count: Int, _ key: String?, _ body: [UInt8], _ call: Call) async throws -> [PushID] {
-        let now = store.time.now()
-        let fresh = (0..<count).map { PushID.ordered(at: now, index: $0) }
+        let fresh = store.pushes.freshIDs(call.app.key, count: count)
         guard let key else { return fresh }
         let reserved = try await store.pushes.reserve(
             call.app.key, idempotencyKey: key, bodyDigest: Array(SHA256Digest(of: body)), ids: fresh)
@@ -144,6 +143,7 @@ extension APIError {
                 case .total: "The queue of all apps together is full (gateway.max_queue_total)"
                 }
             self.init(429, "\(what): nothing was accepted. Try again in \(seconds) s.", retryAfter: seconds)
+            isOfName = scope == .name
         case .idempotencyConflict: self = .idempotencyConflict
         }
     }

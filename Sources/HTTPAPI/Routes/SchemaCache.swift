@@ -37,10 +37,16 @@ final class SchemaCache: Sendable {
         let asked = now()
         let known = entries.withLock { $0[app] }
         if let known, known.asked + Self.freshness > asked { return known.snapshot }
-        let version = try await schemas.version(app)
+        // In a cluster, most names are on other nodes than the schemas, and go on with those that are known.
+        if let known, schemas.isAway(app) { return known.snapshot }
         var snapshot = known?.snapshot ?? Snapshot(version: 0)
-        if snapshot.version != version {
-            snapshot = try await version > 0 ? Self.compiled(schemas.all(app)) : Snapshot(version: 0)
+        do throws(StoreError) {
+            let version = try await schemas.version(app)
+            if snapshot.version != version {
+                snapshot = try await version > 0 ? Self.compiled(schemas.all(app)) : Snapshot(version: 0)
+            }
+        } catch {
+            if known == nil || !schemas.isAway(app) { throw error }
         }
         entries.withLock { $0[app] = Entry(snapshot: snapshot, asked: asked) }
         return snapshot

@@ -24,6 +24,8 @@ struct APIError: Error, Sendable, Hashable {
     var extra: [JSON.Member] = []
     /// How many pushes or lines took effect before the call failed.
     var applied = 0
+    /// Other names may be taken.
+    var isOfName = false
     /// Goes to the log only.
     var cause: String?
 

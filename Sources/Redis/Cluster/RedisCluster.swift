@@ -56,6 +56,17 @@ final class RedisCluster: RedisDeployment {
         try await outcomes(commands, last: last)
     }
 
+    func pipeline(eachOf commands: [RedisCommand]) async throws(RedisError) -> [Result<RedisReply, RedisError>] {
+        try await outcomes(commands, skipsAway: true).map { $0.map(\.reply) }
+    }
+
+    func isAway(_ key: RedisKey) -> Bool {
+        guard let owner = topology.known?[HashSlot(key: key.description)] else { return false }
+        return isAway(owner)
+    }
+
+    private func isAway(_ address: RedisAddress) -> Bool { nodes.withLock { $0.byAddress[address] }?.isAway ?? false }
+
     private static func failure(of outcomes: [Outcome], _ first: RedisError) -> RedisError {
         let mayBeExecuted = outcomes.contains { outcome in
             switch outcome {
@@ -68,13 +79,25 @@ final class RedisCluster: RedisDeployment {
     }
 
     /// Sends the commands and follows redirections.
-    /// - Parameter last: a command that is sent after each node's commands, on the same connection.
-    private func outcomes(_ commands: [RedisCommand], last: RedisCommand? = nil) async throws(RedisError) -> [Outcome] {
+    /// - Parameters:
+    ///   - last: a command that is sent after each node's commands, on the same connection.
+    ///   - skipsAway: whether commands of a node that is known to be away fail at once.
+    private func outcomes(
+        _ commands: [RedisCommand], last: RedisCommand? = nil, skipsAway: Bool = false
+    ) async throws(RedisError) -> [Outcome] {
         if commands.isEmpty { return [] }
         let slots = try commands.map { command throws(RedisError) in try command.slot() }
         let map = try await topology.map()
         var outcomes = [Outcome?](repeating: nil, count: commands.count)
         var groups = Self.groups(slots, map, &outcomes)
+        if skipsAway {
+            for group in groups where isAway(group.node) {
+                // A replica may have taken its place.
+                topology.suspect(group.node)
+                for index in group.indices { outcomes[index] = .failure(.unreachable("\(group.node) is away")) }
+            }
+            groups.removeAll { outcomes[$0.indices[0]] != nil }
+        }
         var round = 0
         while !groups.isEmpty {
             let results = await exchange(groups, commands, last)

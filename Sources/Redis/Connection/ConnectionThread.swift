@@ -145,6 +145,7 @@ struct ConnectionThread: ~Copyable {
             backoff.succeeded()
             settings.metrics.connection(.opened)
             mailbox.isFailing.store(false, ordering: .relaxed)
+            mailbox.isConnected.store(true, ordering: .relaxed)
         } catch {
             // The client is closing. `run` ends then and fails all waiting callers as closed.
             guard !mailbox.isClosing else { return }
@@ -172,6 +173,7 @@ struct ConnectionThread: ~Copyable {
         settings.watch?.leave(mailbox)
         settings.metrics.connection(.dropped)
         mailbox.clientID.store(0, ordering: .relaxed)
+        mailbox.isConnected.store(false, ordering: .relaxed)
         var carried: [Batch] = []
         for (position, item) in inFlight[head...].enumerated() {
             if item.start >= writtenTotal {

@@ -33,6 +33,7 @@ final class Mailbox: Sendable {
     let load = Atomic<Int>(0)
     /// True from a failed connection attempt to the next successful one.
     let isFailing = Atomic<Bool>(false)
+    let isConnected = Atomic<Bool>(false)
     /// The server's id of the current connection (CLIENT ID). 0 without one.
     let clientID = Atomic<Int>(0)
     /// The sentinels have said something that may concern this connection.

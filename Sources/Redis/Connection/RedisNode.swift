@@ -57,6 +57,18 @@ final class RedisNode: RedisDeployment {
         return replies.dropLast().map { .success(($0, replies[commands.count])) }
     }
 
+    func pipeline(eachOf commands: [RedisCommand]) async throws(RedisError) -> [Result<RedisReply, RedisError>] {
+        try await pipeline(commands).map { .success($0) }
+    }
+
+    func isAway(_ key: RedisKey) -> Bool { false }
+
+    /// Whether the last attempt to connect failed, and no connection is left. The threads go on trying by themselves.
+    var isAway: Bool {
+        mailboxes.contains { $0.isFailing.load(ordering: .relaxed) }
+            && mailboxes.allSatisfy { !$0.isConnected.load(ordering: .relaxed) }
+    }
+
     func onEachPrimary(_ commands: [RedisCommand]) async throws(RedisError) -> [NodeReplies] {
         [(nil, try await pipeline(commands))]
     }

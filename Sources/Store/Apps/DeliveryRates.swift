@@ -23,15 +23,21 @@ public struct DeliveryRates: Sendable {
     let keys: Keyspace
 
     /// Takes a turn, unless the next one is later than `horizon`.
+    /// - Parameter reserve: a page that has waited long may also have one of the turns that only such pages have, if it is
+    ///   not later than this.
     /// - Returns: whether the caller has a turn, and how long it waits for it, or for the next one.
     public func take(
-        _ app: AppKey, _ push: PushID, tokens: Int, _ rate: DeliveryRate, horizon: Duration
+        _ app: AppKey, _ push: PushID, tokens: Int, _ rate: DeliveryRate, horizon: Duration, reserve: Duration = .zero
     ) async throws(StoreError) -> (isTaken: Bool, wait: Duration) {
         let reply = try await redis.run(
-            Lua.deliveryTurn, keys: ["appTurn": keys.deliveryTurn(app), "pushTurn": keys.deliveryTurn(app, push)],
+            Lua.deliveryTurn,
+            keys: [
+                "appTurn": keys.deliveryTurn(app), "pushTurn": keys.deliveryTurn(app, push),
+                "reserveTurn": keys.reservedTurn(app),
+            ],
             [
                 "tokens": .int(tokens), "ofApp": .int(rate.ofApp), "ofPush": .int(rate.ofPush),
-                "horizon": .int(horizon.milliseconds),
+                "horizon": .int(horizon.milliseconds), "reserve": .int(reserve.milliseconds),
             ])
         return (try reply[0].isOne(), .milliseconds(try reply[1].integer()))
     }

@@ -19,6 +19,9 @@ public struct Schemas: Sendable {
     /// The most attributes types of one app that have a schema.
     public internal(set) var maximum = Self.defaultMaximum
 
+    /// Whether the node of the app's schemas is known to be away.
+    public func isAway(_ app: AppKey) -> Bool { redis.isAway(keys.schemas(app)) }
+
     public func version(_ app: AppKey) async throws(StoreError) -> Int {
         let reply = try await redis.run("HGET", keys.schemas(app), "version")
         return reply.isNil ? 0 : try reply.integer()

@@ -53,6 +53,12 @@ extension Broadcasts {
         return BroadcastTake(turn: try turn(reply, app, name, owner), counted: counted)
     }
 
+    /// Whether the deadline of the first push of the queue is over.
+    public func isOverdue(_ app: AppKey, _ name: ActivityName, now: Int64) async throws(StoreError) -> Bool {
+        let tag = keys.tag(app, name)
+        return try await keys.isOverdue(keys.broadcastQueue(tag), tag, redis, now: now)
+    }
+
     private func turn(
         _ reply: Reply, _ app: AppKey, _ name: ActivityName, _ owner: String
     ) throws(StoreError) -> BroadcastTurn {

@@ -102,6 +102,8 @@ public struct Keyspace: Sendable {
     /// When the next tokens of an app, and of one of its pushes, may go out, if there is a cap.
     func deliveryTurn(_ app: AppKey) -> RedisKey { key("turn:{\(app)}") }
     func deliveryTurn(_ app: AppKey, _ push: PushID) -> RedisKey { key("turn:{\(app)}:\(push)") }
+    /// When the next page that has waited long may go ahead of the others.
+    func reservedTurn(_ app: AppKey) -> RedisKey { key("turn:{\(app)}:reserve") }
     func alarm(_ app: AppKey) -> RedisKey { key("alarm:{\(app)}") }
     /// The provider token that an app's workers share; `id` names the signing key.
     func providerToken(_ app: AppKey, _ id: String) -> RedisKey { key("jwt:{\(app):\(Self.escaped(id))}") }

@@ -11,6 +11,8 @@ public enum Acceptance: Sendable, Hashable {
 public struct Pushes: Sendable {
     /// Most unswept pushes of one name. Only pushes that cannot be superseded reach this number.
     static let mostUnswept = 1_000
+    /// How many ids are tried until the node of one is there. The ids of an hour are on up to eight nodes.
+    private static let mostTries = 64
 
     let redis: RedisClient
     let keys: Keyspace
@@ -78,11 +80,12 @@ public struct Pushes: Sendable {
         let commitIndex = preparations.count
         let addsEntry = wakes.needsEntry(route)
         let measured = bounds?.toMeasure(for: app, now: bootClock()) ?? []
-        // In steps: the streams are on another slot, and an entry that is read before the commit wakes no worker.
-        let replies = try await redis.replies(
-            preparations + [commit(isFull: false)] + (addsEntry ? [entry] : []) + measured.flatMap { keys.depth($0) },
-            inStepsAt: [commitIndex, commitIndex + 1])
-        bounds?.note(measured, replies.suffix(measured.count * keys.depthCommands), keys.depthCommands)
+        // The measurement asks all nodes of a cluster, and a push needs only some of them.
+        let depths = redis.isCluster ? [] : measured.flatMap { keys.depth($0) }
+        if redis.isCluster, let bounds, !measured.isEmpty { Task { try? await measure(measured, bounds) } }
+        let replies = try await inSteps(
+            preparations, commit(isFull: false), (addsEntry ? [entry] : []) + depths)
+        if !depths.isEmpty { bounds?.note(measured, replies.suffix(depths.count).map { $0 }[...], keys.depthCommands) }
         // If Redis refused only the wake-up, the reconciler finds the name. Without the index, nobody finds the ledger.
         let refusal = replies.prefix(commitIndex).lazy.compactMap(\.error).first
         if let error = replies[commitIndex].error {
@@ -99,6 +102,39 @@ public struct Pushes: Sendable {
         if wake != .no, !addsEntry { _ = try? await redis.replies([entry]) }
         if case .accepted = acceptance { try await confirm(app, publish, id) }
         return acceptance
+    }
+
+    /// In steps: the streams are on another slot, and an entry that is read before the commit wakes no worker.
+    private func inSteps(
+        _ preparations: [RedisCommand], _ commit: RedisCommand, _ rest: [RedisCommand]
+    ) async throws(StoreError) -> [Reply] {
+        guard redis.isCluster else {
+            return try await redis.replies(
+                preparations + [commit] + rest, inStepsAt: [preparations.count, preparations.count + 1])
+        }
+        let prepared: [Reply]
+        do throws(StoreError) { prepared = try await redis.replies(preparations) } catch {
+            // Nothing is committed yet, whichever node failed.
+            if case .redis(.lost(let why)) = error { throw .redis(.unreachable(why)) }
+            throw error
+        }
+        if let refusal = prepared.first(where: { $0.error != nil }) {
+            return prepared + Array(repeating: refusal, count: 1 + rest.count)
+        }
+        return prepared + (try await redis.replies([commit] + rest, inStepsAt: [1]))
+    }
+
+    /// New ids for pushes of one request, in their order. In a cluster, the index has them on nodes that are not known
+    /// to be away.
+    public func freshIDs(_ app: AppKey, count: Int) -> [PushID] {
+        let now = time.now()
+        return (0..<count).map { position in
+            var id = PushID.ordered(at: now, index: position)
+            for _ in 0..<Self.mostTries where redis.isAway(index.key(app, id)) {
+                id = .ordered(at: now, index: position)
+            }
+            return id
+        }
     }
 
     private func noteSuperseded(
@@ -120,9 +156,13 @@ public struct Pushes: Sendable {
     /// The queue that is full, or nil. Measures again before a refusal, because workers may have made room since.
     private func fullQueue(_ app: AppKey, _ bounds: QueueBounds?) async throws(StoreError) -> QueueScope? {
         guard let bounds, bounds.fullQueue(for: app) != nil else { return nil }
-        let replies = try await redis.run(bounds.apps.flatMap { keys.depth($0) })
-        bounds.note(bounds.apps, replies[...], keys.depthCommands)
+        try await measure(bounds.apps, bounds)
         return bounds.fullQueue(for: app)
+    }
+
+    private func measure(_ apps: [AppKey], _ bounds: QueueBounds) async throws(StoreError) {
+        let replies = try await redis.apart(apps.flatMap { keys.depth($0) })
+        bounds.note(apps, replies[...], keys.depthCommands)
     }
 
     /// Deletes the index of a push that was not committed. Keep it if another process may commit the same id.

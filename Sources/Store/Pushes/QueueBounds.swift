@@ -23,6 +23,8 @@ public final class QueueBounds: Sendable {
         /// The measured number, and the publishes since.
         var entries = 0
         var publishes = 0
+        /// The last reply to each command of `Keyspace.depth`.
+        var lengths: [Int] = []
         /// On the boot clock. Nil: never.
         var askedAt: Int64?
     }
@@ -70,16 +72,20 @@ public final class QueueBounds: Sendable {
         (perApp - (depths[app]?.entries ?? 0), total - depths.values.reduce(0) { $0 + $1.entries })
     }
 
-    /// Notes the replies to `Keyspace.depth` of each app, `count` of each. An app without a usable reply keeps its last
-    /// numbers.
-    func note(_ apps: [AppKey], _ replies: ArraySlice<Reply>, _ count: Int) {
+    /// Notes the replies to `Keyspace.depth` of each app, `count` of each. A queue without a usable reply, because its
+    /// node is away, keeps its last length.
+    func note(_ apps: [AppKey], _ replies: ArraySlice<Reply?>, _ count: Int) {
         for (index, app) in apps.enumerated() {
             let start = replies.startIndex + index * count
-            let lengths = replies[start..<start + count].compactMap { try? $0.integer() }
-            guard lengths.count == count else { continue }
+            let lengths = replies[start..<start + count].map { try? $0?.integer() }
+            if lengths.allSatisfy({ $0 == nil }) { continue }
             depths.withLock { depths in
-                depths[app, default: Depth()].entries = lengths.reduce(0, +)
-                depths[app, default: Depth()].publishes = 0
+                var depth = depths[app] ?? Depth()
+                let last = depth.lengths.isEmpty ? Array(repeating: 0, count: count) : depth.lengths
+                depth.lengths = zip(lengths, last).map { $0 ?? $1 }
+                depth.entries = depth.lengths.reduce(0, +)
+                depth.publishes = 0
+                depths[app] = depth
             }
         }
     }

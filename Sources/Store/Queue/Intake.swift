@@ -40,17 +40,22 @@ public struct Intake: Sendable {
         ).isOne()
     }
 
-    /// The oldest entries. Waits two seconds for the first one; empty then, or after `interrupt`.
-    public func read(_ app: AppKey) async throws(StoreError) -> [IntakeEntry] {
+    /// The oldest entries behind one. Waits for the first, no longer than two seconds or `time`; empty then, or after
+    /// `interrupt`.
+    /// - Parameter position: an entry's id; 0 is before the first
+    public func read(
+        _ app: AppKey, after position: String, atMost time: Duration? = nil
+    ) async throws(StoreError) -> [IntakeEntry] {
+        let block = min(time ?? Self.block, Self.block)
         let command = RedisCommand(
             "XREAD",
             [
-                "COUNT", .int(Self.entriesAtOnce), "BLOCK", .int(Self.block.milliseconds), "STREAMS",
-                .key(keys.intake(app)), "0",
+                "COUNT", .int(Self.entriesAtOnce), "BLOCK", .int(max(1, block.milliseconds)), "STREAMS",
+                .key(keys.intake(app)), .string(position),
             ], near: keys.intake(app))
         let reply: RedisReply
         do throws(RedisError) {
-            reply = try await connection.send(command, blockingFor: Self.block)
+            reply = try await connection.send(command, blockingFor: block)
         } catch {
             throw .redis(error)
         }

@@ -16,21 +16,28 @@ extension WorkQueue {
 
     /// Looks at names whose last publish was before `before` (epoch ms): wakes a worker for each name with work, and
     /// removes the others. Continues batch by batch while most names are removed, to keep up with any number. One
-    /// worker looks at a name. If the name stays, another one looks after 30 s.
+    /// worker looks at a name. If the name stays, another one looks after 30 s. A node that is away holds up only its own
+    /// names.
+    /// - Parameter paused: apps of which only names are woken that may have something expired.
     public func reconcile(
-        _ apps: [AppKey], before: Int64, now: Int64, limit: Int
+        _ apps: [AppKey], paused: Set<AppKey> = [], before: Int64, now: Int64, limit: Int
     ) async throws(StoreError) -> Reconciliation {
         var sum = Reconciliation()
-        for partition in keys.allPartitions {
-            for app in apps {
-                try await reconcile(app, keys.open(app, partition), before: before, now: now, limit: limit, &sum)
+        let timers = keys.allPartitions.flatMap { partition in apps.map { ($0, keys.open($0, partition)) } }
+        do throws(StoreError) {
+            try await timers.filter { !redis.isAway($0.1) }.eachApart { (app, open) async throws(StoreError) in
+                try await reconcile(
+                    app, open, isPaused: paused.contains(app), before: before, now: now, limit: limit, &sum)
             }
+        } catch {
+            if sum == Reconciliation() { throw error }
         }
         return sum
     }
 
     private func reconcile(
-        _ app: AppKey, _ open: RedisKey, before: Int64, now: Int64, limit: Int, _ sum: inout Reconciliation
+        _ app: AppKey, _ open: RedisKey, isPaused: Bool, before: Int64, now: Int64, limit: Int,
+        _ sum: inout Reconciliation
     ) async throws(StoreError) {
         var woken = 0
         for _ in 0..<Self.mostBatches {
@@ -43,21 +50,28 @@ extension WorkQueue {
                 try await redis.run("ZREM", open, unreadable)
                 sum.dropped += unreadable.count
             }
-            woken += try await wake(app, open, names, score)
+            woken += try await wake(app, open, names, score, expired: isPaused ? now : nil)
             if names.count + unreadable.count < limit || woken >= 4 * limit { break }
         }
         sum.woken += woken
     }
 
+    /// - Parameter time: nil, or of a paused app: only what may have expired by then (epoch ms) is woken for.
     /// - Returns: for how many of the names a worker was woken.
     private func wake(
-        _ app: AppKey, _ open: RedisKey, _ names: [ActivityName], _ score: RedisArgument
+        _ app: AppKey, _ open: RedisKey, _ names: [ActivityName], _ score: RedisArgument, expired time: Int64?
     ) async throws(StoreError) -> Int {
         var actions: [RedisCommand] = []
         var woken = 0
         for (name, work) in zip(names, try await work(app, names)) {
-            // A name whose keys cannot be read must not stop the names behind it.
+            // A name whose keys cannot be read, or whose node is away, must not stop the names behind it.
             guard let work else { continue }
+            if let time {
+                let items = work.overdue(app, name, at: time)
+                actions += items.map { Self.add(keys, $0) }
+                woken += items.isEmpty ? 0 : 1
+                continue
+            }
             if let (push, priority) = work.first {
                 let item = WorkItem(app: app, name: name, push: push, priority: priority, part: .reconcile)
                 actions.append(Self.add(keys, item))
@@ -79,6 +93,8 @@ extension WorkQueue {
 
     fileprivate struct OpenWork {
         var first: (push: PushID, priority: PushPriority)?
+        /// That of the first unswept push, epoch ms. A push of an older version has none.
+        var deadline: Int64?
         /// Due time of the first waiting channel, epoch ms; 0 if removals are pending.
         var due: Int64?
         var hasBroadcasts = false
@@ -86,6 +102,18 @@ extension WorkQueue {
         var hasOutbox = false
 
         var isOver: Bool { first == nil && due == nil && !hasBroadcasts && !hasLate && !hasOutbox }
+
+        /// The work that may have expired by `time`. A worker that finds nothing expired puts it off.
+        func overdue(_ app: AppKey, _ name: ActivityName, at time: Int64) -> [WorkItem] {
+            let isOverdue = deadline.map { $0 <= time } ?? false
+            let unswept = isOverdue ? first.map { [$0] } ?? [] : []
+            return
+                unswept.map { push, priority in
+                    WorkItem(app: app, name: name, push: push, priority: priority, part: .reconcile)
+                }
+                + (due.map { $0 > 0 && $0 <= time } ?? false ? [.retries(app, name, .high)] : [])
+                + (hasBroadcasts ? [.broadcast(app, name, .high)] : [])
+        }
 
         /// The timers of the other work. None if a push is unswept, because its sweep handles the rest.
         func timers(_ app: AppKey, _ name: ActivityName) -> [(WorkItem, due: Int64)] {
@@ -95,8 +123,7 @@ extension WorkQueue {
                 + (hasOutbox ? [(.outbox(app, name), 0)] : [])
         }
 
-        init(reading replies: ArraySlice<Reply>) throws(StoreError) {
-            let replies = Array(replies)
+        init(reading replies: [Reply]) throws(StoreError) {
             if let text = try replies[0].array().first?.string(), let push = PushID(text) { first = (push, .high) }
             due = replies[1].count == 2 ? try replies[1][1].optionalTime() : nil
             if try replies[2].isOne() { due = 0 }
@@ -119,21 +146,22 @@ extension WorkQueue {
                 // Last, because the script that ends the work above writes the outbox.
             ] + (telling.contains(app) ? [RedisCommand("EXISTS", keys.outbox(tag))] : [])
         }
-        let replies = try await redis.replies(reads.flatMap(\.self))
+        let replies = try await redis.apart(reads.flatMap(\.self))
         let count = reads[0].count
         var found: [OpenWork?] = []
         for start in stride(from: 0, to: replies.count, by: count) {
-            let answers = replies[start..<start + count]
-            if let error = answers.lazy.compactMap(\.error).first(where: \.isRetriable) { throw .redis(error) }
-            found.append(try? OpenWork(reading: answers))
+            let answers = replies[start..<start + count].compactMap(\.self)
+            found.append(answers.count == count ? try? OpenWork(reading: answers) : nil)
         }
         let pushes = found.indices.filter { found[$0]?.first != nil }
-        let priorities = try await redis.replies(
+        let records = try await redis.apart(
             pushes.compactMap { index in
-                found[index]?.first.map { RedisCommand("HGET", keys.push(tags[index], $0.push), "prio") }
+                found[index]?.first.map { RedisCommand("HMGET", keys.push(tags[index], $0.push), ["prio", "until"]) }
             })
-        for (index, reply) in zip(pushes, priorities) {
-            if let number = try? reply.integer(), let priority = PushPriority(rawValue: number) {
+        for (index, reply) in zip(pushes, records) {
+            guard let reply else { continue }
+            if !reply[1].isNil { found[index]?.deadline = try? reply[1].optionalTime() }
+            if let number = try? reply[0].integer(), let priority = PushPriority(rawValue: number) {
                 found[index]?.first?.priority = priority
             }
         }

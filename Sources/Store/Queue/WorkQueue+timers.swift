@@ -12,7 +12,7 @@ extension WorkQueue {
         RedisCommand("ZADD", keys.due(of: item), "LT", .int(due), .string(item.member))
     }
 
-    /// When the first timer of each kind is due, in one round trip.
+    /// When the first timer of each kind is due, in one round trip. Leaves out timers of a node that is away.
     /// - Parameters:
     ///   - ending: apps with automatic ends.
     ///   - paused: apps whose tasks stay in the timer.
@@ -23,9 +23,11 @@ extension WorkQueue {
         let tasks = keys.allPartitions.flatMap { partition in moving.map { keys.due($0, partition) } }
         let kinds = [tasks, apps.map(keys.at), ending.flatMap { [keys.ends($0), keys.claimedEnds($0)] }]
         let broadcastChannels = apps.map(keys.broadcastTimers)
-        let replies = try await redis.run(
+        let replies = try await redis.apart(
             (kinds.joined() + broadcastChannels).map { RedisCommand("ZRANGE", $0, "0", "0", "WITHSCORES") })
-        var times = try replies.map { (reply) throws(StoreError) in reply.count == 2 ? try reply[1].optionalTime() : nil
+        var times = try replies.map { (reply) throws(StoreError) -> Int64? in
+            guard let reply, reply.count == 2 else { return nil }
+            return try reply[1].optionalTime()
         }[...]
         let first = kinds.map { sets in
             defer { times = times.dropFirst(sets.count) }
@@ -37,19 +39,21 @@ extension WorkQueue {
             end: first[2])
     }
 
-    /// Moves due tasks into the streams, at most `limit` of each app. A task stays in the timer until it is moved.
+    /// Moves due tasks into the streams, at most `limit` of each app. A task stays in the timer until it is moved, and
+    /// one on a node that is away stays there.
     /// - Returns: how many tasks were moved, and how many members that no version writes were dropped by this call.
     public func moveDue(
         _ apps: [AppKey], now: Int64, limit: Int
     ) async throws(StoreError) -> (moved: Int, unreadable: [AppKey: Int]) {
         let timers = keys.allPartitions.flatMap { partition in apps.map { (app: $0, partition: partition) } }
-        let replies = try await redis.run(
+        let replies = try await redis.apart(
             timers.map {
                 RedisCommand(
                     "ZRANGEBYSCORE", keys.due($0.app, $0.partition), "-inf", .int(now), "LIMIT", "0", .int(limit))
             })
         var moves: [(command: RedisCommand, dropsOf: AppKey?)] = []
         for ((app, partition), reply) in zip(timers, replies) {
+            guard let reply else { continue }
             let due = keys.due(app, partition)
             for task in try reply.byteStrings() {
                 guard let text = String(validating: task, as: UTF8.self), let item = WorkItem(member: text),
@@ -66,9 +70,8 @@ extension WorkQueue {
         }
         if moves.isEmpty { return (0, [:]) }
         var (moved, unreadable) = (0, [AppKey: Int]())
-        for (move, reply) in zip(moves, try await redis.run(moves.map(\.command))) {
-            let count = try reply.integer()
-            guard count > 0 else { continue }
+        for (move, reply) in zip(moves, try await redis.apart(moves.map(\.command))) {
+            guard let count = try reply?.integer(), count > 0 else { continue }
             if let app = move.dropsOf { unreadable[app, default: 0] += count } else { moved += count }
         }
         return (moved, unreadable)

@@ -20,16 +20,31 @@ public struct WorkQueue: Sendable {
 
     static func route(_ app: AppKey, _ name: ActivityName) -> String { "\(app) \(name)" }
 
-    /// Creates streams and groups. Repeatable. A worker calls this at its start, and after Redis lost its data.
+    /// Creates streams and groups. Repeatable. A worker calls this at its start, and after Redis lost its data. Streams on
+    /// a node that is away are left out: their reader makes them when it finds none.
     public func prepare(_ apps: [AppKey]) async throws(StoreError) {
         let commands = streams(apps).map { stream in
             RedisCommand("XGROUP", ["CREATE", .key(stream), .string(Self.group), "0", "MKSTREAM"])
         }
-        for reply in try await redis.replies(commands) {
-            guard let error = reply.error else { continue }
-            if case .server("BUSYGROUP", _) = error { continue }
-            throw .redis(error)
+        var (answers, failure) = (0, nil as RedisError?)
+        for result in await redis.pipeline(eachOf: commands) {
+            switch result {
+            case .success(let reply):
+                guard let error = reply.error else {
+                    answers += 1
+                    continue
+                }
+                if case .server("BUSYGROUP", _) = error {
+                    answers += 1
+                } else if error.isRetriable {
+                    failure = error
+                } else {
+                    throw .redis(error)
+                }
+            case .failure(let error): failure = error
+            }
         }
+        if answers == 0, let failure { throw .redis(failure) }
     }
 
     public func add(_ items: [WorkItem]) async throws(StoreError) {
@@ -73,17 +88,23 @@ public struct WorkQueue: Sendable {
         _ stream: WorkStream, _ app: AppKey, consumer: String, idle: Duration, count: Int
     ) async throws(StoreError) -> Batch {
         var batch: Batch = ([], [])
-        for partition in keys.allPartitions {
-            var position = "0-0"
-            repeat {
-                let left = count - batch.entries.count
-                guard left > 0 else { return batch }
-                let reply = try await redis.run(
-                    "XAUTOCLAIM", keys.stream(app, stream, partition), .string(Self.group), .string(consumer),
-                    .int(idle.milliseconds), .string(position), "COUNT", .int(left))
-                try Self.parse(try reply[1].array(), app, stream, partition, isClaimed: true, into: &batch)
-                position = try reply[0].string()
-            } while position != "0-0"
+        let there = keys.allPartitions.filter { !redis.isAway(keys.stream(app, stream, $0)) }
+        do throws(StoreError) {
+            try await there.eachApart { (partition) async throws(StoreError) in
+                var position = "0-0"
+                repeat {
+                    let left = count - batch.entries.count
+                    guard left > 0 else { return }
+                    let reply = try await redis.run(
+                        "XAUTOCLAIM", keys.stream(app, stream, partition), .string(Self.group), .string(consumer),
+                        .int(idle.milliseconds), .string(position), "COUNT", .int(left))
+                    try Self.parse(try reply[1].array(), app, stream, partition, isClaimed: true, into: &batch)
+                    position = try reply[0].string()
+                } while position != "0-0"
+            }
+        } catch {
+            // What was claimed elsewhere is this worker's now.
+            if batch.entries.isEmpty, batch.unreadable.isEmpty { throw error }
         }
         return batch
     }

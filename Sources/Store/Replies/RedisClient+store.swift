@@ -40,6 +40,23 @@ extension RedisClient {
         }
     }
 
+    /// Sends commands of which each stands for itself. A node of a cluster that is away fails only its own.
+    /// - Returns: nil for a command without a reply, or with an error reply.
+    /// - Throws: the first error, if no command has a reply.
+    func apart(_ commands: [RedisCommand]) async throws(StoreError) -> [Reply?] {
+        var failure: RedisError?
+        let replies = await pipeline(eachOf: commands).map { result -> Reply? in
+            switch result {
+            case .success(let reply) where reply.error == nil: return Reply(reply)
+            case .success(let reply): failure = failure ?? reply.error
+            case .failure(let error): failure = failure ?? error
+            }
+            return nil
+        }
+        if let failure, replies.allSatisfy({ $0 == nil }) { throw .redis(failure) }
+        return replies
+    }
+
     /// Reads at one moment: a transaction on one slot. Throws its first error reply.
     func atOnce(_ commands: [RedisCommand]) async throws(StoreError) -> [Reply] {
         let replies: [RedisReply]
@@ -87,4 +104,16 @@ extension [Reply] {
 
 func translatingErrors<T>(_ body: () throws(RedisError) -> T) throws(StoreError) -> T {
     do throws(RedisError) { return try body() } catch { throw .redis(error) }
+}
+
+extension Sequence {
+    /// Does something for each element. One that fails does not hold up the others.
+    /// - Throws: the first error, at the end.
+    func eachApart(_ body: (Element) async throws(StoreError) -> Void) async throws(StoreError) {
+        var failure: StoreError?
+        for element in self {
+            do throws(StoreError) { try await body(element) } catch { failure = failure ?? error }
+        }
+        if let failure { throw failure }
+    }
 }

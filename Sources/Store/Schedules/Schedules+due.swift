@@ -29,65 +29,102 @@ extension Schedules {
 
     /// Commits the schedules that are due by Redis's clock. Many workers may do so at once: each schedule becomes the
     /// push whose id it has. The schedules of one name are committed in the order of their times, so one that another
-    /// worker has claimed, or that waits for room in its name's queue, delays the others.
+    /// worker has claimed, or that waits for room in its name's queue, delays the others of its name. So does one whose
+    /// name is on a node that is away.
+    ///
+    /// Those that wait keep their places in the timer. The others are behind them, so the look goes on there, in later
+    /// calls if need be.
+    /// - Parameter limit: how many schedules the call looks at, more if some of them wait.
     public func runDue(_ app: AppKey, limit: Int) async throws(StoreError) -> [ScheduleRun] {
         var runs: [ScheduleRun] = []
-        var limit = limit
-        while true {
-            let (now, members) = try await due(app, limit: limit)
+        var walk = walks.take(app)
+        var (limit, looked) = (limit, 0)
+        while looked < Self.longestLook {
+            // If the schedule where the walk stands waits no more, the next call begins another walk.
+            guard let (now, members) = try await due(app, after: walk.last, limit: limit) else { return runs }
+            let groups = try await byName(app, members)
+            var waiting: Set<PushID> = []
             // Take the names in random order, so that workers with the same list seldom begin with the same name.
-            for schedules in try await byName(app, members).shuffled() {
-                runs += try await runInOrder(app, schedules, now: now)
+            for group in groups.shuffled() {
+                if !walk.waits(group.name), try await !runInOrder(app, group, now: now, &runs) { continue }
+                if let name = group.name { walk.names.insert(name) }
+                waiting.formUnion(group.ids)
             }
-            // A batch in which all schedules wait must not hide due schedules behind it.
-            let hasMoved = runs.contains { if case .postponed = $0.outcome { false } else { true } }
-            if hasMoved || members.count < limit || limit >= Self.longestLook { return runs }
-            limit *= 4
+            looked += members.count
+            if members.count < limit { return runs }
+            if let last = members.last(where: { PushID($0).map(waiting.contains) ?? false }) { walk.last = last }
+            if walk.last == nil { return runs }
+            limit = min(4 * limit, Self.longestLook)
         }
+        walks.put(app, walk)
+        return runs
     }
 
-    /// The first due schedules, and Redis's time.
-    private func due(_ app: AppKey, limit: Int) async throws(StoreError) -> (now: Int64, members: [String]) {
-        let reply = try await redis.run(Lua.scheduleDue, keys: ["at": keys.at(app)], ["most": .int(limit)])
+    /// The first due schedules behind `last`, and Redis's time. Nil: there is no such schedule.
+    private func due(
+        _ app: AppKey, after last: String?, limit: Int
+    ) async throws(StoreError) -> (now: Int64, members: [String])? {
+        let reply = try await redis.run(
+            Lua.scheduleDue, keys: ["at": keys.at(app)], ["after": .string(last ?? ""), "most": .int(limit)])
+        if reply.count == 2, reply[1].isNil { return nil }
         return (Int64(try reply[0].integer()), Array(try reply.strings().dropFirst()))
     }
 
-    /// Groups the schedules by name, in the order given. A schedule without a record is a group of its own.
-    private func byName(_ app: AppKey, _ members: [String]) async throws(StoreError) -> [[PushID]] {
+    private struct Group {
+        /// Nil: the schedule has no record, or nobody can read it now.
+        var name: [UInt8]?
+        var ids: [PushID]
+        var isAway = false
+    }
+
+    /// Groups the schedules by name, in the order given. One whose name is not known is a group of its own.
+    private func byName(_ app: AppKey, _ members: [String]) async throws(StoreError) -> [Group] {
         var ids: [PushID] = []
         for member in members {
             if let id = PushID(member) { ids.append(id) } else { try await forget(app, member) }
         }
-        let names = try await redis.run(ids.map { RedisCommand("HGET", keys.schedule(app, $0), "name") })
+        let names = try await redis.apart(ids.map { RedisCommand("HGET", keys.schedule(app, $0), "name") })
         var places: [[UInt8]: Int] = [:]
-        var groups: [[PushID]] = []
-        for (id, name) in zip(ids, names) {
-            let name: [UInt8]? = name.isNil ? nil : Array(try name.bytes())
+        var groups: [Group] = []
+        for (id, reply) in zip(ids, names) {
+            guard let reply else {
+                groups.append(Group(ids: [id], isAway: true))
+                continue
+            }
+            let name: [UInt8]? = reply.isNil ? nil : Array(try reply.bytes())
             if let name, let place = places[name] {
-                groups[place].append(id)
+                groups[place].ids.append(id)
             } else {
                 if let name { places[name] = groups.count }
-                groups.append([id])
+                groups.append(Group(name: name, ids: [id]))
             }
         }
         return groups
     }
 
+    /// Commits the schedules of one name until one has to wait.
+    /// - Returns: whether one waits.
     private func runInOrder(
-        _ app: AppKey, _ schedules: [PushID], now: Int64
-    ) async throws(StoreError) -> [ScheduleRun] {
-        var runs: [ScheduleRun] = []
+        _ app: AppKey, _ group: Group, now: Int64, _ runs: inout [ScheduleRun]
+    ) async throws(StoreError) -> Bool {
+        if group.isAway { return true }
         var time: Int64 = 0
-        for id in schedules {
-            switch try await run(app, id, after: &time, now: now) {
-            case .skipped: continue
-            case .waits: return runs
-            case .ran(let run):
-                runs.append(run)
-                if case .postponed = run.outcome { return runs }
+        for id in group.ids {
+            do throws(StoreError) {
+                switch try await run(app, id, after: &time, now: now) {
+                case .skipped: continue
+                case .waits: return true
+                case .ran(let run):
+                    runs.append(run)
+                    if case .postponed = run.outcome { return true }
+                }
+            } catch {
+                // A node of a cluster is away. Other names are elsewhere.
+                guard redis.isCluster, case .redis(let failure) = error, failure.isRetriable else { throw error }
+                return true
             }
         }
-        return runs
+        return false
     }
 
     private func forget(_ app: AppKey, _ member: String) async throws(StoreError) {

@@ -23,6 +23,7 @@ public struct Schedules: Sendable {
     let keys: Keyspace
     let pushes: Pushes
     let replicas: ReplicaWait?
+    let walks = DueWalks()
 
     /// Creates all of the schedules, or none. Repeatable with the same ids. After a crash, a record expires unsent.
     /// - Returns: false if the app has too many schedules.

@@ -208,6 +208,12 @@ public struct SweepStore: Sendable {
             hasPendingRemovals: try replies[2].integer() > 0)
     }
 
+    /// Whether the deadline of the push that is active, or begins next, is over.
+    public func isOverdue(_ app: AppKey, _ name: ActivityName, now: Int64) async throws(StoreError) -> Bool {
+        let tag = keys.tag(app, name)
+        return try await keys.isOverdue(keys.unswept(tag), tag, redis, now: now)
+    }
+
     /// Shards of a planned push that are not finished and have no live lease.
     public func unfinishedShards(
         _ app: AppKey, _ name: ActivityName, _ push: PushID
@@ -252,5 +258,17 @@ public struct SweepStore: Sendable {
         return try reply.pairs().map { channel, order throws(StoreError) in
             CatchUpArrival(channel: Array(try channel.bytes()), order: try order.optionalTime() ?? .max)
         }
+    }
+}
+
+extension Keyspace {
+    /// Whether the deadline of the first push of a queue is over.
+    func isOverdue(
+        _ queue: RedisKey, _ tag: String, _ redis: RedisClient, now: Int64
+    ) async throws(StoreError) -> Bool {
+        let first = try await redis.run("ZRANGE", queue, "0", "0").strings().first
+        guard let first, let id = PushID(first) else { return false }
+        let deadline = try await redis.run("HGET", push(tag, id), "until")
+        return deadline.isNil ? false : try deadline.optionalTime().map { $0 <= now } ?? false
     }
 }

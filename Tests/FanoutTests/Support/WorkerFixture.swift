@@ -75,7 +75,8 @@ struct WorkerFixture {
         claimAfter: Duration = Self.patience, minInterval: Duration = .zero, pageSize: Int = 1_000,
         concurrency: Int = 48, attempts: Int = 4, budget: HighBudget = HighBudget(), endAfter: Duration? = nil,
         webhook: WebhookService? = nil, webhooks: WebhookOptions = WebhookOptions(), startHold: Duration = .seconds(10),
-        rate: DeliveryRate? = nil, now: @escaping @Sendable () -> Int64 = bootClock
+        rate: DeliveryRate? = nil, backoff: Duration = .milliseconds(20),
+        now: @escaping @Sendable () -> Int64 = bootClock
     ) -> ServiceGroup {
         var options = WorkerOptions(name: name)
         options.pageSize = pageSize
@@ -86,7 +87,7 @@ struct WorkerFixture {
         options.startHold = startHold
         options.now = now
         options.webhooks = webhooks
-        options.retries.base = .milliseconds(20)
+        options.retries.base = backoff
         options.retries.attempts = attempts
         let worker = Worker(
             store: store,
@@ -108,14 +109,14 @@ struct WorkerFixture {
         _ transport: any PushTransport, other: (any PushTransport)? = nil, claimAfter: Duration = Self.patience,
         minInterval: Duration = .zero, pageSize: Int = 1_000, concurrency: Int = 48, budget: HighBudget = HighBudget(),
         endAfter: Duration? = nil, webhook: WebhookService? = nil, webhooks: WebhookOptions = WebhookOptions(),
-        startHold: Duration = .seconds(10), rate: DeliveryRate? = nil,
+        startHold: Duration = .seconds(10), rate: DeliveryRate? = nil, backoff: Duration = .milliseconds(20),
         now: @escaping @Sendable () -> Int64 = bootClock,
         _ body: @Sendable () async throws -> T
     ) async throws -> T {
         let group = group(
             transport, other: other, claimAfter: claimAfter, minInterval: minInterval, pageSize: pageSize,
             concurrency: concurrency, budget: budget, endAfter: endAfter, webhook: webhook, webhooks: webhooks,
-            startHold: startHold, rate: rate, now: now)
+            startHold: startHold, rate: rate, backoff: backoff, now: now)
         async let running: Void = group.run()
         let value: T
         do { value = try await body() } catch {

@@ -107,4 +107,58 @@ import Testing
             #expect(try await fixture.finished(large).delivered == 6_000)
         }
     }
+
+    @Test(arguments: [1, 3, 6])
+    func `a small push does not starve behind many large ones, whatever the number of workers`(
+        workers: Int
+    ) async throws {
+        let fixture = try await WorkerFixture.start()
+        let large = try (0..<6).map { try ActivityName("large-\($0)") }
+        for (index, name) in large.enumerated() {
+            let registrations = try (0..<2_000).map { number in
+                Registration(
+                    channel: .random(), token: try #require(WorkerFixture.token(10_000 * (index + 1) + number)),
+                    registeredAt: nowMilliseconds() - 60_000)
+            }
+            _ = try await fixture.store.registry.track(fixture.app, .activity(name), registrations)
+        }
+        try await fixture.track(0..<1)
+        let transport = ScriptedTransport()
+        let rate = DeliveryRate(ofApp: 800, ofPush: 0)
+        try await withWorkers(workers, fixture, transport, rate) {
+            for name in large { _ = try await fixture.publish(to: name) }
+            // The pages of the large pushes have waited for long by then.
+            try await eventually("the large pushes are under way") { transport.total > 3_000 }
+            for _ in 0..<4 {
+                let began = ContinuousClock.now
+                _ = try await fixture.finished(try await fixture.publish())
+                #expect(ContinuousClock.now - began < .milliseconds(2_500))
+            }
+            #expect(transport.total < 12_000, "the large pushes still wait")
+        }
+    }
+
+    @Test func `a page that has waited long has a part of the rate to itself`() async throws {
+        let fixture = try await WorkerFixture.start()
+        let (rates, app) = (fixture.store.deliveryRates, fixture.app)
+        let rate = try #require(DeliveryRate(ofApp: 1, ofPush: 0))
+        // Small pushes have filled the queue of turns.
+        _ = try await rates.take(app, id, tokens: 1_000, rate, horizon: .zero)
+        let hour = Duration.seconds(3_600)
+        #expect(try await !rates.take(app, id, tokens: 100, rate, horizon: .zero).isTaken)
+        #expect(try await rates.take(app, id, tokens: 100, rate, horizon: .zero, reserve: hour).isTaken)
+        // The next one is four times as far away as these tokens take.
+        #expect(try await !rates.take(app, id, tokens: 1, rate, horizon: .zero, reserve: hour).isTaken)
+        #expect(try await rates.take(app, id, tokens: 1, rate, horizon: hour).isTaken)
+    }
+
+    private func withWorkers(
+        _ count: Int, _ fixture: WorkerFixture, _ transport: ScriptedTransport, _ rate: DeliveryRate?,
+        _ body: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        if count == 0 { return try await body() }
+        try await fixture.withWorker(transport, rate: rate) {
+            try await withWorkers(count - 1, fixture, transport, rate, body)
+        }
+    }
 }

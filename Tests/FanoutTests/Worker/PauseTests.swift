@@ -1,3 +1,4 @@
+import APNsWire
 import LiveActivity
 import Redis
 import TestSupport
@@ -69,6 +70,79 @@ import Testing
         }
         #expect(ledger.delivered == 3_000 && ledger.duplicatesPossible == 0)
         #expect(transport.counts.count == 3_000 && transport.counts.values.allSatisfy { $0 == 1 })
+    }
+
+    @Test func `what expires while its name is paused is a dead letter, and nothing is sent`() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<300)
+        let (store, app) = (fixture.store, fixture.app)
+        #expect(try await store.pauses.pause(app, fixture.name))
+        let transport = ScriptedTransport()
+        try await fixture.withWorker(transport, pageSize: 100) {
+            let soon = try await fixture.publish(expiry: Int(nowMilliseconds() / 1_000) + 2)
+            let later = try await fixture.publish()
+            let ledger = try await fixture.finished(soon)
+            #expect(ledger.state == .expired && ledger.expired == 300)
+            let letter = try #require(try await store.deadLetters.list(app, after: nil, limit: 10).first)
+            #expect(letter.push == soon && letter.reasons == ["Expired": 300])
+            try await eventually("the alarm") { try await store.alarms.list([app]).map(\.kind) == [.expired] }
+            #expect(try await store.pushes.ledger(app, later)?.state == .queued && transport.total == 0)
+            #expect(try await store.pauses.resume(app, fixture.name))
+            #expect(try await fixture.finished(later).delivered == 300)
+        }
+        #expect(transport.total == 300)
+    }
+
+    @Test func `an end that expires while its name is paused does not keep it closed`() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<3)
+        let (store, app) = (fixture.store, fixture.app)
+        #expect(try await store.pauses.pause(app, fixture.name))
+        let transport = ScriptedTransport()
+        try await fixture.withWorker(transport) {
+            let end = try await fixture.publish(event: .end, expiry: Int(nowMilliseconds() / 1_000) + 1)
+            #expect(try await fixture.finished(end).state == .expired)
+            let update = try await fixture.publish()
+            #expect(try await store.pauses.resume(app, fixture.name))
+            #expect(try await fixture.finished(update).delivered == 3)
+        }
+    }
+
+    @Test func `a retry that expires while its name is paused is a dead letter`() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<2)
+        let (store, app) = (fixture.store, fixture.app)
+        let transport = ScriptedTransport { token, attempt in
+            WorkerFixture.number(token) == 0 && attempt == 1 ? WaitingTests.busy(retryAfter: nil) : .accepted
+        }
+        try await fixture.withWorker(transport, backoff: .seconds(2)) {
+            let soon = try await fixture.publish(expiry: Int(nowMilliseconds() / 1_000) + 5)
+            try await fixture.swept(soon)
+            #expect(try await store.pauses.pause(app, fixture.name))
+            let ledger = try await fixture.finished(soon)
+            #expect(ledger.state == .done && ledger.delivered == 1 && ledger.expired == 1)
+        }
+        #expect(transport.total == 2)
+    }
+
+    @Test func `the reconciler finds what expires while its app is paused`() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<3)
+        let (store, app) = (fixture.store, fixture.app)
+        #expect(try await store.pauses.pause(app, nil))
+        let transport = ScriptedTransport()
+        try await fixture.withWorker(transport) {
+            _ = try await fixture.publish(to: other)
+            let soon = try await fixture.publish(expiry: Int(nowMilliseconds() / 1_000) + 1)
+            try await isPutOff(fixture.name, fixture)
+            try await isPutOff(other, fixture)
+            try await fixture.isLater(than: nowMilliseconds() + 1_500)
+            let now = nowMilliseconds()
+            let found = try await store.queue.reconcile([app], paused: [app], before: now, now: now, limit: 10)
+            #expect(found.woken == 1, "only the name whose push has expired")
+            #expect(try await fixture.finished(soon).state == .expired)
+        }
+        #expect(transport.total == 0)
     }
 
     @Test func `pauses are listed, and a name too many is refused`() async throws {

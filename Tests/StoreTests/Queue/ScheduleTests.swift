@@ -305,6 +305,32 @@ import Testing
         #expect(try await schedules.runDue(fixture.app, limit: 10).map(\.id) == [first.id, second.id])
     }
 
+    @Test func `thousands of due schedules of a full name hold up no other name`() async throws {
+        let fixture = try await PushFixture.start()
+        let schedules = fixture.store.schedules
+        let time = try await fixture.redisTime()
+        let fillers = (0..<Pushes.mostUnswept).flatMap { [RedisArgument.int($0), .string("filler-\($0)")] }
+        try await fixture.store.redis.send(RedisCommand("ZADD", fixture.key(Keyspace.unswept), fillers))
+        // All are due at the same time.
+        for _ in 0..<13 {
+            #expect(try await schedules.create(fixture.app, (0..<500).map { _ in schedule(due: time - 1_000) }))
+        }
+        var other = schedule(due: time - 500)
+        other.publish.name = try ActivityName("match-2")
+        #expect(try await schedules.create(fixture.app, [other]))
+        var runs: [ScheduleRun] = []
+        for _ in 0..<3 { runs += try await schedules.runDue(fixture.app, limit: 256) }
+        #expect(runs.filter { $0.outcome == .sent }.map(\.id) == [other.id])
+        // The rest of the look passes none of the name, and the next one begins with the oldest again.
+        try await fixture.store.redis.send(RedisCommand("DEL", fixture.key(Keyspace.unswept)))
+        let first = try await schedules.list(fixture.app, start: nil, limit: 1).schedules[0]
+        let key = fixture.store.keys.schedule(fixture.app, first.id)
+        try await fixture.store.redis.send(RedisCommand("HSET", key, "until", "0"))
+        #expect(try await schedules.runDue(fixture.app, limit: 256).isEmpty)
+        let next = try await schedules.runDue(fixture.app, limit: 256)
+        #expect(next.first?.id == first.id && next.count == 256 && next.allSatisfy { $0.outcome == .sent })
+    }
+
     @Test func `a schedule that is refused for good delays no other`() async throws {
         let fixture = try await PushFixture.start()
         let schedules = fixture.store.schedules
