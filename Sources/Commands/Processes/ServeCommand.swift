@@ -34,7 +34,7 @@ struct ServeCommand: AsyncParsableCommand {
         let configuration = try Self.configuration(settings, logger)
         let registry = PrometheusRegistry()
         MetricsSystem.bootstrap(registry)
-        let client = RedisInspection.client(settings, logger: logger)
+        let client = RedisInspection.client(settings, needsPrimary: true, logger: logger)
         try await RedisInspection.await(client, settings, logger: logger)
         await RedisInspection.warn(client, settings, logger: logger)
         let wanted = settings.waitReplicas

@@ -51,7 +51,7 @@ struct WorkCommand: AsyncParsableCommand {
             bounds: Dictionary(
                 uniqueKeysWithValues: WorkerMetricName.longTimers.map { ($0, PrometheusRegistry.longBuckets) }))
         MetricsSystem.bootstrap(registry)
-        let client = RedisInspection.client(settings, logger: logger)
+        let client = RedisInspection.client(settings, needsPrimary: true, logger: logger)
         let store = Store(
             redis: client, prefix: settings.redisPrefix, retention: settings.pushesExpireAfter,
             events: settings.eventPolicies)
