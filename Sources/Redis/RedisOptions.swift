@@ -8,5 +8,8 @@ public struct RedisOptions: Sendable {
     /// The files for URLs that ask for TLS.
     public var tls = RedisTLSFiles()
 
+    /// Whether a single server must be a primary, also for reads. Sentinels and a cluster name primaries anyway.
+    public var needsPrimary = false
+
     public init() {}
 }

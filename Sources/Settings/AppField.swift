@@ -108,7 +108,7 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
         }
         func isTime(_ limits: ClosedRange<Double>) -> Bool { TimeText.duration(value).map(limits.contains) == true }
         switch self {
-        case .key: return has(1...64, of: \.isURLUnreserved) ? nil : "1 to 64 characters of A-Z a-z 0-9 _ . -"
+        case .key: return AppKey.isKey(value) ? nil : AppKey.rule
         case .secret, .masterSecret, .webhookSecret:
             return has(8...256, of: { $0 > 0x20 && $0 != 0x7F }) ? nil : "8 to 256 characters without spaces"
         case .bundleID: return has(1...155, of: \.isURLUnreserved) ? nil : "a bundle id such as com.example.shop"

@@ -67,6 +67,27 @@ import Testing
         }
     }
 
+    @Test func `the limits and warnings of a payload are those of the name's targets`() async throws {
+        try await GatewayFixture.run { gateway in
+            _ = try await gateway.send("PUT", "\(path)?wait=0")
+            try await make(gateway)
+            func send(_ size: Int, to path: String) async throws -> Reply {
+                let state = #"{"t":"\#(String(repeating: "x", count: size))"}"#
+                let activity = #"{"name":"match-42","event":"update","content_state":\#(state)}"#
+                return try await gateway.publish(publishText(activity: activity), path: path)
+            }
+            let alone = try await send(10, to: "/api/push/validate")
+            #expect(alone.text.contains(#""payload_limit":5120"#), "\(alone.text)")
+            let large = try await send(4_500, to: "/api/push")
+            #expect(large.status == 202 && large.text.contains("goes to the broadcast channel alone"))
+            #expect(!large.text.contains("PayloadTooLarge"), "\(large.text)")
+            try await gateway.follow("match-42")
+            let both = try await send(10, to: "/api/push/validate")
+            #expect(both.text.contains(#""payload_limit":4096"#), "\(both.text)")
+            #expect(try await send(4_500, to: "/api/push").text.contains("fail with PayloadTooLarge"))
+        }
+    }
+
     @Test func `apnss refusal is told`() async throws {
         try await GatewayFixture.run { gateway in
             let (app, name) = (try gateway.app, try ActivityName("match-42"))

@@ -42,12 +42,25 @@ struct GatewayFixture: Sendable {
     ) async throws {
         let server = try await RedisServer.start(extra: extra)
         defer { server.stop() }
+        try await run(
+            server, url: server.url, replicas: replicas, patience: patience, quotas: quotas,
+            maximumSchemas: maximumSchemas, events: events, configure: configure, body)
+    }
+
+    /// The same with a Redis of the test's own, which the gateway reaches at `url`.
+    static func run(
+        _ server: RedisServer, url: RedisURL, connections: Int = 2, scripts: [RedisScript] = Store.scripts,
+        replicas: ReplicaPolicy? = nil,
+        patience: Duration = .seconds(60), quotas: [Quota: Int] = [:], maximumSchemas: Int = Schemas.defaultMaximum,
+        events: EventPolicy? = nil, configure: (inout GatewayConfiguration) -> Void,
+        _ body: (GatewayFixture) async throws -> Void
+    ) async throws {
         let log = LogLines()
         var options = RedisOptions()
         options.connectTimeout = patience
         options.commandTimeout = patience
         let client = RedisClient(
-            url: server.url, scripts: Store.scripts, options: options, logger: .quiet)
+            url: url, connections: connections, scripts: scripts, options: options, logger: .quiet)
         // The gateway dates registrations, and the same clock decides about their life. So the real
         // date does not matter.
         let store = Store(

@@ -264,4 +264,23 @@ import Testing
                     == 409)
         }
     }
+
+    @Test func `a repetition shows the schedule as it stands`() async throws {
+        try await GatewayFixture.run { gateway in
+            func create() async throws -> Reply {
+                let key = [("Idempotency-Key", "kick-off")]
+                return try await gateway.send("POST", "/api/schedules", text("2026-11-21T19:00:00"), headers: key)
+            }
+            let id = try await create().strings("schedule_ids")[0]
+            _ = try await gateway.send("PUT", "/api/schedules/\(id)", text("2026-11-21T20:00:00"))
+            let replaced = try await create()
+            #expect(replaced.status == 201 && replaced.text.contains("2026-11-21T20:00:00"), "\(replaced.text)")
+            _ = try await gateway.send("DELETE", "/api/schedules/\(id)")
+            let deleted = try await create()
+            #expect(deleted.status == 201)
+            let shown = try await gateway.send("GET", "/api/schedules/\(id)").text
+            #expect(shown.contains(#""state":"cancelled""#) && deleted.text.contains(shown), "\(deleted.text)")
+            #expect(try await gateway.send("GET", "/api/schedules").integer("total_count") == 0)
+        }
+    }
 }

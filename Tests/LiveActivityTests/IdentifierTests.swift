@@ -137,7 +137,7 @@ import Testing
     @Test func `app keys are short and plain`() throws {
         #expect(try AppKey("My-App_1.beta").rawValue == "My-App_1.beta")
         #expect(try AppKey(String(repeating: "k", count: 64)).description.count == 64)
-        for text in ["", String(repeating: "k", count: 65), "a b", "a:b", "a/b", "é", "a{b}"] {
+        for text in ["", String(repeating: "k", count: 65), "a b", "a:b", "a/b", "é", "a{b}", "-shop"] {
             #expect(throws: IdentifierError.self) { try AppKey(text) }
         }
     }

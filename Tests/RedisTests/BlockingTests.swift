@@ -1,6 +1,7 @@
-import Redis
 import TestSupport
 import Testing
+
+@testable import Redis
 
 @Suite struct BlockingTests {
     private static let read = RedisCommand(
@@ -107,6 +108,21 @@ import Testing
         }
         connection.close()
         await redis.close()
+        server.stop()
+    }
+
+    @Test func `a server that does not wait is not asked thousands of times a second`() async throws {
+        let server = try await RedisServer.start(tcp: true)
+        let proxy = try RedisProxy(to: server)
+        proxy.answerReads()
+        let log = LogLines()
+        let connection = RedisClient(url: proxy.url, logger: log.logger).blockingConnection()
+        let begun = ContinuousClock.now
+        for _ in 0..<5 { #expect(try await connection.send(Self.read, blockingFor: .seconds(600)).isNil) }
+        #expect(begun.duration(to: .now) >= RedisBlockingConnection.earlyPause * 5)
+        #expect(log.all.count { $0.contains("Redis does not wait for entries: reads pause command=XREADGROUP") } == 1)
+        connection.close()
+        proxy.stop()
         server.stop()
     }
 }

@@ -109,6 +109,24 @@ import Testing
         await redis.close()
     }
 
+    @Test func `the watch over the slots keeps its connections`() async throws {
+        let cluster = try await ClusterServers.start()
+        let redis = RedisClient(url: cluster.url, logger: .quiet)
+        try await redis.send(RedisCommand("SET", ["a", "1"]))
+        let node = cluster.client(of: cluster.primaries[0])
+        // Three nodes are asked in turn, so that a connection to this one has been there before.
+        try await eventually("a connection that asked for the slots stays") {
+            let list = try await node.send(RedisCommand("CLIENT", ["LIST"])).string()
+            return list.split(separator: "\n").contains { line in
+                let fields = line.split(separator: " ")
+                let age = fields.first { $0.hasPrefix("age=") }.flatMap { Int($0.dropFirst(4)) } ?? 0
+                return age > 1 && fields.contains { $0.hasPrefix("cmd=cluster") }
+            }
+        }
+        for client in [redis, node] { await client.close() }
+        cluster.stop()
+    }
+
     @Test func `a primary that is killed is replaced by its replica`() async throws {
         let cluster = try await ClusterServers.start(replicated: true)
         let redis = RedisClient(url: cluster.url, scripts: [Self.add], logger: .quiet)

@@ -44,6 +44,28 @@ import Testing
         await redis.close()
     }
 
+    @Test func `a pipeline whose second part is not sent may have been executed`() async throws {
+        let server = try await RedisServer.start(tcp: true)
+        let proxy = try RedisProxy(to: server)
+        let redis = RedisClient(url: proxy.url, connections: 1, logger: .quiet)
+        try await redis.send(RedisCommand("PING"))
+        // The connection breaks after the answer that Redis does not know the script.
+        proxy.arm(.cutBehind, passing: 1)
+        let commands = [
+            RedisCommand("INCR", ["other"]), RedisCommand(add, keys: ["key": RedisKey("n")], ["value": 2]),
+        ]
+        await #expect {
+            try await redis.pipeline(commands)
+        } throws: { error in
+            if case .lost? = error as? RedisError { true } else { false }
+        }
+        #expect(proxy.disarm())
+        #expect(try await redis.send(RedisCommand("GET", ["other"])).string() == "1")
+        await redis.close()
+        proxy.stop()
+        server.stop()
+    }
+
     @Test func `a script that was lost stays before the commands of the next step`() async throws {
         let server = try await RedisServer.start()
         let redis = RedisClient(url: server.url, logger: .quiet)

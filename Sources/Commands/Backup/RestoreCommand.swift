@@ -128,6 +128,7 @@ struct RestoreCommand: AsyncParsableCommand {
     private func report(_ counts: RestoreCounts, _ entries: Int) {
         let parts: [(String, Int)] = [
             ("names", counts.names), ("tokens_restored", counts.stored), ("tokens_kept", counts.kept),
+            ("newer_removals", counts.removed),
             ("expired", counts.expired), ("unreadable", counts.unreadable), ("channels", counts.channels),
             ("schemas", counts.schemas), ("broadcast_channels", counts.broadcasts), ("schedules", counts.schedules),
             ("schedules_overdue", counts.overdue),

@@ -8,8 +8,10 @@ struct RedisInspection {
     /// The longest wait at start for a Redis that does not answer. There is no limit while Redis loads its data.
     static let patience: Duration = .seconds(5)
 
-    static func client(_ settings: Settings, logger: Logger) -> RedisClient {
+    /// - Parameter needsPrimary: whether a single server that is a replica is refused, also for reads
+    static func client(_ settings: Settings, needsPrimary: Bool = false, logger: Logger) -> RedisClient {
         var options = RedisOptions()
+        options.needsPrimary = needsPrimary
         options.tls = settings.redisTLS
         return RedisClient(
             url: settings.redisURL, connections: settings.redisConnections, scripts: Store.scripts, options: options,

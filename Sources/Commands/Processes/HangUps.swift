@@ -1,20 +1,15 @@
-import Dispatch
 import Glibc
 
 /// Catches SIGHUP from the start of a process on. Its default action would end a process that still waits for Redis. A
 /// signal that comes before somebody listens is kept.
 final class HangUps {
     let signals: AsyncStream<Void>
-    private let source: any DispatchSourceSignal
 
     init() {
         let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         signals = stream
-        signal(SIGHUP, SIG_IGN)
-        source = DispatchSource.makeSignalSource(signal: SIGHUP)
-        source.setEventHandler { continuation.yield() }
-        source.activate()
+        Signals.listen(to: SIGHUP) { continuation.yield() }
     }
 
-    deinit { source.cancel() }
+    deinit { Signals.ignore(SIGHUP) }
 }

@@ -34,7 +34,7 @@ struct ServeCommand: AsyncParsableCommand {
         let configuration = try Self.configuration(settings, logger)
         let registry = PrometheusRegistry()
         MetricsSystem.bootstrap(registry)
-        let client = RedisInspection.client(settings, logger: logger)
+        let client = RedisInspection.client(settings, needsPrimary: true, logger: logger)
         try await RedisInspection.await(client, settings, logger: logger)
         await RedisInspection.warn(client, settings, logger: logger)
         let wanted = settings.waitReplicas
@@ -75,6 +75,8 @@ struct ServeCommand: AsyncParsableCommand {
             store: store, apps: configuration.apps.map(\.key), process: "a gateway", logger: logger)
         let clock = ClockWatch(
             store: store, apps: configuration.apps.map(\.key), process: "gateway on \(machine)", logger: logger)
+        let rights = RightsWatch(
+            registry: registry, store: store, apps: configuration.apps.map(\.key), process: "gateway on \(machine)")
         let monitor = settings.gatewayMonitorPort.map { port in
             (
                 listener: service.monitor(host: settings.gatewayMonitorHost, port: port),
@@ -82,7 +84,8 @@ struct ServeCommand: AsyncParsableCommand {
             )
         }
         // The services stop in reverse order, so that the monitor still answers while requests end.
-        let services: [any Service] = [monitor?.listener].compactMap(\.self) + [watch, clock, reloading, service]
+        let services: [any Service] =
+            [monitor?.listener].compactMap(\.self) + [watch, clock, rights, reloading, service]
         try await ServiceRun.run(
             services, and: monitor, listener: service, at: settings.gateway.host, settings.gateway.port,
             scheme: service.usesTLS ? "https" : "http", saying: "listening", within: .seconds(30), logger: logger)

@@ -10,9 +10,7 @@ enum ServiceRun {
     /// Runs services, and returns after an orderly end. If they still run `limit` after the first signal, the process
     /// exits with code 0: other processes claim the unfinished work, so a supervisor need not treat this as a failure.
     static func run(_ services: [any Service], within limit: Duration, logger: Logger) async throws {
-        let trap = SignalTrap()
-        defer { withExtendedLifetime(trap) {} }
-        let signals = trap.first
+        let signals = SignalTrap().first
         // The service group logs its own steps. Our lines say the same in words for an operator.
         var groupLogger = logger
         groupLogger.logLevel = max(logger.logLevel, .error)

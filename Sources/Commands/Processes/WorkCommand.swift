@@ -51,7 +51,7 @@ struct WorkCommand: AsyncParsableCommand {
             bounds: Dictionary(
                 uniqueKeysWithValues: WorkerMetricName.longTimers.map { ($0, PrometheusRegistry.longBuckets) }))
         MetricsSystem.bootstrap(registry)
-        let client = RedisInspection.client(settings, logger: logger)
+        let client = RedisInspection.client(settings, needsPrimary: true, logger: logger)
         let store = Store(
             redis: client, prefix: settings.redisPrefix, retention: settings.pushesExpireAfter,
             events: settings.eventPolicies)
@@ -96,6 +96,8 @@ struct WorkCommand: AsyncParsableCommand {
         let totals = WorkerTotals(registry: registry, logger: logger)
         let watch = FormatWatch(store: store, apps: apps.map(\.key), process: "worker \(options.name)", logger: logger)
         let clock = ClockWatch(store: store, apps: apps.map(\.key), process: "worker \(options.name)", logger: logger)
+        let rights = RightsWatch(
+            registry: registry, store: store, apps: apps.map(\.key), process: "worker \(options.name)")
         let limit = settings.worker.drainTimeout
         if let port = settings.monitorPort {
             let host = settings.monitorHost
@@ -104,10 +106,10 @@ struct WorkCommand: AsyncParsableCommand {
                 version: Lamplighter.version, secret: settings.monitorSecret, logger: logger)
             // The services stop in reverse order, so that the monitor still answers during the drain.
             try await ServiceRun.run(
-                [monitor, totals, watch, clock, reloading, service], listener: monitor, at: host, port,
+                [monitor, totals, watch, clock, rights, reloading, service], listener: monitor, at: host, port,
                 saying: "health and metrics", within: limit, logger: logger)
         } else {
-            try await ServiceRun.run([totals, watch, clock, reloading, service], within: limit, logger: logger)
+            try await ServiceRun.run([totals, watch, clock, rights, reloading, service], within: limit, logger: logger)
         }
         totals.log()
         await client.close()

@@ -1,4 +1,3 @@
-import Dispatch
 import Fanout
 import Glibc
 import Logging
@@ -12,16 +11,13 @@ struct WorkerTotals: Service {
 
     func run() async throws {
         let (asked, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        signal(SIGUSR1, SIG_IGN)
-        let source = DispatchSource.makeSignalSource(signal: SIGUSR1)
-        source.setEventHandler { continuation.yield() }
-        source.activate()
+        Signals.listen(to: SIGUSR1) { continuation.yield() }
         await withGracefulShutdownHandler {
             for await _ in asked { log() }
         } onGracefulShutdown: {
             continuation.finish()
         }
-        source.cancel()
+        Signals.ignore(SIGUSR1)
     }
 
     func log() {

@@ -7,10 +7,14 @@ import Synchronization
 final class FullScreen: Sendable {
     enum Event: Sendable { case quit, resized }
 
+    private static let signals = [
+        (SIGINT, Event.quit), (SIGTERM, .quit), (SIGHUP, .quit), (SIGWINCH, .resized),
+    ]
+
     let events: AsyncStream<Event>
     private let saved: termios
     /// Made once and only cancelled afterwards, which libdispatch allows on any thread: no lock is needed.
-    private nonisolated(unsafe) let sources: [any DispatchSourceProtocol]
+    private nonisolated(unsafe) let keys: any DispatchSourceRead
     private let isRestored = Atomic(false)
 
     /// Nil unless stdin and stdout are a terminal.
@@ -23,8 +27,8 @@ final class FullScreen: Sendable {
         guard tcsetattr(STDIN_FILENO, TCSANOW, &attributes) == 0 else { return nil }
         let (stream, continuation) = AsyncStream<Event>.makeStream(bufferingPolicy: .bufferingNewest(16))
         events = stream
-        let queue = DispatchQueue(label: "terminal")
-        let keys = DispatchSource.makeReadSource(fileDescriptor: STDIN_FILENO, queue: queue)
+        let keys = DispatchSource.makeReadSource(
+            fileDescriptor: STDIN_FILENO, queue: DispatchQueue(label: "terminal"))
         keys.setEventHandler {
             var bytes = [UInt8](repeating: 0, count: 64)
             let count = read(STDIN_FILENO, &bytes, bytes.count)
@@ -33,15 +37,9 @@ final class FullScreen: Sendable {
                 continuation.yield(.quit)
             }
         }
-        var sources: [any DispatchSourceProtocol] = [keys]
-        for (number, event) in [(SIGINT, Event.quit), (SIGTERM, .quit), (SIGHUP, .quit), (SIGWINCH, .resized)] {
-            signal(number, SIG_IGN)
-            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-            source.setEventHandler { continuation.yield(event) }
-            sources.append(source)
-        }
-        self.sources = sources
-        for source in sources { source.activate() }
+        for (number, event) in Self.signals { Signals.listen(to: number) { continuation.yield(event) } }
+        self.keys = keys
+        keys.activate()
         Terminal.put("\u{1B}[?1049h\u{1B}[?25l\u{1B}[2J", to: STDOUT_FILENO)
     }
 
@@ -56,7 +54,8 @@ final class FullScreen: Sendable {
     /// Shows the cursor and the former screen again. May be called repeatedly.
     func restore() {
         guard !isRestored.exchange(true, ordering: .relaxed) else { return }
-        for source in sources { source.cancel() }
+        keys.cancel()
+        for (number, _) in Self.signals { Signals.ignore(number) }
         Terminal.put("\u{1B}[?25h\u{1B}[?1049l", to: STDOUT_FILENO)
         var attributes = saved
         tcsetattr(STDIN_FILENO, TCSANOW, &attributes)

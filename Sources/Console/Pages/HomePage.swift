@@ -124,6 +124,7 @@ extension Alarm.Kind {
         case .webhook: "Webhook"
         case .newerFormat: "Newer format"
         case .clock: "Clocks differ"
+        case .redisRights: "Rights in Redis"
         }
     }
 }

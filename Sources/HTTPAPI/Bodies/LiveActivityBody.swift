@@ -43,7 +43,7 @@ enum LiveActivityBody {
         // Clamp: a clock that was never set must not crash the process. Redis's time is used in the end.
         let time = max(publish.timestamp ?? Int(now), Payload.timestampRange.lowerBound)
         let payload = Payload(publish, timestamp: time).bytes
-        let oversize = payload.count > Payload.maximumBytes ? tooLarge(payload.count, body) : nil
+        let oversize = payload.count > Payload.maximumBytes ? tooLarge(payload.count, publish, body) : nil
         if let oversize, payload.count > Payload.maximumBroadcastBytes || !publish.isForBroadcast { throw oversize }
         var push = PublishBody.Push(
             publish: publish, payload: payload, contentState: body["content_state"],
@@ -107,11 +107,12 @@ enum LiveActivityBody {
         publish.attributes = try attributes.rawObject()
     }
 
-    private static func tooLarge(_ size: Int, _ body: JSONObject) -> JSONError {
+    private static func tooLarge(_ size: Int, _ publish: Publish, _ body: JSONObject) -> JSONError {
         // Report the largest part, because that is the one to shorten.
         let parts = ["content_state", "attributes", "alert"].compactMap { body[$0] }
         let largest = parts.max { $0.raw.count < $1.raw.count } ?? body.value
-        let limit = "Apple's limit is \(Payload.maximumBytes)"
+        let broadcast = ", or \(Payload.maximumBroadcastBytes) for a name with a broadcast channel"
+        let limit = "Apple's limit is \(Payload.maximumBytes)\(publish.isForBroadcast ? broadcast : "")"
         return largest.error("makes the APNs payload \(size) bytes; \(limit) (this value: \(largest.raw.count) bytes)")
     }
 }

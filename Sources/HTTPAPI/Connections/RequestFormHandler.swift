@@ -7,6 +7,8 @@ import NIOHTTP1
 ///   handlers see a request with a wrong Host as one without.
 /// - An offer to upgrade is ignored and the connection goes on. Java's HttpClient and `curl --http2` send one with
 ///   their first request. NIO's decoder stops for ever after such a request, so a new decoder replaces it.
+/// - While the gateway stops, answers say `Connection: close`. An idle connection gets a second more, because a request
+///   may be on its way: clients do not repeat a POST by themselves when the connection breaks.
 final class RequestFormHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -18,6 +20,13 @@ final class RequestFormHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private let limits: NIOHTTPDecoderLimitConfiguration
     private var decoder: Decoder
     private var offersUpgrade = false
+    /// How long a connection may stay idle while the gateway stops.
+    private static let farewell: TimeAmount = .seconds(1)
+    private var isStopping = false
+    /// The end of an idle connection while the gateway stops.
+    private var ending: Scheduled<Void>?
+    /// Requests whose answers are not complete.
+    private var open = 0
 
     private init(pace: OneRequestHandler, limits: NIOHTTPDecoderLimitConfiguration, decoder: Decoder) {
         self.pace = pace
@@ -50,7 +59,9 @@ final class RequestFormHandler: ChannelDuplexHandler, RemovableChannelHandler {
             offersUpgrade = head.method != .CONNECT && head.offersUpgrade
             pace.requestBegan(bodyBytes: head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0)
             head.normalize()
+            open += 1
             context.fireChannelRead(wrapInboundOut(.head(head)))
+            if ending != nil { quiesce(context) }
         case .body(let bytes):
             pace.bodyArrived(bytes.readableBytes)
             context.fireChannelRead(data)
@@ -62,9 +73,35 @@ final class RequestFormHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        let isEnd = if case .end = unwrapOutboundIn(data) { true } else { false }
-        context.write(data, promise: promise)
-        if isEnd { pace.requestAnswered() }
+        switch unwrapOutboundIn(data) {
+        case .head(var head) where isStopping && head.status.code >= 200:
+            head.headers.replaceOrAdd(name: "connection", value: "close")
+            context.write(wrapOutboundOut(.head(head)), promise: promise)
+        case .end:
+            context.write(data, promise: promise)
+            open -= 1
+            pace.requestAnswered()
+        default: context.write(data, promise: promise)
+        }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard event is ChannelShouldQuiesceEvent else { return context.fireUserInboundEventTriggered(event) }
+        isStopping = true
+        if open > 0 { return context.fireUserInboundEventTriggered(event) }
+        ending = context.eventLoop.assumeIsolated().scheduleTask(in: Self.farewell) { self.quiesce(context) }
+    }
+
+    /// Lets Hummingbird close the connection: at once if it is idle, else after the answer.
+    private func quiesce(_ context: ChannelHandlerContext) {
+        ending?.cancel()
+        ending = nil
+        context.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        ending?.cancel()
+        ending = nil
     }
 
     /// Replaces the decoder. When the old one leaves the pipeline, a moment later, the new one gets its unread bytes.

@@ -4,6 +4,7 @@ import Hummingbird
 import LiveActivity
 import Logging
 import NIOCore
+import Store
 import StrictJSON
 import Threads
 
@@ -49,6 +50,10 @@ struct GatewayResponder: HTTPResponder {
     let sampling = RequestSampling()
 
     func respond(to request: Request, context: GatewayContext) async -> Response {
+        await CallChanges.noting { await respond(to: request, context) }
+    }
+
+    private func respond(to request: Request, _ context: GatewayContext) async -> Response {
         if let console, Console.serves(request.target.path) {
             // A page that takes long must not keep the other connections of its event loop waiting.
             return await withTaskExecutorPreference(globalConcurrentExecutor) {

@@ -103,6 +103,7 @@ extension AppCredential {
 }
 
 extension APIError {
-    fileprivate static let credentialExists = APIError(409, "There is a credential of that id: choose another one.")
+    fileprivate static let credentialExists = APIError(
+        409, "There is a credential of that id: choose another one, or rotate it for a new secret.")
     fileprivate static let noSuchCredential = APIError(404, "This app has no credential of that id.", code: 40401)
 }

@@ -23,17 +23,21 @@ extension Handlers {
         let publish = push.publish
         let isStart = publish.event == .start
         var preview: JSON = ["name": .string(publish.name.rawValue), "event": .string(publish.event.rawValue)]
+        var hasTokens = true
         if let deadline, let reach = try? await store.reach(call.app.key, publish, until: deadline) {
+            hasTokens = reach.tokens > 0 || !reach.isComplete
             preview.append(isStart ? "start_tokens" : "tokens", .integer(reach.tokens))
             if !reach.isComplete { preview.append("complete", false) }
         }
+        var isForBroadcastAlone = push.oversize != nil
         if let channels = try? await broadcastChannels(publish, call) {
+            if channels > 0, !hasTokens { isForBroadcastAlone = true }
             preview.append("broadcast_channels", .integer(channels))
         }
         let timestamp = publish.timestamp ?? Int(call.now / 1_000)
         preview.append("payload_bytes", .integer(push.payload.count))
         preview.append(
-            "payload_limit", .integer(push.oversize == nil ? Payload.maximumBytes : Payload.maximumBroadcastBytes))
+            "payload_limit", .integer(isForBroadcastAlone ? Payload.maximumBroadcastBytes : Payload.maximumBytes))
         preview.append("payload", .raw(Payload.stamped(push.payload, timestamp)))
         return preview
     }

@@ -22,9 +22,9 @@ extension Handlers {
             guard key != nil, try await store.schedules.find(call.app.key, id) != nil else { throw past }
         }
         try await rememberTypes(bodies.map(\.push), call)
-        let schedules = zip(ids, bodies).map { scheduled($0, $1, call) }
-        guard try await store.schedules.create(call.app.key, schedules) else {
-            metrics.scheduled(call.app.key, outcome: "full", count: schedules.count)
+        let wanted = zip(ids, bodies).map { scheduled($0, $1, call) }
+        guard let schedules = try await store.schedules.create(call.app.key, wanted) else {
+            metrics.scheduled(call.app.key, outcome: "full", count: wanted.count)
             throw APIError(
                 429, "The app has too many waiting schedules: none was accepted. Try again in 60 s.", retryAfter: 60)
         }

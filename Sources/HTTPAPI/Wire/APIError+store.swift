@@ -29,12 +29,9 @@ extension APIError {
 
     private init(_ error: RedisError) {
         switch error {
-        case .unreachable, .insecure:
-            self.init(503, "Redis is not reachable: nothing was changed. Try again.", retryAfter: 2)
-        case .lost:
-            let doubt = "The connection to Redis broke: the change may or may not have been made."
-            self.init(503, "\(doubt) Repeating is safe (a publish: with an Idempotency-Key).", retryAfter: 2)
-        case .closed: self.init(503, "The gateway is shutting down. Try again.", retryAfter: 1)
+        case .unreachable, .insecure: self = Self.unavailable("Redis is not reachable", retryAfter: 2)
+        case .lost: self = Self.unavailable("The connection to Redis broke", retryAfter: 2)
+        case .closed: self = Self.unavailable("The gateway is shutting down", retryAfter: 1)
         case .server(let code, _): self = Self.refused(code: code)
         case .unexpectedReply, .unroutable: self = .internalError("")
         }
@@ -43,18 +40,32 @@ extension APIError {
 
     private static func refused(code: String) -> APIError {
         switch code {
-        case "LOADING": APIError(503, "Redis is loading its data: nothing was changed. Try again.", retryAfter: 5)
-        case "OOM": APIError(503, "Redis is full: this was not done, or only in part. Try again.", retryAfter: 30)
-        case "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "MOVED", "ASK", "UNBLOCKED":
-            APIError(503, "Redis is changing its roles: nothing was changed. Try again.", retryAfter: 2)
-        case "BUSY": APIError(503, "Redis is busy: nothing was changed. Try again.", retryAfter: 2)
-        case "MISCONF": APIError(503, "Redis cannot write to its disk: nothing was changed.", retryAfter: 30)
-        case "NOREPLICAS": APIError(503, "Redis has too few replicas to be safe: nothing was changed.", retryAfter: 10)
+        case "LOADING": unavailable("Redis is loading its data", retryAfter: 5)
+        // A script that was refused may have done a part.
+        case "OOM": unavailable("Redis is full", "this was not done, or only in part. Try again.", retryAfter: 30)
         case "NOPERM":
-            APIError(503, "The gateway's user of Redis lacks a right: this was not done.", retryAfter: 30)
+            unavailable(
+                "The gateway's user of Redis lacks a right", "this was not done, or only in part.", retryAfter: 30)
+        case "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "MOVED", "ASK", "UNBLOCKED":
+            unavailable("Redis is changing its roles", retryAfter: 2)
+        case "BUSY": unavailable("Redis is busy", retryAfter: 2)
+        case "MISCONF": unavailable("Redis cannot write to its disk", "nothing was changed.", retryAfter: 30)
+        case "NOREPLICAS": unavailable("Redis has too few replicas to be safe", "nothing was changed.", retryAfter: 10)
         case "NOAUTH", "WRONGPASS":
-            APIError(503, "Redis does not accept the gateway's credentials: nothing was changed.", retryAfter: 30)
+            unavailable("Redis does not accept the gateway's credentials", "nothing was changed.", retryAfter: 30)
         default: .internalError("")
         }
     }
+
+    /// - Parameter unchanged: what the caller hears if no command of the call has changed anything
+    private static func unavailable(
+        _ why: String, _ unchanged: String = "nothing was changed. Try again.", retryAfter: Int
+    ) -> APIError {
+        APIError(503, "\(why): \(CallChanges.mayHaveBegun ? doubt : unchanged)", retryAfter: retryAfter)
+    }
+
+    /// Earlier commands of the call were executed, or the last one may have been.
+    private static let doubt =
+        "this was done, or a part of it, or nothing. Repeat it: a publish or a schedule with the same Idempotency-Key. "
+        + "If it had none, look first whether it is there."
 }

@@ -3,10 +3,15 @@ public struct AppKey: Hashable, Sendable, CustomStringConvertible {
     public let rawValue: String
 
     public init(_ text: String) throws(IdentifierError) {
-        guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(\.isURLUnreserved) else {
-            throw IdentifierError(what: "app key", rule: "1 to 64 characters of A-Z a-z 0-9 _ . -")
-        }
+        guard Self.isKey(text) else { throw IdentifierError(what: "app key", rule: Self.rule) }
         rawValue = text
+    }
+
+    public static let rule = "1 to 64 characters of A-Z a-z 0-9 _ . -, and not begin with -"
+
+    /// A leading minus would mean another thing: `worker.apps: -shop` is all but shop.
+    public static func isKey(_ text: String) -> Bool {
+        (1...64).contains(text.utf8.count) && text.utf8.allSatisfy(\.isURLUnreserved) && !text.hasPrefix("-")
     }
 
     public var description: String { rawValue }

@@ -8,7 +8,7 @@ internal import Synchronization
 ///
 /// All connections of a client share one watch. Each sentinel is asked on a connection of its own, so one that is
 /// silent does not delay the others. `SentinelAnswer` decides.
-final class PrimaryWatch: Sendable {
+final class PrimaryWatch: ServerWatch {
     /// The pause between two questions to a sentinel.
     private static let interval = Duration.milliseconds(500)
     /// The longest wait for one sentinel, because a machine that is off never answers.
@@ -84,7 +84,6 @@ final class PrimaryWatch: Sendable {
         }
     }
 
-    /// Watches a connection from now on: `mailbox.hasNews` is set when it should ask for an `objection`.
     func follow(_ mailbox: Mailbox, at address: RedisAddress) {
         let mustStart = state.withLock { state in
             state.guests[ObjectIdentifier(mailbox)] = Guest(mailbox: mailbox, address: address)
@@ -96,10 +95,8 @@ final class PrimaryWatch: Sendable {
         if mustStart { Task.detached { await self.watch() } }
     }
 
-    /// Ends the watch over a connection that has ended or could not be made.
     func leave(_ mailbox: Mailbox) { state.withLock { _ = $0.guests.removeValue(forKey: ObjectIdentifier(mailbox)) } }
 
-    /// The reason why a connection has to leave its server. Nil if it stays.
     func objection(to address: RedisAddress) -> String? {
         state.withLock { $0.answers(since: .now - Self.validity) }.objection(to: address, isInUse: true)
     }

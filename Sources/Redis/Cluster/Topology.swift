@@ -4,7 +4,7 @@ internal import Synchronization
 /// The map of a cluster's slots. Any node can report it, and it is kept while no node answers.
 ///
 /// It is read again when a command went to the wrong node, or when a node does not answer. This is rare, so each
-/// request for the map uses a connection of its own. `TopologyWatch` also looks at it once a second.
+/// request for the map uses a connection of its own. `TopologyWatch` also looks at it once a second, on others that stay.
 final class Topology: Sendable {
     private struct State {
         var map: SlotMap?
@@ -125,7 +125,9 @@ final class Topology: Sendable {
         var failures: [String] = []
         var refusal: RedisError?
         for address in candidates {
-            do throws(RedisError) { return .success(try await ask(address, settings)) } catch {
+            let node = RedisNode(settings.at(address), connections: 1)
+            defer { node.close() }
+            do throws(RedisError) { return .success(try await ask(node, at: address)) } catch {
                 switch error {
                 case .server, .insecure: refusal = refusal ?? error
                 default: break
@@ -154,9 +156,7 @@ final class Topology: Sendable {
         return all.filter { !suspects.contains($0) } + all.filter { suspects.contains($0) }
     }
 
-    func ask(_ address: RedisAddress, _ settings: ConnectionSettings) async throws(RedisError) -> SlotMap {
-        let node = RedisNode(settings.at(address), connections: 1)
-        defer { node.close() }
+    func ask(_ node: RedisNode, at address: RedisAddress) async throws(RedisError) -> SlotMap {
         let reply = try await node.pipeline([RedisCommand("CLUSTER", ["SLOTS"])])[0]
         if case .server(let code, let message) = reply.error {
             guard message.contains("cluster support disabled") else { throw .server(code: code, message: message) }

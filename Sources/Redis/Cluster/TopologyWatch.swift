@@ -8,10 +8,12 @@ enum TopologyWatch {
     static func start(_ topology: Topology) {
         Task.detached { [weak topology] in
             var turn = 0
+            // Connections stay open from one look to the next.
+            var open: [RedisAddress: RedisNode] = [:]
             while true {
                 try? await Task.sleep(for: interval)
                 guard let topology else { return }
-                await look(topology, turn)
+                await look(topology, turn, &open)
                 turn += 1
             }
         }
@@ -21,18 +23,24 @@ enum TopologyWatch {
     ///
     /// One node alone is not believed, because it may be the one that slept. If it claims slots itself, the turn of
     /// another node decides.
-    private static func look(_ topology: Topology, _ turn: Int) async {
+    private static func look(_ topology: Topology, _ turn: Int, _ open: inout [RedisAddress: RedisNode]) async {
         let nodes = topology.healthyNodes
         guard let known = topology.known, !nodes.isEmpty else { return }
+        open = open.filter { nodes.contains($0.key) }
         var settings = topology.settings
         settings.metrics = .none
+        func node(at address: RedisAddress) -> RedisNode {
+            let node = open[address] ?? RedisNode(settings.at(address), connections: 1)
+            open[address] = node
+            return node
+        }
         let asked = nodes[turn % nodes.count]
-        guard let seen = try? await topology.ask(asked, settings) else { return }
+        guard let seen = try? await topology.ask(node(at: asked), at: asked) else { return }
         let moved = known.moved(in: seen)
         let owners = Set(moved.compactMap { seen[$0] })
         guard !moved.isEmpty, !owners.contains(asked) else { return }
         for owner in owners {
-            guard let own = try? await topology.ask(owner, settings),
+            guard let own = try? await topology.ask(node(at: owner), at: owner),
                 moved.allSatisfy({ seen[$0] != owner || own[$0] == owner })
             else { return }
         }

@@ -9,8 +9,8 @@ struct ConnectionSettings: Sendable {
     var threadName: String
     var logger: Logger
     var metrics = RedisMetrics()
-    /// Set for sentinels: finds the primary, and tells when it is another one.
-    var watch: PrimaryWatch?
+    /// Tells when connections have to leave their server.
+    var watch: (any ServerWatch)?
     /// False for a client whose answers take as long as replicas do (WAIT).
     var measuresRoundTrips = true
 
@@ -19,7 +19,7 @@ struct ConnectionSettings: Sendable {
     /// - Parameter patience: the longest wait, because a machine that is off never answers
     func asking(_ threadName: String, patience: Duration) -> ConnectionSettings {
         var settings = self
-        (settings.scripts, settings.threadName) = ([], threadName)
+        (settings.scripts, settings.threadName, settings.watch) = ([], threadName, nil)
         settings.logger = Logger(label: threadName) { _ in SwiftLogNoOpLogHandler() }
         settings.options.connectTimeout = min(options.connectTimeout, patience)
         settings.options.commandTimeout = min(options.commandTimeout, patience)

@@ -10,11 +10,18 @@ public final class RedisBlockingConnection: Sendable {
         var ended = 0
         /// `interrupt` was called while no command waited, so the next command returns at once.
         var isInterrupted = false
+        /// The last command that `interrupt` wakes.
+        var interrupted = 0
+        /// The last command came back before its time.
+        var isEarly = false
         /// The server that this connection currently uses. Only a node of a cluster has an address here.
         var address: RedisAddress?
         var node: RedisNode?
         var isClosed = false
     }
+
+    /// The pause after a reply that came too early.
+    static let earlyPause: Duration = .milliseconds(100)
 
     private let state = Mutex(State())
     private let settings: ConnectionSettings
@@ -33,20 +40,40 @@ public final class RedisBlockingConnection: Sendable {
     /// Sends one command.
     /// Do not send a command that blocks for ever (BLOCK 0), because a silent server would look like a dead one.
     /// - Parameter blockingFor: how long the command asks the server to wait. `commandTimeout` is added to it.
+    /// A server that does not wait, as some that only resemble Redis, gets a pause after each reply, so that the caller
+    /// does not ask it thousands of times a second.
     /// - Returns: the reply. Nil if the server's wait ended without one, or `interrupt` was called.
     /// - Throws: also for an error reply.
     public func send(_ command: RedisCommand, blockingFor: Duration) async throws(RedisError) -> RedisReply {
-        let mayGo = state.withLock { state in
+        let number: Int? = state.withLock { state in
             defer { state.isInterrupted = false }
-            if !state.isInterrupted { state.begun += 1 }
-            return !state.isInterrupted
+            if state.isInterrupted { return nil }
+            state.begun += 1
+            return state.begun
         }
-        guard mayGo else { return .null }
+        guard let number else { return .null }
         defer { state.withLock { $0.ended += 1 } }
-        guard let topology else { return try await send(command, blockingFor, at: nil, asking: false) }
-        return try await topology.follow(try command.slot()) { (address, isAsking) throws(RedisError) in
-            try await send(command, blockingFor, at: address, asking: isAsking)
+        let begun = ContinuousClock.now
+        let reply: RedisReply
+        if let topology {
+            reply = try await topology.follow(try command.slot()) { (address, isAsking) throws(RedisError) in
+                try await send(command, blockingFor, at: address, asking: isAsking)
+            }
+        } else {
+            reply = try await send(command, blockingFor, at: nil, asking: false)
         }
+        let left = blockingFor - begun.duration(to: .now)
+        let (isEarly, isFirst) = state.withLock { state in
+            let isEarly = reply.isNil && left > blockingFor / 2 && state.interrupted < number
+            defer { state.isEarly = isEarly }
+            return (isEarly, isEarly && !state.isEarly)
+        }
+        if isFirst {
+            settings.logger.warning(
+                "Redis does not wait for entries: reads pause", metadata: ["command": "\(command.name)"])
+        }
+        if isEarly { try? await Task.sleep(for: min(left, Self.earlyPause)) }
+        return reply
     }
 
     private func send(
@@ -80,6 +107,7 @@ public final class RedisBlockingConnection: Sendable {
                 state.isInterrupted = true
                 return nil
             }
+            state.interrupted = state.begun
             return state.begun
         }
         guard let awaited else { return }

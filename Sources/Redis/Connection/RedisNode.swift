@@ -42,7 +42,13 @@ final class RedisNode: RedisDeployment {
         // Load the script each time, because another connection may have flushed the scripts again.
         let batch = indices.flatMap { [commands[$0].script?.script.loadCommand, commands[$0]].compactMap { $0 } }
         bytes = batch.flatMap(\.encoded)
-        var repeated = try await leastLoaded.exchange(bytes, replies: batch.count).replies(batch.count)[...]
+        var repeated: ArraySlice<RedisReply>
+        do throws(RedisError) {
+            repeated = try await leastLoaded.exchange(bytes, replies: batch.count).replies(batch.count)[...]
+        } catch {
+            // The first round trip has executed the other commands.
+            throw commands.count > 1 ? .lost("a part of a pipeline: \(error)") : error
+        }
         for index in indices {
             // If a script does not compile, the reply to SCRIPT LOAD says so.
             let loading = commands[index].script == nil ? nil : repeated.removeFirst()

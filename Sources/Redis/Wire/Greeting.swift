@@ -17,7 +17,7 @@ struct Greeting {
             steps.append((RedisCommand("AUTH", arguments), .mustSucceed))
         }
         // Check the role, because the promoted server may not be ready yet.
-        if case .sentinels = url.endpoint { steps.append((RedisCommand("ROLE"), .primary)) }
+        if settings.watch != nil { steps.append((RedisCommand("ROLE"), .primary)) }
         if url.database != 0 { steps.append((RedisCommand("SELECT", [.int(url.database)]), .mustSucceed)) }
         steps.append((RedisCommand("CLIENT", ["SETNAME", .string(settings.options.clientName)]), .mayFail))
         steps.append((RedisCommand("CLIENT", ["ID"]), .clientID))
@@ -31,7 +31,7 @@ struct Greeting {
         switch settings.url.endpoint {
         case .server(let server): address = server
         case .sentinels:
-            guard let watch = settings.watch else { throw .broken("nobody asks the sentinels") }
+            guard let watch = settings.watch as? PrimaryWatch else { throw .broken("nobody asks the sentinels") }
             address = try watch.primary(for: mailbox)
         // A connection goes to one node of a cluster, and `ConnectionSettings.at` names that node.
         case .cluster: throw .broken("a connection to no node of the cluster")
@@ -57,6 +57,9 @@ struct Greeting {
             case .primary:
                 // If the user may not ask for the role, a READONLY reply shows it later.
                 if let role = try? reply.array().first?.string(), role != "master" {
+                    guard case .sentinels = settings.url.endpoint else {
+                        throw .refused(RedisError(reply: "READONLY the server is a replica"))
+                    }
                     throw .broken("it is a replica; the failover is not complete")
                 }
             case .mayFail: break

@@ -29,6 +29,14 @@ extension RedisCommand {
         return keys
     }()
 
+    /// In capitals.
+    public var name: String {
+        encoded.withUnsafeBytes { bytes in
+            var arguments = EncodedArguments(bytes)
+            return arguments.next().map { String(decoding: $0, as: UTF8.self).uppercased() } ?? ""
+        }
+    }
+
     /// - Throws: `unroutable` for keys of two slots, and for a command with neither keys nor `near`.
     func slot() throws(RedisError) -> HashSlot {
         if let near { return near }

@@ -47,7 +47,9 @@ struct ReplyBuilder {
         if kind == .error {
             if text.starts(with: "READONLY".utf8) { saysReadOnly = true }
             if errorCodes.count < 100 {
-                errorCodes.append(String(decoding: text.prefix(32).prefix { $0 != 0x20 }, as: UTF8.self))
+                // Inside a script a right that is missing has no code of its own.
+                let error = RedisError(reply: String(decoding: text.prefix(400), as: UTF8.self))
+                if case .server(let code, _) = error { errorCodes.append(code) }
             }
         }
         return true

@@ -87,19 +87,18 @@ extension Registry {
         if !index.isEmpty { try await redis.run(index) }
         for start in stride(from: 0, to: changes.count, by: 4 * BucketChange.batch) {
             let range = start..<min(start + 4 * BucketChange.batch, changes.count)
-            counts.stored += try await put(changes, values, lives, range, in: place)
+            counts += try await put(changes, values, lives, range, in: place)
         }
-        counts.kept = changes.count - counts.stored
         if let firstStart { try await enlist(place, now: now, endDue: endAfter.map { firstStart + $0.milliseconds }) }
         return counts
     }
 
-    /// - Returns: how many were stored.
+    /// - Returns: how many were stored, were kept, and were removed since the backup.
     private func put(
         _ changes: [BucketChange], _ values: [[UInt8]], _ lives: [Int64], _ range: Range<Int>, in place: PlaceKeys
-    ) async throws(StoreError) -> Int {
+    ) async throws(StoreError) -> RestoreCounts {
         let tag = place.tag
-        var stored = 0
+        var counts = RestoreCounts()
         var overfull: [Int] = []
         try await eachBucket(range, of: changes, in: place) { bucket, indices, count in
             RedisCommand(
@@ -116,11 +115,13 @@ extension Registry {
             guard digits.count == indices.count || digits.count == indices.count + 1 else {
                 throw .unexpectedReply("registry-restore of another length")
             }
-            stored += digits.count { $0 == UInt8(ascii: "1") }
+            counts.stored += digits.count { $0 == UInt8(ascii: "1") }
+            counts.kept += digits.count { $0 == UInt8(ascii: "0") }
+            counts.removed += digits.count { $0 == UInt8(ascii: "2") }
             if digits.count > indices.count { overfull += indices }
         }
         if !overfull.isEmpty { try await divide(place, for: overfull.map { changes[$0].channel }) }
-        return stored
+        return counts
     }
 }
 

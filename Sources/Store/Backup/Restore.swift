@@ -142,7 +142,7 @@ public struct Restore: Sendable {
             return
         }
         // A schedule that the deployment has sent or cancelled stays so.
-        counts.schedules += try await store.schedules.create(app, [schedule]) ? 1 : 0
+        counts.schedules += try await store.schedules.create(app, [schedule]) != nil ? 1 : 0
     }
 }
 

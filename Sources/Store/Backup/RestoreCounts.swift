@@ -4,6 +4,8 @@ public struct RestoreCounts: Sendable, Hashable {
     public var stored = 0
     /// Those that were not, because Redis has the same or something newer of their channel.
     public var kept = 0
+    /// Tokens that were not, because Redis has a newer removal of their channel.
+    public var removed = 0
     /// Those whose life is over, and channels that were not seen for too long.
     public var expired = 0
     /// Those that no version of Lamplighter writes.
@@ -20,7 +22,8 @@ public struct RestoreCounts: Sendable, Hashable {
 
     public static func += (sum: inout RestoreCounts, part: RestoreCounts) {
         let fields: [WritableKeyPath<RestoreCounts, Int>] = [
-            \.stored, \.kept, \.expired, \.unreadable, \.names, \.channels, \.schemas, \.broadcasts, \.schedules,
+            \.stored, \.kept, \.removed, \.expired, \.unreadable, \.names, \.channels, \.schemas, \.broadcasts,
+            \.schedules,
             \.overdue,
         ]
         for field in fields { sum[keyPath: field] += part[keyPath: field] }

@@ -23,6 +23,8 @@ public struct Alarm: Sendable, Hashable {
         case newerFormat = "newer_format"
         /// The clock of a machine and Redis's differ.
         case clock
+        /// The user in `redis.url` lacks a right.
+        case redisRights = "redis_rights"
     }
 
     public var app: AppKey

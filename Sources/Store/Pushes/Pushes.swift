@@ -167,7 +167,9 @@ public struct Pushes: Sendable {
 
     /// Deletes the index of a push that was not committed. Keep it if another process may commit the same id.
     private func forget(_ app: AppKey, _ id: PushID, _ name: ActivityName) async {
-        _ = try? await redis.replies([index.drop(app, id, name)])
+        _ = try? await CallChanges.leavingOut { () throws(StoreError) in
+            try await redis.replies([index.drop(app, id, name)])
+        }
     }
 
     private func commit(
@@ -227,9 +229,11 @@ public struct Pushes: Sendable {
     ) async throws(StoreError) -> [PushID]? {
         let key = keys.idempotency(app, idempotencyKey)
         let value = bodyDigest + ids.flatMap(\.uuid.bytes)
-        let replies = try await redis.run([
-            RedisCommand("SET", key, .bytes(value), "NX", "EX", "86400"), RedisCommand("GET", key),
-        ])
+        let replies = try await CallChanges.leavingOut { () throws(StoreError) in
+            try await redis.run([
+                RedisCommand("SET", key, .bytes(value), "NX", "EX", "86400"), RedisCommand("GET", key),
+            ])
+        }
         // On one server, the confirmation of the push covers the key too.
         if redis.isCluster { try await replicas?.confirm(push: key, life: 86_400_000) }
         let stored = try replies[1].bytes()

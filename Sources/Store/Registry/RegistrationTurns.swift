@@ -79,7 +79,11 @@ extension Registry {
                     registry: self, registration: registration, endAfter: endAfter, continuation: continuation)
                 turns.add(waiting, to: key)
             }
-            if let outcome { return try outcome.get() }
+            if let outcome {
+                // The turn of another task sent it.
+                CallChanges.note()
+                return try outcome.get()
+            }
         }
     }
 

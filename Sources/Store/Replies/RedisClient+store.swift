@@ -33,11 +33,12 @@ extension RedisClient {
 
     /// Sends a pipeline, and leaves error replies to the caller. Boundaries make steps that run one after the other.
     func replies(_ commands: [RedisCommand], inStepsAt boundaries: [Int] = []) async throws(StoreError) -> [Reply] {
-        do throws(RedisError) {
-            return try await pipeline(commands, inStepsAt: boundaries).map(Reply.init)
-        } catch {
-            throw .redis(error)
+        let outcome: Result<[RedisReply], RedisError>
+        do throws(RedisError) { outcome = .success(try await pipeline(commands, inStepsAt: boundaries)) } catch {
+            outcome = .failure(error)
         }
+        CallChanges.note(commands, outcome)
+        return try translatingErrors { () throws(RedisError) in try outcome.get() }.map(Reply.init)
     }
 
     /// Sends commands of which each stands for itself. A node of a cluster that is away fails only its own.
@@ -57,10 +58,14 @@ extension RedisClient {
         return replies
     }
 
-    /// Reads at one moment: a transaction on one slot. Throws its first error reply.
+    /// Reads or writes at one moment: a transaction on one slot. Throws its first error reply.
     func atOnce(_ commands: [RedisCommand]) async throws(StoreError) -> [Reply] {
-        let replies: [RedisReply]
-        do throws(RedisError) { replies = try await transaction(commands) } catch { throw .redis(error) }
+        let outcome: Result<[RedisReply], RedisError>
+        do throws(RedisError) { outcome = .success(try await transaction(commands)) } catch {
+            outcome = .failure(error)
+        }
+        CallChanges.note(commands, outcome)
+        let replies = try translatingErrors { () throws(RedisError) in try outcome.get() }
         guard replies.count == commands.count else { throw .unexpectedReply("a transaction of another length") }
         return try replies.map(Reply.init).checked()
     }

@@ -26,29 +26,33 @@ public struct Schedules: Sendable {
     let walks = DueWalks()
 
     /// Creates all of the schedules, or none. Repeatable with the same ids. After a crash, a record expires unsent.
-    /// - Returns: false if the app has too many schedules.
+    /// - Returns: the schedules as they stand. One that exists already stays as it is, even if it was replaced, sent or
+    ///   deleted since. Nil if the app has too many schedules.
     /// - Throws: `unreplicated` as `Pushes.accept` does.
-    public func create(_ app: AppKey, _ schedules: [Schedule]) async throws(StoreError) -> Bool {
-        if schedules.isEmpty { return true }
-        let states = try await redis.run(
+    public func create(_ app: AppKey, _ schedules: [Schedule]) async throws(StoreError) -> [Schedule]? {
+        if schedules.isEmpty { return [] }
+        let replies = try await redis.run(
             schedules.map { schedule in
                 RedisCommand(
                     Lua.scheduleCreate, keys: ["at": keys.schedule(app, schedule.id)],
                     ["expiresAt": .int(schedule.due + keys.retention)], rest: schedule.fields)
             })
-        var waiting: [Schedule] = []
-        for (schedule, state) in zip(schedules, states)
-        where try state.string() == Schedule.State.scheduled.rawValue { waiting.append(schedule) }
-        if waiting.isEmpty { return true }
+        let isNew = try replies.map { reply throws(StoreError) in try reply.isOne() }
+        let known = zip(schedules, isNew).filter { !$0.1 }.map(\.0.id)
+        let found = try await find(app, known).compactMap(\.self)
+        let records = Dictionary(uniqueKeysWithValues: found.map { ($0.id, $0) })
+        let standing = schedules.map { records[$0.id] ?? $0 }
+        let waiting = standing.filter { $0.state == .scheduled }
+        if waiting.isEmpty { return standing }
         let queued = try await redis.run(
             Lua.scheduleQueue, keys: ["at": keys.at(app)], ["most": .int(most)],
             rest: waiting.flatMap { [.int($0.due), .string($0.id.description)] })
         if try queued.isOne() {
             if let last = waiting.last { try await confirm(app, last, and: waiting.dropLast()) }
-            return true
+            return standing
         }
         try await redis.run(waiting.map { RedisCommand("DEL", keys.schedule(app, $0.id)) })
-        return false
+        return nil
     }
 
     /// Asks the replicas about a schedule. `others` were written before, so on one server the answer is for them too.

@@ -70,6 +70,25 @@ import Testing
         server.stop()
     }
 
+    @Test func `a right that is taken away while a worker runs is an alarm`() async throws {
+        let server = try await RedisServer.start(tcp: true)
+        let admin = RedisClient(url: server.socketURL, logger: .quiet)
+        let rights = try Self.rights()
+        let password = try #require(rights.first { $0.hasPrefix(">") }).dropFirst()
+        try await admin.send(RedisCommand("ACL", (["SETUSER"] + rights).map { .string($0) }))
+        let url = "redis://lamplighter:\(password)@127.0.0.1:\(try #require(server.port))"
+        let deployment = try await Deployment.start(environment: ["LAMPLIGHTER_REDIS_URL": url])
+        let worker = try await deployment.worker("one")
+        try await admin.send(RedisCommand("ACL", ["SETUSER", "lamplighter", "-xautoclaim"]))
+        try await eventually("the alarm") {
+            let status = try await deployment.run("status").out
+            return status.contains("redis_rights") && status.contains("one: Redis refused commands")
+        }
+        worker.signal(15)
+        await admin.close()
+        server.stop()
+    }
+
     @Test func `a server that takes TLS alone is named as such`() async throws {
         let encrypted = try await EncryptedRedis.start()
         let deployment = try await Deployment.start()

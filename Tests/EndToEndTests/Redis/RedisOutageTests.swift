@@ -75,6 +75,9 @@ struct RedisOutageTests {
             // Redis becomes the replica of a primary that does not exist. It still serves reads.
             #expect(try deployment.redis.command("REPLICAOF 127.0.0.1 9").hasPrefix("+OK"))
             try await expectRefusal(deployment)
+            try await eventually("a read is refused too, because it would get old") {
+                try await deployment.call("GET", "\(deployment.gatewayURL)/api/pushes").status == 503
+            }
             #expect(try deployment.redis.command("REPLICAOF NO ONE") == "+OK")
         }
     }

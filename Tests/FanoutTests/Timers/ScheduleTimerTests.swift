@@ -22,7 +22,7 @@ import Testing
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<3)
         let schedules = (0..<10).map { schedule(fixture, due: nowMilliseconds() + 100 + Int64($0) * 20) }
-        #expect(try await fixture.store.schedules.create(fixture.app, schedules))
+        #expect(try await fixture.store.schedules.create(fixture.app, schedules) != nil)
         try await fixture.server.restart()
         let transport = ScriptedTransport()
         let other = fixture.group(transport, "other")

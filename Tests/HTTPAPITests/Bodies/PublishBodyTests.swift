@@ -155,7 +155,12 @@ private let prefix = "notification.ios.live_activity"
         #expect(error.status == 400)
         #expect(error.details?.path == "\(prefix).content_state")
         #expect(error.details?.error.contains("6077 bytes") == true, "\(error.message)")
-        #expect(error.details?.error.contains("limit is 4096") == true)
+        let limit = "Apple's limit is 4096, or 5120 for a name with a broadcast channel (this value"
+        #expect(error.details?.error.contains(limit) == true, "\(error.message)")
+        // A push for some devices goes to no broadcast channel.
+        let activity = #"{"name":"n","event":"update","content_state":\#(state)}"#
+        let some = try refusal(publishText(audience: #"{"tag":"a"}"#, activity: activity))
+        #expect(some.details?.error.contains("Apple's limit is 4096 (this value") == true, "\(some.message)")
         let overhead = 6_077 - 6_000
         // A payload that a broadcast channel would accept is refused later, unless the name has one.
         for (size, isRefused) in [(4_097, true), (5_120, true), (4_096, false)] {

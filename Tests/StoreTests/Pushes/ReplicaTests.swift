@@ -79,7 +79,7 @@ import Testing
                 id: .random(), publish: Publish(name: try ActivityName("n-\(number)"), event: .update, audience: .all),
                 payload: [], timestampOffset: 0, due: due, createdAt: 0)
         }
-        #expect(try await store.schedules.create(app, schedules))
+        #expect(try await store.schedules.create(app, schedules) != nil)
         #expect(try await store.schedules.list(app, start: nil, limit: 10).total == 8)
         await redis.close()
     }

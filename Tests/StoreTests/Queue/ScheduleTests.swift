@@ -26,7 +26,7 @@ import Testing
         let time = try await fixture.redisTime()
         let due = (0..<20).map { _ in schedule(due: time - 1_000) }
         let later = schedule(due: time + 3_600_000)
-        #expect(try await schedules.create(fixture.app, due + [later]))
+        #expect(try await schedules.create(fixture.app, due + [later]) != nil)
         #expect(try await schedules.find(fixture.app, due[0].id)?.state == .scheduled)
         // Eight workers run at once.
         let runs = try await withThrowingTaskGroup(of: [ScheduleRun].self) { group in
@@ -52,7 +52,7 @@ import Testing
         let store = fixture.store
         let time = try await fixture.redisTime()
         let due = schedule(due: time - 1_000)
-        #expect(try await store.schedules.create(fixture.app, [due]))
+        #expect(try await store.schedules.create(fixture.app, [due]) != nil)
         func claim(at now: Int64) async throws -> String {
             try await store.redis.run(
                 Lua.scheduleClaim, keys: ["at": store.keys.schedule(fixture.app, due.id)],
@@ -405,17 +405,41 @@ import Testing
         schedules.most = 2
         let time = try await fixture.redisTime()
         let first = schedule(due: time + 60_000)
-        #expect(try await schedules.create(fixture.app, [first]))
-        #expect(try await schedules.create(fixture.app, [first, schedule(due: time + 1)]), "the first counts once")
+        #expect(try await schedules.create(fixture.app, [first]) != nil)
+        let second = schedule(due: time + 1)
+        #expect(try await schedules.create(fixture.app, [first, second]) != nil, "the first counts once")
         let third = schedule(due: time + 2)
-        #expect(try await schedules.create(fixture.app, [third]) == false)
+        #expect(try await schedules.create(fixture.app, [third]) == nil)
         #expect(try await schedules.find(fixture.app, third.id) == nil)
-        #expect(try await schedules.create(try AppKey("other"), [third]), "each app has its own")
+        #expect(try await schedules.create(try AppKey("other"), [third]) != nil, "each app has its own")
         // A repeated creation after the deletion leaves the schedule deleted.
         _ = try await schedules.cancel(fixture.app, first.id, now: 1)
-        #expect(try await schedules.create(fixture.app, [first]))
+        #expect(try await schedules.create(fixture.app, [first]) != nil)
         #expect(try await schedules.find(fixture.app, first.id)?.state == .cancelled)
         #expect(try await schedules.list(fixture.app, start: nil, limit: 10).total == 1)
+    }
+
+    @Test func `a repeated request does not undo the time of a replacement`() async throws {
+        let fixture = try await PushFixture.start()
+        let schedules = fixture.store.schedules
+        let time = try await fixture.redisTime()
+        let created = schedule(due: time + 60_000)
+        _ = try await schedules.create(fixture.app, [created])
+        for due in [time + 5_000, time + 90_000] {
+            let replaced = schedule(due: due, id: created.id)
+            guard case .replaced(let standing) = try await schedules.replace(fixture.app, replaced) else {
+                Issue.record("it was not replaced")
+                return
+            }
+            #expect(try await schedules.create(fixture.app, [created]) == [standing])
+            #expect(try await score(fixture, created.id) == "\(due)")
+        }
+        // A request that read the record before the replacement comes late.
+        let late = try await fixture.store.redis.run(
+            Lua.scheduleQueue, keys: ["at": fixture.store.keys.at(fixture.app)], ["most": .int(10)],
+            rest: [.int(time + 600_000), .string(created.id.description)])
+        #expect(try late.isOne())
+        #expect(try await score(fixture, created.id) == "\(time + 90_000)")
     }
 
     @Test func `pages go on even if their first is gone`() async throws {
@@ -439,7 +463,7 @@ import Testing
         let failed = schedule(due: time - 500, timestamp: 1_000_000_000)
         let cancelled = (0..<3).map { _ in schedule(due: time + 3_600_000) }
         let waiting = schedule(due: time + 3_600_000)
-        #expect(try await schedules.create(app, [sent, failed, waiting] + cancelled))
+        #expect(try await schedules.create(app, [sent, failed, waiting] + cancelled) != nil)
         #expect(try await schedules.finished(app, start: nil, limit: 10).schedules.isEmpty)
         #expect(try await schedules.runDue(app, limit: 10).count == 2)
         for (number, schedule) in cancelled.enumerated() {

@@ -7,7 +7,8 @@
 -- argument life: ms that the bucket lives from now
 -- argument threshold: fields beyond which a bucket should be split
 -- rest: twos: channel in its stored form, record or tombstone
--- Returns a digit for each: 0 kept what is there, 1 stored. Behind them + if the bucket is too full.
+-- Returns a digit for each: 0 kept what is there, 1 stored, 2 a registration of the backup that was removed since. Behind
+-- them + if the bucket is too full.
 --   {right count}: the caller's count is outdated. Nothing was done.
 local count = redis.call('HGET', b, 'n') or '1'
 if count ~= knownCount then return {count} end
@@ -57,10 +58,11 @@ for i = rest, #ARGV, 2 do
         hasChanged = true
         -- A sweep that runs may have read the bucket already.
         if isToken and catch then note_token(h, k, n, channel, catch, life) end
-        answers[#answers + 1] = isStale and '0' or '1'
     else
-        answers[#answers + 1] = '0'
+        isStale = true
     end
+    local isRemoved = isStale and is_registration(value) and is_tombstone(record or old)
+    answers[#answers + 1] = isRemoved and '2' or isStale and '0' or '1'
 end
 if hasChanged then
     renew(b, bucket, life)

@@ -2,9 +2,8 @@
 -- key at: the schedule, hash
 -- argument expiresAt: epoch ms at which the record expires
 -- rest: its fields and values
--- Returns its state: 'scheduled' for a new one.
-local state = redis.call('HGET', at, 'state')
-if state then return state end
+-- Returns 1, or 0 if there was a record.
+if redis.call('EXISTS', at) == 1 then return 0 end
 redis.call('HSET', at, 'state', 'scheduled', unpack(ARGV, rest))
 redis.call('PEXPIREAT', at, expiresAt)
-return 'scheduled'
+return 1
