@@ -8,7 +8,8 @@ public struct BlockHints: Sendable {
     var cut: ArraySlice<UInt8>?
 
     static func commands(_ keys: Keyspace, _ tag: String) -> [RedisCommand] {
-        SendBlocks.Mark.allCases.map { RedisCommand($0.isScored ? "ZCARD" : "HLEN", $0.key(keys, tag)) } + [cutCommand(keys, tag)]
+        SendBlocks.Mark.allCases.map { RedisCommand($0.isScored ? "ZCARD" : "HLEN", $0.key(keys, tag)) }
+            + [cutCommand(keys, tag)]
     }
 
     static func cutCommand(_ keys: Keyspace, _ tag: String) -> RedisCommand {
