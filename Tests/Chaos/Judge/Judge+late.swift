@@ -5,14 +5,28 @@ extension Judge {
     /// Of each name so many phones are looked at, the first ones.
     private static let looks = 200
 
-    func judgeLate(_ activity: Activity, _ pushes: [Push], _ tally: inout Tally) async throws {
-        let places = await activity.places
-        let followers = places.indices.prefix(Self.looks).filter {
-            places[$0].state == .following && places[$0].fate == .living
+    func judgeLate(_ pushes: [Int: [Push]], _ tally: inout Tally) async throws {
+        var ids: Set<TokenID> = []
+        for activity in activities {
+            let places = await activity.places
+            for index in followers(places) { ids.insert(activity.token(index, places[index])) }
         }
-        let ids = Set(followers.map { activity.token($0, places[$0]) })
+        // One call, because the answer has all tokens of the run.
         let histories = try await Record.histories(controlURL, ids)
-        for index in followers {
+        for activity in activities {
+            try await judgeLate(activity, pushes[activity.plan.index] ?? [], histories, &tally)
+        }
+    }
+
+    private func followers(_ places: [Activity.Place]) -> [Int] {
+        places.indices.prefix(Self.looks).filter { places[$0].state == .following && places[$0].fate == .living }
+    }
+
+    private func judgeLate(
+        _ activity: Activity, _ pushes: [Push], _ histories: [TokenID: [Request]], _ tally: inout Tally
+    ) async throws {
+        let places = await activity.places
+        for index in followers(places) {
             let place = places[index]
             let id = activity.token(index, place)
             let due = pushes.filter {

@@ -22,11 +22,11 @@ struct Judge: Sendable {
         for activity in activities {
             let pushes = byName[activity.plan.index] ?? []
             try await judgeStates(activity, pushes)
-            try await judgeLate(activity, pushes, &tally)
             tally.stopped += await activity.stopped
             tally.expired += await activity.expired
             try await judgeFormer(activity, pushes)
         }
+        try await judgeLate(byName, &tally)
         try await judgeOrder(&tally)
         try await judgeStarts(&tally)
         try await judgeBroadcasts(byName, &tally)
