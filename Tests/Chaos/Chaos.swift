@@ -43,6 +43,8 @@ struct Chaos: AsyncParsableCommand {
             \(Action.allCases.map(\.rawValue).joined(separator: ", ")).
             """)
     var actions = "usual"
+    @Option(help: "Seconds after its 202 within which a phone that APNs answers for has a state, or a newer one.")
+    var late = 120
     @Flag(help: "Print the outcome as one JSON object.")
     var json = false
     @Flag(help: "Print what the seed leads to, and do nothing.")
@@ -54,6 +56,7 @@ struct Chaos: AsyncParsableCommand {
         guard (0.05...600).contains(minutes) else { throw ValidationError("--minutes is 0.05 to 600") }
         guard Action.parse(actions) != nil else { throw ValidationError("--actions: see --help") }
         guard (old == nil) == (upgrade == nil) else { throw ValidationError("--old and --upgrade go together") }
+        guard (1...3_600).contains(late) else { throw ValidationError("--late is 1 to 3600") }
         guard (1...1_000_000).contains(largest) else { throw ValidationError("--largest is 1 to 1000000") }
     }
 
@@ -62,6 +65,7 @@ struct Chaos: AsyncParsableCommand {
         var plan = Plan(
             seed: seed, milliseconds: Int(minutes * 60_000), largest: largest, redis: redis,
             actions: Action.parse(actions) ?? [])
+        plan.late = Int64(late) * 1_000
         if let upgrade {
             plan.disturbances = upgrade.disturbances(plan.milliseconds)
             (plan.apnsFaults, plan.broadcastFaults) = ([], [])
@@ -113,6 +117,7 @@ struct Chaos: AsyncParsableCommand {
     private func again(_ seed: UInt64) -> String {
         "--redis \(redis.rawValue) --seed \(seed) --minutes \(minutes) --largest \(largest) --transport \(transport.rawValue)"
             + (actions == "usual" ? "" : " --actions \(actions)")
+            + (late == 120 ? "" : " --late \(late)")
             + (upgrade.map { " --upgrade \($0.rawValue) --old \(old ?? "")" } ?? "")
     }
 

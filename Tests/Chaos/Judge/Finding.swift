@@ -1,7 +1,7 @@
 /// The kinds of errors that a run can find, in the order of the table.
 enum Finding: String, CaseIterable, Sendable {
     case lost = "lost final states"
-    case late = "states that healthy phones got more than a minute late"
+    case late = "states that healthy phones got too late"
     case endLost = "ends that did not arrive"
     case startLost = "starts that did not arrive"
     case startLate = "starts sent after the end"

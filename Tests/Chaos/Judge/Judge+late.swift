@@ -1,7 +1,5 @@
 /// Checks when devices had a state. A state that comes at last may have come much too late.
 extension Judge {
-    /// Ms from the 202. Faults of several seconds follow each other, and retries wait; longer than that nobody stands still.
-    private static let most: Int64 = 60_000
     /// Of each name so many phones are looked at, the first ones.
     private static let looks = 200
 
@@ -35,7 +33,7 @@ extension Judge {
             }
             guard let late = latest(of: due, histories[id] ?? []) else { continue }
             tally.latest = max(tally.latest, late.after)
-            guard late.after > Self.most else { continue }
+            guard late.after > plan.late else { continue }
             try await explain(
                 .late, id, "\(describe(id)) had \(late.push.number) or a newer one \(late.after) ms after its 202",
                 late.push)

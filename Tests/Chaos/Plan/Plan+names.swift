@@ -39,7 +39,7 @@ extension Plan {
         }
         if actions.contains(.batches) { names = names.map(Self.withBatches) }
         if actions.contains(.silences) { silences = Self.silences(names, milliseconds, seed) }
-        if actions.contains(.caps), seed % 3 == 1 { cap = max(500, largest / 10) }
+        if actions.contains(.caps), seed % 3 == 1 { cap = max(1_000, largest / 2) }
         self.names = []
         deaths = (0..<Self.cohorts).map { milliseconds * (2 * $0 + 1) / (2 * Self.cohorts + 1) }
         disturbances =
