@@ -14,6 +14,12 @@ final class Disturber: Sendable {
         var losesWork: Bool
         /// Epoch ms until which its connections carry what was on the wire; nil: for ever.
         var until: Int64?
+        /// Whether a replica may have become the primary.
+        var replaces = false
+
+        /// Whether a registration with this time of its response may be lost: a publish waits for the replica, a
+        /// registration does not (docs/operations.md).
+        func mayLose(answered: Int64) -> Bool { replaces && (at - 2_000...at + 1_000).contains(answered) }
 
         /// Whether the request was on the wire, or about to be, when this began.
         func explains(_ request: Request) -> Bool {
@@ -175,7 +181,7 @@ final class Disturber: Sendable {
         count("planned failovers")
         let interruption = Interruption(
             role: .redis, at: at - Self.unreplicated, ports: ports, losesWork: true,
-            until: at + Int64(Plan.requestTimeout + Plan.claimAfter))
+            until: at + Int64(Plan.requestTimeout + Plan.claimAfter), replaces: true)
         state.withLock { $0.interruptions.append(interruption) }
     }
     /// Ms before a failover of which a replica may not have everything.
@@ -223,7 +229,8 @@ final class Disturber: Sendable {
         let ports =
             role == .simulator
             ? workerPorts() : Set(PeerPorts.ports(of: fleet.program(role)?.pid ?? 0, to: fleet.simulatorPort))
-        let interruption = Interruption(role: role, at: Clock.epoch, ports: ports, losesWork: losesWork)
+        var interruption = Interruption(role: role, at: Clock.epoch, ports: ports, losesWork: losesWork)
+        if case .server = role { interruption.replaces = true }
         state.withLock { $0.interruptions.append(interruption) }
         let list = ports.sorted().map(String.init).joined(separator: " ")
         log.note("\(role) has connections to APNs from \(list.isEmpty ? "nowhere" : list)")
