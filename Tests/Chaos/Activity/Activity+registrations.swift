@@ -62,18 +62,25 @@ extension Activity {
                 found.note(.refused, "\(plan.name): \(chosen.count) registrations: \(answer.status) \(answer.text)")
             }
         }
+        noteAnswer(chosen, replacing: old)
+    }
+
+    /// Notes that the changes of these places were answered, which ended the tokens in `old`.
+    private func noteAnswer(_ chosen: [Int], replacing old: [Former], lasting rest: Int64 = 0) {
         let now = Clock.epoch
         for place in chosen { places[place].answered = now }
-        for index in old.indices { old[index].gone = now }
-        former += old
+        former += old.map { Former(id: $0.id, registered: $0.registered, gone: now + rest) }
+    }
+
+    /// The place's token, which is about to be replaced or removed.
+    private func leaving(_ place: Int) -> Former {
+        Former(id: token(place), registered: places[place].registered, gone: 0)
     }
 
     /// Gives a place its next token, which is to be registered.
     /// - Returns: the token that it replaces; nil for the first one
     private func nextToken(_ place: Int, at: Int, _ random: inout SeededRandom) -> Former? {
-        let old =
-            places[place].generation > 0
-            ? Former(id: token(place), registered: places[place].registered, gone: 0) : nil
+        let old = places[place].generation > 0 ? leaving(place) : nil
         let cohorts = (run.deaths.firstIndex { $0 > at + 3_000 } ?? Plan.cohorts)..<Plan.cohorts
         places[place].generation += 1
         places[place].fate = Tokens.fate(&random, size: plan.initial, living: cohorts)
@@ -103,14 +110,12 @@ extension Activity {
         if answer.status != 200 || answer.json["problems"] != nil {
             found.note(.refused, "\(plan.name): a batch of place \(place): \(answer.status) \(answer.text)")
         }
-        let now = Clock.epoch
-        places[place].answered = now
-        for index in old.indices { old[index].gone = now }
-        former += old
+        noteAnswer([place], replacing: old)
     }
 
     private func removal(_ place: Int) -> String {
-        #"{"action":"remove","id":"g\#(places[place].generation)","name":"\#(plan.name)","action_ts_ms":\#(time(place))}"#
+        #"{"action":"remove","id":"g\#(places[place].generation)","name":"\#(plan.name)","#
+            + #""action_ts_ms":\#(time(place))}"#
     }
 
     private func batch(_ place: Int, _ actions: [String]) async throws -> Gateways.Answer {
@@ -121,7 +126,7 @@ extension Activity {
 
     /// Forgets a channel. It may register again right afterwards.
     private func forget(_ place: Int) async throws {
-        let gone = Former(id: token(place), registered: places[place].registered, gone: 0)
+        let gone = leaving(place)
         try await pause([place])
         _ = time(place)
         places[place].state = .out
@@ -131,9 +136,8 @@ extension Activity {
         if answer.status != 202 {
             found.note(.refused, "\(plan.name): forgetting place \(place): \(answer.status) \(answer.text)")
         }
-        places[place].answered = Clock.epoch
-        places[place].forgotten = Clock.epoch
-        former.append(Former(id: gone.id, registered: gone.registered, gone: Clock.epoch + Self.forgetting))
+        noteAnswer([place], replacing: [gone], lasting: Self.forgetting)
+        places[place].forgotten = places[place].answered
     }
 
     /// Waits until 250 ms after the last change of each place. Gateways know Redis's clock only to some milliseconds.
@@ -158,7 +162,7 @@ extension Activity {
     }
 
     private func untrack(_ place: Int, byTime: Bool) async throws {
-        let gone = Former(id: token(place), registered: places[place].registered, gone: 0)
+        let gone = leaving(place)
         try await pause([place])
         places[place].state = byTime ? .out : .retired
         places[place].answered = .max
@@ -171,8 +175,7 @@ extension Activity {
         if answer.status != 200 && answer.status != 204 {
             found.note(.refused, "\(plan.name): removal of place \(place): \(answer.status) \(answer.text)")
         }
-        places[place].answered = Clock.epoch
-        former.append(Former(id: gone.id, registered: gone.registered, gone: Clock.epoch))
+        noteAnswer([place], replacing: [gone])
     }
 
     /// Repeats an old registration, like an app that was offline for a while. It must be reported as stale.

@@ -243,3 +243,8 @@ final class Disturber: Sendable {
         _ = try? ChildProcess(["redis-cli", "-s", socket] + command.split(separator: " ").map(String.init))
     }
 }
+
+extension [Disturber.Interruption] {
+    /// Whether one of them may have lost the place's registration.
+    func mayLose(_ place: Activity.Place) -> Bool { contains { $0.mayLose(answered: place.answered) } }
+}

@@ -6,7 +6,7 @@ extension Judge {
         let places = await activity.places
         for index in places.indices where places[index].fate == .living {
             let place = places[index]
-            if interruptions.contains(where: { $0.mayLose(answered: place.answered) }) { continue }
+            if interruptions.mayLose(place) { continue }
             let id = activity.token(index, place)
             if try await showsUnnoticedEnd(id) { continue }
             switch place.state {
@@ -25,7 +25,7 @@ extension Judge {
             try await judgeShown(activity, index, place, pushes)
         }
         for ended in await activity.ended where ended.id.fate == .living {
-            if interruptions.contains(where: { $0.mayLose(answered: ended.was.answered) }) { continue }
+            if interruptions.mayLose(ended.was) { continue }
             if try await showsUnnoticedEnd(ended.id) { continue }
             if judgeNew(ended.id, after: ended.was.after) { continue }
             let received = record.tokens[ended.id]

@@ -63,7 +63,7 @@ struct RegistryCheck: Sendable {
         let places = await activity.places
         for index in places.indices where places[index].state == .following {
             let place = places[index]
-            if interruptions.contains(where: { $0.mayLose(answered: place.answered) }) { continue }
+            if interruptions.mayLose(place) { continue }
             let id = activity.token(index, place)
             let isThere = record.tokens[id] != nil
             let answers = before.tokens[id]?.deadAnswers ?? 0
@@ -83,7 +83,7 @@ struct RegistryCheck: Sendable {
         for (id, received) in record.tokens where Int(id.name) == activity.plan.index {
             let place = places[Int(id.place)]
             if place.generation == id.generation, place.isUnclear || mayOutliveItsEnd(place) { continue }
-            if interruptions.contains(where: { $0.mayLose(answered: place.answered) }) { continue }
+            if interruptions.mayLose(place) { continue }
             if Clock.epoch - place.forgotten < Activity.forgetting { continue }
             if place.state != .following || place.generation != id.generation {
                 let state = "\(place.state), generation \(place.generation)"
