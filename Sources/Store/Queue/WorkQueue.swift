@@ -103,7 +103,7 @@ public struct WorkQueue: Sendable {
                 } while position != "0-0"
             }
         } catch {
-            // What was claimed elsewhere is this worker's now.
+            // A node is away. Entries of the others are claimed by now, so the caller gets them.
             if batch.entries.isEmpty, batch.unreadable.isEmpty { throw error }
         }
         return batch

@@ -33,10 +33,17 @@ extension RedisClient {
 
     /// Sends a pipeline, and leaves error replies to the caller. Boundaries make steps that run one after the other.
     func replies(_ commands: [RedisCommand], inStepsAt boundaries: [Int] = []) async throws(StoreError) -> [Reply] {
-        let outcome: Result<[RedisReply], RedisError>
-        do throws(RedisError) { outcome = .success(try await pipeline(commands, inStepsAt: boundaries)) } catch {
-            outcome = .failure(error)
+        try await noted(commands) { () async throws(RedisError) in
+            try await pipeline(commands, inStepsAt: boundaries)
         }
+    }
+
+    /// Sends commands, and notes what became of them for the call.
+    private func noted(
+        _ commands: [RedisCommand], _ send: () async throws(RedisError) -> [RedisReply]
+    ) async throws(StoreError) -> [Reply] {
+        let outcome: Result<[RedisReply], RedisError>
+        do throws(RedisError) { outcome = .success(try await send()) } catch { outcome = .failure(error) }
         CallChanges.note(commands, outcome)
         return try translatingErrors { () throws(RedisError) in try outcome.get() }.map(Reply.init)
     }
@@ -60,14 +67,9 @@ extension RedisClient {
 
     /// Reads or writes at one moment: a transaction on one slot. Throws its first error reply.
     func atOnce(_ commands: [RedisCommand]) async throws(StoreError) -> [Reply] {
-        let outcome: Result<[RedisReply], RedisError>
-        do throws(RedisError) { outcome = .success(try await transaction(commands)) } catch {
-            outcome = .failure(error)
-        }
-        CallChanges.note(commands, outcome)
-        let replies = try translatingErrors { () throws(RedisError) in try outcome.get() }
+        let replies = try await noted(commands) { () async throws(RedisError) in try await transaction(commands) }
         guard replies.count == commands.count else { throw .unexpectedReply("a transaction of another length") }
-        return try replies.map(Reply.init).checked()
+        return try replies.checked()
     }
 
     /// Removes at most `limit` members whose time is over, because a set may have grown for weeks. Returns how many.

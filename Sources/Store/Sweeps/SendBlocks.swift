@@ -97,23 +97,23 @@ extension Registry {
         _ app: AppKey, _ tokens: TokenPlace, _ page: TokenPage, _ hints: BlockHints, for event: ActivityEvent
     ) async throws(StoreError) -> SendBlocks? {
         var blocks = SendBlocks()
-        let asked = SendBlocks.Mark.allCases.filter {
-            hints.marked[$0] != nil && ($0 != .newFollower || event == .end)
-        }
+        // Redis walks through a small hash for each field that it looks up, so it is read as a whole.
+        let asked = SendBlocks.Mark.allCases.filter { $0 != .newFollower || event == .end }
+            .compactMap { mark in hints.marked[mark].map { (mark: mark, isReadWhole: $0 <= page.count) } }
         if asked.isEmpty || page.isEmpty { return blocks }
         let tag = keys.tag(app, tokens)
-        // Redis walks through a small hash for each field that it looks up, so it is read as a whole.
-        let isReadWhole = asked.map { (hints.marked[$0] ?? 0) <= page.count }
-        let commands = zip(asked, isReadWhole).map { mark, isWhole in
-            isWhole ? mark.commandForAll(keys, tag) : mark.command(keys, tag, page.packedChannels)
+        let commands = asked.map { mark, isReadWhole in
+            isReadWhole ? mark.commandForAll(keys, tag) : mark.command(keys, tag, page.packedChannels)
         }
         let replies = try await redis.atOnce(commands + [BlockHints.cutCommand(keys, tag)])
         guard try replies[asked.count].optionalBytes() == hints.cut else { return nil }
-        for ((mark, isWhole), reply) in zip(zip(asked, isReadWhole), replies) {
-            let found = isWhole ? try mark.all(reply) : [:]
-            guard isWhole || reply.count == page.count else { throw .unexpectedReply("marks of another length") }
+        for ((mark, isReadWhole), reply) in zip(asked, replies) {
+            let found = isReadWhole ? try mark.all(reply) : [:]
+            guard isReadWhole || reply.count == page.count else {
+                throw .unexpectedReply("marks of another length")
+            }
             for index in 0..<page.count {
-                guard let value = isWhole ? found[page.channel(index)] : reply[index], !value.isNil else { continue }
+                guard let value = isReadWhole ? found[page.channel(index)] : reply[index], !value.isNil else { continue }
                 try blocks.take(mark, index, page.channel(index), page.token(index), value)
             }
         }
