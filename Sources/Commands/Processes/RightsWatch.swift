@@ -1,5 +1,4 @@
 import LiveActivity
-import Logging
 import PrometheusText
 import Redis
 import ServiceLifecycle

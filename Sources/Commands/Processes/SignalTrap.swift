@@ -9,11 +9,10 @@ struct SignalTrap: Sendable {
     init() {
         let (stream, continuation) = AsyncStream<Int32>.makeStream()
         first = stream
-        let isEnding = Mutex(false)
+        let isEnding = Atomic(false)
         for number in [SIGTERM, SIGINT] {
             Signals.listen(to: number) {
-                if isEnding.withLock({ $0 }) { _exit(128 + number) }
-                isEnding.withLock { $0 = true }
+                if isEnding.exchange(true, ordering: .relaxed) { _exit(128 + number) }
                 continuation.yield(number)
                 continuation.finish()
             }
