@@ -113,7 +113,8 @@ extension Registry {
                 throw .unexpectedReply("marks of another length")
             }
             for index in 0..<page.count {
-                guard let value = isReadWhole ? found[page.channel(index)] : reply[index], !value.isNil else { continue }
+                let value = isReadWhole ? found[page.channel(index)] : reply[index]
+                guard let value, !value.isNil else { continue }
                 try blocks.take(mark, index, page.channel(index), page.token(index), value)
             }
         }
