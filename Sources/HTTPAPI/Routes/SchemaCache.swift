@@ -46,7 +46,8 @@ final class SchemaCache: Sendable {
                 snapshot = try await version > 0 ? Self.compiled(schemas.all(app)) : Snapshot(version: 0)
             }
         } catch {
-            if known == nil || !schemas.isAway(app) { throw error }
+            // The connection breaks before the node is known to be away.
+            if known == nil || !error.isPassing { throw error }
         }
         entries.withLock { $0[app] = Entry(snapshot: snapshot, asked: asked) }
         return snapshot
