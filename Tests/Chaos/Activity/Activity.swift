@@ -170,8 +170,10 @@ actor Activity {
         Clock.epoch - (hasSlowClock(place) ? 180_000 : 0)
     }
 
+    /// Times that are ahead of Redis's clock count as now, so their order is lost. Slow clocks stay behind a clock that
+    /// steps.
     func hasSlowClock(_ place: Int) -> Bool {
-        run.actions.contains(.clocks) && !plan.isStarted && (plan.first + place) % 16 == 7
+        run.stepsRedisClocks || run.actions.contains(.clocks) && !plan.isStarted && (plan.first + place) % 16 == 7
     }
 
     func lastEnd(_ place: Int) -> Int { ends.last { covers($0.audience, place) }?.number ?? 0 }

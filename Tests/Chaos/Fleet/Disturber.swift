@@ -160,7 +160,7 @@ final class Disturber: Sendable {
             for role in roles { replace(role, .new) }
         case .clock(let role, let ahead):
             log.announce("the clock of \(role) is set to \(ahead) s ahead")
-            count("clocks of processes set")
+            count(role.isRedis ? "clocks of Redis set" : "clocks of processes set")
             fleet.setClock(role, ahead: .seconds(ahead))
         case .failover: await failOver()
         case .redis(let command):

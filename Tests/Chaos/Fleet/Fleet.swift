@@ -46,7 +46,7 @@ final class Fleet: Sendable {
     let roles: [Role]
     private let configuration: Configuration
     private let gatewayPorts: [Int]
-    /// Machine clocks of gateways and workers, if the run sets them.
+    /// Machine clocks of the processes whose clocks the run sets.
     private let clocks: [Role: TestClock]
     private let log: EventLog
     private let members: Mutex<[Role: Member]>
@@ -97,7 +97,10 @@ final class Fleet: Sendable {
             "LAMPLIGHTER_DELIVERY_MAX_PER_SECOND": "\(configuration.plan.cap ?? 0)",
             "LAMPLIGHTER_EVENTS_KEEP": configuration.plan.hasEvents ? "10000000" : "0",
         ].merging(redis.environment) { own, _ in own }
-        let stepped = configuration.plan.actions.contains(.processClocks) ? roles.filter(\.isOurs) : []
+        let actions = configuration.plan.actions
+        let stepped =
+            (actions.contains(.processClocks) ? roles.filter(\.isOurs) : [])
+            + (configuration.plan.stepsRedisClocks ? redis.dataRoles : [])
         clocks = Dictionary(uniqueKeysWithValues: try stepped.map { ($0, try TestClock()) })
         members = Mutex([.simulator: Member(program: simulator, starts: 1)])
         let begin: UpgradeOrder.Release = configuration.oldProgram == nil ? .new : .old

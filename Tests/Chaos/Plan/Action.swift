@@ -30,6 +30,8 @@ enum Action: String, CaseIterable, Sendable {
     case forgets
     /// The machine clocks of gateways and workers step, by up to an hour both ways.
     case processClocks = "process-clocks"
+    /// In some runs the machine clocks of Redis servers step, by up to half a minute both ways.
+    case redisClocks = "redis-clocks"
     /// In some runs the app has a cap: a few thousand tokens a second.
     case caps
     /// Names that begin with a combining character, or hold braces and percent signs.

@@ -78,6 +78,23 @@ extension Plan {
         return planned
     }
 
+    /// Steps of the clocks of Redis servers, each of which is on a machine of its own.
+    static func redisClockSteps(
+        _ milliseconds: Int, _ seed: UInt64, _ redis: RedisServers.Kind
+    ) -> [Planned<Disturbance>] {
+        var random = SeededRandom(seed, Action.redisClocks.rawValue)
+        let servers = redis.dataRoles
+        var planned: [Planned<Disturbance>] = []
+        var at = random.number(3_000...8_000)
+        while at < milliseconds - 1_000 {
+            let ahead = random.pick([(2, 0), (2, random.number(-3...3)), (2, random.number(-30...30))])
+            let server = servers[random.number(0...servers.count - 1)]
+            planned.append(Planned(at: at, seed: random.next(), what: .clock(server, ahead: ahead)))
+            at += random.number(4_000...15_000)
+        }
+        return planned
+    }
+
     /// What only one kind of Redis can suffer: failovers on purpose, and a cluster's node that stays away while the
     /// others go on.
     static func outages(

@@ -29,7 +29,9 @@ extension Plan {
             name.stages = Self.stages(name, milliseconds, seed)
             names.append(name)
         }
-        names += Self.startedNames(from: names.count, milliseconds, largest, seed)
+        // A start compares phones' clocks with Redis's.
+        let steps = Self.stepsRedisClocks(seed, actions)
+        if !steps { names += Self.startedNames(from: names.count, milliseconds, largest, seed) }
         if actions.contains(.broadcasts) {
             names += Self.broadcastNames(from: names.count, channels, milliseconds, seed)
             broadcastFaults = Self.broadcastFaults(milliseconds, seed)
@@ -46,6 +48,7 @@ extension Plan {
             Self.disturbances(milliseconds, seed, redis)
             + Self.outages(milliseconds, seed, redis, needsEveryNode: needsEveryNode)
         if actions.contains(.processClocks) { disturbances += Self.clockSteps(milliseconds, seed) }
+        if steps { disturbances += Self.redisClockSteps(milliseconds, seed, redis) }
         apnsFaults = Self.apnsFaults(milliseconds, seed)
         self.names = names.map(withVariants)
     }

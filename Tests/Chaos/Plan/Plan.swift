@@ -23,6 +23,12 @@ struct Plan: Sendable {
     var deaths: [Int]
     /// Whether the app has outgoing events. Their pushes leave the usual case of a script, so every second seed has none.
     var hasEvents: Bool { seed.isMultiple(of: 2) }
+    /// Whether clocks of Redis step in this run. Then all phones have slow clocks and no card is started, so most seeds
+    /// go without.
+    var stepsRedisClocks: Bool { Self.stepsRedisClocks(seed, actions) }
+    static func stepsRedisClocks(_ seed: UInt64, _ actions: Set<Action>) -> Bool {
+        actions.contains(.redisClocks) && seed % 4 == 3
+    }
 }
 
 struct Planned<What: Sendable>: Sendable {
@@ -42,6 +48,7 @@ extension Plan {
             lines.append((0, "a cluster " + (needsEveryNode ? "that needs every node" : "whose nodes serve alone")))
         }
         if let cap { lines.append((0, "a cap of \(cap) tokens a second")) }
+        if stepsRedisClocks { lines.append((0, "clocks of Redis that step, and slow clocks of all phones")) }
         if hasEvents { lines.append((0, "outgoing events")) }
         for (cohort, at) in deaths.enumerated() { lines.append((at, "tokens of cohort \(cohort) die")) }
         for planned in disturbances { lines.append((planned.at, "\(planned.what)")) }

@@ -1,11 +1,13 @@
 -- Fragment for registry-set: a channel that begins to follow a name, or follows it with another token.
 
 -- Notes a new follower: its card began after an `end` was accepted, so older ends are not for it. The clock may be set
--- back in between, so the time is never before that end's, and the next end's is after it (`joined`, see push-accept).
+-- back in between, so the time is never before that end's, and the next end's is after the latest (`joined`, see
+-- push-accept).
 -- y: new followers, zset by time (ms). n: name meta. ending: time of the last end, ms. life: of a bucket, ms
 local function note_new_follower(y, n, channel, ending, life)
     local now = redis_now()
-    local joined = string.format('%.0f', math.max(now, ending))
+    local latest = redis.call('HGET', n, 'joined')
+    local joined = string.format('%.0f', math.max(now, ending, tonumber(latest) or 0))
     redis.call('ZADD', y, joined, channel)
     redis.call('HSET', n, 'joined', joined)
     redis.call('PEXPIRE', y, life)
