@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Many names that are published again and again, as a feed of matches does: from the 202 to the arrival, and what grows.
-#   bin/bench feed [--names N] [--tokens N] [--seconds S] [--latency MS] [--transport nghttp2|libcurl]
+#   bin/bench feed [--names N] [--tokens N] [--seconds S] [--latency MS] [--silent N] [--transport nghttp2|libcurl]
 # Each name has --tokens tokens and is published once a second. Every update is sent, none supersedes another. Arrivals are those of
-# one token of each name, to the millisecond; the simulator answers --latency ms later. Nothing is bound to a core.
+# one token of each name, to the millisecond; the simulator answers --latency ms later, and --silent other tokens never. One
+# of a thousand is usual. Nothing is bound to a core.
 source "$(dirname "$0")/lib/bench.sh"
 
-names=500 tokens=20 seconds=60 latency=20 transport=nghttp2
-options "names tokens seconds latency transport" "$@"
+names=500 tokens=20 seconds=60 latency=20 silent=0 transport=nghttp2
+options "names tokens seconds latency silent transport" "$@"
 core0=() core1=() gateway_core=()
 
 build lamplighter
@@ -21,6 +22,11 @@ printf '{token}\n' >"$work/token"
 load --method PUT --path '/api/activities/feed-{m}/channels/{channel}' --header "$auth" --body "$work/track" --modulus "$names" \
     --count $((names * tokens)) --connections 8 >"$work/line" || fail "no registrations"
 publish_body 'feed-{m}' >"$work/body"
+[ "$silent" -le $((names * (tokens - 1))) ] || fail "--silent: one token of each name must be answered"
+list=""
+[ "$silent" = 0 ] || list=$("$work/load" --print --body "$work/token" --first $((names * tokens - silent)) --count "$silent" |
+    sed 's/.*/"&"/' | paste -sd ,)
+curl -fsS -o "$work/faults" "$control/simulator/faults" -d "{\"latency_ms\":$latency,\"stall_tokens\":[$list]}" || fail "no faults"
 
 # Keys, Redis's memory, resident memory of worker and gateway in MB, entries that wait.
 sizes() {
