@@ -14,12 +14,14 @@ final class Disturber: Sendable {
         var losesWork: Bool
         /// Epoch ms until which its connections carry what was on the wire; nil: for ever.
         var until: Int64?
-        /// Whether a replica may have become the primary.
-        var replaces = false
+        /// If a replica may have become the primary: epoch ms until which the old one may have answered.
+        var replacedAt: Int64?
 
         /// Whether a registration with this time of its response may be lost: a publish waits for the replica, a
         /// registration does not (docs/operations.md).
-        func mayLose(answered: Int64) -> Bool { replaces && (at - 2_000...at + 1_000).contains(answered) }
+        func mayLose(answered: Int64) -> Bool {
+            replacedAt.map { (at - 2_000...$0 + 1_000).contains(answered) } ?? false
+        }
 
         /// Whether the request was on the wire, or about to be, when this began.
         func explains(_ request: Request) -> Bool {
@@ -137,7 +139,7 @@ final class Disturber: Sendable {
                 log.announce("SIGSTOP \(role) for \(length) ms")
                 fleet.signal(role, SIGSTOP)
                 // Read its open connections while it is stopped, because it opens no new ones then.
-                interrupt(role, losesWork: length > Plan.patience(with: role))
+                interrupt(role, losesWork: length > Plan.patience(with: role), for: length)
                 try? await Task.sleep(for: .milliseconds(length))
                 fleet.signal(role, SIGCONT)
                 state.withLock { $0.wakes.append((role, Clock.epoch)) }
@@ -176,12 +178,17 @@ final class Disturber: Sendable {
     private func failOver() async {
         let ports = workerPorts()
         let at = Clock.epoch
+        let before = await fleet.redis.primaryPort()
         guard await fleet.redis.failOver() else { return log.note("no sentinel began a failover") }
         log.announce("a planned failover")
         count("planned failovers")
+        // Sentinels may need long for it, or give it up, and the old primary may answer until then.
+        let isOver = await fleet.redis.isReplaced(before, within: .seconds(60))
+        log.note(isOver ? "the failover is over" : "the failover did not happen within a minute")
+        let end = Clock.epoch
         let interruption = Interruption(
             role: .redis, at: at - Self.unreplicated, ports: ports, losesWork: true,
-            until: at + Int64(Plan.requestTimeout + Plan.claimAfter), replaces: true)
+            until: end + Int64(Plan.requestTimeout + Plan.claimAfter), replacedAt: end)
         state.withLock { $0.interruptions.append(interruption) }
     }
     /// Ms before a failover of which a replica may not have everything.
@@ -224,13 +231,14 @@ final class Disturber: Sendable {
         do { try fleet.start(role) } catch { log.note("\(role) could not be started: \(error)") }
     }
 
-    private func interrupt(_ role: Role, losesWork: Bool) {
+    /// - Parameter length: ms after which it goes on where it was
+    private func interrupt(_ role: Role, losesWork: Bool, for length: Int = 0) {
         count(losesWork ? "\(role) killed or stopped for long" : "\(role) stopped for a moment or asked to end")
         let ports =
             role == .simulator
             ? workerPorts() : Set(PeerPorts.ports(of: fleet.program(role)?.pid ?? 0, to: fleet.simulatorPort))
         var interruption = Interruption(role: role, at: Clock.epoch, ports: ports, losesWork: losesWork)
-        if case .server = role { interruption.replaces = true }
+        if case .server = role { interruption.replacedAt = interruption.at + Int64(length) }
         state.withLock { $0.interruptions.append(interruption) }
         let list = ports.sorted().map(String.init).joined(separator: " ")
         log.note("\(role) has connections to APNs from \(list.isEmpty ? "nowhere" : list)")

@@ -129,6 +129,27 @@ struct RedisServers: Sendable {
         return false
     }
 
+    /// The port of the primary, as a sentinel knows it. Nil: none answers
+    func primaryPort() async -> String? {
+        for sentinel in sentinels {
+            let answer = try? await ChildProcess.run(
+                ["redis-cli", "-p", "\(sentinel.port)", "SENTINEL", "GET-MASTER-ADDR-BY-NAME", Self.primary])
+            if let port = answer?.out.split(separator: "\n").last { return String(port) }
+        }
+        return nil
+    }
+
+    /// Waits until another server is the primary.
+    /// - Returns: false if none is after the limit
+    func isReplaced(_ port: String?, within limit: Duration) async -> Bool {
+        let end = ContinuousClock.now + limit
+        while ContinuousClock.now < end {
+            if let now = await primaryPort(), now != port { return true }
+            try? await Task.sleep(for: .milliseconds(200))
+        }
+        return false
+    }
+
     /// The command line of a server. It never changes, so a killed server finds its file, and a node finds its cluster.
     func command(_ role: Role) -> [String] {
         guard let server = servers.first(where: { $0.role == role }) else { return [] }
