@@ -251,7 +251,9 @@ struct Sweep: Sendable {
             }
             // Without an answer the entry stays pending, and the worker that claims it finds the remaining work.
             _ = await delivery.ask { () async throws(StoreError) in
-                if settlement.leavesWaiting, let first = leftovers.firstRetry, !isFinished {
+                if !isFinished, let first = leftovers.firstRetry,
+                    settlement.needsTimer(first: first, now: dispatcher.store.time.now())
+                {
                     try await dispatcher.scheduleRetries(lease.app, lease.name, claim.record.priority, first)
                 }
                 try await dispatcher.apply(

@@ -82,12 +82,19 @@ extension SendBlocks.Mark {
     }
 
     /// Reads the reply to `commandForAll`.
-    fileprivate func all(_ reply: Reply) throws(StoreError) -> [ArraySlice<UInt8>: Reply] {
+    fileprivate func all(_ reply: Reply) throws(StoreError) -> [ChannelBytes: Reply] {
         let pairs = self == .waiting ? try reply.array().map { ($0, $0) } : try reply.pairs()
-        var found: [ArraySlice<UInt8>: Reply] = [:]
-        for (channel, value) in pairs { found[try channel.bytes()] = value }
+        var found: [ChannelBytes: Reply] = [:]
+        for (channel, value) in pairs { found[ChannelBytes(bytes: try channel.bytes())] = value }
         return found
     }
+}
+
+/// A channel in its stored form. Each token of a page is looked up, and an array would hash byte after byte.
+private struct ChannelBytes: Hashable {
+    var bytes: ArraySlice<UInt8>
+
+    func hash(into hasher: inout Hasher) { bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
 }
 
 extension Registry {
@@ -113,7 +120,7 @@ extension Registry {
                 throw .unexpectedReply("marks of another length")
             }
             for index in 0..<page.count {
-                let value = isReadWhole ? found[page.channel(index)] : reply[index]
+                let value = isReadWhole ? found[ChannelBytes(bytes: page.channel(index))] : reply[index]
                 guard let value, !value.isNil else { continue }
                 try blocks.take(mark, index, page.channel(index), page.token(index), value)
             }

@@ -26,8 +26,8 @@ public struct Settlement: Sendable {
     public var expired: Int { counts[.expired, default: 0] }
     /// Pending removals that the page decided on. The caller applies them after it settles.
     public private(set) var removals: [TokenRemoval] = []
-    /// Whether channels of the page wait now. The caller makes sure that a worker comes back for them.
-    public private(set) var leavesWaiting = false
+    /// Whether channels of the page begin to wait.
+    private var leavesWaiting = false
     private var operations: [RedisArgument] = []
     private var joins: [[RedisArgument]] = []
 
@@ -65,7 +65,15 @@ public struct Settlement: Sendable {
     /// A channel that waits for an older push. If this push supersedes that one, it inherits up to `mostAttempts`.
     public mutating func joinQueue(_ channel: some Collection<UInt8>, mostAttempts: Int) {
         joins.append(["join", .bytes(Array(channel)), .int(mostAttempts)])
-        leavesWaiting = true
+    }
+
+    /// Whether the caller must make sure that a worker comes back for channels that wait. Those that wait for an older
+    /// push have a timer, from whoever let them wait. If it is over meanwhile, this push is due at once.
+    /// - Parameters:
+    ///   - first: when the name's first waiting channel is due, epoch ms
+    ///   - now: epoch ms
+    public func needsTimer(first: Int64, now: Int64) -> Bool {
+        leavesWaiting || !joins.isEmpty && first <= now + ServerTime.error.milliseconds
     }
 
     /// Channels of the page whose tokens are quarantined. Nothing was sent to them.

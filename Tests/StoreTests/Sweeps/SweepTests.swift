@@ -16,6 +16,18 @@ import Testing
         }
     }
 
+    /// While some phones are silent, each page of a large name has channels that wait. Timers would be set for each.
+    @Test func `a page sets a timer for channels that begin to wait, and for queues that ended meanwhile`() throws {
+        let now: Int64 = 1_795_000_000_000
+        var page = Settlement(range: .start ..< .end)
+        #expect(!page.needsTimer(first: now, now: now))
+        page.joinQueue([1], mostAttempts: 0)
+        #expect(!page.needsTimer(first: now + 5_000, now: now), "the one that the channel waits for has set it")
+        #expect(page.needsTimer(first: now, now: now), "its queue ended, so this push is due")
+        page.retry([2], due: now + 5_000, attempts: 1)
+        #expect(page.needsTimer(first: now + 5_000, now: now))
+    }
+
     /// Removing a large key at once would hold up Redis. UNLINK removes it in the background.
     @Test func `what a sweep leaves is unlinked`() async throws {
         let fixture = try await PushFixture.start()
