@@ -91,6 +91,28 @@ import Testing
         #expect(try await store.story(app, channel) == nil)
     }
 
+    /// The clock of the second device is slow, so only the arrival of its registration tells that the removal is later.
+    @Test(arguments: [Int64(500), -20_000]) func `a removal after the request still refuses what is older`(
+        at action: Int64
+    ) async throws {
+        let fixture = try await PushFixture.start()
+        let (store, app, name) = (fixture.store, fixture.app, try ActivityName("match-1"))
+        try await track(fixture, "match-1", channel, at: now - 60_000)
+        let time = try await store.forgetting.note(app, [channel])
+        try await store.forgetting.forget(app, [channel], notedAt: time)
+        let later = fixture.store(at: now + 3_000)
+        let old = registration(channel, now + action)
+        _ = try await later.registry.track(app, .activity(name), [old])
+        try await later.registry.untrack(
+            app, .activity(name), [Untrack(channel: channel, removedAt: now + action + 100)])
+        for turn in 1...2 {
+            let later = fixture.store(at: now + Int64(turn) * 2 * Forgetting.pause)
+            _ = try await later.forgetting.runDue(app, limit: 100)
+        }
+        #expect(try await later.registry.track(app, .activity(name), [old]) == [.stale])
+        #expect(try await store.redis.send(RedisCommand("ZCARD", store.keys.forgetSteps(app))).integer() == 0)
+    }
+
     @Test func `a registration from before the request that comes late is removed with its note`() async throws {
         let fixture = try await PushFixture.start()
         let (store, app) = (fixture.store, fixture.app)

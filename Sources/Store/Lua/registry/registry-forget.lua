@@ -9,10 +9,10 @@
 --   2020)
 -- argument knownCount: the count that the bucket was computed from
 -- argument channel: channel, stored form
--- argument before: ms since 2020; a later registration stays, with all that belongs to it
+-- argument before: ms since 2020; a later registration stays, with all that belongs to it, and a later tombstone
 -- argument latest: ms since 2020; a stored time after it lies ahead, because the clock was set back
 -- arguments now, life: epoch ms; how long g is kept after the last request, ms
--- Returns 0: nothing is left. 1: the channel was registered later.
+-- Returns 0: nothing is left that is older. 1: the channel was registered later.
 --   2: pushes still wait for the channel. They are due now, and a worker skips them, because there is no token.
 --   {right count}: the caller's count is outdated. Nothing was done.
 local count = redis.call('HGET', b, 'n') or '1'
@@ -22,12 +22,12 @@ before, latest = tonumber(before), tonumber(latest)
 local old = redis.call('HGET', bucket, channel)
 local noted = tonumber(redis.call('HGET', g, channel) or 0)
 -- The device's time is all that is known of a registration which no earlier look saw.
-if is_registration(old) and (is_older(before, noted, latest) or is_older(before, action_time(old), latest)) then
-    return 1
-end
+local isLater = old and (is_older(before, noted, latest) or is_older(before, action_time(old), latest))
+if isLater and is_registration(old) then return 1 end
 redis.call('HSET', g, channel, string.format('%.0f', math.max(before, noted)))
 redis.call('PEXPIRE', g, life)
-redis.call('HDEL', bucket, channel)
+-- A later tombstone refuses registrations that are older than it, whatever was forgotten before.
+if not isLater then redis.call('HDEL', bucket, channel) end
 for _, hash in ipairs({x, e, f, a, z}) do redis.call('HDEL', hash, channel) end
 for _, set in ipairs({y, k}) do redis.call('ZREM', set, channel) end
 if redis.call('HEXISTS', h, channel) == 0 then return 0 end
