@@ -201,10 +201,14 @@ extension TransportTests {
             } client: { client in
                 client.requestTimeout = .seconds(30)
             } _: { it in
+                let start = ContinuousClock.now
                 let outcome = await it.sendOpen(0..<100)
-                #expect(outcome.accepted == 98 && outcome.open == [0, 1], "\(outcome)")
+                #expect(start.duration(to: .now) < .seconds(20), "the others do not wait for the silent ones")
                 #expect(it.simulator.snapshot().connections <= 3)
-                _ = await late(outcome)
+                let answers = await late(outcome)
+                // On a busy machine some of the others are late too.
+                #expect(outcome.accepted + answers.count == 100 && outcome.exceptions.isEmpty, "\(outcome)")
+                #expect(answers.filter { $0.outcome != .accepted }.map(\.index) == [0, 1], "\(answers)")
             }
         }
 
