@@ -113,9 +113,9 @@ import Testing
         let channels = try await fixture.track(0..<3)
         let (store, app) = (fixture.store, fixture.app)
         let transport = ScriptedTransport { token, attempt in
-            WorkerFixture.number(token) < 2 && attempt == 1 ? WaitingTests.busy(retryAfter: nil) : .accepted
+            WorkerFixture.number(token) < 2 && attempt == 1 ? WaitingTests.busy(retryAfter: 3) : .accepted
         }
-        try await fixture.withWorker(transport, backoff: .seconds(2)) {
+        try await fixture.withWorker(transport) {
             let expiry = Int(nowMilliseconds() / 1_000) + 5
             let soon = try await fixture.publish(.not(.channel(channels[1])), expiry: expiry)
             let later = try await fixture.publish(.channel(channels[1]))
