@@ -162,7 +162,8 @@ extension TransportTests {
             client.lanes = 1
             let transport = try LaneTransport(.nghttp2, configuration: client, logger: LogLines().logger)
             func send(_ numbers: Range<Int>) async -> PageOutcome {
-                await transport.send(Simulation.page(numbers), Simulation.push(), while: StandingPermission(), Handover())
+                await transport.send(
+                    Simulation.page(numbers), Simulation.push(), while: StandingPermission(), Handover())
             }
             #expect(await send(0..<1) == PageOutcome(accepted: 1))
             let outcome = await send(1..<3)
