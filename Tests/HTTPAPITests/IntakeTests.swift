@@ -55,9 +55,13 @@ import Testing
         try await GatewayFixture.run(configure: { $0.readsIntake = true }) { gateway in
             let (keys, app) = (gateway.store.keys, try gateway.app)
             let unswept = keys.unswept(keys.tag(app, try ActivityName("full")))
-            let fillers = (0..<1_000).flatMap { [RedisArgument.int($0), .string("filler-\($0)")] }
+            #expect(try await gateway.publish(Self.push("full", -1)).status == 202)
+            let fillers = (0..<999).flatMap { [RedisArgument.int($0 - 2_000), .string("filler-\($0)")] }
             try await gateway.store.redis.send(RedisCommand("ZADD", unswept, fillers))
-            for number in 0..<3 { _ = try await write(Self.push("full", number), gateway) }
+            // An update for some does not supersede the one for all that waits, so it needs room. Those behind it would.
+            let activity = #"{"name":"full","event":"update","content_state":{"n":0}}"#
+            let forSome = publishText(audience: #"{"tag":"vip"}"#, activity: activity)
+            for _ in 0..<3 { _ = try await write(forSome, gateway) }
             // More than one read of the stream.
             for number in 0..<150 { _ = try await write(Self.push("full", 3 + number), gateway) }
             for number in 0..<5 { _ = try await write(Self.push("other", number), gateway) }
@@ -71,7 +75,7 @@ import Testing
             }
             let history = try await gateway.store.pushes.history(
                 app, of: try ActivityName("full"), PushFilter(), after: nil, limit: 200)
-            #expect(history.pushes.map(\.id.description) == ids.dropFirst(5).reversed())
+            #expect(history.pushes.prefix(153).map(\.id.description) == ids.dropFirst(5).reversed())
             #expect(try await length(keys.intakeRejected(app), gateway) == 0)
         }
     }

@@ -3,6 +3,7 @@ import APNsSimulator
 import APNsWire
 import LiveActivity
 import Synchronization
+import TestSupport
 import Testing
 
 extension TransportTests {
@@ -146,6 +147,34 @@ extension TransportTests {
             }
         }
 
+        /// Only nghttp2 tells which requests a GOAWAY calls unprocessed.
+        @Test func `an open request that the server did not process is not sent again`() async throws {
+            var script = FrameServer.Script()
+            // Each request has the next odd stream. The fourth answer comes with a GOAWAY for all but the first.
+            script.answer = { stream in
+                if stream == 3 { return [] }
+                let answer = FrameServer.answer(stream, status: 200)
+                if stream < 7 { return answer }
+                return answer + FrameServer.frame(7, stream: 0, FrameServer.bytes(1) + FrameServer.bytes(0))
+            }
+            let server = try await FrameServer.start(script)
+            var client = server.client()
+            client.lanes = 1
+            let transport = try LaneTransport(.nghttp2, configuration: client, logger: LogLines().logger)
+            func send(_ numbers: Range<Int>) async -> PageOutcome {
+                await transport.send(
+                    Simulation.page(numbers), Simulation.push(), while: StandingPermission(), Handover())
+            }
+            #expect(await send(0..<1) == PageOutcome(accepted: 1))
+            let outcome = await send(1..<3)
+            #expect(outcome.accepted == 1 && outcome.open == [0])
+            #expect(await send(3..<4) == PageOutcome(accepted: 1))
+            #expect(await late(outcome) == [.init(index: 0, outcome: Self.unsent)])
+            #expect(server.requests == 4)
+            await transport.close()
+            await server.stop()
+        }
+
         @Test(arguments: TransportKind.allCases)
         func `a page is nearly done when a sixteenth is left`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
@@ -173,10 +202,14 @@ extension TransportTests {
             } client: { client in
                 client.requestTimeout = .seconds(30)
             } _: { it in
+                let start = ContinuousClock.now
                 let outcome = await it.sendOpen(0..<100)
-                #expect(outcome.accepted == 98 && outcome.open == [0, 1])
+                #expect(start.duration(to: .now) < .seconds(20), "the others do not wait for the silent ones")
                 #expect(it.simulator.snapshot().connections <= 3)
-                _ = await late(outcome)
+                let answers = await late(outcome)
+                // On a busy machine some of the others are late too.
+                #expect(outcome.accepted + answers.count == 100 && outcome.exceptions.isEmpty, "\(outcome)")
+                #expect(answers.filter { $0.outcome != .accepted }.map(\.index) == [0, 1], "\(answers)")
             }
         }
 
@@ -187,7 +220,7 @@ extension TransportTests {
             } client: { client in
                 client.requestTimeout = .seconds(10)
             } _: { it in
-                // The review's measurement: one request at a time would take 18 minutes.
+                // One request at a time would take 18 minutes.
                 let outcome = await it.sendOpen(0..<400)
                 let answers = await late(outcome)
                 #expect(outcome.accepted + answers.count == 400 && outcome.exceptions.isEmpty)

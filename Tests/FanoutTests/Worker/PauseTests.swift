@@ -108,21 +108,25 @@ import Testing
         }
     }
 
-    @Test func `a retry that expires while its name is paused is a dead letter`() async throws {
+    @Test func `a retry that expires while its name is paused is a dead letter, and others wait on`() async throws {
         let fixture = try await WorkerFixture.start()
-        try await fixture.track(0..<2)
+        let channels = try await fixture.track(0..<3)
         let (store, app) = (fixture.store, fixture.app)
         let transport = ScriptedTransport { token, attempt in
-            WorkerFixture.number(token) == 0 && attempt == 1 ? WaitingTests.busy(retryAfter: nil) : .accepted
+            WorkerFixture.number(token) < 2 && attempt == 1 ? WaitingTests.busy(retryAfter: 3) : .accepted
         }
-        try await fixture.withWorker(transport, backoff: .seconds(2)) {
-            let soon = try await fixture.publish(expiry: Int(nowMilliseconds() / 1_000) + 5)
-            try await fixture.swept(soon)
+        try await fixture.withWorker(transport) {
+            let expiry = Int(nowMilliseconds() / 1_000) + 5
+            let soon = try await fixture.publish(.not(.channel(channels[1])), expiry: expiry)
+            let later = try await fixture.publish(.channel(channels[1]))
+            for push in [soon, later] { try await fixture.swept(push) }
             #expect(try await store.pauses.pause(app, fixture.name))
             let ledger = try await fixture.finished(soon)
             #expect(ledger.state == .done && ledger.delivered == 1 && ledger.expired == 1)
+            #expect(try await store.pauses.resume(app, fixture.name))
+            #expect(try await fixture.finished(later).delivered == 1)
         }
-        #expect(transport.total == 2)
+        #expect(transport.total == 4)
     }
 
     @Test func `the reconciler finds what expires while its app is paused`() async throws {

@@ -26,7 +26,7 @@ import Testing
 
         func lives(_ key: RedisKey) async throws -> Bool { try await cluster.primary(of: key.description) !== node }
 
-        /// Names that live elsewhere, and as many that live on the node.
+        /// Names that live elsewhere, and as many that live on the node. Each of these is listed with one of the others.
         func names(_ count: Int) async throws -> (elsewhere: [ActivityName], there: [ActivityName]) {
             var found: (elsewhere: [ActivityName], there: [ActivityName]) = ([], [])
             var number = 0
@@ -35,9 +35,14 @@ import Testing
                 number += 1
                 guard try await lives(store.keys.open(app, store.keys.partition(name))) else { continue }
                 let isElsewhere = try await lives(store.keys.name(store.keys.tag(app, name)))
-                if isElsewhere { found.elsewhere.append(name) } else { found.there.append(name) }
+                let partitions = found.elsewhere.map(store.keys.partition)
+                if isElsewhere {
+                    if found.elsewhere.count < count { found.elsewhere.append(name) }
+                } else if partitions.contains(store.keys.partition(name)) {
+                    found.there.append(name)
+                }
             }
-            return (Array(found.elsewhere.prefix(count)), Array(found.there.prefix(count)))
+            return (found.elsewhere, Array(found.there.prefix(count)))
         }
 
         func bounds(_ perApp: Int) -> QueueBounds { QueueBounds(apps: [app], perApp: perApp, total: 100_000) }

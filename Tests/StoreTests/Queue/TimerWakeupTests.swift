@@ -6,7 +6,7 @@ import Testing
 @testable import Store
 
 /// Tests that a process wakes in time for work that it scheduled itself.
-@Suite struct TimerWakeupTests {
+@Suite(.timeLimit(.minutes(1))) struct TimerWakeupTests {
     private let hour: Int64 = 3_600_000
 
     @Test(.timeLimit(.minutes(5))) func `an earlier timer ends the sleep of all`() async throws {
