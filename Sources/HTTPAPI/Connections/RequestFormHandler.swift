@@ -36,11 +36,12 @@ final class RequestFormHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// Puts both handlers into the pipeline of an unread channel, and a decoder that passes on its unread bytes.
     static func install(
-        in channel: any Channel, limits: NIOHTTPDecoderLimitConfiguration, headTimeout: Duration = .seconds(30)
+        in channel: any Channel, limits: NIOHTTPDecoderLimitConfiguration, headTimeout: Duration = .seconds(30),
+        turns: LoopTurns? = nil
     ) throws {
         let pipeline = channel.pipeline.syncOperations
         let first = try pipeline.handler(type: Decoder.self)
-        let pace = OneRequestHandler(headTimeout: headTimeout)
+        let pace = OneRequestHandler(headTimeout: headTimeout, turns: turns)
         let decoder = makeDecoder(limits)
         try pipeline.addHandler(pace, position: .first)
         try pipeline.addHandler(decoder, position: .after(first))
