@@ -77,9 +77,9 @@ extension Pushes {
                 let state = text(1).flatMap(PushState.init(rawValue:)), let created = text(2).flatMap({ Int64($0) })
             else { return nil }
             var sum = PushSum()
-            (sum.pushes, sum.targets) = (1, text(3).flatMap { Int($0) } ?? 0)
+            (sum.pushes, sum.targets) = (1, text(3).flatMap { StoredNumber.read($0) } ?? 0)
             for (position, outcome) in SettledField.allCases.enumerated() {
-                sum[outcome] = text(Self.fields.count + position).flatMap { Int($0) } ?? 0
+                sum[outcome] = text(Self.fields.count + position).flatMap { StoredNumber.read($0) } ?? 0
             }
             return CountedPush(name: push.name, state: state, event: event, createdAt: created, sum: sum)
         }

@@ -87,7 +87,7 @@ extension WorkItem.Part {
         case "b": self = .broadcast
         case "l": self = .late
         default:
-            let parts = text.split(separator: "/").compactMap { Int($0) }
+            let parts = text.split(separator: "/").compactMap { StoredNumber.read($0) }
             guard parts.count == 2, parts[1] > 0, parts[1].nonzeroBitCount == 1, parts[1] <= 1 << 16,
                 (0..<parts[1]).contains(parts[0])
             else { return nil }
