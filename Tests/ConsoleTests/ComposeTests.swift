@@ -22,7 +22,8 @@ import Testing
         ("audience=json&audience_value=x", "audience_value"), ("stale_minutes=-1", "stale_minutes"),
         ("relevance=high", "relevance"), ("send_at=tomorrow", "send_at"),
         ("send_at=2000-12-31T00:00", "send_at"), ("send_at=2286-11-21T00:00", "send_at"), ("priority=x", "priority"),
-        ("send_at=2026-11-21T19:00&zone=1441", "send_at"), ("send_at=2026-11-21T19:00&zone=9223372036854775807", "send_at"),
+        ("send_at=2026-11-21T19:00&zone=1441", "send_at"),
+        ("send_at=2026-11-21T19:00&zone=9223372036854775807", "send_at"),
         ("send_at=2026-11-21T19:00&zone=x", "send_at"), ("stale_minutes=9223372036854775807", "stale_minutes"),
     ])
     func `a field that cannot be read is named`(text: String, field: String) {

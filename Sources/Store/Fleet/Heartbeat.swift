@@ -70,11 +70,15 @@ extension Heartbeat {
         self.init(worker: worker, at: at, startedAt: startedAt, loads: [:])
         for (key, value) in apps.members {
             guard let app = try? AppKey(key), let fields = try? value.object() else { continue }
-            func number(_ field: String) -> Int { (try? fields[field]?.integer()).flatMap { StoredNumber.read($0) } ?? 0 }
+            func number(_ field: String) -> Int {
+                (try? fields[field]?.integer()).flatMap { StoredNumber.read($0) } ?? 0
+            }
             func counts(_ field: String) -> [String: Int] {
                 let members = (try? fields[field]?.object())?.members ?? []
                 return Dictionary(
-                    members.compactMap { name, count in (try? count.integer()).flatMap { StoredNumber.read($0) }.map { (name, $0) } },
+                    members.compactMap { name, count in
+                        (try? count.integer()).flatMap { StoredNumber.read($0) }.map { (name, $0) }
+                    },
                     uniquingKeysWith: +)
             }
             var load = Load()

@@ -115,7 +115,8 @@ extension WorkItem {
     init?(member: String) {
         let parts = member.parts(between: UInt8(ascii: " "), atMost: 5)
         guard parts.count == 5, let app = try? AppKey(parts[0]),
-            let priority = Int(parts[1]).flatMap(PushPriority.init(rawValue:)), let push = PushID(parts[2]),
+            let priority = StoredNumber.read(parts[1]).flatMap(PushPriority.init(rawValue:)),
+            let push = PushID(parts[2]),
             let part = Part(text: parts[3]), let name = try? ActivityName(parts[4])
         else { return nil }
         self.init(app: app, name: name, push: push, priority: priority, part: part)

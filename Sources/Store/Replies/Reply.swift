@@ -56,7 +56,8 @@ struct Reply: Sendable {
 
     /// Reads the answer to TIME, epoch ms.
     func redisTime() throws(StoreError) -> Int64 {
-        guard let seconds = StoredNumber.read(try self[0].string()), let micros = StoredNumber.read(try self[1].string())
+        guard let seconds = StoredNumber.read(try self[0].string()),
+            let micros = StoredNumber.read(try self[1].string())
         else {
             throw .unexpectedReply("TIME is not two numbers")
         }

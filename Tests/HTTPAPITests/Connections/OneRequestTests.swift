@@ -1,6 +1,7 @@
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
+import Synchronization
 import Testing
 
 @testable import HTTPAPI
@@ -85,6 +86,23 @@ import Testing
             guard count < 100 else { break }
         }
         #expect(decoded == [sent, sent, sent, sent] && count >= sent / (LoopTurns.mostBegun + 1))
+    }
+
+    @Test(arguments: ["input closed", "closed", "answered"])
+    func `an answer without an end ends when its client goes`(how: String) throws {
+        let channel = try Self.channel()
+        let ends = Mutex(0)
+        try channel.writeInbound(ByteBuffer(string: "GET / HTTP/1.1\r\nHost: x\r\n\r\n"))
+        RequestFormHandler.whenGone(channel) { ends.withLock { $0 += 1 } }
+        channel.embeddedEventLoop.run()
+        #expect(ends.withLock(\.self) == 0)
+        if how == "answered" { try Self.answer(channel) }
+        if how != "closed" { channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed) }
+        _ = try? channel.finish()
+        #expect(ends.withLock(\.self) == (how == "answered" ? 0 : 1))
+        RequestFormHandler.whenGone(channel) { ends.withLock { $0 = -1 } }
+        channel.embeddedEventLoop.run()
+        #expect(ends.withLock(\.self) == -1, "a client that has gone already")
     }
 
     @Test func `a body arrives whole while its request waits, and the end of the input behind what was sent`() throws {
