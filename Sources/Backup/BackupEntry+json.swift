@@ -86,10 +86,14 @@ extension BackupEntry {
             else { throw try wrong("records", "are not whole") }
             return (app, .tokens(try place(), tokens))
         case "channel":
+            func time(_ key: String) throws -> Int64 {
+                let time = try object.required(key).integer()
+                guard (0...9_999_999_999_999).contains(time) else { throw try wrong(key, "must be a time in ms") }
+                return time
+            }
             let channel = StoredChannel(
-                channel: try ChannelID(try text("channel")),
-                created: try object.required("created_at_ms").integer(),
-                seen: try object.required("seen_at_ms").integer(),
+                channel: try ChannelID(try text("channel")), created: try time("created_at_ms"),
+                seen: try time("seen_at_ms"),
                 sets: try object.required("sets").array().map { try $0.string() })
             guard let channel else { throw try wrong("sets", "must begin with t: or u:") }
             return (app, .channel(channel))

@@ -7,6 +7,8 @@ import StrictJSON
 public final class Console: Sendable {
     /// The largest form, in bytes. A push is 5 KiB at most; an audience may be longer.
     public static let mostFormBytes = 256 << 10
+    /// The largest form that signs in. Everybody can send it.
+    public static let mostSignInBytes = 4 << 10
 
     let gateway: ConsoleGateway
     let store: Store

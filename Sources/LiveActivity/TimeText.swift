@@ -33,10 +33,11 @@ public enum TimeText {
     /// Reads epoch seconds, `now`, or a time from now such as `+90`, `+15m`, `+2h` or `+1d`.
     public static func epochSeconds(_ text: String, now: Int) -> Int? {
         if text == "now" { return now }
-        guard text.hasPrefix("+") else { return Int(text).flatMap { $0 >= 0 ? $0 : nil } }
+        let most = 100_000_000_000
+        guard text.hasPrefix("+") else { return Int(text).flatMap { (0...most).contains($0) ? $0 : nil } }
         let rest = text.dropFirst()
         let seconds = rest.hasSuffix("d") ? number(rest.dropLast()).map { $0 * 86_400 } : duration(rest)
-        guard let whole = seconds.flatMap({ Int(exactly: $0) }), whole <= 100_000_000_000 else { return nil }
+        guard let whole = seconds.flatMap({ Int(exactly: $0) }), (0...most).contains(whole) else { return nil }
         return now + whole
     }
 

@@ -115,6 +115,15 @@ public struct Store: Sendable {
         return store
     }
 
+    /// This store for calls of callers that everybody with the app can be: the last tenth of each quota is not for them.
+    /// It shares everything else.
+    public func forApps() -> Store {
+        var store = self
+        store.registry = store.registry.forApps()
+        store.channels.quotas.areForApps = true
+        return store
+    }
+
     /// Asks whether Redis answers. In a cluster it asks the node that every publish needs.
     public static var ping: RedisCommand { RedisCommand("PING", near: Keyspace.queue) }
     public func ping() async throws(StoreError) { try await redis.run(Self.ping) }

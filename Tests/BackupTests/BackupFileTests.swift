@@ -114,4 +114,16 @@ import Testing
             #expect(BackupKey(text: text) == nil)
         }
     }
+
+    @Test(arguments: ["created_at_ms", "seen_at_ms"])
+    func `a time that is none is wrong, and overflows in no sum`(field: String) throws {
+        for (number, isRight) in [("9223372036854775807", false), ("-1", false), ("1795284000000", true)] {
+            var times = ["created_at_ms": "1", "seen_at_ms": "1"]
+            times[field] = number
+            let line =
+                #"{"entry":"channel","app":"shop","channel":"c","created_at_ms":\#(times["created_at_ms"]!),"#
+                + #""seen_at_ms":\#(times["seen_at_ms"]!),"sets":[]}"#
+            #expect(((try? BackupEntry.read(Array(line.utf8))) != nil) == isRight, "\(line)")
+        }
+    }
 }

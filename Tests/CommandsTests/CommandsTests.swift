@@ -236,6 +236,8 @@ struct ReadingTests {
         ("2026-02-30T12:00", "Europe/Berlin", .unreadable), ("2026-11-21", "Europe/Berlin", .unreadable),
         ("25:00", "Europe/Berlin", .unreadable), ("", "Europe/Berlin", .unreadable),
         ("2026-11-21T18:00 CET", "Europe/Berlin", .unreadable),
+        // Milliseconds of it would overflow.
+        ("9223372036854775807", "Europe/Berlin", .unreadable), ("100000000001", "Europe/Berlin", .unreadable),
     ])
     func `a time that the clocks skip or show twice is refused, unless its offset is given`(
         text: String, zone: String, problem: ScheduleTimeError

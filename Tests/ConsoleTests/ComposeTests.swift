@@ -21,6 +21,10 @@ import Testing
         ("state=%7B", "state"), ("state=%5B%5D", "state"), ("audience=user&audience_value=", "audience_value"),
         ("audience=json&audience_value=x", "audience_value"), ("stale_minutes=-1", "stale_minutes"),
         ("relevance=high", "relevance"), ("send_at=tomorrow", "send_at"),
+        ("send_at=2000-12-31T00:00", "send_at"), ("send_at=2286-11-21T00:00", "send_at"), ("priority=x", "priority"),
+        ("send_at=2026-11-21T19:00&zone=1441", "send_at"),
+        ("send_at=2026-11-21T19:00&zone=9223372036854775807", "send_at"),
+        ("send_at=2026-11-21T19:00&zone=x", "send_at"), ("stale_minutes=9223372036854775807", "stale_minutes"),
     ])
     func `a field that cannot be read is named`(text: String, field: String) {
         do throws(ComposeForm.Problem) {
@@ -65,5 +69,26 @@ import Testing
     func `signing in leads to a page of the console and nowhere else`(next: String) {
         #expect(Console.next(next) == "/console")
         #expect(Console.next("/console/names/a%20b") == "/console/names/a%20b")
+    }
+}
+
+/// Tests numbers at the edges of their types. An overflow would end the process.
+@Suite struct EdgeNumberTests {
+    @Test(arguments: ["9223372036854775807", "-9223372036854775808", "1086401", "x", "", "0"])
+    func `minutes count from now if the form's own moment is not within a day`(at: String) throws {
+        #expect(ComposeForm(Form("at=\(at)&stale_minutes=1"), now: 1_000_000_000).now == 1_000_000)
+        #expect(ComposeForm(Form("at=1086400"), now: 1_000_000_000).now == 1_086_400)
+    }
+
+    @Test func `a time from the edge of a number is still a time ago`() {
+        #expect(Shown.ago(.min, 1_000) == "213503982334 d ago")
+        #expect(Shown.ago(.max, -1_000).hasPrefix("in 2"))
+        #expect(Shown.ago(1_000, 11_000) == "10 s ago" && Shown.ago(11_000, 1_000) == "in 10 s")
+    }
+
+    @Test func `a number of an answer is at most one of which sums cannot overflow`() throws {
+        let object = try JSONDocument(#"{"a":9223372036854775807,"b":-9223372036854775808,"c":7}"#).root.object()
+        #expect(object.whole("a") == 1 << 53 && object.whole("b") == -(1 << 53) && object.whole("c") == 7)
+        #expect(Shown.estimate(object.whole("a")) == "about 9,000,000,000,000,000")
     }
 }

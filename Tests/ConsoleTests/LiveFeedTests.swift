@@ -4,6 +4,10 @@ import Testing
 @testable import Console
 
 @Suite struct LiveFeedTests {
+    private static func owner(_ app: String = "shop", _ session: String? = nil) -> LiveFeed.Owner {
+        LiveFeed.Owner(app: app, session: session ?? "\(UInt64.random(in: 0 ... .max))")
+    }
+
     private func text(_ bytes: [UInt8]?) -> String { String(decoding: bytes ?? [], as: UTF8.self) }
 
     @Test func `tabs of one topic share each look, and without tabs nothing looks`() async throws {
@@ -11,7 +15,7 @@ import Testing
         let looks = Mutex(0)
         var tabs: [LiveFeed.Events] = []
         for _ in 0..<50 {
-            let events = await feed.open("home", isStanding: { true }) {
+            let events = await feed.open("home", of: Self.owner(), isStanding: { true }) {
                 .html("look \(looks.withLock { $0 += 1; return $0 })")
             }
             tabs.append(try #require(events))
@@ -28,7 +32,8 @@ import Testing
 
     @Test func `a part that is final ends its tabs with a word, so that they do not come back`() async throws {
         let feed = LiveFeed()
-        let events = try #require(await feed.open("push", isStanding: { true }) { .last("<p>\n done</p>") })
+        let events = try #require(
+            await feed.open("push", of: Self.owner(), isStanding: { true }) { .last("<p>\n done</p>") })
         var parts: [String] = []
         for await part in events.stream { parts.append(text(part)) }
         #expect(parts == ["data: <p>\ndata:  done</p>\n\n", "event: end\ndata: \n\n"])
@@ -38,8 +43,8 @@ import Testing
         let feed = LiveFeed()
         let looks = Mutex(0)
         let look: @Sendable () async -> LiveFeed.Look = { .html("\(looks.withLock { $0 += 1; return $0 })") }
-        let over = try #require(await feed.open("home", isStanding: { false }, look: look))
-        let standing = try #require(await feed.open("home", isStanding: { true }, look: look))
+        let over = try #require(await feed.open("home", of: Self.owner(), isStanding: { false }, look: look))
+        let standing = try #require(await feed.open("home", of: Self.owner(), isStanding: { true }, look: look))
         var last = ""
         for await part in over.stream { last = text(part) }
         #expect(last.hasPrefix("event: end"))
@@ -51,11 +56,11 @@ import Testing
         let feed = LiveFeed()
         let looks = Mutex((often: 0, seldom: 0))
         let often = try #require(
-            await feed.open("push", isStanding: { true }) {
+            await feed.open("push", of: Self.owner(), isStanding: { true }) {
                 .html("\(looks.withLock { $0.often += 1; return $0.often })")
             })
         let seldom = try #require(
-            await feed.open("home", every: 2, isStanding: { true }) {
+            await feed.open("home", of: Self.owner(), every: 2, isStanding: { true }) {
                 .html("\(looks.withLock { $0.seldom += 1; return $0.seldom })")
             })
         for await part in seldom.stream where text(part) == "data: 3\n\n" { break }
@@ -64,14 +69,26 @@ import Testing
         for tab in [often, seldom] { tab.end() }
     }
 
-    @Test func `too many tabs are refused`() async throws {
+    @Test func `too many tabs are refused, of all, of one app and of one session`() async throws {
         let feed = LiveFeed()
         var tabs: [LiveFeed.Events] = []
-        for _ in 0..<LiveFeed.mostTabs {
-            tabs.append(try #require(await feed.open("home", isStanding: { true }) { .unknown }))
+        func open(_ app: String, _ session: String? = nil) async -> Bool {
+            guard
+                let tab = await feed.open(
+                    "home", of: Self.owner(app, session), isStanding: { true }, look: { .unknown })
+            else { return false }
+            tabs.append(tab)
+            return true
         }
-        let more = await feed.open("home", isStanding: { true }) { .unknown }
-        #expect(more == nil)
+        for _ in 0..<LiveFeed.mostTabsOfSession { #expect(await open("shop", "s")) }
+        #expect(await !open("shop", "s"), "one session")
+        for _ in LiveFeed.mostTabsOfSession..<LiveFeed.mostTabsOfApp { #expect(await open("shop")) }
+        #expect(await !open("shop"), "one app")
+        for number in LiveFeed.mostTabsOfApp..<LiveFeed.mostTabs { #expect(await open("bank \(number % 7)")) }
+        #expect(await !open("other"), "all")
+        tabs[0].end()
+        while await feed.openTabs == LiveFeed.mostTabs { await Task.yield() }
+        #expect(await open("shop", "s"), "a closed tab makes room in each of the three")
         tabs.forEach { $0.end() }
     }
 }

@@ -23,7 +23,12 @@ struct ConsoleBrowser: Sendable {
     func post(_ path: String, _ fields: KeyValuePairs<String, String>, headers: [(String, String)] = []) async throws
         -> Reply
     {
-        let body = fields.map { "\($0)=\($1.percentEncoded { !$0.isURLUnreserved })" }.joined(separator: "&")
+        try await post(path, fields.map { ($0, $1) }, headers: headers)
+    }
+
+    func post(_ path: String, _ fields: [(String, String)], headers: [(String, String)] = []) async throws -> Reply {
+        func encoded(_ text: String) -> String { text.percentEncoded { !$0.isURLUnreserved } }
+        let body = fields.map { "\(encoded($0.0))=\(encoded($0.1))" }.joined(separator: "&")
         return try await send("POST", path, body, headers)
     }
 

@@ -310,10 +310,20 @@ import Testing
         try await GatewayFixture.run { gateway in
             var browser = ConsoleBrowser(gateway)
             let large = String(repeating: "x", count: Console.mostFormBytes + 1)
-            #expect(try await browser.post("/console/sign-in", ["app_key": large]).status == 413)
+            let form = String(repeating: "x", count: Console.mostSignInBytes)
+            #expect(try await browser.post("/console/sign-in", ["app_key": form]).status == 413)
             #expect(try await browser.post("/console/compose", ["state": large]).status == 401)
             _ = try await browser.signIn()
             #expect(try await browser.post("/console/compose", ["state": large]).status == 413)
         }
+    }
+
+    @Test(arguments: [
+        "/console/..//evil.example", "/console/../api/push", "/console//evil.example", "/console/%2e%2E/api",
+        "/console/./x", "//evil.example", "/console/sign-out", "/consoles", "https://evil.example",
+    ])
+    func `a link leads to a page of the console and nowhere else`(next: String) {
+        #expect(Console.next(next) == "/console")
+        #expect(Console.next("/console/names/a..b?contains=..//x") == "/console/names/a..b?contains=..//x")
     }
 }

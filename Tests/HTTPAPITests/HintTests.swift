@@ -92,6 +92,29 @@ import Testing
         }
     }
 
+    @Test func `a credential learns of no names that are not its own, and of none without the scope read`() async throws
+    {
+        try await GatewayFixture.run { gateway in
+            for name in ["inside-1234", "insidf-secret", "inside-secret"] { try await gateway.follow(name) }
+            func told(_ name: String, _ id: String, _ rights: String) async throws -> [String] {
+                let secret = try await CredentialTests.create(gateway, #"{"id":"\#(id)",\#(rights)}"#)
+                return try warnings(
+                    await gateway.send(
+                        "POST", "/api/push/validate", body(name), user: "\(GatewayFixture.key)/\(id):\(secret)"))
+            }
+            let inside = #""name_prefix":"inside-","scopes":["publish","read"]"#
+            #expect(
+                try await told("inside-secre", "a", inside)
+                    == [#""inside-secre" has no followers; similar names with followers: "inside-secret""#])
+            #expect(try await told("inside-zzzzzz", "b", inside) == [#""inside-zzzzzz" has no followers"#])
+            #expect(
+                try await told("inside-secre", "c", #""scopes":["publish"]"#)
+                    == [#""inside-secre" has no followers"#])
+            let all = try await told("inside-secre", "d", #""scopes":["publish","read"]"#)
+            #expect(all.count == 1 && all[0].contains("insidf-secret"), "\(all)")
+        }
+    }
+
     /// The searches are the only use of ZMSCORE here.
     private func searches(_ gateway: GatewayFixture) async throws -> Int {
         try await gateway.store.redis.calls(of: "zmscore")

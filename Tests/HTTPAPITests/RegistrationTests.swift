@@ -45,7 +45,7 @@ import Testing
             #expect(refused.status == 429 && refused.header("retry-after") == "60")
             #expect(
                 try refused.string("error")
-                    == "The app has about 1 names, as many as limits.names allows: nothing was added. "
+                    == "The app has about 1 names, as many as limits.names allows this caller: nothing was added. "
                     + "Those that are there can be changed. Try again later, or raise the setting.")
             #expect(try await follow("match-1").status == 200)
             let entry = #"{"action":"set","name":"match-2","token":"aa","action_ts_ms":1795284000000}"#
@@ -56,6 +56,29 @@ import Testing
                 "POST", "/api/activities/match-2/channels", #"{"channel":"c","token":"aa"}"#)
             #expect(bulk.status == 429)
             #expect(gateway.log.all.contains { $0.contains("limits.names reached") })
+        }
+    }
+
+    @Test func `the last tenth of a quota is for servers, not for the app secret and devices`() async throws {
+        try await GatewayFixture.run(quotas: [.names: 11]) { gateway in
+            // By another process, so that this one measures the names with its first call.
+            let other = Store(redis: gateway.store.redis, clock: { testNow })
+            for number in 0..<9 {
+                let registration = Registration(
+                    channel: try ChannelID("c"), token: try PushToken(hex: "aa"), registeredAt: testNow)
+                _ = try await other.registry.track(
+                    try gateway.app, .activity(try ActivityName("old-\(number)")), [registration])
+            }
+            func follow(_ name: String, _ secret: String) async throws -> Reply {
+                try await gateway.send(
+                    "PUT", "/api/activities/\(name)/channels/c", #"{"token":"aa"}"#,
+                    user: "\(GatewayFixture.key):\(secret)")
+            }
+            #expect(try await follow("last", GatewayFixture.secret).status == 200)
+            let refused = try await follow("more", GatewayFixture.secret)
+            #expect(refused.status == 429 && refused.text.contains("about 10 names"), "\(refused.text)")
+            #expect(try await follow("more", GatewayFixture.masterSecret).status == 200)
+            #expect(try await follow("last", GatewayFixture.secret).status == 200)
         }
     }
 

@@ -18,13 +18,17 @@ struct ComposeForm {
         ("json", "As JSON"),
     ]
 
+    /// The times that the API takes, in epoch ms.
+    private static let times: ClosedRange<Int64> = 1_000_000_000_000...9_999_999_999_999
     var form: Form
     /// Epoch seconds from which minutes count.
     let now: Int
 
     init(_ form: Form, now: Int64) {
         self.form = form
-        self.now = form.text("at").flatMap { Int($0) } ?? Int(now / 1_000)
+        let seconds = Int(now / 1_000)
+        // The question before a publish writes it. Nobody answers that a day later.
+        self.now = form.number("at", in: seconds - 86_400...seconds + 86_400) ?? seconds
     }
 
     var name: String { form.text("name") ?? "" }
@@ -37,14 +41,27 @@ struct ComposeForm {
             throw Problem(field: "send_at", message: "must be a time such as 2026-11-21T18:00")
         }
         // `getTimezoneOffset`: minutes from the browser's time to UTC. Absent without a script: UTC.
-        return local + Int64(form.text("zone").flatMap { Int($0) } ?? 0) * 60_000
+        let zone = form.number("zone", in: -1_440...1_440)
+        guard zone != nil || form.text("zone") == nil else {
+            throw Problem(field: "send_at", message: "has a time zone that does not exist. Load the page again")
+        }
+        let time = local + Int64(zone ?? 0) * 60_000
+        guard Self.times.contains(time) else {
+            throw Problem(field: "send_at", message: "must be a time of the years 2001 to 2286")
+        }
+        return time
     }
 
     /// The object that `POST /api/push` takes.
     func push() throws(Problem) -> JSON {
         var activity: JSON = ["name": .string(name), "event": .string(event)]
         if let state = try object("state", "Content state") { activity.append("content_state", state) }
-        if let text = form.text("priority") { activity.append("priority", .integer(Int(text) ?? 10)) }
+        if form.text("priority") != nil {
+            guard let priority = form.number("priority", in: 0...100) else {
+                throw Problem(field: "priority", message: "must be 5 or 10")
+            }
+            activity.append("priority", .integer(priority))
+        }
         if let alert { activity.append("alert", alert) }
         let base = try sendAt().map { Int($0 / 1_000) } ?? now
         if let minutes = try minutes("stale_minutes") { activity.append("stale_date", .integer(base + minutes * 60)) }
@@ -113,8 +130,8 @@ struct ComposeForm {
     }
 
     private func minutes(_ field: String) throws(Problem) -> Int? {
-        guard let text = form.text(field) else { return nil }
-        if let number = Int(text), (0...1_000_000).contains(number) { return number }
+        if form.text(field) == nil { return nil }
+        if let number = form.number(field, in: 0...1_000_000) { return number }
         throw Problem(field: field, message: "must be a whole number of minutes")
     }
 

@@ -72,6 +72,15 @@ enum ComposePage {
         var field: String?
         var message: String?
         var reach: ReachText?
+
+        init(values: Values) { self.values = values }
+
+        /// What is wrong, with the title of the field.
+        init(refused message: String, field: String?) {
+            let title = field.flatMap { ComposePage.titles[$0] }
+            values = ["problem": title.map { "\($0): \(message)" } ?? message]
+            (self.field, self.message) = (field, message)
+        }
     }
 
     private static func check(_ form: Form, _ visit: Visit, counts: Bool) async -> Check {
@@ -112,8 +121,7 @@ enum ComposePage {
             check.message = "An internal error occurred."
         }
         if let message = check.message {
-            let title = check.field.flatMap { Self.titles[$0] }
-            check.values["problem"] = title.map { "\($0): \(message)" } ?? message
+            check.values["problem"] = Check(refused: message, field: check.field).values["problem"]
         }
         return check
     }
@@ -176,11 +184,12 @@ enum ComposePage {
                 return visit.redirect("/console/pushes/\(id)")
             }
             return visit.redirect("/console/schedules", .scheduled)
+        } catch let problem as ComposeForm.Problem {
+            return try await page(
+                visit, visit.form, check: Check(refused: problem.message, field: problem.field), status: 422)
         } catch let failure as ConsoleFailure {
-            let problem = Check(
-                values: ["problem": failure.message], field: ComposeForm.field(ofPath: failure.path),
-                message: failure.message)
-            return try await page(visit, visit.form, check: problem, status: failure.status)
+            let check = Check(refused: failure.message, field: ComposeForm.field(ofPath: failure.path))
+            return try await page(visit, visit.form, check: check, status: failure.status)
         }
     }
 

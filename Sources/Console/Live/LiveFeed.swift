@@ -15,14 +15,22 @@ actor LiveFeed {
         case unknown
     }
 
+    /// Whose tab it is.
+    struct Owner: Sendable, Hashable {
+        var app: String
+        var session: String
+    }
+
     /// The events of one tab.
     struct Events: Sendable {
         var stream: AsyncStream<[UInt8]>
         var end: @Sendable () -> Void
     }
 
-    /// The most tabs of one gateway that are kept up to date.
+    /// The most tabs of one gateway that are kept up to date, and of them one app's and one session's.
     static let mostTabs = 500
+    static let mostTabsOfApp = 250
+    static let mostTabsOfSession = 20
     static let interval: Duration = .seconds(1)
     /// A comment after this many looks without a change shows that the other side is still there.
     private static let looksBetweenBeats = 15
@@ -30,6 +38,7 @@ actor LiveFeed {
     private static let looksBetweenChecks = 10
 
     private struct Tab {
+        var owner: Owner
         var writer: AsyncStream<[UInt8]>.Continuation
         var isStanding: @Sendable () async -> Bool
         var looks = 0
@@ -49,6 +58,8 @@ actor LiveFeed {
 
     private var watches: [Topic: Watch] = [:]
     private var tabs = 0
+    private var tabsOfApps: [String: Int] = [:]
+    private var tabsOfSessions: [String: Int] = [:]
     private var nextTab = 0
     private var loop: Task<Void, Never>?
 
@@ -56,17 +67,19 @@ actor LiveFeed {
     ///   - pause: seconds between two looks
     ///   - look: reads the part. The topic's first tab gives it.
     ///   - isStanding: whether this tab's session still is.
-    /// - Returns: nil if too many tabs are open.
+    /// - Returns: nil if too many tabs are open: of all, of the app or of the session.
     func open(
-        _ topic: Topic, every pause: Int = 1, isStanding: @escaping @Sendable () async -> Bool,
+        _ topic: Topic, of owner: Owner, every pause: Int = 1, isStanding: @escaping @Sendable () async -> Bool,
         look: @escaping @Sendable () async -> Look
     ) -> Events? {
-        guard tabs < Self.mostTabs else { return nil }
+        guard tabs < Self.mostTabs, tabsOfApps[owner.app, default: 0] < Self.mostTabsOfApp,
+            tabsOfSessions[owner.session, default: 0] < Self.mostTabsOfSession
+        else { return nil }
         let (stream, writer) = AsyncStream.makeStream(of: [UInt8].self, bufferingPolicy: .bufferingNewest(2))
         let number = nextTab
         nextTab += 1
-        tabs += 1
-        let tab = Tab(writer: writer, isStanding: isStanding)
+        count(owner, 1)
+        let tab = Tab(owner: owner, writer: writer, isStanding: isStanding)
         watches[topic, default: Watch(look: look, pause: pause)].tabs[number] = tab
         if let event = watches[topic]?.event { writer.yield(event) }
         writer.onTermination = { [weak self] _ in Task { await self?.close(topic, number) } }
@@ -77,9 +90,18 @@ actor LiveFeed {
     /// For tests: how many tabs are open.
     var openTabs: Int { tabs }
 
+    private func count(_ owner: Owner, _ change: Int) {
+        tabs += change
+        let (ofApp, ofSession) = (
+            tabsOfApps[owner.app, default: 0] + change, tabsOfSessions[owner.session, default: 0] + change
+        )
+        tabsOfApps[owner.app] = ofApp > 0 ? ofApp : nil
+        tabsOfSessions[owner.session] = ofSession > 0 ? ofSession : nil
+    }
+
     private func close(_ topic: Topic, _ number: Int) {
-        guard watches[topic]?.tabs.removeValue(forKey: number) != nil else { return }
-        tabs -= 1
+        guard let tab = watches[topic]?.tabs.removeValue(forKey: number) else { return }
+        count(tab.owner, -1)
         if watches[topic]?.tabs.isEmpty == true { watches[topic] = nil }
         if watches.isEmpty {
             loop?.cancel()

@@ -1,3 +1,4 @@
+import LiveActivity
 import Store
 
 extension Visit {
@@ -7,7 +8,8 @@ extension Visit {
     ) async throws -> ConsoleResponse {
         let visit = self
         let events = await console.live.open(
-            "\(session.identity.app) \(session.identity.proof) \(topic)", every: pause,
+            "\(session.identity.app) \(session.identity.proof) \(topic)",
+            of: .init(app: session.identity.app.rawValue, session: session.id), every: pause,
             isStanding: {
                 // Without Redis nobody knows, so the tab stays.
                 guard let found = try? await visit.console.session(of: visit.request) else {

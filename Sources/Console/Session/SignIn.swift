@@ -74,7 +74,10 @@ extension Console {
     static func next(_ text: String) -> String {
         let isPath = text == "/console" || text.hasPrefix("/console/") || text.hasPrefix("/console?")
         let isPlain = text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }
-        return isPath && isPlain && !text.hasPrefix("/console/sign-") ? text : "/console"
+        // Browsers resolve `..`, and some proxies fold `//`, to a path outside of the console.
+        let path = text.prefix { $0 != "?" && $0 != "#" }.lowercased().replacing("%2e", with: ".")
+        let leaves = path.contains("//") || path.split(separator: "/").contains { $0 == ".." || $0 == "." }
+        return isPath && isPlain && !leaves && !text.hasPrefix("/console/sign-") ? text : "/console"
     }
 }
 

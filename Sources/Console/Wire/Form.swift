@@ -36,6 +36,12 @@ struct Form: Sendable {
         return text.isEmpty ? nil : text
     }
 
+    /// A whole number in `range`. Nil if the field is empty or holds anything else. Every number of a form has a range,
+    /// because an overflow ends the whole gateway.
+    func number(_ name: String, in range: ClosedRange<Int>) -> Int? {
+        text(name).flatMap { Int($0) }.flatMap { range.contains($0) ? $0 : nil }
+    }
+
     func has(_ name: String) -> Bool { fields.contains { $0.name == name } }
 
     static func decoded(_ text: some StringProtocol) -> String? {

@@ -33,7 +33,11 @@ extension JSONValue {
 
 extension JSONObject {
     func text(_ key: String) -> String? { self[key].flatMap { try? $0.string() } }
-    func whole(_ key: String) -> Int { self[key].flatMap { try? $0.integer() }.map { Int($0) } ?? 0 }
+    /// Sums of such numbers cannot overflow.
+    func whole(_ key: String) -> Int {
+        let most: Int64 = 1 << 53
+        return self[key].flatMap { try? $0.integer() }.map { Int(min(max($0, -most), most)) } ?? 0
+    }
     func flag(_ key: String) -> Bool { self[key].flatMap { try? $0.bool() } ?? false }
     func list(_ key: String) -> [JSONValue] { self[key].flatMap { try? $0.array() } ?? [] }
     func object(_ key: String) -> JSONObject? { self[key].flatMap { try? $0.object() } }
@@ -87,7 +91,8 @@ enum Shown {
     }
 
     static func ago(_ time: Int64, _ now: Int64) -> String {
-        let seconds = abs(now - time) / 1_000
+        let (difference, overflow) = now.subtractingReportingOverflow(time)
+        let seconds = (overflow ? .max : difference.magnitude) / 1_000
         let text =
             switch seconds {
             case ..<2: "now"

@@ -18,6 +18,7 @@ struct GatewayChannel: ServerChildChannel {
     let headTimeout: Duration
     /// Nil: the tasks of connections run where all tasks do.
     let tasks: EventLoopTasks.Group?
+    let turns: LoopTurns?
     /// The certificate for new connections. Nil: they speak plain HTTP.
     let identity: @Sendable () -> TLSIdentity?
 
@@ -28,7 +29,7 @@ struct GatewayChannel: ServerChildChannel {
             limits.maxHeaderFieldSize = decoder.maxHeaderFieldSize
             limits.maxHeaderListSize = decoder.maxHeaderListSize
             limits.maxHeaderFieldCount = decoder.maxHeaderFieldCount
-            try RequestFormHandler.install(in: channel, limits: limits, headTimeout: headTimeout)
+            try RequestFormHandler.install(in: channel, limits: limits, headTimeout: headTimeout, turns: turns)
             if let options = channel.syncOptions {
                 try options.setOption(
                     .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: Self.receiveBuffer))
@@ -66,7 +67,7 @@ extension HTTPServerBuilder {
     /// HTTP/1.1 that answers `Expect: 100-continue`: before a large body curl would wait a second for it.
     static func http1(
         maximumBodyBytes: @escaping @Sendable () -> Int, addresses: AddressLimit, headTimeout: Duration = .seconds(30),
-        tasks: EventLoopTasks.Group? = nil,
+        tasks: EventLoopTasks.Group? = nil, turns: LoopTurns? = nil,
         identity: @escaping @Sendable () -> TLSIdentity? = { nil }, configuration: HTTP1Channel.Configuration
     ) -> HTTPServerBuilder {
         HTTPServerBuilder { responder in
@@ -78,7 +79,8 @@ extension HTTPServerBuilder {
                     try await responder(request, writer, channel)
                 }, configuration: configuration)
             return GatewayChannel(
-                http: http, addresses: addresses, headTimeout: headTimeout, tasks: tasks, identity: identity)
+                http: http, addresses: addresses, headTimeout: headTimeout, tasks: tasks, turns: turns,
+                identity: identity)
         }
     }
 }

@@ -27,6 +27,9 @@ final class RequestFormHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var ending: Scheduled<Void>?
     /// Requests whose answers are not complete.
     private var open = 0
+    /// Ends an answer without an end when its client sends and reads no more.
+    private var endOfStream: (@Sendable () -> Void)?
+    private var isInputClosed = false
 
     private init(pace: OneRequestHandler, limits: NIOHTTPDecoderLimitConfiguration, decoder: Decoder) {
         self.pace = pace
@@ -36,11 +39,12 @@ final class RequestFormHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// Puts both handlers into the pipeline of an unread channel, and a decoder that passes on its unread bytes.
     static func install(
-        in channel: any Channel, limits: NIOHTTPDecoderLimitConfiguration, headTimeout: Duration = .seconds(30)
+        in channel: any Channel, limits: NIOHTTPDecoderLimitConfiguration, headTimeout: Duration = .seconds(30),
+        turns: LoopTurns? = nil
     ) throws {
         let pipeline = channel.pipeline.syncOperations
         let first = try pipeline.handler(type: Decoder.self)
-        let pace = OneRequestHandler(headTimeout: headTimeout)
+        let pace = OneRequestHandler(headTimeout: headTimeout, turns: turns)
         let decoder = makeDecoder(limits)
         try pipeline.addHandler(pace, position: .first)
         try pipeline.addHandler(decoder, position: .after(first))
@@ -72,6 +76,29 @@ final class RequestFormHandler: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
+    /// Calls `end` once the client has closed the connection, or its side of it. A browser closes both at once, and the
+    /// kernel tells only of its side until something is written.
+    static func whenGone(_ channel: any Channel, _ end: @escaping @Sendable () -> Void) {
+        channel.eventLoop.execute {
+            guard channel.isActive,
+                let handler = try? channel.pipeline.syncOperations.handler(type: RequestFormHandler.self),
+                !handler.isInputClosed
+            else { return end() }
+            handler.endOfStream = end
+        }
+    }
+
+    private func clientHasGone() {
+        isInputClosed = true
+        endOfStream?()
+        endOfStream = nil
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        clientHasGone()
+        context.fireChannelInactive()
+    }
+
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {
         case .head(var head) where isStopping && head.status.code >= 200:
@@ -80,12 +107,14 @@ final class RequestFormHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case .end:
             context.write(data, promise: promise)
             open -= 1
+            endOfStream = nil
             pace.requestAnswered()
         default: context.write(data, promise: promise)
         }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case ChannelEvent.inputClosed? = event as? ChannelEvent { clientHasGone() }
         guard event is ChannelShouldQuiesceEvent else { return context.fireUserInboundEventTriggered(event) }
         isStopping = true
         if open > 0 { return context.fireUserInboundEventTriggered(event) }

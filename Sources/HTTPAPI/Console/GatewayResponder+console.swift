@@ -18,7 +18,7 @@ extension GatewayResponder {
         let address = address(of: request, context.channel)
         let asked = consoleRequest(request, address)
         let (answer, app) = await answer(asked, request, address, body, console)
-        var response = answer.response()
+        var response = answer.response(context.channel)
         if await body.finish() || request.headers[.connection] == "close" { response.headers[.connection] = "close" }
         let duration = started.duration(to: .now)
         let method = ["GET", "HEAD", "POST"].contains(request.method.rawValue) ? request.method.rawValue : "OTHER"
@@ -49,9 +49,17 @@ extension GatewayResponder {
             guard configuration.isServer(address) else { throw APIError.notFound }
             try await checkRate(address, configuration)
             session = try await Self.isFile(asked.path) ? nil : console.session(of: asked)
-            let share = live.current.capacity.share(of: session == nil ? .signIn : .console, session?.identity.app)
+            let share = live.current.capacity.share(
+                of: session == nil ? .signIn : .console, session?.identity.app,
+                network: address.isOperator ? nil : address.network)
             defer { share.giveBackAll() }
-            if request.method == .post, session != nil || Console.isOpen(asked.path) { try await body.read(share) }
+            // Anybody can send the form that signs in, with or without a session.
+            if request.method == .post, Console.isOpen(asked.path) {
+                try await body.read(
+                    share, atMost: Console.mostSignInBytes, within: configuration.signInReadTimeout)
+            } else if request.method == .post, session != nil {
+                try await body.read(share)
+            }
             guard share.take(.requests) else { throw APIError.busy("requests to the console that run at once") }
             let answer = await console.respond(to: asked, session: session, body: body.collect())
             return (answer, session?.identity.app)
@@ -79,7 +87,7 @@ extension GatewayResponder {
 }
 
 extension ConsoleResponse {
-    func response() -> Response {
+    func response(_ channel: any Channel) -> Response {
         var headers = HTTPFields()
         for (name, value) in fields {
             if let name = HTTPField.Name(name) { headers.append(HTTPField(name: name, value: value)) }
@@ -93,6 +101,8 @@ extension ConsoleResponse {
             return Response(
                 status: status, headers: headers,
                 body: ResponseBody { writer in
+                    // Otherwise only the next event or beat would notice that the browser has gone.
+                    RequestFormHandler.whenGone(channel, end)
                     // A server that stops waits for its answers, and this one would never end.
                     try await withGracefulShutdownHandler {
                         for await part in stream { try await writer.write(ByteBuffer(bytes: part)) }

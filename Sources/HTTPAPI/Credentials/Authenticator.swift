@@ -3,7 +3,8 @@ import LiveActivity
 import OpenSSL
 import Store
 
-/// Checks credentials by SHA-256 digests in constant time. An unknown app costs the same work as a known one.
+/// Checks credentials by SHA-256 digests in constant time. The digests of an unknown app are
+/// compared too, but only a known one may have credentials in Redis to ask for: an app key is no secret.
 struct Authenticator: Sendable {
     final class App: Sendable {
         let app: GatewayApp

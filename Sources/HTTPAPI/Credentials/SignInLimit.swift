@@ -77,9 +77,9 @@ final class SignInLimit: Sendable {
         }
     }
 
-    /// This machine's own addresses are a proxy that is not named, or an operator.
+    /// An operator on this machine is not counted. Clients of a proxy that nobody has named count as one.
     private func counts(_ address: ClientAddress) -> Bool {
-        perMinute > 0 && !address.isOwn
+        perMinute > 0 && !address.isOperator
     }
 
     /// By the network too. Otherwise a guesser could tell from the answers which secret somebody else uses.

@@ -4,6 +4,7 @@ import Synchronization
 
 /// Limits what callers use at the same time: running requests, bodies in transit, and the bytes of bodies. Each kind of
 /// caller has its own limits, so that devices cannot block publishers. One app of several has at most half of a limit.
+/// One network has a part of the bodies in transit of callers whom everybody can be.
 final class Capacity: Sendable {
     enum Caller: Sendable, Hashable, CaseIterable {
         case master, app, device
@@ -11,6 +12,16 @@ final class Capacity: Sendable {
         case anyone
         /// A browser that is signed in to the console, and one that is not. Their calls of the API count besides.
         case console, signIn
+
+        /// One network has at most this part of the bodies in transit. Nil: as many as it wants, because the secret is
+        /// not in the app, or because a session is signed in.
+        fileprivate var networkPart: Int? {
+            switch self {
+            case .app, .device: 8
+            case .signIn: 16
+            case .master, .anyone, .console: nil
+            }
+        }
 
         init(_ credential: Credential) {
             self =
@@ -33,6 +44,8 @@ final class Capacity: Sendable {
         var caller: Caller
         /// Nil stands for all apps together.
         var app: AppKey?
+        /// Nil stands for all networks together.
+        var network: String?
     }
 
     /// By caller, then by `Resource`.
@@ -47,17 +60,29 @@ final class Capacity: Sendable {
         isShared = apps > 1
     }
 
-    func share(of caller: Caller, _ app: AppKey?) -> Share { Share(capacity: self, caller: caller, app: app) }
+    /// - Parameter network: of the caller; nil: it is an operator on this machine, or its network does not matter
+    func share(of caller: Caller, _ app: AppKey?, network: String? = nil) -> Share {
+        Share(capacity: self, caller: caller, app: app, network: network)
+    }
 
     /// - Returns: false, and changes nothing, if the caller or the app would be above its limit.
-    fileprivate func change(_ resource: Resource, by amount: Int, _ caller: Caller, _ app: AppKey?) -> Bool {
+    fileprivate func change(
+        _ resource: Resource, by amount: Int, _ caller: Caller, _ app: AppKey?, _ network: String?
+    ) -> Bool {
         let limit = limits[caller]?[resource.rawValue] ?? 0
         var keys = [(key: CallerKey(caller: caller), limit: limit)]
         if isShared, app != nil { keys.append((CallerKey(caller: caller, app: app), max(1, limit / 2))) }
+        if let network, resource == .bodies, let part = caller.networkPart {
+            keys.append((CallerKey(caller: caller, network: network), max(1, limit / part)))
+        }
         return used.withLock { used in
             let isWithin = keys.allSatisfy { (used[$0.key]?[resource.rawValue] ?? 0) + amount <= $0.limit }
             guard amount < 0 || isWithin else { return false }
-            for (key, _) in keys { used[key, default: Self.nothing][resource.rawValue] += amount }
+            for (key, _) in keys {
+                used[key, default: Self.nothing][resource.rawValue] += amount
+                // Networks come and go.
+                if key.network != nil, used[key] == Self.nothing { used[key] = nil }
+            }
             return true
         }
     }
@@ -69,16 +94,18 @@ final class Capacity: Sendable {
         private let capacity: Capacity
         private let caller: Caller
         private let app: AppKey?
+        private let network: String?
         private let amounts = Mutex(Capacity.nothing)
 
-        fileprivate init(capacity: Capacity, caller: Caller, app: AppKey?) {
+        fileprivate init(capacity: Capacity, caller: Caller, app: AppKey?, network: String?) {
             self.capacity = capacity
             self.caller = caller
             self.app = app
+            self.network = network
         }
 
         func take(_ resource: Resource, _ amount: Int = 1) -> Bool {
-            guard capacity.change(resource, by: amount, caller, app) else { return false }
+            guard capacity.change(resource, by: amount, caller, app, network) else { return false }
             amounts.withLock { $0[resource.rawValue] += amount }
             return true
         }
@@ -88,7 +115,7 @@ final class Capacity: Sendable {
                 defer { amounts[resource.rawValue] = 0 }
                 return amounts[resource.rawValue]
             }
-            if amount > 0 { _ = capacity.change(resource, by: -amount, caller, app) }
+            if amount > 0 { _ = capacity.change(resource, by: -amount, caller, app, network) }
         }
 
         func giveBackAll() { Resource.allCases.forEach(giveBack) }

@@ -121,7 +121,7 @@ public final class Gateway: ListeningService {
                 maximumBodyBytes: { live.current.configuration.maximumBodyBytes },
                 addresses: AddressLimit(configuration.maximumConnectionsPerAddress),
                 headTimeout: configuration.headTimeout,
-                tasks: EventLoopTasks.Group(MultiThreadedEventLoopGroup.singleton),
+                tasks: EventLoopTasks.Group(LoopTurns.group), turns: LoopTurns.gateways,
                 identity: { live.current.configuration.identity },
                 configuration: .init(
                     additionalChannelHandlers: [StalledReaderHandler(timeout: configuration.writeTimeout)],
@@ -131,7 +131,7 @@ public final class Gateway: ListeningService {
             configuration: applicationConfiguration,
             services: services,
             onServerRunning: { [binding] channel in binding.settle(channel.localAddress?.port) },
-            eventLoopGroupProvider: .singleton,
+            eventLoopGroupProvider: .shared(LoopTurns.group),
             logger: logger.quietAtInfo)
         do {
             try await application.run()

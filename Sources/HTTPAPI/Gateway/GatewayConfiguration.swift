@@ -37,6 +37,9 @@ public struct GatewayConfiguration: Sendable {
     public var idleTimeout: Duration = .seconds(60)
     /// The time from the end of the head to the end of the body, before a close. The bulk call is exempt.
     public var readTimeout: Duration = .seconds(30)
+    /// The same for calls with the app secret and of devices, and for the form that signs in to the console.
+    var deviceReadTimeout: Duration = .seconds(10)
+    var signInReadTimeout: Duration = .seconds(5)
     /// A connection is closed if its peer reads nothing of a response for this long.
     public var writeTimeout: Duration = .seconds(30)
     /// The most wrong secrets of one address in a minute. Then it gets a 429, whatever it sends. 0 means no limit.
@@ -68,6 +71,8 @@ public struct GatewayConfiguration: Sendable {
     /// The limits for browsers that are signed in to the console, and for those that are not.
     static let consoleRequests = 64
     static let signInRequests = 16
+    /// The most bytes of a body with the app secret or of a device. The largest is a batch of the SDK.
+    static let deviceBodyBytes = 256 << 10
 
     /// When the gateway's certificate expires, epoch seconds. Nil: it has none.
     var certificateExpiresAt: Int64? { identity?.expiresAt }

@@ -16,12 +16,15 @@ struct GatewayResponder: HTTPResponder {
     /// It is a class, so that this copies nothing.
     final class Served: Sendable {
         let handlers: Handlers
+        /// For callers that everybody with the app can be.
+        let handlersOfApps: Handlers
         let authenticator: Authenticator
         let capacity: Capacity
         var configuration: GatewayConfiguration { handlers.configuration }
 
         init(handlers: Handlers, authenticator: Authenticator, capacity: Capacity) {
             (self.handlers, self.authenticator, self.capacity) = (handlers, authenticator, capacity)
+            handlersOfApps = handlers.with(handlers.configuration, store: handlers.store.forApps())
         }
 
         /// The credential of a request, or nil if it has none that is right.
@@ -48,6 +51,7 @@ struct GatewayResponder: HTTPResponder {
     /// Limits the log lines about wrong credentials, because anybody can send these.
     let refusals = LogThrottle(burst: 100, perSecond: 10)
     let sampling = RequestSampling()
+    let proxyWarning = ProxyWarning()
 
     func respond(to request: Request, context: GatewayContext) async -> Response {
         await CallChanges.noting { await respond(to: request, context) }
@@ -102,17 +106,17 @@ struct GatewayResponder: HTTPResponder {
         let (handlers, capacity) = (served.handlers, served.capacity)
         try checkForm(request)
         let (endpoint, parameters) = try match.get()
-        let handle: (Call) async throws -> Answer
+        let method: (Handlers) -> (Call) async throws -> Answer
         switch endpoint.handler {
-        case .open(let method):
+        case .open(let open):
             if endpoint.isWatched { try checkMonitor(request, channel, served.configuration) }
             let share = capacity.share(of: .anyone, nil)
             defer { share.giveBackAll() }
             guard !endpoint.isLimited || share.take(.requests) else {
                 throw APIError.busy("requests without a secret that run at once")
             }
-            return try await method(handlers)()
-        case .call(let method): handle = method(handlers)
+            return try await open(handlers)()
+        case .call(let found): method = found
         }
         let address = address(of: request, channel)
         try await checkRate(address, served.configuration)
@@ -136,7 +140,8 @@ struct GatewayResponder: HTTPResponder {
         record.app = app.key
         let publisher = Publisher(credential: credential.id, address: address.text)
         record.caller = publisher
-        if !credential.isDevice, served.configuration.requestsPerCredential > 0,
+        // The app secret is in every device: as one caller they would shut out each other.
+        if !credential.isFromApp, served.configuration.requestsPerCredential > 0,
             let seconds = await rates.wait(
                 "credential \(app.key) \(credential.id)", perSecond: served.configuration.requestsPerCredential)
         {
@@ -148,10 +153,16 @@ struct GatewayResponder: HTTPResponder {
         guard let query = PercentEncoding.query(request.target.query) else {
             throw APIError.parameter("query", "must be percent-encoded UTF-8")
         }
-        let share = capacity.share(of: .init(credential), app.key)
+        let share = capacity.share(
+            of: .init(credential), app.key, network: address.isOperator ? nil : address.network)
         defer { share.giveBackAll() }
         // Read the body before the request counts as running: a slow body must not block other requests.
-        if endpoint.body == .whole { try await body.read(share) }
+        if endpoint.body == .whole {
+            credential.isFromApp
+                ? try await body.read(
+                    share, atMost: GatewayConfiguration.deviceBodyBytes, within: served.configuration.deviceReadTimeout)
+                : try await body.read(share)
+        }
         guard share.take(.requests) else { throw APIError.busy("requests that run at once") }
         guard endpoint.body != .streamed || share.take(.streams) else {
             throw APIError.busy("bulk calls that run at once")
@@ -164,6 +175,7 @@ struct GatewayResponder: HTTPResponder {
             tokens: caller.tokens, credential: credential, caller: publisher, body: body, now: now,
             confirm: { try await confirm(credential, of: app.key, request.headers) })
         let action = credential.isDevice ? nil : endpoint.action
+        let handle = method(credential.isFromApp ? served.handlersOfApps : handlers)
         return try await recorder.record(action, publisher, operation, parameters, of: app.key) {
             // As for pages: a bulk call takes long.
             endpoint.body == .streamed
@@ -174,12 +186,14 @@ struct GatewayResponder: HTTPResponder {
 
     /// The client's address, as far as trusted proxies tell it.
     func address(of request: Request, _ channel: any Channel) -> ClientAddress {
-        ClientAddress(
+        let address = ClientAddress(
             peer: channel.remoteAddress?.ipAddress, headers: request.headers, trusted: configuration.trustedProxies)
+        if address.isOwn, !address.isOperator { proxyWarning.log(to: logger) }
+        return address
     }
 
     func checkRate(_ address: ClientAddress, _ configuration: GatewayConfiguration) async throws {
-        guard configuration.requestsPerAddress > 0, !address.isOwn else { return }
+        guard configuration.requestsPerAddress > 0, !address.isOperator else { return }
         let seconds = await rates.wait("address \(address.network)", perSecond: configuration.requestsPerAddress)
         if let seconds { throw APIError.tooFast("this address", seconds) }
     }

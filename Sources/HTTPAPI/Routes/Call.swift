@@ -1,5 +1,6 @@
 import HTTPTypes
 import LiveActivity
+import Store
 import StrictJSON
 
 /// One authenticated request, as its handler sees it.
@@ -45,6 +46,15 @@ struct Call: Sendable {
         guard case .issued(let grant) = credential, !grant.covers(name) else { return }
         throw .otherNames(grant)
     }
+
+    /// An `Idempotency-Key` as it is stored. Each credential has keys of its own: with those of others it could keep their
+    /// pushes from going out. A rotated credential keeps its id. No key that is sent contains U+0001.
+    func ownKey(_ key: String) -> String {
+        if case .issued(let grant) = credential { "\(grant.id)\u{1}\(key)" } else { key }
+    }
+
+    /// Whether the caller may read.
+    var mayRead: Bool { if case .issued(let grant) = credential { grant.scopes.contains(.read) } else { true } }
 
     /// Refuses a call about all names if the caller's credential is for some only.
     func checkAllNames() throws(APIError) {

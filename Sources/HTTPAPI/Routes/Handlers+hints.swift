@@ -28,14 +28,23 @@ extension Handlers {
         for (position, name) in unfollowed {
             var hint = position.map { "[\($0)]: " } ?? ""
             hint += "\(JSON.string(name.rawValue).text) has no followers"
-            let near = await nearNames.near(name, call.app.key, now: call.now) { await namesLike(name, call.app.key) }
-            if let near {
+            if let near = await shown(near: name, call) {
                 let quoted = near.map { JSON.string($0).text }.joined(separator: ", ")
                 hint += near.isEmpty ? "; no similar name has any" : "; similar names with followers: \(quoted)"
             }
             hints.append(hint)
         }
         return hints
+    }
+
+    /// Similar names that the caller may know of. Nil: nothing can be said of them.
+    private func shown(near name: ActivityName, _ call: Call) async -> [String]? {
+        guard call.mayRead else { return nil }
+        let near = await nearNames.near(name, call.app.key, now: call.now) { await namesLike(name, call.app.key) }
+        // Searches are shared by the app's callers, so leave out names of others here.
+        guard let near, case .issued(let grant) = call.credential, grant.namePrefix != nil else { return near }
+        let own = near.filter { (try? ActivityName($0)).map(grant.covers) ?? false }
+        return own.isEmpty ? nil : own
     }
 
     /// Nil if Redis does not answer.

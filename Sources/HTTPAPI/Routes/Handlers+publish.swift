@@ -86,7 +86,7 @@ extension Handlers {
         let fresh = store.pushes.freshIDs(call.app.key, count: count)
         guard let key else { return fresh }
         let reserved = try await store.pushes.reserve(
-            call.app.key, idempotencyKey: key, bodyDigest: Array(SHA256Digest(of: body)), ids: fresh)
+            call.app.key, idempotencyKey: call.ownKey(key), bodyDigest: Array(SHA256Digest(of: body)), ids: fresh)
         guard let reserved, reserved.count == count else { throw APIError.idempotencyConflict }
         return reserved
     }

@@ -16,7 +16,7 @@ extension APIError {
             self.init(400, "The channel \(channel) would have more than \(limit) tags: \(remedy)", code: 40001)
         case .quotaReached(let quota, let limit):
             let words = quota == .startTokens ? "start tokens" : quota.rawValue
-            let full = "The app has about \(limit) \(words), as many as \(quota.setting) allows"
+            let full = "The app has about \(limit) \(words), as many as \(quota.setting) allows this caller"
             let remedy = "Those that are there can be changed. Try again later, or raise the setting."
             self.init(429, "\(full): nothing was added. \(remedy)", retryAfter: 60)
             cause = "\(quota.setting) reached"

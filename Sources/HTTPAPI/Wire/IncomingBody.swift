@@ -16,6 +16,7 @@ final class IncomingBody: Sendable {
     /// Nil for a body that came without a request.
     private let channel: (any Channel)?
     private let limit: Int
+    /// To read the rest of a body that is refused.
     private let timeout: TimeAmount
     private let hasEncoding: Bool
     /// Nil for a chunked body, whose length is unknown.
@@ -57,17 +58,21 @@ final class IncomingBody: Sendable {
     /// The whole body. Empty for a call whose body is not read.
     func collect() -> [UInt8] { state.withLock { $0.whole } }
 
-    /// - Parameter share: counts bodies while they are received, and their bytes and the index of their JSON until the
-    ///   request ends.
+    /// - Parameters:
+    ///   - share: counts bodies while they are received, and their bytes and the index of their JSON until the request
+    ///     ends.
+    ///   - most: a smaller limit of bytes for this caller
+    ///   - time: a shorter time for this caller
     /// - Throws: 413 if the body is too large, 408 if it takes too long, 503 if too many bodies are in transit.
-    func read(_ share: Capacity.Share) async throws {
+    func read(_ share: Capacity.Share, atMost most: Int = .max, within time: Duration? = nil) async throws {
         try checkEncoding()
+        let limit = min(limit, most)
         guard announced ?? 0 <= limit else { throw APIError.bodyTooLarge(limit: limit) }
         if announced == 0 { return }
         guard share.take(.bodies) else { throw APIError.busy("request bodies that are received at once") }
         defer { share.giveBack(.bodies) }
         var bytes: [UInt8] = []
-        let deadline = scheduleDeadline()
+        let deadline = scheduleDeadline(time.map { min(TimeAmount($0), timeout) } ?? timeout)
         defer { deadline?.cancel() }
         try await receive { part in
             guard bytes.count + part.count <= limit else { throw APIError.bodyTooLarge(limit: limit) }
@@ -109,9 +114,9 @@ final class IncomingBody: Sendable {
     }
 
     /// Runs on the channel's event loop. Closing only the input ends the receiving, so the response can still be sent.
-    private func scheduleDeadline() -> Scheduled<Void>? {
+    private func scheduleDeadline(_ time: TimeAmount) -> Scheduled<Void>? {
         guard let channel else { return nil }
-        return channel.eventLoop.scheduleTask(in: timeout) { [weak self] in
+        return channel.eventLoop.scheduleTask(in: time) { [weak self] in
             self?.state.withLock { $0.isLate = true }
             channel.close(mode: .input, promise: nil)
         }
@@ -138,7 +143,7 @@ final class IncomingBody: Sendable {
     }
 
     private func drain() async -> Bool {
-        let deadline = scheduleDeadline()
+        let deadline = scheduleDeadline(timeout)
         defer { deadline?.cancel() }
         return (try? await receive { _ in }) != nil
     }

@@ -87,7 +87,7 @@ public struct ReloadRequests: Sendable {
         var gone: [String] = []
         for (field, value) in try await redis.run("HGETALL", keys.processes).pairs() {
             let (name, parts) = (try field.string(), try value.string().split(separator: " ").map(String.init))
-            let seen = parts.count == 2 ? Int64(parts[1]) ?? 0 : 0
+            let seen = parts.count == 2 ? Int64(StoredNumber.read(parts[1]) ?? 0) : 0
             // A time ahead is from before Redis's clock was set back. A living process has noted another one since.
             let age = abs(now - seen)
             if age <= Self.patience.milliseconds {

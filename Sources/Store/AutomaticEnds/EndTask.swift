@@ -11,10 +11,10 @@ public struct EndTask: Sendable, Hashable {
 extension EndTask {
     /// Reads `<cutoff> <name>`. The name comes last because it may contain spaces.
     init?(app: AppKey, member: String) {
-        guard let parts = member.cut(at: UInt8(ascii: " ")), let cutoff = Int64(parts.head),
+        guard let parts = member.cut(at: UInt8(ascii: " ")), let cutoff = StoredNumber.read(parts.head),
             let name = try? ActivityName(parts.tail)
         else { return nil }
-        self.init(app: app, name: name, cutoff: cutoff)
+        self.init(app: app, name: name, cutoff: Int64(cutoff))
     }
 
     var member: String { "\(cutoff) \(name)" }

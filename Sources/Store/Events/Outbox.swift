@@ -18,10 +18,10 @@ enum Outbox {
 
         init?(_ text: String) {
             let parts = text.split(separator: " ")
-            guard parts.count == 4, let push = PushID(String(parts[0])), let number = Int(parts[1]),
-                let state = PushState(rawValue: String(parts[2])), let at = Int64(parts[3])
+            guard parts.count == 4, let push = PushID(String(parts[0])), let number = StoredNumber.read(parts[1]),
+                let state = PushState(rawValue: String(parts[2])), let at = StoredNumber.read(parts[3])
             else { return nil }
-            (self.push, self.number, self.state, self.at) = (push, number, state, at)
+            (self.push, self.number, self.state, self.at) = (push, number, state, Int64(at))
         }
     }
 }

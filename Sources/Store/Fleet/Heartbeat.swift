@@ -64,16 +64,21 @@ extension Heartbeat {
     /// Nil for a heartbeat that this version cannot read.
     init?(worker: String, text: String) {
         guard let root = try? JSONDocument(text).root.object(), let at = try? root["at"]?.integer(),
-            let startedAt = try? root["started"]?.integer(), let apps = try? root["apps"]?.object()
+            let startedAt = try? root["started"]?.integer(), StoredNumber.read(at) != nil,
+            StoredNumber.read(startedAt) != nil, let apps = try? root["apps"]?.object()
         else { return nil }
         self.init(worker: worker, at: at, startedAt: startedAt, loads: [:])
         for (key, value) in apps.members {
             guard let app = try? AppKey(key), let fields = try? value.object() else { continue }
-            func number(_ field: String) -> Int { (try? fields[field]?.integer()).flatMap { Int($0) } ?? 0 }
+            func number(_ field: String) -> Int {
+                (try? fields[field]?.integer()).flatMap { StoredNumber.read($0) } ?? 0
+            }
             func counts(_ field: String) -> [String: Int] {
                 let members = (try? fields[field]?.object())?.members ?? []
                 return Dictionary(
-                    members.compactMap { name, count in (try? count.integer()).map { (name, Int($0)) } },
+                    members.compactMap { name, count in
+                        (try? count.integer()).flatMap { StoredNumber.read($0) }.map { (name, $0) }
+                    },
                     uniquingKeysWith: +)
             }
             var load = Load()

@@ -75,10 +75,10 @@ extension PushUnderWay {
         func text(_ reply: Reply, _ index: Int) -> String? {
             index < reply.count ? (try? reply[index].optionalString()) : nil
         }
-        func number(_ reply: Reply, _ index: Int) -> Int { text(reply, index).flatMap { Int($0) } ?? 0 }
+        func number(_ reply: Reply, _ index: Int) -> Int { text(reply, index).flatMap { StoredNumber.read($0) } ?? 0 }
         guard let event = text(record, 0).flatMap(ActivityEvent.init(rawValue:)),
             let priority = PushPriority(rawValue: number(record, 1)),
-            let createdAt = text(record, 2).flatMap({ Int64($0) })
+            let createdAt = text(record, 2).flatMap({ StoredNumber.read($0) })
         else { return nil }
         let settled = SettledField.allCases.indices.reduce(0) { $0 + number(record, 4 + $1) }
         let shards = max(1, number(tasks, 0))
@@ -87,6 +87,6 @@ extension PushUnderWay {
         let share = shards == 1 ? position : 1 - Double(min(shards, number(tasks, 1))) / Double(shards)
         self.init(
             app: app, name: name, id: id, event: event, priority: priority, isWaiting: isWaiting,
-            createdAt: createdAt, targets: number(record, 3), settled: settled, share: min(1, max(0, share)))
+            createdAt: Int64(createdAt), targets: number(record, 3), settled: settled, share: min(1, max(0, share)))
     }
 }

@@ -25,7 +25,7 @@ extension RedisLoad {
     ///   - node: its address; nil: it is the only one
     ///   - fields: of its answers to `INFO`
     mutating func add(_ node: String?, _ fields: [String: String]) {
-        func number(_ field: String) -> Int { fields[field].flatMap { Int($0) } ?? 0 }
+        func number(_ field: String) -> Int { fields[field].flatMap { StoredNumber.read($0) } ?? 0 }
         let (used, limit) = (number("used_memory"), number("maxmemory"))
         if Self.fullness(used, limit) >= Self.fullness(usedMemory, memoryLimit) {
             (usedMemory, memoryLimit) = (used, limit)
@@ -33,7 +33,7 @@ extension RedisLoad {
         var own = Scripts()
         for command in ["cmdstat_evalsha", "cmdstat_eval"] {
             let stats = Self.parts(fields[command] ?? "")
-            own.count += stats["calls"].flatMap { Int($0) } ?? 0
+            own.count += stats["calls"].flatMap { StoredNumber.read($0) } ?? 0
             own.seconds += (stats["usec"].flatMap { Double($0) } ?? 0) / 1_000_000
         }
         scripts[node ?? "primary"] = own

@@ -32,7 +32,8 @@ extension Pushes {
         let reply = try await redis.run("HGET", keys.name(keys.tag(app, name)), "budget")
         if reply.isNil { return false }
         let parts = try reply.string().split(separator: " ")
-        guard parts.count == 2, let began = Int64(parts[0]), let count = Int(parts[1]) else { throw .corrupt("budget") }
-        return (0..<HighBudget.window).contains(now - began) && count >= budget.perHour
+        guard parts.count == 2, let began = StoredNumber.read(parts[0]), let count = StoredNumber.read(parts[1])
+        else { throw .corrupt("budget") }
+        return (0..<HighBudget.window).contains(now - Int64(began)) && count >= budget.perHour
     }
 }

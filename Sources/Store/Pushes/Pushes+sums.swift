@@ -74,14 +74,15 @@ extension Pushes {
         return zip(pushes, replies).map { push, reply in
             func text(_ index: Int) -> String? { try? reply[index].string() }
             guard let event = text(0).flatMap(ActivityEvent.init(rawValue:)),
-                let state = text(1).flatMap(PushState.init(rawValue:)), let created = text(2).flatMap({ Int64($0) })
+                let state = text(1).flatMap(PushState.init(rawValue:)),
+                let created = text(2).flatMap({ StoredNumber.read($0) })
             else { return nil }
             var sum = PushSum()
-            (sum.pushes, sum.targets) = (1, text(3).flatMap { Int($0) } ?? 0)
+            (sum.pushes, sum.targets) = (1, text(3).flatMap { StoredNumber.read($0) } ?? 0)
             for (position, outcome) in SettledField.allCases.enumerated() {
-                sum[outcome] = text(Self.fields.count + position).flatMap { Int($0) } ?? 0
+                sum[outcome] = text(Self.fields.count + position).flatMap { StoredNumber.read($0) } ?? 0
             }
-            return CountedPush(name: push.name, state: state, event: event, createdAt: created, sum: sum)
+            return CountedPush(name: push.name, state: state, event: event, createdAt: Int64(created), sum: sum)
         }
     }
 }

@@ -62,7 +62,7 @@ public struct Traces: Sendable {
         }
         let numbered = (0..<Self.mostExchanges).compactMap { place -> (number: Int, exchange: [UInt8])? in
             guard let value = fields.bytes("\(place)"), let space = value.firstIndex(of: UInt8(ascii: " ")),
-                let number = Int(String(decoding: value[..<space], as: UTF8.self))
+                let number = StoredNumber.read(String(decoding: value[..<space], as: UTF8.self))
             else { return nil }
             return (number, Array(value[(space + 1)...]))
         }

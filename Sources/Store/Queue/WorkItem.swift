@@ -87,7 +87,7 @@ extension WorkItem.Part {
         case "b": self = .broadcast
         case "l": self = .late
         default:
-            let parts = text.split(separator: "/").compactMap { Int($0) }
+            let parts = text.split(separator: "/").compactMap { StoredNumber.read($0) }
             guard parts.count == 2, parts[1] > 0, parts[1].nonzeroBitCount == 1, parts[1] <= 1 << 16,
                 (0..<parts[1]).contains(parts[0])
             else { return nil }
@@ -115,7 +115,8 @@ extension WorkItem {
     init?(member: String) {
         let parts = member.parts(between: UInt8(ascii: " "), atMost: 5)
         guard parts.count == 5, let app = try? AppKey(parts[0]),
-            let priority = Int(parts[1]).flatMap(PushPriority.init(rawValue:)), let push = PushID(parts[2]),
+            let priority = StoredNumber.read(parts[1]).flatMap(PushPriority.init(rawValue:)),
+            let push = PushID(parts[2]),
             let part = Part(text: parts[3]), let name = try? ActivityName(parts[4])
         else { return nil }
         self.init(app: app, name: name, push: push, priority: priority, part: part)

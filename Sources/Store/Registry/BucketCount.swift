@@ -21,7 +21,7 @@ extension BucketCount {
             return
         }
         let text = String(decoding: stored, as: UTF8.self)
-        guard let colon = text.firstIndex(of: ":"), let buckets = Int(text[..<colon]),
+        guard let colon = text.firstIndex(of: ":"), let buckets = StoredNumber.read(text[..<colon]),
             (2...Self.maximum).contains(buckets)
         else { return nil }
         self.init(buckets: buckets, fingerprint: String(text[text.index(after: colon)...]))

@@ -39,7 +39,15 @@ struct Quotas: Sendable {
     let keys: Keyspace
     private let meters = Meters()
 
-    func limit(_ quota: Quota) -> Int { limits[quota] ?? 0 }
+    /// Whether the calls are of callers that everybody with the app can be. The last tenth of each quota is not for them.
+    /// Otherwise a stranger who fills it shuts out the app's own servers too.
+    var areForApps = false
+
+    /// The limit for these calls.
+    func limit(_ quota: Quota) -> Int {
+        let limit = limits[quota] ?? 0
+        return areForApps ? limit - limit / 10 : limit
+    }
 
     func isFull(_ quota: Quota, _ app: AppKey) -> Bool {
         let limit = limit(quota)

@@ -13,7 +13,7 @@ public struct Registry: Sendable {
     let redis: RedisClient
     let keys: Keyspace
     let memory = RegistryMemory()
-    let turns = RegistrationTurns()
+    private(set) var turns = RegistrationTurns()
     var quotas: Quotas
     /// Epoch milliseconds.
     let clock: @Sendable () -> Int64
@@ -23,6 +23,15 @@ public struct Registry: Sendable {
         self.keys = keys
         self.clock = clock
         quotas = Quotas(keys: keys)
+    }
+
+    /// The same for calls of callers that everybody with the app can be. Their registrations share no call with those of
+    /// others, because a full quota refuses a call as a whole.
+    func forApps() -> Registry {
+        var registry = self
+        registry.quotas.areForApps = true
+        registry.turns = RegistrationTurns()
+        return registry
     }
 
     /// Records that this process has skipped since its start. If it is not 0, another program writes to this Redis.

@@ -12,7 +12,11 @@ struct Reply: Sendable {
     var count: Int { reply.count }
     subscript(index: Int) -> Reply { Reply(reply[index]) }
 
-    func integer() throws(StoreError) -> Int { try translatingErrors { () throws(RedisError) in try reply.integer() } }
+    func integer() throws(StoreError) -> Int {
+        let number = try translatingErrors { () throws(RedisError) in try reply.integer() }
+        guard StoredNumber.range.contains(number) else { throw .unexpectedReply("a number of more than 53 bits") }
+        return number
+    }
     func bytes() throws(StoreError) -> ArraySlice<UInt8> {
         try translatingErrors { () throws(RedisError) in try reply.bytes() }
     }
@@ -44,15 +48,20 @@ struct Reply: Sendable {
 
     /// Reads a score as epoch ms, '' as nil. A score that is no time becomes a time that never comes.
     func optionalTime() throws(StoreError) -> Int64? {
-        Double(try string()).map { Int64(exactly: $0.rounded()) ?? .max }
+        Double(try string()).map { time in
+            guard let whole = Int(exactly: time.rounded()), whole <= StoredNumber.range.upperBound else { return .max }
+            return Int64(max(whole, StoredNumber.range.lowerBound))
+        }
     }
 
     /// Reads the answer to TIME, epoch ms.
     func redisTime() throws(StoreError) -> Int64 {
-        guard let seconds = Int64(try self[0].string()), let micros = Int64(try self[1].string()) else {
+        guard let seconds = StoredNumber.read(try self[0].string()),
+            let micros = StoredNumber.read(try self[1].string())
+        else {
             throw .unexpectedReply("TIME is not two numbers")
         }
-        return seconds * 1_000 + micros / 1_000
+        return Int64(seconds) * 1_000 + Int64(micros) / 1_000
     }
 
     /// Reads an array of names. Items that are no names come back separately.

@@ -15,6 +15,6 @@ struct StoredHash {
     var isEmpty: Bool { values.isEmpty }
     func bytes(_ field: String) -> ArraySlice<UInt8>? { values[field] }
     func text(_ field: String) -> String? { values[field].flatMap { String(validating: $0, as: UTF8.self) } }
-    func number(_ field: String) -> Int? { text(field).flatMap { Int($0) } }
+    func number(_ field: String) -> Int? { text(field).flatMap { StoredNumber.read($0) } }
     var pairs: [(String, String)] { values.map { ($0.key, String(decoding: $0.value, as: UTF8.self)) } }
 }

@@ -149,7 +149,7 @@ extension Schedules {
         switch try taken[0].string() {
         case "held": return .waits
         case "early":
-            if let due = Int64(try taken[1].string()) { try await raise(app, id, to: due) }
+            if let due = StoredNumber.read(try taken[1].string()) { try await raise(app, id, to: Int64(due)) }
             return .skipped
         case "taken": break
         default:

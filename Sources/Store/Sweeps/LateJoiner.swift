@@ -17,7 +17,9 @@ public struct LateJoiner: Sendable, Hashable {
     /// the words behind these, because none is a number.
     init?(channel: [UInt8], value: [UInt8]) {
         let words = String(decoding: value, as: UTF8.self).split(separator: " ")
-        guard words.count >= 2, let upTo = Int(words[0]), let after = Int(words[1]) else { return nil }
+        guard words.count >= 2, let upTo = StoredNumber.read(words[0]),
+            let after = StoredNumber.read(words[1])
+        else { return nil }
         self.channel = channel
         (self.upTo, self.after) = (upTo, after)
         waitsFor = words.dropFirst(3).first.flatMap { PushID(String($0)) }

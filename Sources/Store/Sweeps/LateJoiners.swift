@@ -38,7 +38,9 @@ public struct LateJoiners: Sendable {
     /// The push of a name's `newest` field, see `shared-newest.lua`. Nil: the state is too old.
     private static func newest(_ text: String, now: Int64) -> PushID? {
         let words = text.split(separator: " ")
-        guard words.count == 4, let began = Int64(words[3]), began + life.milliseconds > now else { return nil }
+        guard words.count == 4, let began = StoredNumber.read(words[3]),
+            Int64(began) + life.milliseconds > now
+        else { return nil }
         return PushID(String(words[2]))
     }
 

@@ -65,6 +65,8 @@ import Testing
         { configuration in
             configuration.maximumRequests = maximumRequests
             configuration.readTimeout = .seconds(3_600)
+            configuration.deviceReadTimeout = .seconds(3_600)
+            configuration.signInReadTimeout = .seconds(3_600)
             configuration.idleTimeout = .seconds(3_600)
         }
     }
@@ -86,12 +88,14 @@ import Testing
 
     /// A request whose body is still missing. It asks for 100 Continue and gets it.
     private static func slowBody(
-        _ gateway: GatewayFixture, _ call: String = "POST /api/push", secret: String = GatewayFixture.masterSecret
+        _ gateway: GatewayFixture, _ call: String = "POST /api/push", secret: String = GatewayFixture.masterSecret,
+        from address: String? = nil
     ) async throws -> Socket {
         let socket = try Socket(port: gateway.port)
         let user = Base64.encode("\(GatewayFixture.key):\(secret)".utf8)
         socket.send(
             "\(call) HTTP/1.1\r\nHost: x\r\nAuthorization: Basic \(user)\r\nExpect: 100-continue\r\n"
+                + (address.map { "X-Forwarded-For: \($0)\r\n" } ?? "")
                 + "Content-Length: \(publishText().utf8.count)\r\n\r\n")
         #expect(await socket.readHead().hasPrefix("HTTP/1.1 100 "))
         return socket
@@ -141,6 +145,89 @@ import Testing
             let large = try Socket(port: gateway.port)
             large.send("POST \(path) HTTP/1.1\r\nHost: x\r\n\(Self.authorization)Content-Length: 2000000\r\n\r\n{")
             #expect(await large.readHead().hasPrefix("HTTP/1.1 413 "))
+        }
+    }
+
+    @Test func `one network has an eighth of the bodies in transit of devices, and a sixteenth of sign-ins`() throws {
+        let shop = try AppKey("shop")
+        let capacity = Capacity(requests: [.master: 16, .app: 16, .device: 16, .signIn: 16], bytes: 100, apps: 1)
+        for (caller, most) in [(Capacity.Caller.app, 8), (.device, 8), (.signIn, 4), (.master, 64)] {
+            let one = (0..<most).map { _ in capacity.share(of: caller, shop, network: "192.0.2.1") }
+            for share in one { #expect(share.take(.bodies)) }
+            let next = capacity.share(of: caller, shop, network: "192.0.2.1")
+            #expect(!next.take(.bodies), "\(caller)")
+            #expect(caller == .master || capacity.share(of: caller, shop, network: "192.0.2.2").take(.bodies))
+            // An operator on this machine has no network.
+            #expect(caller == .master || capacity.share(of: caller, shop).take(.bodies))
+            #expect(next.take(.requests), "only bodies are counted by network")
+            one[0].giveBackAll()
+            #expect(next.take(.bodies))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `slow bodies of one network shut out no other device of the app, and no backend`() async throws {
+        try await GatewayFixture.run(configure: {
+            Self.patiently(maximumRequests: 32)(&$0)
+            $0.trustedProxies = TrustedProxies(AddressRanges("127.0.0.1")!)
+        }) { gateway in
+            var slow: [Socket] = []
+            for number in 0..<40 {
+                slow.append(
+                    try await Self.slowBody(
+                        gateway, "PUT /api/channels/\(number)", secret: GatewayFixture.secret, from: "192.0.2.1"))
+            }
+            // The places of one network are 16 * 4 / 8. The others are refused, which is an answer.
+            try await eventually("all but eight are answered") { slow.count { $0.isReadable } == 40 - 8 }
+            let user = "\(GatewayFixture.key):\(GatewayFixture.secret)"
+            func track(_ address: String) async throws -> Int {
+                try await gateway.send(
+                    "PUT", "/api/activities/n/channels/c", #"{"token":"aa"}"#, user: user,
+                    headers: [("X-Forwarded-For", address)]
+                ).status
+            }
+            #expect(try await track("192.0.2.1") == 503)
+            #expect(try await track("192.0.2.2") == 200)
+        }
+    }
+
+    @Test func `a body with the app secret is given up sooner, and may be smaller, than a publisher's`() async throws {
+        try await GatewayFixture.run(configure: { $0.deviceReadTimeout = .milliseconds(300) }) { gateway in
+            let device = try Socket(port: gateway.port)
+            let user = Base64.encode("\(GatewayFixture.key):\(GatewayFixture.secret)".utf8)
+            device.send(
+                "PUT /api/activities/n/channels/c HTTP/1.1\r\nHost: x\r\nAuthorization: Basic \(user)\r\n"
+                    + "Content-Length: 1000\r\n\r\n{")
+            #expect(await device.readToEnd().hasPrefix("HTTP/1.1 408 "))
+            let body = #"{"token":""# + String(repeating: "a", count: GatewayConfiguration.deviceBodyBytes) + #""}"#
+            let path = "/api/activities/n/channels/c"
+            let app = "\(GatewayFixture.key):\(GatewayFixture.secret)"
+            #expect(try await gateway.send("PUT", path, body, user: app).status == 413)
+            #expect(try await gateway.send("PUT", path, body).status == 400, "read, and no token")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `slow forms of one network do not keep others from signing in`() async throws {
+        try await GatewayFixture.run(configure: {
+            Self.patiently(maximumRequests: 32)(&$0)
+            $0.trustedProxies = TrustedProxies(AddressRanges("127.0.0.1")!)
+        }) { gateway in
+            let slow = try (0..<70).map { _ in try Socket(port: gateway.port) }
+            for socket in slow {
+                socket.send(
+                    "POST /console/sign-in HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.1\r\n"
+                        + "Content-Length: 100\r\n\r\na")
+            }
+            try await eventually("all but four are answered") { slow.count { $0.isReadable } == 70 - 4 }
+            var browser = ConsoleBrowser(gateway)
+            #expect(try await browser.signIn(headers: [("X-Forwarded-For", "192.0.2.1")]).status == 503)
+            #expect(try await browser.signIn(headers: [("X-Forwarded-For", "192.0.2.2")]).status == 303)
+        }
+        try await GatewayFixture.run(configure: { $0.signInReadTimeout = .milliseconds(300) }) { gateway in
+            let slow = try Socket(port: gateway.port)
+            slow.send("POST /console/sign-in HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\na")
+            #expect(await slow.readToEnd().hasPrefix("HTTP/1.1 408 "))
         }
     }
 

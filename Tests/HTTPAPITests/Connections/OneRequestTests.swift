@@ -1,17 +1,18 @@
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
+import Synchronization
 import Testing
 
 @testable import HTTPAPI
 
 /// Tests how far the gateway reads ahead on one connection, without a socket.
 @Suite struct OneRequestTests {
-    private static func channel() throws -> EmbeddedChannel {
+    private static func channel(turns: LoopTurns? = nil) throws -> EmbeddedChannel {
         let channel = EmbeddedChannel()
         try channel.pipeline.syncOperations.configureHTTPServerPipeline(
             withPipeliningAssistance: false, withErrorHandling: false)
-        try RequestFormHandler.install(in: channel, limits: NIOHTTPDecoderLimitConfiguration())
+        try RequestFormHandler.install(in: channel, limits: NIOHTTPDecoderLimitConfiguration(), turns: turns)
         channel.embeddedEventLoop.run()
         return channel
     }
@@ -35,9 +36,8 @@ import Testing
         let sent = 4_000
         let requests = String(repeating: "GET / HTTP/1.1\r\n\r\n", count: sent)
         try channel.writeInbound(ByteBuffer(string: requests))
-        // One part is decoded at once.
         var decoded = try Self.heads(channel)
-        #expect(decoded > 0 && decoded <= OneRequestHandler.partBytes / 18 + 1)
+        #expect(decoded == 1)
         var answered = 0
         while answered < sent {
             guard decoded > answered else {
@@ -47,9 +47,62 @@ import Testing
             try Self.answer(channel)
             answered += 1
             decoded += try Self.heads(channel)
-            #expect(decoded - answered <= OneRequestHandler.partBytes / 18 + 1)
+            #expect(decoded - answered <= 1)
         }
         #expect(decoded == sent)
+    }
+
+    @Test func `in one turn of the event loop only some of the requests that were sent ahead begin`() throws {
+        let turns = LoopTurns()
+        let channels = try (0..<4).map { _ in try Self.channel(turns: turns) }
+        let sent = 100
+        for channel in channels {
+            try channel.writeInbound(
+                ByteBuffer(string: String(repeating: "GET / HTTP/1.1\r\n\r\n", count: sent)))
+        }
+        var decoded = try channels.map { try Self.heads($0) }
+        #expect(decoded == [1, 1, 1, 1], "the first request of each read waits for no turn")
+        var (count, inTurns) = (0, 0)
+        while decoded.contains(where: { $0 < sent }) {
+            var begun = 0
+            for (index, channel) in channels.enumerated() {
+                // Each channel has an event loop of its own here. Time alone, without a turn, begins nothing more.
+                let before = decoded[index]
+                var isWaiting = false
+                while decoded[index] < sent, !isWaiting {
+                    try Self.answer(channel)
+                    channel.embeddedEventLoop.advanceTime(by: .milliseconds(5))
+                    let new = try Self.heads(channel)
+                    decoded[index] += new
+                    isWaiting = new == 0
+                }
+                begun = max(begun, decoded[index] - before)
+                turns.ended(ObjectIdentifier(channel.embeddedEventLoop as any EventLoop))
+                channel.embeddedEventLoop.advanceTime(by: .milliseconds(1))
+                decoded[index] += try Self.heads(channel)
+            }
+            #expect(begun <= LoopTurns.mostBegun + 1)
+            (count, inTurns) = (count + 1, max(inTurns, begun))
+            guard count < 100 else { break }
+        }
+        #expect(decoded == [sent, sent, sent, sent] && count >= sent / (LoopTurns.mostBegun + 1))
+    }
+
+    @Test(arguments: ["input closed", "closed", "answered"])
+    func `an answer without an end ends when its client goes`(how: String) throws {
+        let channel = try Self.channel()
+        let ends = Mutex(0)
+        try channel.writeInbound(ByteBuffer(string: "GET / HTTP/1.1\r\nHost: x\r\n\r\n"))
+        RequestFormHandler.whenGone(channel) { ends.withLock { $0 += 1 } }
+        channel.embeddedEventLoop.run()
+        #expect(ends.withLock(\.self) == 0)
+        if how == "answered" { try Self.answer(channel) }
+        if how != "closed" { channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed) }
+        _ = try? channel.finish()
+        #expect(ends.withLock(\.self) == (how == "answered" ? 0 : 1))
+        RequestFormHandler.whenGone(channel) { ends.withLock { $0 = -1 } }
+        channel.embeddedEventLoop.run()
+        #expect(ends.withLock(\.self) == -1, "a client that has gone already")
     }
 
     @Test func `a body arrives whole while its request waits, and the end of the input behind what was sent`() throws {

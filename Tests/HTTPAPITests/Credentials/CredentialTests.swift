@@ -206,6 +206,31 @@ import Testing
         }
     }
 
+    @Test func `an Idempotency-Key belongs to its credential, also to a rotated one`() async throws {
+        try await GatewayFixture.run { gateway in
+            let first = try await Self.create(
+                gateway, #"{"id":"feed","scopes":["publish"],"name_prefix":"inside-"}"#)
+            let other = try await Self.create(gateway, #"{"id":"other","scopes":["publish"]}"#)
+            func publish(_ name: String, _ user: String) async throws -> Reply {
+                try await gateway.send(
+                    "POST", "/api/push", Self.update(name), user: user,
+                    headers: [("Idempotency-Key", "match-42/full-time")])
+            }
+            let (key, master) = (GatewayFixture.key, "\(GatewayFixture.key):\(GatewayFixture.masterSecret)")
+            let pushed = try await publish("inside-1", "\(key)/feed:\(first)")
+            #expect(pushed.status == 202, "\(pushed.text)")
+            // The same key of others is another key: it is not refused, and is no repetition.
+            for (name, user) in [("match-42", master), ("match-42", "\(key)/other:\(other)")] {
+                let reply = try await publish(name, user)
+                #expect(reply.status == 202, "\(reply.text)")
+            }
+            #expect(try await publish("inside-2", "\(key)/feed:\(first)").status == 409)
+            let rotated = try await gateway.send("POST", "/api/credentials/feed/rotate", #"{"keep":60}"#)
+            let again = try await publish("inside-1", "\(key)/feed:\(try rotated.string("secret"))")
+            #expect(try again.strings("push_ids") == pushed.strings("push_ids"))
+        }
+    }
+
     @Test func `a credential ends with its time`() async throws {
         try await GatewayFixture.run { gateway in
             let secret = try await Self.create(gateway, #"{"id":"feed","scopes":["read"],"expires_in":60}"#)

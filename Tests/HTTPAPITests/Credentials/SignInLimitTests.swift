@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import HTTPAPI
@@ -72,6 +73,27 @@ import Testing
             #expect(try await status("wrong", [("X-Forwarded-For", "192.0.2.2")]) == 401)
             let bearer = [("Authorization", "Bearer a.b.c"), ("X-UA-Appkey", GatewayFixture.key)] + from
             #expect(try await gateway.send("GET", "/api/pauses", user: nil, headers: bearer).status == 401)
+        }
+    }
+
+    @Test func `clients of a proxy on this machine that nobody named count as one, and the log says so once`()
+        async throws
+    {
+        try await GatewayFixture.run(configure: {
+            $0.failedSignInsPerMinute = 2
+            $0.requestsPerAddress = 1
+        }) { gateway in
+            func status(_ headers: [(String, String)]) async throws -> Int {
+                try await gateway.send("GET", "/api/pauses", user: "\(GatewayFixture.key):wrong", headers: headers)
+                    .status
+            }
+            for _ in 0..<5 { #expect(try await status([]) == 401, "an operator on this machine") }
+            let warned = { gateway.log.all.count { $0.contains("is not in gateway.trusted_proxies") } }
+            #expect(warned() == 0)
+            var answers: [Int] = []
+            for number in 0..<20 { answers.append(try await status([("X-Forwarded-For", "192.0.2.\(number)")])) }
+            #expect(answers.contains(429) && answers.count { $0 == 401 } <= 2, "\(answers)")
+            #expect(warned() == 1)
         }
     }
 }

@@ -84,4 +84,27 @@ import Testing
         let again = try await fixture.store.queue.reconcile([fixture.app], before: 10_000, now: 20_000, limit: 3)
         #expect(again == Reconciliation(), "it waits its turn")
     }
+
+    @Test func `a number that is too large for sums is none`() async throws {
+        let fixture = try await PushFixture.start()
+        let redis = fixture.store.redis
+        let (key, scores) = (RedisKey("foreign"), RedisKey("scores"))
+        #expect(StoredNumber.read("9007199254740992") == 1 << 53 && StoredNumber.read("-5") == -5)
+        for text in ["9007199254740993", "9223372036854775807", "-9223372036854775808", "1e3", ""] {
+            #expect(StoredNumber.read(text) == nil, "\(text)")
+        }
+        #expect(StoredNumber.read(Int64.max) == nil && StoredNumber.read(Int64(7)) == 7)
+        try await redis.send(RedisCommand("HSET", key, "a", "9223372036854775807", "b", "7"))
+        let hash = try await redis.hash(key)
+        #expect(hash.number("a") == nil && hash.number("b") == 7)
+        await #expect(throws: StoreError.self) { try await redis.run("HINCRBY", key, "a", "0").integer() }
+        try await redis.send(RedisCommand("ZADD", scores, "9e18", "a", "-9e18", "b", "inf", "c", "5", "d"))
+        var times: [Int64?] = []
+        for member in ["a", "b", "c", "d"] {
+            times.append(try await redis.run("ZSCORE", scores, .string(member)).optionalTime())
+        }
+        #expect(times == [.max, -(1 << 53), .max, 5])
+        let beat = #"{"at":9223372036854775807,"started":1,"apps":{}}"#
+        #expect(Heartbeat(worker: "w", text: beat) == nil)
+    }
 }
