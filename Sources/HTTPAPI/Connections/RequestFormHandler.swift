@@ -80,8 +80,8 @@ final class RequestFormHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// kernel tells only of its side until something is written.
     static func whenGone(_ channel: any Channel, _ end: @escaping @Sendable () -> Void) {
         channel.eventLoop.execute {
-            guard channel.isActive,
-                let handler = try? channel.pipeline.syncOperations.handler(type: RequestFormHandler.self),
+            // A connection that is closed has no handlers.
+            guard let handler = try? channel.pipeline.syncOperations.handler(type: RequestFormHandler.self),
                 !handler.isInputClosed
             else { return end() }
             handler.endOfStream = end
