@@ -135,10 +135,13 @@ public struct WorkQueue: Sendable {
 
     /// Acknowledges and deletes entries whose work is done.
     public func acknowledge(_ entries: [WorkEntry.Place]) async throws(StoreError) {
-        let commands = byStream(entries).flatMap { stream, ids in
-            [RedisCommand("XACK", stream, [.string(Self.group)] + ids), RedisCommand("XDEL", stream, ids)]
-        }
-        try await redis.run(commands)
+        try await redis.run(byStream(entries).flatMap(Self.acknowledgement))
+    }
+
+    /// A replica that takes over may have the first command only. A deleted entry that is pending is claimed and
+    /// acknowledged later. The other way round the entry would be nobody's, and count as waiting for ever.
+    static func acknowledgement(_ stream: RedisKey, _ ids: [RedisArgument]) -> [RedisCommand] {
+        [RedisCommand("XDEL", stream, ids), RedisCommand("XACK", stream, [.string(group)] + ids)]
     }
 
     private func byStream(_ entries: [WorkEntry.Place]) -> [RedisKey: [RedisArgument]] {

@@ -23,9 +23,11 @@ final class Disturber: Sendable {
             replacedAt.map { (at - 2_000...$0 + 1_000).contains(answered) } ?? false
         }
 
-        /// Whether the request was on the wire, or about to be, when this began.
+        /// Whether the request was on the wire, or about to be, when this began. A new primary may let any worker send
+        /// again.
         func explains(_ request: Request) -> Bool {
-            ports.contains(request.port) && at <= request.at && until.map { request.at <= $0 } ?? true
+            (replacedAt != nil || ports.contains(request.port)) && at <= request.at
+                && until.map { request.at <= $0 } ?? true
         }
     }
 
@@ -188,11 +190,13 @@ final class Disturber: Sendable {
         let end = Clock.epoch
         let interruption = Interruption(
             role: .redis, at: at - Self.unreplicated, ports: ports, losesWork: true,
-            until: end + Int64(Plan.requestTimeout + Plan.claimAfter), replacedAt: end)
+            until: end + Self.repetition, replacedAt: end)
         state.withLock { $0.interruptions.append(interruption) }
     }
     /// Ms before a failover of which a replica may not have everything.
     private static let unreplicated: Int64 = 1_000
+    /// Ms after a failover until pages are sent again that the new primary does not know to be settled.
+    private static let repetition = Int64(Plan.requestTimeout + 3 * Plan.claimAfter)
 
     private func workerPorts() -> Set<Int> {
         Set(
@@ -238,7 +242,10 @@ final class Disturber: Sendable {
             role == .simulator
             ? workerPorts() : Set(PeerPorts.ports(of: fleet.program(role)?.pid ?? 0, to: fleet.simulatorPort))
         var interruption = Interruption(role: role, at: Clock.epoch, ports: ports, losesWork: losesWork)
-        if case .server = role { interruption.replacedAt = interruption.at + Int64(length) }
+        if case .server = role {
+            let end = interruption.at + Int64(length)
+            (interruption.replacedAt, interruption.until) = (end, end + Int64(Plan.downAfter) + Self.repetition)
+        }
         state.withLock { $0.interruptions.append(interruption) }
         let list = ports.sorted().map(String.init).joined(separator: " ")
         log.note("\(role) has connections to APNs from \(list.isEmpty ? "nowhere" : list)")

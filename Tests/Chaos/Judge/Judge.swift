@@ -42,7 +42,7 @@ struct Judge: Sendable {
         }
         for (id, gone) in last {
             guard let newest = record.tokens[id]?.newest, let push = pushes.first(where: { $0.number == newest }),
-                push.asked > gone
+                push.asked > gone, !interruptions.contains(where: { $0.mayLose(answered: gone) })
             else { continue }
             try await explain(.unwanted, id, "\(describe(id)) was gone at \(gone) and got \(newest)", push)
         }

@@ -128,7 +128,8 @@ import Testing
         #expect(joined < secondEnd.createdAt, "the next one is")
     }
 
-    @Test func `an end is later than each new follower, also than those of before the clock was set back`() async throws {
+    @Test func `an end is later than each new follower, also than those of before the clock was set back`() async throws
+    {
         let fixture = try await ClockFixture.start()
         let y = fixture.store.keys.newFollowers(fixture.tag)
         _ = try await fixture.accept(event: .end)
@@ -140,8 +141,10 @@ import Testing
         let end = try await fixture.accept(event: .end)
         let ledger = try #require(try await fixture.store.pushes.ledger(fixture.app, end))
         #expect(ledger.createdAt > first)
-        #expect(try await fixture.store.redis.send(
-            RedisCommand("ZCOUNT", y, ["\(ledger.createdAt)", "+inf"])).integer() == 0)
+        #expect(
+            try await fixture.store.redis.send(
+                RedisCommand("ZCOUNT", y, ["\(ledger.createdAt)", "+inf"])
+            ).integer() == 0)
     }
 
     @Test func `entries that a dead worker read are claimed after the clock was set back`() async throws {

@@ -62,6 +62,30 @@ import Testing
         #expect(try await queue.workers([fixture.app]).isEmpty)
     }
 
+    /// Replication may end between two commands. What is neither pending nor new would count as waiting for ever.
+    @Test func `a replica that has the half of an acknowledgement does the rest`() async throws {
+        let fixture = try await PushFixture.start()
+        let queue = fixture.store.queue
+        try await queue.prepare([fixture.app])
+        let item = WorkItem(
+            app: fixture.app, name: try ActivityName("match-1"), push: .random(), priority: .high, part: .name)
+        try await queue.add([item])
+        let reader = try fixture.reader()
+        defer { reader.close() }
+        let (entries, _) = try await reader.read(
+            .namesHigh, [fixture.app], consumer: "old", count: 1, block: .seconds(1))
+        let stream = fixture.store.keys.stream(of: item)
+        let id = RedisArgument.string(try #require(entries.first).place.id)
+        try await fixture.store.redis.send(WorkQueue.acknowledgement(stream, [id])[0])
+        let (again, unreadable) = try await queue.claim(
+            .namesHigh, fixture.app, consumer: "new", idle: .zero, count: 1)
+        #expect(again.isEmpty)
+        try await queue.acknowledge(unreadable)
+        let pending = try await fixture.store.redis.send(RedisCommand("XPENDING", stream, .string(WorkQueue.group)))
+        #expect(try pending[0].integer() == 0)
+        #expect(try await fixture.store.redis.send(RedisCommand("XLEN", stream)).integer() == 0)
+    }
+
     @Test func `a task whose stream is unusable stays due`() async throws {
         let fixture = try await PushFixture.start()
         let item = WorkItem(
