@@ -5,11 +5,32 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import OpenSSL
+import Synchronization
 import TLSChannel
 
 /// One connection: Hummingbird's HTTP/1.1 with our own handlers and limits.
 struct GatewayChannel: ServerChildChannel {
-    typealias Value = HTTP1Channel.Value
+    /// An accepted connection. The server drops those that wait for their tasks when it stops, and NIO ends the process
+    /// if nobody finishes the writer of such a connection.
+    final class Value: ServerChildChannelValue {
+        private let http: HTTP1Channel.Value
+        private let isTaken = Atomic(false)
+        var channel: any Channel { http.channel }
+
+        init(_ http: HTTP1Channel.Value) { self.http = http }
+
+        deinit {
+            if isTaken.load(ordering: .relaxed) { return }
+            let http = http
+            Task { try? await http.executeThenClose { _, _ in } }
+        }
+
+        /// Whoever takes the connection closes it.
+        func take() -> HTTP1Channel.Value {
+            isTaken.store(true, ordering: .relaxed)
+            return http
+        }
+    }
 
     /// The most bytes of one read from the socket.
     private static let receiveBuffer = 16 << 10
@@ -24,7 +45,7 @@ struct GatewayChannel: ServerChildChannel {
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         let decoder = http.configuration.httpDecoder
-        return http.setup(channel: channel, logger: logger).flatMapThrowing { value in
+        return http.setup(channel: channel, logger: logger).map(Value.init).flatMapThrowing { value in
             var limits = NIOHTTPDecoderLimitConfiguration()
             limits.maxHeaderFieldSize = decoder.maxHeaderFieldSize
             limits.maxHeaderListSize = decoder.maxHeaderListSize
@@ -51,15 +72,15 @@ struct GatewayChannel: ServerChildChannel {
     private func answer(_ value: Value, _ logger: Logger) async {
         // A unix socket has no address.
         guard let address = value.channel.remoteAddress?.ipAddress.map(AddressLimit.network) else {
-            return await http.handle(value: value, logger: logger)
+            return await http.handle(value: value.take(), logger: logger)
         }
         guard addresses.take(address) else {
             addresses.logRefusal(of: address, to: logger)
-            try? await value.executeThenClose { _, _ in }
+            try? await value.take().executeThenClose { _, _ in }
             return
         }
         defer { addresses.giveBack(address) }
-        await http.handle(value: value, logger: logger)
+        await http.handle(value: value.take(), logger: logger)
     }
 }
 

@@ -1,4 +1,7 @@
 import Foundation
+import HummingbirdCore
+import NIOCore
+import NIOEmbedded
 import ServiceLifecycle
 import TestSupport
 import Testing
@@ -46,5 +49,17 @@ import Testing
                 }
             }
         }
+    }
+
+    /// A server that stops drops connections that wait for their tasks. NIO would end the process then.
+    @Test func `a connection that nobody takes is closed`() async throws {
+        let channel = NIOAsyncTestingChannel()
+        let gateway = GatewayChannel(
+            http: HTTP1Channel(responder: { _, _, _ in }, configuration: .init()), addresses: AddressLimit(8),
+            headTimeout: .seconds(30), tasks: nil, turns: nil, identity: { nil })
+        try await channel.eventLoop.flatSubmit {
+            gateway.setup(channel: channel, logger: .quiet).map { _ in }
+        }.get()
+        try await channel.closeFuture.get()
     }
 }

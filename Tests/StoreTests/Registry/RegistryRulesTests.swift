@@ -86,6 +86,12 @@ extension RegistryFixture {
             "a repeated removal does not move back", [.remove(at: 20), .remove(at: 10), .set(token: 1, at: 15)],
             ends: nil),
         Story(
+            "three activities end before the first one's registration comes",
+            [
+                .remove(at: 10, id: "A"), .remove(at: 20, id: "B"), .remove(at: 30, id: "C"),
+                .set(token: 1, at: 5, id: "A"),
+            ], ends: nil),
+        Story(
             "the second activity's removal overtakes its registration",
             [.set(token: 1, at: 1, id: "A"), .remove(at: 6, id: "B"), .set(token: 4, at: 4, id: "B")], ends: nil),
         Story(
