@@ -15,9 +15,14 @@ options "tabs rates seconds runs names pushes asks parts" "$@"
 build lamplighter
 core0=() core1=()
 start_full "$names" "$pushes"
-cookie=$(curl -fsS -o "$work/signed" -D - --data-urlencode app_key=bench --data-urlencode secret=bench-master \
-    "$LAMPLIGHTER_GATEWAY_URL/console/sign-in" | sed -n 's/.*lamplighter_console=\([0-9a-f]*\);.*/\1/p')
-[ -n "$cookie" ] || fail "no sign-in"
+# A session may have 20 live tabs.
+cookies=""
+for ((session = 0; session < (tabs + 19) / 20; session++)); do
+    cookie=$(curl -fsS -o "$work/signed" -D - --data-urlencode app_key=bench --data-urlencode secret=bench-master \
+        "$LAMPLIGHTER_GATEWAY_URL/console/sign-in" | sed -n 's/.*lamplighter_console=\([0-9a-f]*\);.*/\1/p')
+    [ -n "$cookie" ] || fail "no sign-in"
+    cookies+=${cookies:+,}$cookie
+done
 
 wait_empty() {
     local key
@@ -34,7 +39,7 @@ send() {
 }
 clocks() { echo "$(cpu "$pid_gateway") $(cpu "$pid_redis") $(cpu "$pid_worker")"; }
 open_tabs() {
-    start tabs python3 Benchmarks/Bare/tabs.py "$port" "$cookie" "$tabs" /console/live "/console/pushes/$held/live"
+    start tabs python3 Benchmarks/Bare/tabs.py "$port" "$cookies" "$tabs" /console/live "/console/pushes/$held/live"
     await "the tabs" grep -q open "$work/tabs.out"
 }
 close_tabs() { stop tabs; }
