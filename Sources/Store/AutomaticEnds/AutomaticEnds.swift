@@ -129,9 +129,7 @@ public struct AutomaticEnds: Sendable {
             try await redis.run("DEL", known)
             return 0
         }
-        let before = try await redis.run("GET", known).optionalString().flatMap { StoredNumber.read($0) }.map {
-            Int64($0)
-        }
+        let before = try await redis.run("GET", known).optionalNumber().map { Int64($0) }
         let after = rule.after.milliseconds
         if before == after { return 0 }
         var adopted = 0

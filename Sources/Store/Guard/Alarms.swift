@@ -67,8 +67,8 @@ public struct Alarms: Sendable {
     private func tellCleared(_ app: AppKey, _ kind: Alarm.Kind, before: Int64?) async throws(StoreError) -> Bool {
         let name = kind.rawValue
         let values = try await redis.run("HMGET", keys.alarm(app), .string(name), .string("\(name):told"))
-        guard let told = try values[1].optionalString(), let since = Int64(told) else { return false }
-        let alarm = Alarm(app: app, kind: kind, reason: try values[0].optionalString() ?? "", since: since)
+        guard let told = try values[1].optionalString(), let since = StoredNumber.read(told) else { return false }
+        let alarm = Alarm(app: app, kind: kind, reason: try values[0].optionalString() ?? "", since: Int64(since))
         let event = OutgoingEvent.cleared(alarm, at: clock())
         let arguments = events.arguments(of: event, alarm)
         return try await redis.run(

@@ -202,8 +202,7 @@ extension WorkQueue {
         let tag = keys.tag(app, name)
         let first = try await redis.run("ZRANGE", keys.unswept(tag), "0", "0")
         guard let text = try first.array().first?.string(), let push = PushID(text) else { return nil }
-        let number = try await redis.run("HGET", keys.push(tag, push), "prio").optionalString()
-            .flatMap { StoredNumber.read($0) }
+        let number = try await redis.run("HGET", keys.push(tag, push), "prio").optionalNumber()
         return (push, number.flatMap(PushPriority.init(rawValue:)) ?? .high)
     }
 }

@@ -46,6 +46,9 @@ struct Reply: Sendable {
         return stride(from: 0, to: items.count - 1, by: 2).map { (items[$0], items[$0 + 1]) }
     }
 
+    /// Reads a number that is stored as text. Nil if there is none, or none of ours.
+    func optionalNumber() throws(StoreError) -> Int? { try optionalString().flatMap { StoredNumber.read($0) } }
+
     /// Reads a score as epoch ms, '' as nil. A score that is no time becomes a time that never comes.
     func optionalTime() throws(StoreError) -> Int64? {
         Double(try string()).map { time in

@@ -7,5 +7,5 @@ enum StoredNumber {
     static func read(_ number: Int64) -> Int? { Int(exactly: number).flatMap { range.contains($0) ? $0 : nil } }
 
     /// Nil for text that is no number in this range.
-    static func read(_ text: some StringProtocol) -> Int? { Int(text).flatMap { range.contains($0) ? $0 : nil } }
+    static func read(_ text: some StringProtocol) -> Int? { Int64(text).flatMap { read($0) } }
 }

@@ -48,8 +48,7 @@ extension Schedules {
     /// meanwhile, either the second look here sees it, or that process lowers the timer after this call.
     func raise(_ app: AppKey, _ id: PushID, to due: Int64) async throws(StoreError) {
         try await redis.run("ZADD", keys.at(app), "XX", .int(due), .string(id.description))
-        let standing = try await redis.run("HGET", keys.schedule(app, id), "due").optionalString()
-            .flatMap { StoredNumber.read($0) }.map { Int64($0) }
+        let standing = try await redis.run("HGET", keys.schedule(app, id), "due").optionalNumber().map { Int64($0) }
         if let standing, standing < due { try await lower(app, id, to: standing) }
     }
 }

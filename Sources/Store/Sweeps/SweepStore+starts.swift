@@ -25,7 +25,7 @@ extension SweepStore {
                 RedisCommand("HGET", keys.name(tag), "over"),
             ])
         guard replies[0].count == page.count else { throw .unexpectedReply("HMGET of another length") }
-        let over = try replies[1].optionalString().flatMap { StoredNumber.read($0) } ?? 0
+        let over = try replies[1].optionalNumber() ?? 0
         return StartFacts(
             follows: entries.map { $0 != nil }, waits: (0..<page.count).map { !replies[0][$0].isNil },
             isClosed: over > start.sequence)
@@ -46,7 +46,7 @@ extension SweepStore {
                 RedisCommand("HMGET", $0, fields)
             })
         let meta = keys.name(keys.tag(lease.app, lease.name))
-        let over = try await redis.run("HGET", meta, "over").optionalString().flatMap { StoredNumber.read($0) } ?? 0
+        let over = try await redis.run("HGET", meta, "over").optionalNumber() ?? 0
         for reply in marks {
             guard reply.count == channels.count else { throw .unexpectedReply("HMGET of another length") }
         }
