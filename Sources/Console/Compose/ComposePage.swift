@@ -75,12 +75,15 @@ enum ComposePage {
 
         init(values: Values) { self.values = values }
 
-        /// What is wrong, with the title of the field.
         init(refused message: String, field: String?) {
-            let title = field.flatMap { ComposePage.titles[$0] }
-            values = ["problem": title.map { "\($0): \(message)" } ?? message]
+            values = ["problem": problem(message, field)]
             (self.field, self.message) = (field, message)
         }
+    }
+
+    /// An error with the title of its field.
+    private static func problem(_ message: String, _ field: String?) -> String {
+        field.flatMap { titles[$0] }.map { "\($0): \(message)" } ?? message
     }
 
     private static func check(_ form: Form, _ visit: Visit, counts: Bool) async -> Check {
@@ -120,9 +123,7 @@ enum ComposePage {
         } catch {
             check.message = "An internal error occurred."
         }
-        if let message = check.message {
-            check.values["problem"] = Check(refused: message, field: check.field).values["problem"]
-        }
+        if let message = check.message { check.values["problem"] = problem(message, check.field) }
         return check
     }
 

@@ -15,7 +15,7 @@ actor LiveFeed {
         case unknown
     }
 
-    /// Whose tab it is.
+    /// The app and the session that a tab is of.
     struct Owner: Sendable, Hashable {
         var app: String
         var session: String
@@ -57,9 +57,6 @@ actor LiveFeed {
     }
 
     private var watches: [Topic: Watch] = [:]
-    private var tabs = 0
-    private var tabsOfApps: [String: Int] = [:]
-    private var tabsOfSessions: [String: Int] = [:]
     private var nextTab = 0
     private var loop: Task<Void, Never>?
 
@@ -72,13 +69,12 @@ actor LiveFeed {
         _ topic: Topic, of owner: Owner, every pause: Int = 1, isStanding: @escaping @Sendable () async -> Bool,
         look: @escaping @Sendable () async -> Look
     ) -> Events? {
-        guard tabs < Self.mostTabs, tabsOfApps[owner.app, default: 0] < Self.mostTabsOfApp,
-            tabsOfSessions[owner.session, default: 0] < Self.mostTabsOfSession
+        guard openTabs < Self.mostTabs, count({ $0.app == owner.app }) < Self.mostTabsOfApp,
+            count({ $0.session == owner.session }) < Self.mostTabsOfSession
         else { return nil }
         let (stream, writer) = AsyncStream.makeStream(of: [UInt8].self, bufferingPolicy: .bufferingNewest(2))
         let number = nextTab
         nextTab += 1
-        count(owner, 1)
         let tab = Tab(owner: owner, writer: writer, isStanding: isStanding)
         watches[topic, default: Watch(look: look, pause: pause)].tabs[number] = tab
         if let event = watches[topic]?.event { writer.yield(event) }
@@ -87,21 +83,14 @@ actor LiveFeed {
         return Events(stream: stream, end: { writer.finish() })
     }
 
-    /// For tests: how many tabs are open.
-    var openTabs: Int { tabs }
+    var openTabs: Int { count { _ in true } }
 
-    private func count(_ owner: Owner, _ change: Int) {
-        tabs += change
-        let (ofApp, ofSession) = (
-            tabsOfApps[owner.app, default: 0] + change, tabsOfSessions[owner.session, default: 0] + change
-        )
-        tabsOfApps[owner.app] = ofApp > 0 ? ofApp : nil
-        tabsOfSessions[owner.session] = ofSession > 0 ? ofSession : nil
+    private func count(_ isCounted: (Owner) -> Bool) -> Int {
+        watches.values.reduce(0) { $0 + $1.tabs.values.count { isCounted($0.owner) } }
     }
 
     private func close(_ topic: Topic, _ number: Int) {
-        guard let tab = watches[topic]?.tabs.removeValue(forKey: number) else { return }
-        count(tab.owner, -1)
+        guard watches[topic]?.tabs.removeValue(forKey: number) != nil else { return }
         if watches[topic]?.tabs.isEmpty == true { watches[topic] = nil }
         if watches.isEmpty {
             loop?.cancel()
