@@ -25,7 +25,7 @@ struct GatewayChannel: ServerChildChannel {
             Task { try? await http.executeThenClose { _, _ in } }
         }
 
-        /// Whoever takes the connection closes it.
+        /// The caller closes the connection.
         func take() -> HTTP1Channel.Value {
             isTaken.store(true, ordering: .relaxed)
             return http

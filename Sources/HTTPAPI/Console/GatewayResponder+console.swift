@@ -51,7 +51,7 @@ extension GatewayResponder {
             session = try await Self.isFile(asked.path) ? nil : console.session(of: asked)
             let share = live.current.capacity.share(
                 of: session == nil ? .signIn : .console, session?.identity.app,
-                network: address.isOperator ? nil : address.network)
+                network: address.countedNetwork)
             defer { share.giveBackAll() }
             // Anybody can send the form that signs in, with or without a session.
             if request.method == .post, Console.isOpen(asked.path) {

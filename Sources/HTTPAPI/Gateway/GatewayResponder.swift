@@ -51,7 +51,8 @@ struct GatewayResponder: HTTPResponder {
     /// Limits the log lines about wrong credentials, because anybody can send these.
     let refusals = LogThrottle(burst: 100, perSecond: 10)
     let sampling = RequestSampling()
-    let proxyWarning = ProxyWarning()
+    /// The most usual deployment has a proxy on the same machine. One line says that it is not named.
+    let unnamedProxies = LogThrottle(burst: 1, perSecond: 0)
 
     func respond(to request: Request, context: GatewayContext) async -> Response {
         await CallChanges.noting { await respond(to: request, context) }
@@ -153,15 +154,14 @@ struct GatewayResponder: HTTPResponder {
         guard let query = PercentEncoding.query(request.target.query) else {
             throw APIError.parameter("query", "must be percent-encoded UTF-8")
         }
-        let share = capacity.share(
-            of: .init(credential), app.key, network: address.isOperator ? nil : address.network)
+        let share = capacity.share(of: .init(credential), app.key, network: address.countedNetwork)
         defer { share.giveBackAll() }
         // Read the body before the request counts as running: a slow body must not block other requests.
         if endpoint.body == .whole {
-            credential.isFromApp
-                ? try await body.read(
-                    share, atMost: GatewayConfiguration.deviceBodyBytes, within: served.configuration.deviceReadTimeout)
-                : try await body.read(share)
+            let isFromApp = credential.isFromApp
+            try await body.read(
+                share, atMost: isFromApp ? GatewayConfiguration.deviceBodyBytes : .max,
+                within: isFromApp ? served.configuration.deviceReadTimeout : nil)
         }
         guard share.take(.requests) else { throw APIError.busy("requests that run at once") }
         guard endpoint.body != .streamed || share.take(.streams) else {
@@ -188,7 +188,13 @@ struct GatewayResponder: HTTPResponder {
     func address(of request: Request, _ channel: any Channel) -> ClientAddress {
         let address = ClientAddress(
             peer: channel.remoteAddress?.ipAddress, headers: request.headers, trusted: configuration.trustedProxies)
-        if address.isOwn, !address.isOperator { proxyWarning.log(to: logger) }
+        if address.isOwn, !address.isOperator, unnamedProxies.take() != nil {
+            logger.warning(
+                """
+                a proxy on this machine is not in gateway.trusted_proxies: limits by address count all of its clients \
+                as one
+                """, metadata: ["remedy": "name it there, such as 127.0.0.1, and let it send X-Forwarded-For"])
+        }
         return address
     }
 

@@ -47,8 +47,8 @@ struct Call: Sendable {
         throw .otherNames(grant)
     }
 
-    /// An `Idempotency-Key` as it is stored. Each credential has keys of its own: with those of others it could keep their
-    /// pushes from going out. A rotated credential keeps its id. No key that is sent contains U+0001.
+    /// An `Idempotency-Key` as it is stored. Each credential has keys of its own: with those of others it could stop
+    /// their pushes. A rotated credential keeps its id. No key that is sent contains U+0001.
     func ownKey(_ key: String) -> String {
         if case .issued(let grant) = credential { "\(grant.id)\u{1}\(key)" } else { key }
     }
