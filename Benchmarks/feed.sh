@@ -23,10 +23,7 @@ load --method PUT --path '/api/activities/feed-{m}/channels/{channel}' --header 
     --count $((names * tokens)) --connections 8 >"$work/line" || fail "no registrations"
 publish_body 'feed-{m}' >"$work/body"
 [ "$silent" -le $((names * (tokens - 1))) ] || fail "--silent: one token of each name must be answered"
-list=""
-[ "$silent" = 0 ] || list=$("$work/load" --print --body "$work/token" --first $((names * tokens - silent)) --count "$silent" |
-    sed 's/.*/"&"/' | paste -sd ,)
-curl -fsS -o "$work/faults" "$control/simulator/faults" -d "{\"latency_ms\":$latency,\"stall_tokens\":[$list]}" || fail "no faults"
+[ "$silent" = 0 ] || silence $((names * tokens - silent)) "$silent"
 
 # Keys, Redis's memory, resident memory of worker and gateway in MB, entries that wait.
 sizes() {

@@ -17,7 +17,7 @@ start_gateway
 start_worker worker
 auth=$(basic master) count=$((rate * minutes * 60))
 printf '{"token":"{token}"}' >"$work/track"
-publish_body 'order-{n}' | sed 's/,"options":{"conflate":false}//' >"$work/update"
+plain_body 'order-{n}' >"$work/update"
 sed 's/"event":"update"/"event":"end"/' "$work/update" >"$work/end"
 
 resident() { awk '/^VmRSS/ { printf "%.1f", $2 * 1.024 / 1000 }' "/proc/$1/status"; }

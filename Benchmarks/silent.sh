@@ -16,16 +16,8 @@ unset LAMPLIGHTER_PACING_MIN_INTERVAL
 start_simulator --latency "$latency"
 start_gateway
 follow large 0 "$tokens"
-printf '{token}\n' >"$work/token"
-
-# silence COUNT: the first tokens are never answered.
-silence() {
-    local list=""
-    [ "$1" = 0 ] || list=$("$work/load" --print --body "$work/token" --first 0 --count "$1" | sed 's/.*/"&"/' | paste -sd ,)
-    curl -fsS -o "$work/faults" "$control/simulator/faults" -d "{\"latency_ms\":$latency,\"stall_tokens\":[$list]}" || fail "no faults"
-}
-# What publishers send: nothing is set that has a default.
-publish_plain() { publish_body large | sed 's/,"options":{"conflate":false}//' | post_push; }
+# What publishers send.
+publish_plain() { plain_body large | post_push; }
 now() { echo $(($(date +%s%N) / 1000000)); }
 
 figure='%-10s %8s %8s %10s %10s %10s %16s %15s\n'
@@ -34,11 +26,11 @@ for transport in $transports; do
     export LAMPLIGHTER_WORKER_TRANSPORT=$transport
     start_worker worker
     # The first push opens the connections.
-    silence 0
+    silence 0 0
     id=$(publish_plain)
     until [ "$(ledger "$id" | field delivered)" = "$tokens" ]; do sleep 0.05; done
     for count in 0 "$silent"; do
-        silence "$count"
+        silence 0 "$count"
         rm -f "$work/times"
         late=0 begun=$(cpu "$pid_worker") redis=$(cpu "$pid_redis")
         for ((push = 0; push < pushes; push++)); do
@@ -61,7 +53,7 @@ for transport in $transports; do
         echo "each, ms: $(paste -sd ' ' "$work/times")" >&2
     done
     # What is open ends, so that the next transport begins with nothing.
-    silence 0
+    silence 0 0
     stop worker
 done
 busy

@@ -232,6 +232,15 @@ publish_body() {
     printf '{"n":"Haddad","m":67}],"stadium":"Riverside","events":[{"t":"yellow","m":55},{"t":"sub","m":62}]},'
     printf '"relevance_score":75}}},"options":{"conflate":false}}'
 }
+# plain_body NAME: the same as publishers send it, with nothing set that has a default.
+plain_body() { publish_body "$@" | sed 's/,"options":{"conflate":false}//'; }
+# silence FIRST COUNT: APNs never answers for these tokens from now on, and after $latency ms for all others.
+silence() {
+    local list=""
+    printf '{token}\n' >"$work/silent"
+    [ "$2" = 0 ] || list=$("$work/load" --print --body "$work/silent" --first "$1" --count "$2" | sed 's/.*/"&"/' | paste -sd ,)
+    curl -fsS -o "$work/faults" "$control/simulator/faults" -d "{\"latency_ms\":$latency,\"stall_tokens\":[$list]}" || fail "no faults"
+}
 # payload FILE: what APNs gets of such an update, 341 bytes.
 payload() {
     local state text
