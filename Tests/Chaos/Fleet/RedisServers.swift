@@ -120,21 +120,20 @@ struct RedisServers: Sendable {
 
     /// Asks the sentinels to make the replica the primary.
     /// - Returns: false if none of them can now
-    func failOver() async -> Bool {
-        for sentinel in sentinels {
-            let answer = try? await ChildProcess.run(
-                ["redis-cli", "-p", "\(sentinel.port)", "SENTINEL", "FAILOVER", Self.primary])
-            if answer?.out.hasPrefix("OK") == true { return true }
-        }
-        return false
-    }
+    func failOver() async -> Bool { await askSentinels("FAILOVER") { $0.hasPrefix("OK") } != nil }
 
     /// The port of the primary, as a sentinel knows it. Nil: none answers
     func primaryPort() async -> String? {
+        await askSentinels("GET-MASTER-ADDR-BY-NAME") { $0.contains { !$0.isNewline } }?.split(separator: "\n").last
+            .map(String.init)
+    }
+
+    /// The first answer about the primary that is wanted.
+    private func askSentinels(_ question: String, isWanted: (String) -> Bool) async -> String? {
         for sentinel in sentinels {
             let answer = try? await ChildProcess.run(
-                ["redis-cli", "-p", "\(sentinel.port)", "SENTINEL", "GET-MASTER-ADDR-BY-NAME", Self.primary])
-            if let port = answer?.out.split(separator: "\n").last { return String(port) }
+                ["redis-cli", "-p", "\(sentinel.port)", "SENTINEL", question, Self.primary])
+            if let answer, isWanted(answer.out) { return answer.out }
         }
         return nil
     }

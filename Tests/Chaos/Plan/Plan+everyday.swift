@@ -63,34 +63,38 @@ extension Plan {
 
     /// Steps of process clocks.
     static func clockSteps(_ milliseconds: Int, _ seed: UInt64) -> [Planned<Disturbance>] {
-        var random = SeededRandom(seed, Action.processClocks.rawValue)
-        var planned: [Planned<Disturbance>] = []
-        var at = random.number(2_000...6_000)
-        while at < milliseconds - 1_000 {
+        clockSteps(.processClocks, milliseconds, seed, from: 2_000...6_000, every: 3_000...12_000) { random in
             let role: Role =
                 random.chance(0.5) ? .worker(random.number(1...workers)) : .gateway(random.number(1...gateways))
             let ahead = random.pick([
                 (2, 0), (2, random.number(-5...5)), (2, random.number(-120...120)), (1, random.number(-3_600...3_600)),
             ])
-            planned.append(Planned(at: at, seed: random.next(), what: .clock(role, ahead: ahead)))
-            at += random.number(3_000...12_000)
+            return .clock(role, ahead: ahead)
         }
-        return planned
     }
 
     /// Steps of the clocks of Redis servers, each of which is on a machine of its own.
     static func redisClockSteps(
         _ milliseconds: Int, _ seed: UInt64, _ redis: RedisServers.Kind
     ) -> [Planned<Disturbance>] {
-        var random = SeededRandom(seed, Action.redisClocks.rawValue)
         let servers = redis.dataRoles
-        var planned: [Planned<Disturbance>] = []
-        var at = random.number(3_000...8_000)
-        while at < milliseconds - 1_000 {
+        return clockSteps(.redisClocks, milliseconds, seed, from: 3_000...8_000, every: 4_000...15_000) { random in
             let ahead = random.pick([(2, 0), (2, random.number(-3...3)), (2, random.number(-30...30))])
-            let server = servers[random.number(0...servers.count - 1)]
-            planned.append(Planned(at: at, seed: random.next(), what: .clock(server, ahead: ahead)))
-            at += random.number(4_000...15_000)
+            return .clock(servers[random.number(0...servers.count - 1)], ahead: ahead)
+        }
+    }
+
+    private static func clockSteps(
+        _ action: Action, _ milliseconds: Int, _ seed: UInt64, from first: ClosedRange<Int>, every: ClosedRange<Int>,
+        _ step: (inout SeededRandom) -> Disturbance
+    ) -> [Planned<Disturbance>] {
+        var random = SeededRandom(seed, action.rawValue)
+        var planned: [Planned<Disturbance>] = []
+        var at = random.number(first)
+        while at < milliseconds - 1_000 {
+            let what = step(&random)
+            planned.append(Planned(at: at, seed: random.next(), what: what))
+            at += random.number(every)
         }
         return planned
     }
