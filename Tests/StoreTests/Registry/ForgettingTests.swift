@@ -18,8 +18,7 @@ import Testing
         try await fill(fixture, other)
         #expect(try await traces(of: channel, fixture).count > 8)
         let before = try await traces(of: other, fixture)
-        let time = try await store.forgetting.note(app, [channel])
-        try await store.forgetting.forget(app, [channel], notedAt: time)
+        try await forget(fixture)
         let left = try await traces(of: channel, fixture)
         let keys = fixture.store.keys
         let tags = try ["match-1", "match-2", "match-3"].map { keys.tag(app, .activity(try ActivityName($0))) }
@@ -40,10 +39,7 @@ import Testing
         try await fill(fixture, channel)
         _ = try await fixture.store.forgetting.note(fixture.app, [channel])
         #expect(try await fixture.store.forgetting.runDue(fixture.app, limit: 100) == 0, "not due yet")
-        for turn in 1...3 {
-            let later = fixture.store(at: now + Int64(turn) * 2 * Forgetting.pause)
-            _ = try await later.forgetting.runDue(fixture.app, limit: 100)
-        }
+        try await lookAgain(fixture, turns: 3)
         #expect(try await traces(of: channel, fixture).isEmpty)
     }
 
@@ -71,15 +67,11 @@ import Testing
         let fixture = try await PushFixture.start()
         let (store, app, name) = (fixture.store, fixture.app, try ActivityName("match-1"))
         try await track(fixture, "match-1", channel, at: now - 60_000)
-        let time = try await store.forgetting.note(app, [channel])
-        try await store.forgetting.forget(app, [channel], notedAt: time)
+        try await forget(fixture)
         let registrations = [registration(channel, now - 20_000), registration(other, now - 20_000)]
         _ = try await fixture.store(at: now + 3_000).registry.track(
             app, .activity(name), Array(registrations.prefix(count)))
-        for turn in 1...2 {
-            let later = fixture.store(at: now + Int64(turn) * 2 * Forgetting.pause)
-            _ = try await later.forgetting.runDue(app, limit: 100)
-        }
+        try await lookAgain(fixture)
         #expect(try await store.story(app, channel)?.tokens.map(\.place.stored) == ["match-1"])
         #expect(try await store.redis.send(RedisCommand("ZCARD", store.keys.forgetSteps(app))).integer() == 0)
         let left = try fixture.key(Keyspace.beingForgotten, "match-1")
@@ -98,17 +90,13 @@ import Testing
         let fixture = try await PushFixture.start()
         let (store, app, name) = (fixture.store, fixture.app, try ActivityName("match-1"))
         try await track(fixture, "match-1", channel, at: now - 60_000)
-        let time = try await store.forgetting.note(app, [channel])
-        try await store.forgetting.forget(app, [channel], notedAt: time)
+        try await forget(fixture)
         let later = fixture.store(at: now + 3_000)
         let old = registration(channel, now + action)
         _ = try await later.registry.track(app, .activity(name), [old])
         try await later.registry.untrack(
             app, .activity(name), [Untrack(channel: channel, removedAt: now + action + 100)])
-        for turn in 1...2 {
-            let later = fixture.store(at: now + Int64(turn) * 2 * Forgetting.pause)
-            _ = try await later.forgetting.runDue(app, limit: 100)
-        }
+        try await lookAgain(fixture)
         #expect(try await later.registry.track(app, .activity(name), [old]) == [.stale])
         #expect(try await store.redis.send(RedisCommand("ZCARD", store.keys.forgetSteps(app))).integer() == 0)
     }
@@ -117,14 +105,10 @@ import Testing
         let fixture = try await PushFixture.start()
         let (store, app) = (fixture.store, fixture.app)
         try await track(fixture, "match-1", channel, at: now - 5_000)
-        let time = try await store.forgetting.note(app, [channel])
-        try await store.forgetting.forget(app, [channel], notedAt: time)
+        try await forget(fixture)
         try await track(fixture, "match-1", channel, at: now - 1_000)
         #expect(try await store.story(app, channel) != nil)
-        for turn in 1...2 {
-            let later = fixture.store(at: now + Int64(turn) * 2 * Forgetting.pause)
-            _ = try await later.forgetting.runDue(app, limit: 100)
-        }
+        try await lookAgain(fixture)
         #expect(try await traces(of: channel, fixture).isEmpty)
     }
 
@@ -132,8 +116,7 @@ import Testing
         let fixture = try await PushFixture.start()
         let (store, app) = (fixture.store, fixture.app)
         try await track(fixture, "match-1", channel, at: now)
-        let time = try await store.forgetting.note(app, [channel])
-        try await store.forgetting.forget(app, [channel], notedAt: time)
+        try await forget(fixture)
         let later = fixture.store(at: now + 1_000)
         try await track(fixture, "match-1", channel, at: now + 500, through: later)
         // As if the request had dropped the note after it was written, and before the record.
@@ -154,8 +137,7 @@ import Testing
         let member = RedisArgument.bytes(channel.stored)
         try await store.redis.send(RedisCommand("ZADD", waiting, .int(now + 900_000), member))
         try await store.redis.send(RedisCommand("HSET", queues, member, "q"))
-        let time = try await store.forgetting.note(app, [channel])
-        try await store.forgetting.forget(app, [channel], notedAt: time)
+        try await forget(fixture)
         #expect(try await store.redis.send(RedisCommand("ZSCORE", waiting, member)).string() == "\(now)")
         #expect(try await store.queue.nextDue([app]).task == now)
         let later = fixture.store(at: now + 2 * Forgetting.pause)
@@ -236,6 +218,20 @@ import Testing
 
     private func registration(_ channel: ChannelID, _ time: Int64) -> Registration {
         Registration(channel: channel, token: PushToken(bytes: [7])!, registeredAt: time)
+    }
+
+    /// Notes the request, and forgets at once.
+    private func forget(_ fixture: PushFixture) async throws {
+        let time = try await fixture.store.forgetting.note(fixture.app, [channel])
+        try await fixture.store.forgetting.forget(fixture.app, [channel], notedAt: time)
+    }
+
+    /// A worker does what is due, two minutes later and so on.
+    private func lookAgain(_ fixture: PushFixture, turns: Int64 = 2) async throws {
+        for turn in 1...turns {
+            let later = fixture.store(at: now + turn * 2 * Forgetting.pause)
+            _ = try await later.forgetting.runDue(fixture.app, limit: 100)
+        }
     }
 
     private func track(

@@ -40,22 +40,28 @@ import Testing
         #expect(claimed.map(\.place) == left.map(\.place))
     }
 
-    @Test func `a dead worker is forgotten once it has no entry`() async throws {
-        let fixture = try await PushFixture.start()
-        let queue = fixture.store.queue
-        try await queue.prepare([fixture.app])
+    /// A worker of this name reads an entry, and dies.
+    private func readOne(_ fixture: PushFixture, _ consumer: String) async throws -> WorkEntry {
+        try await fixture.store.queue.prepare([fixture.app])
         let item = WorkItem(
             app: fixture.app, name: try ActivityName("match-1"), push: .random(), priority: .high, part: .name)
-        try await queue.add([item])
+        try await fixture.store.queue.add([item])
         let reader = try fixture.reader()
         defer { reader.close() }
         let (entries, _) = try await reader.read(
-            .namesHigh, [fixture.app], consumer: "dead", count: 1, block: .seconds(1))
+            .namesHigh, [fixture.app], consumer: consumer, count: 1, block: .seconds(1))
+        return try #require(entries.first)
+    }
+
+    @Test func `a dead worker is forgotten once it has no entry`() async throws {
+        let fixture = try await PushFixture.start()
+        let queue = fixture.store.queue
+        let entry = try await readOne(fixture, "dead")
         // Redis counts whole milliseconds. A worker that has just asked for work is silent for none.
         let none = Duration.milliseconds(-1)
         try await queue.forgetDeadWorkers([fixture.app], silence: none)
         #expect(try await queue.workers([fixture.app]).map(\.name) == ["dead"], "its work is not claimed yet")
-        try await queue.acknowledge([try #require(entries.first).place])
+        try await queue.acknowledge([entry.place])
         try await queue.forgetDeadWorkers([fixture.app], silence: .seconds(3_600))
         #expect(try await queue.workers([fixture.app]).map(\.name) == ["dead"], "it may live")
         try await queue.forgetDeadWorkers([fixture.app], silence: none)
@@ -66,16 +72,9 @@ import Testing
     @Test func `a replica that has the half of an acknowledgement does the rest`() async throws {
         let fixture = try await PushFixture.start()
         let queue = fixture.store.queue
-        try await queue.prepare([fixture.app])
-        let item = WorkItem(
-            app: fixture.app, name: try ActivityName("match-1"), push: .random(), priority: .high, part: .name)
-        try await queue.add([item])
-        let reader = try fixture.reader()
-        defer { reader.close() }
-        let (entries, _) = try await reader.read(
-            .namesHigh, [fixture.app], consumer: "old", count: 1, block: .seconds(1))
-        let stream = fixture.store.keys.stream(of: item)
-        let id = RedisArgument.string(try #require(entries.first).place.id)
+        let entry = try await readOne(fixture, "old")
+        let stream = fixture.store.keys.stream(of: entry.item)
+        let id = RedisArgument.string(entry.place.id)
         try await fixture.store.redis.send(WorkQueue.acknowledgement(stream, [id])[0])
         let (again, unreadable) = try await queue.claim(
             .namesHigh, fixture.app, consumer: "new", idle: .zero, count: 1)
