@@ -58,7 +58,7 @@ import Testing
             #expect(try await gateway.publish(Self.push("full", -1)).status == 202)
             let fillers = (0..<999).flatMap { [RedisArgument.int($0 - 2_000), .string("filler-\($0)")] }
             try await gateway.store.redis.send(RedisCommand("ZADD", unswept, fillers))
-            // An update for some does not supersede the one for all that waits, so it needs room. Those behind it would.
+            // An update for some does not supersede the one for all that waits, so it needs room. Later ones would.
             let activity = #"{"name":"full","event":"update","content_state":{"n":0}}"#
             let forSome = publishText(audience: #"{"tag":"vip"}"#, activity: activity)
             for _ in 0..<3 { _ = try await write(forSome, gateway) }

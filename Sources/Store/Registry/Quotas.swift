@@ -39,8 +39,8 @@ struct Quotas: Sendable {
     let keys: Keyspace
     private let meters = Meters()
 
-    /// Whether the calls are of callers that everybody with the app can be. The last tenth of each quota is not for them.
-    /// Otherwise a stranger who fills it shuts out the app's own servers too.
+    /// Whether everybody with the app can make these calls. The last tenth of each quota is not for them. Otherwise a
+    /// stranger who fills it shuts out the app's own servers too.
     var areForApps = false
 
     /// The limit for these calls.

@@ -25,8 +25,8 @@ public struct Registry: Sendable {
         quotas = Quotas(keys: keys)
     }
 
-    /// The same for calls of callers that everybody with the app can be. Their registrations share no call with those of
-    /// others, because a full quota refuses a call as a whole.
+    /// The same for calls that everybody with the app can make. Their registrations share no call with those of others,
+    /// because a full quota refuses a call as a whole.
     func forApps() -> Registry {
         var registry = self
         registry.quotas.areForApps = true

@@ -26,7 +26,7 @@ import Testing
 
         func lives(_ key: RedisKey) async throws -> Bool { try await cluster.primary(of: key.description) !== node }
 
-        /// Names that live elsewhere, and as many that live on the node. Each of these is listed with one of the others.
+        /// Names that live elsewhere, and as many on the node. Each of these is listed with one of the others.
         func names(_ count: Int) async throws -> (elsewhere: [ActivityName], there: [ActivityName]) {
             var found: (elsewhere: [ActivityName], there: [ActivityName]) = ([], [])
             var number = 0
