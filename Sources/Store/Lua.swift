@@ -14,6 +14,7 @@ enum Lua {
     static let registryAlive = script("registry-alive", [.holders], Source.registry_alive_lua)
     static let registryFollowed = script("registry-followed", [.holders], Source.registry_followed_lua)
     static let registryForget = script("registry-forget", [.record], Source.registry_forget_lua)
+    static let registryForgotten = script("registry-forgotten", Source.registry_forgotten_lua)
     static let registryRestore = script(
         "registry-restore", [.buckets, .registration, .newcomers], Source.registry_restore_lua)
     static let registrySize = script("registry-size", Source.registry_size_lua)
@@ -84,8 +85,8 @@ enum Lua {
 
     static let all: [RedisScript] = [
         registrySet, registryJoin, registryRemove, registryPrune, registrySplit, registryAlive, registryFollowed,
-        registryForget, registryRestore, registrySize, hashRestore, followingTidy, channelMark, channelConfirm,
-        channelForget, pushAccept, pushChain, pushForget, pushBegin, pushCancel,
+        registryForget, registryForgotten, registryRestore, registrySize, hashRestore, followingTidy, channelMark,
+        channelConfirm, channelForget, pushAccept, pushChain, pushForget, pushBegin, pushCancel,
         receiptCount, taskClaim, taskPlanned, taskRenew, taskSettle, retryClaim, retrySettle, latePut, removalConfirm,
         queueDue, intakeLease, queueForget, queueLook, clockLook, timerHasten, deadRetry, deadCollect, guardCount,
         quarantineForget, alarmRaise,

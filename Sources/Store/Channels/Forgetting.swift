@@ -11,6 +11,8 @@ public struct Forgetting: Sendable {
     static let pause: Int64 = 60_000
     /// Ms for which a name remembers a request. After that, the device's time says whether it registered later.
     static let noteLife: Int64 = 86_400_000
+    /// The same after the last request of a name, if a channel has registered since: some looks.
+    static let noteRest: Int64 = 600_000
     /// Dead letters in one round trip.
     private static let batch = 1_000
 
@@ -52,13 +54,20 @@ public struct Forgetting: Sendable {
         let isDone: Bool
         if let place = step.place {
             isDone = try await lookAgain(app, step, place)
-            if isDone { try await registry.endForgetting(app, place, step.channel) }
+            if isDone { try await registry.endForgetting(app, place, step.channel, before: step.askedAt) }
         } else {
             let places = try await registry.notedPlaces(app, step.channel)
             try await put(app, places.map { ForgetStep(askedAt: step.askedAt, channel: step.channel, place: $0) })
             var left: [TokenPlace] = []
-            for place in places where try await remove(app, step, place) != .registration { left.append(place) }
-            try await removeFromDeadLetters(app, step.channel, nil)
+            var followed: Set<ActivityName> = []
+            for place in places {
+                if try await remove(app, step, place) != .registration {
+                    left.append(place)
+                } else if case .activity(let name) = place {
+                    followed.insert(name)
+                }
+            }
+            try await removeFromDeadLetters(app, step.channel) { !followed.contains($0) }
             _ = try await registry.dropNotes(app, step.channel, left)
             isDone = try await channels.forget(app, step.channel, before: step.askedAt)
             if isDone { try await registry.dropChannelNote(app, step.channel) }
@@ -72,7 +81,9 @@ public struct Forgetting: Sendable {
         _ app: AppKey, _ step: ForgetStep, _ place: TokenPlace
     ) async throws(StoreError) -> Bool {
         let remainder = try await remove(app, step, place)
-        if case .activity(let name) = place { try await removeFromDeadLetters(app, step.channel, name) }
+        if case .activity(let name) = place, remainder != .registration {
+            try await removeFromDeadLetters(app, step.channel) { $0 == name }
+        }
         switch remainder {
         // A late registration, removed just now, has left a note. Drop it, and look once more for another one.
         case .nothing: return try await registry.dropNotes(app, step.channel, [place]) == 0
@@ -92,16 +103,17 @@ public struct Forgetting: Sendable {
         return remainder
     }
 
-    /// - Parameter name: only dead letters of this name; nil: all of the app
+    /// - Parameter isLeft: whether the channel follows the name no more. Dead letters of other names may be newer than
+    ///   the request.
     private func removeFromDeadLetters(
-        _ app: AppKey, _ channel: [UInt8], _ name: ActivityName?
+        _ app: AppKey, _ channel: [UInt8], _ isLeft: (ActivityName) -> Bool
     ) async throws(StoreError) {
         var start = 0
         while true {
             let reply = try await redis.run(
                 "ZRANGE", keys.deadIndex(app), .int(start), .int(start + Self.batch - 1))
             let letters = try reply.strings().compactMap { DeadLetters.pushAndName($0) }
-                .filter { name == nil || $0.1 == name }
+                .filter { isLeft($0.1) }
             let commands = letters.map { push, name in
                 RedisCommand("HDEL", keys.deadChannels(keys.tag(app, name), push), .bytes(channel))
             }

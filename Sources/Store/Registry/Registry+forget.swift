@@ -50,9 +50,17 @@ extension Registry {
         return remainder
     }
 
-    /// Drops the note that `forget` left for the registrations of a channel.
-    func endForgetting(_ app: AppKey, _ tokens: TokenPlace, _ channel: [UInt8]) async throws(StoreError) {
-        try await redis.run("HDEL", keys.beingForgotten(keys.tag(app, tokens)), .bytes(channel))
+    /// Drops the note that `forget` left for the registrations of a channel. A later note stays for some minutes:
+    /// another request, with its second look still to come, knows by that note alone which registration stays.
+    func endForgetting(
+        _ app: AppKey, _ tokens: TokenPlace, _ channel: [UInt8], before time: Int64
+    ) async throws(StoreError) {
+        try await redis.run(
+            Lua.registryForgotten, keys: ["g": keys.beingForgotten(keys.tag(app, tokens))],
+            [
+                "channel": .bytes(channel), "before": .int(RegistryRecord.stamp(time)),
+                "latest": RegistryRecord.latest(clock()), "rest": .int(Forgetting.noteRest),
+            ])
     }
 
     /// Drops a channel's notes of places from the index. Returns how many there were.

@@ -1,0 +1,13 @@
+-- Ends a request to forget a channel at a name: drops its note, unless another request may need it.
+-- key g: channels being forgotten, see registry-forget
+-- argument channel: channel, stored form
+-- argument before: ms since 2020, the time of the request
+-- argument latest: ms since 2020; a stored time after it lies ahead, because the clock was set back
+-- argument rest: ms until all notes are gone, if nobody looks meanwhile
+-- A later note is that of another request, or of a registration that another request would take for an older one.
+local noted = tonumber(redis.call('HGET', g, channel) or 0)
+if noted > tonumber(before) and noted <= tonumber(latest) then
+    redis.call('PEXPIRE', g, rest)
+else
+    redis.call('HDEL', g, channel)
+end
