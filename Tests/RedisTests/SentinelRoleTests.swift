@@ -110,6 +110,26 @@ import Testing
         await redis.close()
     }
 
+    /// A connection that exists stays, because the sentinel may be the one that is cut off.
+    @Test func `no new connection goes to a primary that its sentinels call down`() async throws {
+        let pair = try await SentinelPair()
+        let sentinel = RedisClient(url: try RedisURL("redis://127.0.0.1:\(pair.sentinel.port)"), logger: .quiet)
+        let early = RedisClient(url: try pair.url(), connections: 1, logger: .quiet)
+        let id = try await early.send(RedisCommand("CLIENT", ["ID"])).integer()
+        // One sentinel of two replaces nothing, and a refused PING is no answer to it.
+        #expect(try pair.sentinel.command("SENTINEL SET \(SentinelServer.primary) quorum 2") == "+OK")
+        #expect(try pair.first.command("ACL SETUSER default -ping") == "+OK")
+        try await eventually("the sentinel calls it down") { try await pair.flags(sentinel).contains("s_down") }
+        let late = RedisClient(url: try pair.url(), connections: 1, logger: .quiet)
+        await #expect {
+            try await late.send(RedisCommand("SET", ["a", "1"]))
+        } throws: {
+            "\($0)".contains("the sentinels say that it is down")
+        }
+        #expect(try await early.send(RedisCommand("CLIENT", ["ID"])).integer() == id)
+        for client in [late, early, sentinel] { await client.close() }
+    }
+
     @Test func `without any sentinel connections stay, and the log says that a failover would not be noticed`()
         async throws
     {

@@ -44,6 +44,8 @@ struct Timers: Sendable {
                 await every(Heartbeats.interval) { () async throws(StoreError) in try await heart.beat() }
             }
             group.addTask {
+                // The worker has just read them, before any work began.
+                await pause(PauseBook.interval)
                 await every(PauseBook.interval) { () async throws(StoreError) in
                     dispatcher.pauses.update(try await store.pauses.list(apps))
                 }
