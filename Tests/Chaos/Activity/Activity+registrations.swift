@@ -45,14 +45,18 @@ extension Activity {
     ) async throws {
         guard !chosen.isEmpty else { return }
         try await pause(chosen)
-        var old: [Former] = []
+        var old: [Int: Former] = [:]
         for place in chosen {
-            if let former = nextToken(place, at: at, &random) { old.append(former) }
+            old[place] = nextToken(place, at: at, &random)
             places[place].startedBy = starts[place]
             if let start = starts[place] { noteReportedCard(place, start) }
         }
         if chosen.count <= 3 {
-            for place in chosen { try await put(place) }
+            // Each at its own time: a failover may lose the first one while the last one is repeated.
+            for place in chosen {
+                try await put(place)
+                noteAnswer([place], replacing: old[place].map { [$0] } ?? [])
+            }
         } else {
             let lines = chosen.map { #"{"channel":"\#(channel($0))",\#(body($0))}"# + "\n" }.joined()
             let answer = try await gateways.call(
@@ -61,20 +65,20 @@ extension Activity {
             if answer.status != 200 || answer.json["rejected_count"] as? Int != 0 {
                 found.note(.refused, "\(plan.name): \(chosen.count) registrations: \(answer.status) \(answer.text)")
             }
+            noteAnswer(chosen, replacing: Array(old.values))
         }
-        noteAnswer(chosen, replacing: old)
     }
 
     /// Notes that the changes of these places were answered, which ended the tokens in `old`.
     private func noteAnswer(_ chosen: [Int], replacing old: [Former], lasting rest: Int64 = 0) {
         let now = Clock.epoch
         for place in chosen { places[place].answered = now }
-        former += old.map { Former(id: $0.id, registered: $0.registered, gone: now + rest) }
+        former += old.map { Former(id: $0.id, registered: $0.registered, answered: now, gone: now + rest) }
     }
 
     /// The place's token, which is about to be replaced or removed.
     private func leaving(_ place: Int) -> Former {
-        Former(id: token(place), registered: places[place].registered, gone: 0)
+        Former(id: token(place), registered: places[place].registered, answered: 0, gone: 0)
     }
 
     /// Gives a place its next token, which is to be registered.
@@ -178,7 +182,8 @@ extension Activity {
         noteAnswer([place], replacing: [gone])
     }
 
-    /// Repeats an old registration, like an app that was offline for a while. It must be reported as stale.
+    /// Repeats an old registration, like an app that was offline for a while. It must be reported as stale, unless a
+    /// failover lost the change that made it old: the judge knows.
     private func repeatLate(_ old: Former) async throws {
         // Nothing of it is known any more, so it would be a new registration.
         if places[Int(old.id.place)].forgotten > old.registered { return }
@@ -188,8 +193,7 @@ extension Activity {
         let path = "\(plan.path)/channels/\(channel(Int(old.id.place)))"
         let answer = try await gateways.call("PUT", path, body)
         if answer.status != 200 || answer.json["result"] as? String != "stale" {
-            found.note(
-                .revived, "\(plan.name): the old token \(old.id) said again: \(answer.status) \(answer.text)")
+            returned.append(Returned(former: old, answer: "\(answer.status) \(answer.text)"))
         }
     }
 }

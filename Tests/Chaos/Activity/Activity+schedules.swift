@@ -29,7 +29,7 @@ extension Activity {
             if case .deleted = entry.change { try await delete(entry) }
         }
         // A publisher without an answer repeats its call. What was replaced or deleted meanwhile stays so.
-        if random.chance(0.4) {
+        if random.chance(0.4), run.actions.contains(.scheduleRepeats) {
             for entries in calls { try await makeAgain(entries, made, publish) }
         }
         // The order of the times is certain only if all schedules exist before the first time.

@@ -44,7 +44,15 @@ actor Activity {
         var id: TokenID
         var registered: Int64
         /// Epoch ms of the response to that change.
+        var answered: Int64
+        /// Epoch ms from which no push may reach it: later than the response if a worker may have to finish the change.
         var gone: Int64
+    }
+
+    /// A former token whose repeated registration was not reported as stale.
+    struct Returned: Sendable {
+        var former: Former
+        var answer: String
     }
 
     /// A token that followed when an `end` for it was accepted.
@@ -73,6 +81,7 @@ actor Activity {
     let startTokens: StartTokens?
     var places: [Place]
     var former: [Former] = []
+    var returned: [Returned] = []
     var ended: [Ended] = []
     /// The number of the last publish.
     var number = 0

@@ -34,18 +34,27 @@ struct Judge: Sendable {
         return tally
     }
 
-    /// Checks that a push which was published after a token's removal did not reach that token.
+    /// Checks that a push which was published after a token's removal did not reach that token, and that no old
+    /// registration took its place again.
     private func judgeFormer(_ activity: Activity, _ pushes: [Push]) async throws {
-        var last: [TokenID: Int64] = [:]
-        for former in await activity.former {
-            last[former.id] = min(last[former.id] ?? .max, former.gone)
+        var first: [TokenID: Activity.Former] = [:]
+        for former in await activity.former where former.gone < first[former.id]?.gone ?? .max {
+            first[former.id] = former
         }
-        for (id, gone) in last {
+        for one in await activity.returned where !mayHaveLost(one.former) {
+            found.note(.revived, "the old token of \(describe(one.former.id)) said again: \(one.answer)")
+        }
+        for (id, former) in first {
             guard let newest = record.tokens[id]?.newest, let push = pushes.first(where: { $0.number == newest }),
-                push.asked > gone, !interruptions.contains(where: { $0.mayLose(answered: gone) })
+                push.asked > former.gone, !mayHaveLost(former)
             else { continue }
-            try await explain(.unwanted, id, "\(describe(id)) was gone at \(gone) and got \(newest)", push)
+            try await explain(.unwanted, id, "\(describe(id)) was gone at \(former.gone) and got \(newest)", push)
         }
+    }
+
+    /// Whether a failover may have lost the change that made this token a former one.
+    private func mayHaveLost(_ former: Activity.Former) -> Bool {
+        interruptions.contains { $0.mayLose(answered: former.answered) }
     }
 
     // MARK: Order on the wire

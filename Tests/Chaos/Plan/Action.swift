@@ -12,6 +12,8 @@ enum Action: String, CaseIterable, Sendable {
     case broadcasts
     /// Updates that wait for their time. Some are replaced or deleted before it.
     case schedules
+    /// Schedules whose call is repeated after some of them were replaced or deleted.
+    case scheduleRepeats = "schedule-repeats"
     /// Updates that wait for a time at which their name ends or starts.
     case scheduleRaces = "schedule-races"
     /// Pushes that APNs refuses for a while as if for good. They are retried or dropped afterwards.
@@ -39,6 +41,8 @@ enum Action: String, CaseIterable, Sendable {
 
     /// All actions. Remove one here while the system does not meet its demands.
     static let usual = Set(allCases)
+    /// What releases before this one do not hold themselves, so that an upgrade from them proves nothing about it.
+    static let newDemands: Set<Action> = [.scheduleRepeats, .batches, .forgets, .silences, .redisClocks]
 
     /// Reads `all`, `none`, `usual`, or a list such as `ends,clocks`. Nil for an unknown word.
     static func parse(_ text: String) -> Set<Action>? {
