@@ -78,7 +78,11 @@ enum LiveActivityBody {
         if let stale = body["stale_date"] {
             let seconds = try stale.epochSeconds()
             if seconds <= now {
-                warnings.append("\(stale.path) is in the past: devices show the state as stale at once")
+                // Only warn: a publisher must be able to repeat a request with its Idempotency-Key after this date.
+                let effect =
+                    publish.event == .start
+                    ? "no card appears, so nothing will be sent" : "devices show the state as stale at once"
+                warnings.append("\(stale.path) is in the past: \(effect)")
             }
             publish.staleDate = seconds
         }

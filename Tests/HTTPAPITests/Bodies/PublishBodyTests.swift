@@ -222,6 +222,10 @@ private let prefix = "notification.ios.live_activity"
             #"{"name":"n","event":"end","stale_date":1795283000}"#, "",
             "stale_date is in the past: devices show the state as stale"
         ),
+        (
+            #"{"name":"n","event":"start","content_state":{},"alert":{"title":"t"},"attributes_type":"T","attributes":{},"stale_date":1795283000}"#,
+            "", "stale_date is in the past: no card appears, so nothing will be sent"
+        ),
         (#"{"name":"n","event":"end"}"#, #","options":{"expiry":1795283000}"#, "expiry is in the past"),
         (#"{"name":"n","event":"end"}"#, #","message":{}"#, "message is not sent"),
         (#"{"name":"n","event":"update","content_state":{},"dismissal_date":0}"#, "", "event end only"),

@@ -13,7 +13,7 @@
 --   not know whether a channel follows the name; tells: an outgoing event tells that the push is final; traced: one
 --   channel's exchange with APNs is kept
 -- arguments expiry, life: expiry (s) or ''; ms for which a push without an expiry is tried
--- argument attributesType: of a start
+-- arguments attributesType, stale: of a start; its stale date (s), or ''
 -- argument cutoff: of an automatic end: the latest start (ms) of the cards that it ends; else ''
 -- argument mostUnswept: most unswept pushes of one name
 -- arguments retention, ps, ws: how long the data is kept, ms; common prefixes of the p and w keys
@@ -50,6 +50,8 @@ local ts = tonumber(timestamp) or math.max(math.floor(now / 1000), lastTimestamp
 -- The deadline is fixed here, so that all readers agree. Expiry 0 means: try once.
 local seconds = tonumber(expiry) or 0
 local deadline = seconds > 0 and seconds * 1000 or now + life
+-- A device makes no card of a start that is stale already.
+if stale ~= '' then deadline = math.min(deadline, stale * 1000) end
 -- Until when the push is tried (ms), see lives_until.
 local lives = expiry == '0' and now or deadline
 local waits = redis.call('ZCARD', q)
