@@ -41,6 +41,17 @@ struct Answer: Sendable {
         self.warnings = Array(warnings.prefix(Self.maximumWarnings))
     }
 
+    /// What the caller has of it already. Nil: this answer has no tag, or another one.
+    func unchanged(for headers: HTTPFields) -> Answer? {
+        guard status == 200, let tag = fields.first(where: { $0.0 == .eTag })?.1,
+            let known = headers[.ifNoneMatch],
+            known.parts(between: UInt8(ascii: ",")).contains(where: { [tag, "W/" + tag].contains($0.trimmed) })
+        else { return nil }
+        var answer = Answer(304, text: "")
+        answer.fields = fields
+        return answer
+    }
+
     /// The same answer of a call that was about other things than its path names.
     func about(_ subjects: [Action.Subject: String?], count: Int = 1) -> Answer {
         var answer = self
