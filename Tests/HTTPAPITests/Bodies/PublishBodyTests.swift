@@ -45,6 +45,22 @@ private let prefix = "notification.ios.live_activity"
         (#"{"name":"n","event":"end","timestamp":12}"#, "timestamp", "epoch seconds", 39),
         (#"{"name":"n","event":"end","timestamp":"now"}"#, "timestamp", "whole number, not a string", 39),
         (#"{"name":"n","event":"end","stale_date":1795284000000}"#, "stale_date", "milliseconds", 40),
+        (
+            #"{"name":"n","event":"end","stale_date":"2026-11-21T18:00:00Z"}"#, "stale_date",
+            "must be epoch seconds: 1795284000?", 40
+        ),
+        (
+            #"{"name":"n","event":"end","timestamp":"1795284000"}"#, "timestamp",
+            "must be epoch seconds, a number without quotes", 39
+        ),
+        (
+            #"{"name":"n","event":"end","dismissal_date":"2026-11-21T19:00:00+01:00"}"#, "dismissal_date",
+            "must be epoch seconds: 1795284000?", 44
+        ),
+        (
+            #"{"name":"n","event":"update","content_state":{},"relevance_score":1e-400}"#, "relevance_score",
+            "fits a double", 66
+        ),
         (#"{"name":"n","event":"end","dismissal_date":-1}"#, "dismissal_date", "epoch seconds", 44),
         (#"{"name":"n","event":"end","relevance_score":"1"}"#, "relevance_score", "number, not a string", 45),
         (#"{"name":"n","event":"end","relevance_score":1e999}"#, "relevance_score", "fits a double", 45),

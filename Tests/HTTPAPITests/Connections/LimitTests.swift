@@ -442,6 +442,52 @@ import Testing
             let large = try Socket(port: gateway.port)
             large.send("\(head)2000000\r\n\r\n")
             #expect(await large.readHead().hasPrefix("HTTP/1.1 413 "))
+            // HTTP/1.0 knows no such answer: the client sends its body at once.
+            let old = try Socket(port: gateway.port)
+            old.send(head.replacing("HTTP/1.1", with: "HTTP/1.0") + "\(publishText().utf8.count)\r\n\r\n\(publishText())")
+            #expect(await old.readToEnd().hasPrefix("HTTP/1.1 202 "))
+        }
+    }
+
+    /// To be told to go on would tell that the secret is right, and cost a stranger's body.
+    @Test(arguments: [
+        ("POST /api/push", "wrong", "401"), ("POST /nope", GatewayFixture.masterSecret, "404"),
+        ("DELETE /api/push", GatewayFixture.masterSecret, "405"), ("POST /console/pause", "", "401"),
+        ("POST /api/push", GatewayFixture.secret, "401"),
+    ])
+    func `a client that asks first is refused before it sends its body`(
+        call: String, secret: String, status: String
+    ) async throws {
+        try await GatewayFixture.run { gateway in
+            let user = Base64.encode("\(GatewayFixture.key):\(secret)".utf8)
+            let socket = try Socket(port: gateway.port)
+            socket.send(
+                "\(call) HTTP/1.1\r\nHost: x\r\nAuthorization: Basic \(user)\r\nExpect: 100-continue\r\n"
+                    + "Content-Length: 20\r\n\r\n")
+            let answer = await socket.readToEnd()
+            #expect(answer.hasPrefix("HTTP/1.1 \(status) ") && answer.lowercased().contains("connection: close"))
+        }
+    }
+
+    @Test func `chunks need HTTP 1_1, and probes no host`() async throws {
+        try await GatewayFixture.run { gateway in
+            func answer(_ request: String) async throws -> String {
+                let socket = try Socket(port: gateway.port)
+                socket.send(request)
+                return await socket.readToEnd()
+            }
+            let chunked = "Host: x\r\n\(Self.authorization)Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
+            #expect(try await answer("POST /api/push HTTP/1.0\r\n\(chunked)").hasPrefix("HTTP/1.1 501 "))
+            for version in ["1.0", "1.1"] {
+                func status(_ path: String) async throws -> String {
+                    let head = "GET \(path) HTTP/\(version)\r\nHost:\r\nConnection: close\r\n\r\n"
+                    return String(try await answer(head).prefix(12))
+                }
+                for probe in ["/healthz", "/readyz", "/metrics"] {
+                    #expect(try await status(probe) == "HTTP/1.1 200", "\(probe) \(version)")
+                }
+                #expect(try await status("/openapi.json") == "HTTP/1.1 400")
+            }
         }
     }
 
