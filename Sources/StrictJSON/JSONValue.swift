@@ -74,7 +74,8 @@ extension JSONValue {
 
     /// Whether the digits before the exponent are all 0.
     private var isZero: Bool {
-        raw.prefix { $0 | 0x20 != UInt8(ascii: "e") }.allSatisfy { !(UInt8(ascii: "1")...UInt8(ascii: "9")).contains($0) }
+        let digits = UInt8(ascii: "1")...UInt8(ascii: "9")
+        return raw.prefix { $0 | 0x20 != UInt8(ascii: "e") }.allSatisfy { !digits.contains($0) }
     }
 
     public func bool() throws(JSONError) -> Bool {

@@ -45,7 +45,8 @@ import Testing
             try await eventually("the good one is published") { try await length(keys.intakeDone(app), gateway) == 1 }
             let rejected = try await answers(keys.intakeRejected(app), gateway)
             #expect(rejected.map { $0["status"] } == Array(repeating: "400", count: 7))
-            #expect(rejected[4]["answer"].map { $0.utf8.count < 1_000 } == true, "the writer chooses the name of a field")
+            #expect(
+                rejected[4]["answer"].map { $0.utf8.count < 1_000 } == true, "the writer chooses the name of a field")
             #expect(rejected[2]["answer"]?.contains("audience") == true)
             #expect(rejected[3]["answer"]?.contains("Idempotency-Key") == true)
             #expect(rejected[5]["answer"]?.contains("key") == true && rejected[6]["answer"]?.contains("push") == true)

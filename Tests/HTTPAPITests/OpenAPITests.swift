@@ -26,7 +26,8 @@ import Testing
             #expect(first.status == 200 && first.header("cache-control") == "public, max-age=3600")
             let tag = try #require(first.header("etag"))
             for known in [tag, "W/\(tag)", "\"x\", \(tag)"] {
-                let again = try await gateway.send("GET", "/openapi.json", user: nil, headers: [("If-None-Match", known)])
+                let again = try await gateway.send(
+                    "GET", "/openapi.json", user: nil, headers: [("If-None-Match", known)])
                 #expect(again.status == 304 && again.text.isEmpty && again.header("etag") == tag)
             }
             let other = try await gateway.send("GET", "/openapi.json", user: nil, headers: [("If-None-Match", "\"x\"")])

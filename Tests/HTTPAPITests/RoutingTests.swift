@@ -86,7 +86,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("/api/activities/a/b", true), ("/api/activities/a/b/channels/c", true), ("/api/activities/a//channels/c", true),
+        ("/api/activities/a/b", true), ("/api/activities/a/b/channels/c", true),
+        ("/api/activities/a//channels/c", true),
         ("/api/start-tokens/a/b/channels/c", true), ("/api/channels/a/b", true), ("/api/activities", false),
         ("/api/named_users/a/b", true), ("/nope/a/b/c", false), ("/api/push/a/b", false),
     ])

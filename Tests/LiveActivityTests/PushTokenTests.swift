@@ -2,11 +2,13 @@ import LiveActivity
 import Testing
 
 @Suite struct PushTokenTests {
-    @Test(arguments: [
-        ("<a0a1b2b3 c4c5d6d7>", "description of NSData"), ("{length = 32, bytes = 0xa0a1b2b3 ... c4c5d6d7}", "of Data"),
-        ("32 bytes", nil), ("(null)", "no token"), (" ", "no token"), ("a0 a1 b2", "other characters between"),
-        ("oKGys8TF1tfo6fr7DA0eH6ChsrPExdbX6On6+wwNHh8=", "Base64"), ("abc", nil), ("zz", nil),
-    ] as [(String, String?)])
+    @Test(
+        arguments: [
+            ("<a0a1b2b3 c4c5d6d7>", "description of NSData"),
+            ("{length = 32, bytes = 0xa0a1b2b3 ... c4c5d6d7}", "of Data"),
+            ("32 bytes", nil), ("(null)", "no token"), (" ", "no token"), ("a0 a1 b2", "other characters between"),
+            ("oKGys8TF1tfo6fr7DA0eH6ChsrPExdbX6On6+wwNHh8=", "Base64"), ("abc", nil), ("zz", nil),
+        ] as [(String, String?)])
     func `the error names the form in which an app wrote a token`(text: String, form: String?) {
         #expect {
             _ = try PushToken(hex: text)

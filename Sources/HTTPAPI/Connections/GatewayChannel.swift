@@ -92,7 +92,8 @@ extension HTTPServerBuilder {
     ) -> HTTPServerBuilder {
         HTTPServerBuilder { responder in
             GatewayChannel(
-                http: HTTP1Channel(responder: responder, configuration: configuration), addresses: addresses, headTimeout: headTimeout, tasks: tasks, turns: turns,
+                http: HTTP1Channel(responder: responder, configuration: configuration), addresses: addresses,
+                headTimeout: headTimeout, tasks: tasks, turns: turns,
                 identity: identity)
         }
     }

@@ -55,7 +55,8 @@ extension Explanation {
 
     private var started: Reason? {
         startSentAt.map { time in
-            let text = "A start was sent to it at \(TimeText.text(time)). Its app has not reported the token of a card since."
+            let text =
+                "A start was sent to it at \(TimeText.text(time)). Its app has reported no token of a card since."
             return Reason(code: "started", text: text)
         }
     }

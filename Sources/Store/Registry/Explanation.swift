@@ -87,7 +87,8 @@ extension Store {
         } else {
             explanation.presence = try await registry.past(place, stored)
         }
-        explanation.startSentAt = try replies[6].optionalString()?.split(separator: " ").last.flatMap { Int64($0) }
+        let started = try replies[6].optionalString()?.split(separator: " ").last
+        explanation.startSentAt = started.flatMap { StoredNumber.read($0) }.map { Int64($0) }
         explanation.nameHasEnded = !replies[4][1].isNil
         if let push = try replies[4][0].optionalString().flatMap({ PushID($0) }) {
             explanation.lastPush = try await pushes.ledger(app, push)

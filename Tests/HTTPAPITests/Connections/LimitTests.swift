@@ -444,7 +444,8 @@ import Testing
             #expect(await large.readHead().hasPrefix("HTTP/1.1 413 "))
             // HTTP/1.0 knows no such answer: the client sends its body at once.
             let old = try Socket(port: gateway.port)
-            old.send(head.replacing("HTTP/1.1", with: "HTTP/1.0") + "\(publishText().utf8.count)\r\n\r\n\(publishText())")
+            old.send(
+                head.replacing("HTTP/1.1", with: "HTTP/1.0") + "\(publishText().utf8.count)\r\n\r\n\(publishText())")
             #expect(await old.readToEnd().hasPrefix("HTTP/1.1 202 "))
         }
     }

@@ -73,7 +73,9 @@ import Testing
                     "GET", path, user: "\(GatewayFixture.key):\(secret)", headers: [("X-Forwarded-For", address)])
             }
             var refused = try await send("192.0.2.1", GatewayFixture.secret)
-            for _ in 0..<100 where refused.status == 404 { refused = try await send("192.0.2.1", GatewayFixture.secret) }
+            for _ in 0..<100 where refused.status == 404 {
+                refused = try await send("192.0.2.1", GatewayFixture.secret)
+            }
             #expect(refused.status == 429 && refused.header("retry-after") == "1", "\(refused.text)")
             #expect(refused.text.contains("this address"))
             #expect(gateway.log.all.contains { $0.contains("an address is over limits.requests_per_address") })

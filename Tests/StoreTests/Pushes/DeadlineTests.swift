@@ -35,8 +35,12 @@ import Testing
     }
 
     /// In seconds after the acceptance. A device makes no card of a start that is stale.
-    @Test(arguments: [(nil, 60, 60), (30, 60, 30), (0, 60, 60), (nil, 7_200, 3_600), (7_200, -60, -60)] as [(Int?, Int, Int)])
-    func `a start expires at its stale date, if nothing ends it earlier`(expiry: Int?, stale: Int, end: Int) async throws {
+    @Test(
+        arguments: [(nil, 60, 60), (30, 60, 30), (0, 60, 60), (nil, 7_200, 3_600), (7_200, -60, -60)]
+            as [(Int?, Int, Int)])
+    func `a start expires at its stale date, if nothing ends it earlier`(expiry: Int?, stale: Int, end: Int)
+        async throws
+    {
         let fixture = try await PushFixture.start()
         let now = Int(Self.now / 1_000)
         let publish = Publish(
