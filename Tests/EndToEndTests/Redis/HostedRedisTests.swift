@@ -5,6 +5,15 @@ import Testing
 
 /// A hosted Redis that lacks commands or takes TLS alone. `doctor` and a process at its start name each limit.
 @Suite struct HostedRedisTests {
+    /// The package lets everybody who reaches its Redis do no more than that.
+    @Test func `config/redis.conf shows the rights of docs/operations.md`() throws {
+        func rights(_ path: String) throws -> Substring {
+            let text = try String(contentsOf: Program.root.appending(path: path), encoding: .utf8)
+            return try #require(text.firstMatch(of: /(?m)^(?:ACL SETUSER lamplighter|# user default) .*(-@all.*)$/)).1
+        }
+        #expect(try rights("config/redis.conf") == rights("docs/operations.md"))
+    }
+
     @Test func `without CONFIG and WAIT a push goes out, and the limits are named`() async throws {
         let server = try await RedisServer.start(
             extra: [
