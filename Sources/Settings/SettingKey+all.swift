@@ -202,6 +202,8 @@ extension SettingKey {
             .help("whether a new follower gets the last published state at once; an app may have its own"),
         .choice(\.receipts, "defaults.receipts", [("false", false), ("true", true)], "false")
             .help("whether pushes carry a mark, and devices may tell which they show; an app may have its own"),
+        .choice(\.respectDismissal, "defaults.respect_dismissal", [("false", false), ("true", true)], "false")
+            .help("whether a start leaves out devices whose user dismissed the name's card; an app may have its own"),
         .choice(\.deviceTags, "defaults.device_tags", [("true", true), ("false", false)], "true")
             .help("whether devices, and the app secret, may set tags of channels; an app may have its own"),
         .choice(\.deviceUsers, "defaults.device_users", [("true", true), ("false", false)], "true")

@@ -16,6 +16,7 @@ public struct Receipts: Sendable {
     let redis: RedisClient
     let keys: Keyspace
     let index: PushIndex
+    let time: ServerTime
 
     /// - Parameter now: time of the receipts, epoch ms. Nil is Redis's own.
     public func count(
@@ -43,6 +44,13 @@ public struct Receipts: Sendable {
             case let other: throw .unexpectedReply("receipt-count answered \(other)")
             }
         }
+        try await Dismissals(redis: redis, keys: keys).note(
+            app,
+            zip(pushes, names).flatMap { push, name in
+                name.map { name in
+                    (byPush[push] ?? []).filter { $0.event == .dismissed }.map { (name, $0.channel.stored) }
+                } ?? []
+            }, now: now ?? time.now())
         return tally
     }
 

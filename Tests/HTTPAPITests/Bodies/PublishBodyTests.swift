@@ -287,6 +287,18 @@ private let prefix = "notification.ios.live_activity"
         #expect(String(decoding: push.payload, as: UTF8.self) == golden && push.warnings.isEmpty)
     }
 
+    @Test(arguments: [("true", true), ("false", false), (nil, nil)] as [(String?, Bool?)])
+    func `a start can respect dismissals`(text: String?, respects: Bool?) throws {
+        let start =
+            #"{"name":"n","event":"start","content_state":{},"alert":{"title":"t"},"attributes_type":"T","attributes":{}}"#
+        let options = text.map { #","options":{"respect_dismissal":\#($0)}"# } ?? ""
+        #expect(try parse(publishText(activity: start, tail: options))[0].publish.options.respectDismissal == respects)
+        guard text != nil else { return }
+        #expect(throws: JSONError.self) {
+            try parse(publishText(activity: #"{"name":"n","event":"end"}"#, tail: options))
+        }
+    }
+
     /// A state that is stale shows as stale. It must not be held back, changed or refused because of that.
     @Test(arguments: ["update", "end"])
     func `a past stale date goes out as written`(event: String) throws {
