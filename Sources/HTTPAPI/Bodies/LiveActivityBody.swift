@@ -88,8 +88,8 @@ enum LiveActivityBody {
         }
         if let dismissal = body["dismissal_date"] {
             // Apple takes any time in the past as "now", and many publishers write 0.
-            let isZero = try dismissal.kind == .number && dismissal.integer() == 0
-            publish.dismissalDate = isZero ? 0 : try dismissal.epochSeconds()
+            let number = dismissal.kind == .number ? try dismissal.integer() : nil
+            publish.dismissalDate = number == 0 ? 0 : try dismissal.epochSeconds()
             if publish.event != .end { warnings.append("\(dismissal.path) has an effect with event end only") }
             if let date = publish.dismissalDate, date > Int(now) + maximumLinger {
                 warnings.append(

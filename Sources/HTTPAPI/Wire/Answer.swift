@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import LiveActivity
 import NIOCore
 import Store
 import StrictJSON

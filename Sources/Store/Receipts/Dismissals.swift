@@ -15,7 +15,7 @@ struct Dismissals {
         _ app: AppKey, _ found: [(name: ActivityName, channel: [UInt8])], now: Int64
     ) async throws(StoreError) {
         if found.isEmpty { return }
-        let byName = Dictionary(grouping: found, by: \.name)
+        let byName = Dictionary(grouping: found, by: { $0.name })
         let names = Array(byName.keys)
         let ended = try await redis.run(names.map { RedisCommand("HGET", keys.name(keys.tag(app, $0)), "ended") })
         var commands: [RedisCommand] = []
