@@ -59,7 +59,7 @@ private let prefix = "notification.ios.live_activity"
         ),
         (
             #"{"name":"n","event":"update","content_state":{},"relevance_score":1e-400}"#, "relevance_score",
-            "fits a double", 66
+            "fits a double", 67
         ),
         (#"{"name":"n","event":"end","dismissal_date":-1}"#, "dismissal_date", "epoch seconds", 44),
         (#"{"name":"n","event":"end","relevance_score":"1"}"#, "relevance_score", "number, not a string", 45),

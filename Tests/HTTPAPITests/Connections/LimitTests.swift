@@ -496,7 +496,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(10))) func `shutdown waits for the requests in work`() async throws {
         try await GatewayFixture.run(configure: Self.patiently(maximumRequests: 1)) { gateway in
-            let working = try #require(await Self.slowBody(gateway))
+            let working = try #require(try await Self.slowBody(gateway))
             let idle = try Socket(port: gateway.port)
             await gateway.group.triggerGracefulShutdown()
             #expect(await idle.readToEnd() == "")
