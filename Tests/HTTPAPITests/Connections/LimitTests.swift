@@ -480,7 +480,8 @@ import Testing
                 return await socket.readToEnd()
             }
             let chunked = "Host: x\r\n\(Self.authorization)Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
-            #expect(try await answer("POST /api/push HTTP/1.0\r\n\(chunked)").hasPrefix("HTTP/1.1 501 "))
+            let refused = try await answer("POST /api/push HTTP/1.0\r\n\(chunked)")
+            #expect(refused.hasPrefix("HTTP/1.1 501 "))
             for version in ["1.0", "1.1"] {
                 func status(_ path: String) async throws -> String {
                     let head = "GET \(path) HTTP/\(version)\r\nHost:\r\nConnection: close\r\n\r\n"
