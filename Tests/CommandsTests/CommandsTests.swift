@@ -1,6 +1,7 @@
 import ArgumentParser
 import Fanout
 import Foundation
+import LiveActivity
 import Logging
 import PrometheusText
 import StrictJSON
