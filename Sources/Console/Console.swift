@@ -59,9 +59,10 @@ public final class Console: Sendable {
     private func refusal(
         _ failure: ConsoleFailure, _ request: ConsoleRequest, _ session: ConsoleSession?
     ) -> ConsoleResponse {
-        render(
+        let page = render(
             "message", values(["title": failure.title, "message": failure.message, "path": failure.path]),
             title: failure.title, session: session, request, status: failure.status)
+        return failure.status == 405 ? page.with("Allow", "GET, HEAD, POST") : page
     }
 
     private func answer(

@@ -7,6 +7,8 @@ public struct PublishOptions: Sendable, Hashable {
     public var insist: Bool
     /// For a start: it also goes to channels that follow the name already.
     public var restart: Bool
+    /// For a start: it does not go to channels whose user dismissed the name's card. Nil: as the app's settings say.
+    public var respectDismissal: Bool?
     /// The channel whose exchanges with APNs are kept.
     public var trace: ChannelID?
 

@@ -25,6 +25,7 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
     case endAfter = "defaults.end_after"
     case catchUp = "defaults.catch_up"
     case receipts = "defaults.receipts"
+    case respectDismissal = "defaults.respect_dismissal"
     case deviceTags = "defaults.device_tags"
     case deviceUsers = "defaults.device_users"
     case expiryStart = "defaults.expiry_start"
@@ -82,6 +83,7 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
         case .caFile: "PEM roots for that server"
         case .catchUp: "whether the app's devices get the state published before when they begin to follow"
         case .receipts: "whether the app's devices may tell which pushes they show"
+        case .respectDismissal: "whether the app's starts leave out those who dismissed the name's card"
         case .deviceTags: "whether the app's devices may set the tags of their channels"
         case .deviceUsers: "whether the app's devices may say whose they are"
         case .endAfter: "time from the start of the app's cards to their automatic end"
@@ -125,7 +127,8 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
         case .webhookURL: return WebhookAddress(value) == nil ? WebhookAddress.rule : nil
         case .webhookEvents:
             return Self.events(value) == nil ? "of \(Self.eventWords.joined(separator: ", ")), with commas" : nil
-        case .catchUp, .receipts, .deviceTags, .deviceUsers, .webhookAllowsPrivate, .webhookAllowsHTTP:
+        case .catchUp, .receipts, .respectDismissal, .deviceTags, .deviceUsers, .webhookAllowsPrivate,
+            .webhookAllowsHTTP:
             return ["true", "false"].contains(value) ? nil : "true or false"
         case .expiryStart, .expiryUpdate, .expiryEnd:
             return isTime(1...86_400) ? nil : "a time from 1s to 24h, such as 15m"

@@ -65,7 +65,7 @@ extension SettingKey {
             .help("the most open connections; others wait until one closes"),
         .whole(\.gateway.maximumConnectionsPerAddress, "gateway.max_connections_per_address", 0...1_000_000, "1024")
             .help("the most connections of one IPv4 address or IPv6 network (/64); others are closed; 0 = no limit"),
-        .time(\.gateway.idleTimeout, "gateway.idle_timeout", 1...3_600, "60s")
+        .time(\.gateway.idleTimeout, "gateway.idle_timeout", 1...3_600, "75s")
             .help("a connection without a byte for this long is closed"),
         .time(\.gateway.headTimeout, "gateway.head_timeout", 1...600, "30s")
             .help("a connection whose request's head takes longer is closed"),
@@ -121,8 +121,10 @@ extension SettingKey {
         .whole(\.tagsPerChannel, "limits.tags_per_channel", 1...1_000, "1000").help("the most tags of one channel"),
         .whole(\.gateway.failedSignInsPerMinute, "limits.failed_sign_ins", 0...1_000_000, "60")
             .help("the most wrong secrets of one address in a minute; then its secrets are answered 429; 0 = no limit"),
-        .whole(\.gateway.requestsPerAddress, "limits.requests_per_address", 0...1_000_000, "0")
-            .help("the most requests of one address in a second, at all gateways; more are answered 429; 0 = no limit"),
+        .whole(\.gateway.requestsPerAddress, "limits.requests_per_address", 0...1_000_000, "200")
+            .help(
+                "the most requests of one address in a second, at all gateways; more are answered 429; the master secret "
+                    + "and credentials are not counted; 0 = no limit"),
         .whole(\.gateway.requestsPerCredential, "limits.requests_per_credential", 0...1_000_000, "0")
             .help(
                 "the most requests with one credential in a second, at all gateways; devices have none; 0 = no limit"),
@@ -200,6 +202,8 @@ extension SettingKey {
             .help("whether a new follower gets the last published state at once; an app may have its own"),
         .choice(\.receipts, "defaults.receipts", [("false", false), ("true", true)], "false")
             .help("whether pushes carry a mark, and devices may tell which they show; an app may have its own"),
+        .choice(\.respectDismissal, "defaults.respect_dismissal", [("false", false), ("true", true)], "false")
+            .help("whether a start leaves out devices whose user dismissed the name's card; an app may have its own"),
         .choice(\.deviceTags, "defaults.device_tags", [("true", true), ("false", false)], "true")
             .help("whether devices, and the app secret, may set tags of channels; an app may have its own"),
         .choice(\.deviceUsers, "defaults.device_users", [("true", true), ("false", false)], "true")

@@ -73,6 +73,8 @@ public struct Settings: Sendable {
     public var catchUp = false
     /// For apps that do not set `defaults.receipts`.
     public var receipts = false
+    /// For apps that do not set `defaults.respect_dismissal`.
+    public var respectDismissal = false
     /// For apps that do not set `defaults.device_tags` or `defaults.device_users`.
     public var deviceTags = true
     public var deviceUsers = true
@@ -156,6 +158,9 @@ public struct Settings: Sendable {
     public func receipts(_ app: AppSettings) -> Bool { app[.receipts].map { $0 == "true" } ?? receipts }
 
     /// Whether an app's devices may set the tags of their channels, and say whose they are.
+    public func respectDismissal(_ app: AppSettings) -> Bool {
+        app[.respectDismissal].map { $0 == "true" } ?? respectDismissal
+    }
     public func deviceTags(_ app: AppSettings) -> Bool { app[.deviceTags].map { $0 == "true" } ?? deviceTags }
     public func deviceUsers(_ app: AppSettings) -> Bool { app[.deviceUsers].map { $0 == "true" } ?? deviceUsers }
 

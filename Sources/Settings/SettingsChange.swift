@@ -27,7 +27,7 @@ public struct SettingsChange: Sendable, Hashable {
             "limits.bulk_calls", "limits.tags_per_channel", "limits.names", "limits.channels", "limits.followers",
             "limits.start_tokens", "limits.tags", "limits.schemas",
             "defaults.stale_after", "defaults.end_after", "defaults.catch_up", "defaults.receipts",
-            "defaults.device_tags", "defaults.device_users",
+            "defaults.respect_dismissal", "defaults.device_tags", "defaults.device_users",
             "defaults.expiry_start", "defaults.expiry_update", "defaults.expiry_end", "budget.high_per_hour",
             "budget.high_per_hour_infrequent", "start_tokens.stale_after",
         ],
@@ -105,7 +105,8 @@ public struct SettingsChange: Sendable, Hashable {
     private static func uses(_ field: AppField, _ process: Process) -> Bool {
         switch field {
         case .secret, .masterSecret: process == .gateway
-        case .staleAfter, .catchUp, .receipts, .deviceTags, .deviceUsers, .expiryStart, .expiryUpdate, .expiryEnd:
+        case .staleAfter, .catchUp, .receipts, .respectDismissal, .deviceTags, .deviceUsers, .expiryStart,
+            .expiryUpdate, .expiryEnd:
             process == .gateway
         case .key, .endAfter, .webhookEvents, .webhookURL: true
         default: process == .worker
@@ -114,8 +115,8 @@ public struct SettingsChange: Sendable, Hashable {
 
     static func isLive(_ field: AppField, from old: AppSettings, to new: AppSettings) -> Bool {
         switch field {
-        case .secret, .masterSecret, .staleAfter, .endAfter, .catchUp, .receipts, .deviceTags, .deviceUsers,
-            .expiryStart, .expiryUpdate, .expiryEnd, .maximumPerSecond, .maximumPerSecondOfPush:
+        case .secret, .masterSecret, .staleAfter, .endAfter, .catchUp, .receipts, .respectDismissal, .deviceTags,
+            .deviceUsers, .expiryStart, .expiryUpdate, .expiryEnd, .maximumPerSecond, .maximumPerSecondOfPush:
             true
         case .keyID, .keyFile, .nextKeyID, .nextKeyFile, .teamID: true
         // Keys of its own need a place that a running worker has only if it had them before.

@@ -76,7 +76,7 @@ public struct Store: Sendable {
         pushes = Pushes(
             redis: redis, keys: keys, time: time, replicas: replicaWait, memory: registry.memory,
             index: PushIndex(redis: redis, keys: keys), telling: telling, endings: endings)
-        receipts = Receipts(redis: redis, keys: keys, index: pushes.index)
+        receipts = Receipts(redis: redis, keys: keys, index: pushes.index, time: time)
         traces = Traces(redis: redis, keys: keys)
         schemas = Schemas(redis: redis, keys: keys)
         schemas.maximum = maximumSchemas

@@ -63,11 +63,19 @@ extension JSONValue {
         throw error(isWhole ? "must be a whole number of at most 64 bits" : "must be a whole number, without fraction")
     }
 
-    /// Any number that is finite as a double.
+    /// Any number that a double holds: not too large, and not so small that it would become 0.
     public func double() throws(JSONError) -> Double {
         guard kind == .number else { throw mismatch("a number") }
-        if let value = Double(String(decoding: raw, as: UTF8.self)), value.isFinite { return value }
+        if let value = Double(String(decoding: raw, as: UTF8.self)), value.isFinite, value != 0 || isZero {
+            return value
+        }
         throw error("must be a number that fits a double")
+    }
+
+    /// Whether the digits before the exponent are all 0.
+    private var isZero: Bool {
+        let digits = UInt8(ascii: "1")...UInt8(ascii: "9")
+        return raw.prefix { $0 | 0x20 != UInt8(ascii: "e") }.allSatisfy { !digits.contains($0) }
     }
 
     public func bool() throws(JSONError) -> Bool {

@@ -25,6 +25,14 @@ import Testing
         #expect(try render("{{#a}}yes{{/a}}{{^a}}no{{/a}}") == "no")
     }
 
+    @Test func `hidden characters are marked where a reader sees them, and sent back as they are`() throws {
+        let text = try render(
+            #"<a title="{{n}}">{{n}}</a><textarea rows="1">{{n}}</textarea>{{n}}{{{n}}}"#, ["n": "a\u{200B}<"])
+        let (raw, marked) = ("a\u{200B}&lt;", "a⟨U+200B⟩&lt;")
+        #expect(text == #"<a title="\#(raw)">\#(marked)</a><textarea rows="1">\#(raw)</textarea>\#(marked)a\#u{200B}<"#)
+        #expect(try render("{{n}}", ["n": "a\nb\u{E0061}"]) == "a\nb⟨U+E0061⟩")
+    }
+
     @Test func `a name is looked up from the innermost section outwards`() throws {
         let values: [String: Any] = ["n": 0, "z": "z", "rows": [["n": 1], ["n": 2]], "words": ["a", "<"]]
         #expect(try render("{{#rows}}{{n}}{{z}}{{/rows}}{{n}}", values) == "1z2z0")

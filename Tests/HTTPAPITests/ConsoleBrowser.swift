@@ -52,7 +52,8 @@ struct ConsoleBrowser: Sendable {
     ) async throws -> Reply {
         let reply = try await post("/console/sign-in", ["app_key": key, "secret": secret], headers: headers)
         if reply.status == 303, let set = reply.header("set-cookie") {
-            cookie = String(try #require(set.split(separator: ";").first).dropFirst("lamplighter_console=".count))
+            let pair = try #require(set.split(separator: ";").first)
+            cookie = String(try #require(pair.split(separator: "=").last))
         }
         return reply
     }

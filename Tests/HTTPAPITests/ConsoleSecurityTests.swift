@@ -81,8 +81,18 @@ import Testing
             let plain = try #require(signedIn.header("set-cookie"))
             #expect(plain.contains("HttpOnly") && plain.contains("SameSite=Strict") && plain.contains("Path=/console"))
             #expect(!plain.contains("Secure"))
-            let secure = try await browser.signIn(headers: [("X-Forwarded-Proto", "https")])
-            #expect(secure.header("set-cookie")?.hasSuffix("; Secure") == true)
+            let isSecure = [("X-Forwarded-Proto", "https")]
+            let secure = try #require(try await browser.signIn(headers: isSecure).header("set-cookie"))
+            // A browser takes the prefix from this very host alone, with these two.
+            #expect(secure.hasPrefix("__Host-lamplighter_console=") && secure.hasSuffix("; Path=/; Secure"))
+            // Another host of the domain can set the plain name: it counts for nothing over TLS.
+            let id = try #require(browser.cookie)
+            let planted = [("Cookie", "lamplighter_console=\(id)")] + isSecure
+            #expect(try await ConsoleBrowser(gateway).get("/console", headers: planted).status == 303)
+            let own = [("Cookie", "lamplighter_console=x; __Host-lamplighter_console=\(id)")] + isSecure
+            #expect(try await ConsoleBrowser(gateway).get("/console", headers: own).status == 200)
+            #expect(try await gateway.send("DELETE", "/console", user: nil).header("allow") == "GET, HEAD, POST")
+            #expect(try await gateway.send("OPTIONS", "/console/sign-in", user: nil).status == 405)
         }
         try await GatewayFixture.run(configure: { $0.publicURL = "https://push.example.com" }) { gateway in
             var browser = ConsoleBrowser(gateway)

@@ -20,6 +20,21 @@ import Testing
         #expect(described == Set(Endpoint.all.map { "\($0.method) \($0.pattern)" }))
     }
 
+    @Test func `it may be cached, and is not sent again`() async throws {
+        try await GatewayFixture.run { gateway in
+            let first = try await gateway.send("GET", "/openapi.json", user: nil)
+            #expect(first.status == 200 && first.header("cache-control") == "public, max-age=3600")
+            let tag = try #require(first.header("etag"))
+            for known in [tag, "W/\(tag)", "\"x\", \(tag)"] {
+                let again = try await gateway.send(
+                    "GET", "/openapi.json", user: nil, headers: [("If-None-Match", known)])
+                #expect(again.status == 304 && again.text.isEmpty && again.header("etag") == tag)
+            }
+            let other = try await gateway.send("GET", "/openapi.json", user: nil, headers: [("If-None-Match", "\"x\"")])
+            #expect(other.status == 200)
+        }
+    }
+
     @Test(arguments: Endpoint.all.map { "\($0.method) \($0.pattern)" })
     func `an operation names its path's parameters, its secret and its errors`(_ title: String) throws {
         let endpoint = try #require(Endpoint.all.first { "\($0.method) \($0.pattern)" == title })

@@ -66,11 +66,36 @@ import Testing
             Issue.record("methods")
             return
         }
+        // Another word of Airship's API stands for no user, so it is a call with another method.
+        for path in ["associate", "disassociate", "tags", "uninstall"] {
+            guard case .methodNotAllowed(["POST"]) = RouteMatch(method: "GET", path: "/api/named_users/\(path)") else {
+                Issue.record("\(path) is another call")
+                continue
+            }
+        }
+        guard case .unserved = RouteMatch(method: "GET", path: "/api/named_users/ada") else {
+            Issue.record("a user's page of Airship")
+            return
+        }
         for path in ["/api/activities/%", "/api/activities/%2", "/api/activities/%zz", "/api/activities/%ff"] {
             guard case .malformed = RouteMatch(method: "GET", path: path[...]) else {
                 Issue.record("\(path) decoded")
                 continue
             }
+        }
+    }
+
+    @Test(arguments: [
+        ("/api/activities/a/b", true), ("/api/activities/a/b/channels/c", true),
+        ("/api/activities/a//channels/c", true),
+        ("/api/start-tokens/a/b/channels/c", true), ("/api/channels/a/b", true), ("/api/activities", false),
+        ("/api/named_users/a/b", true), ("/nope/a/b/c", false), ("/api/push/a/b", false),
+    ])
+    func `a slash that a proxy decoded is guessed`(path: String, isName: Bool) {
+        switch RouteMatch(method: "PATCH", path: path[...]) {
+        case .notFound(let guess): #expect(guess == isName)
+        case .methodNotAllowed: #expect(!isName)
+        default: Issue.record("\(path)")
         }
     }
 

@@ -227,6 +227,16 @@ import Testing
         }
     }
 
+    /// `dismissal_date` in seconds after the present; the end is scheduled for an hour later.
+    @Test(arguments: [(-60, false), (0, true), (3_540, true), (3_600, false), (7_200, false)])
+    func `an end whose card would have left before its time brings a warning`(dismissal: Int, isWarned: Bool) throws {
+        let activity = #"{"name":"n","event":"end","dismissal_date":\#(1_795_284_000 + dismissal)}"#
+        let body = text("2026-11-21T19:00:00", push: publishText(activity: activity))
+        let scheduled = try ScheduleBody.parse(Array(body.utf8), now: testNow)[0]
+        #expect(scheduled.push.warnings.contains { $0.contains("before the scheduled time") } == isWarned)
+        #expect(scheduled.push.publish.dismissalDate == 1_795_284_000 + dismissal)
+    }
+
     @Test func `a repetition of what was taken is no error after the time`() async throws {
         try await GatewayFixture.run { gateway in
             let body = text("2026-11-21T17:00:00")

@@ -2,6 +2,22 @@ import LiveActivity
 import Testing
 
 @Suite struct PushTokenTests {
+    @Test(
+        arguments: [
+            ("<a0a1b2b3 c4c5d6d7>", "description of NSData"),
+            ("{length = 32, bytes = 0xa0a1b2b3 ... c4c5d6d7}", "of Data"),
+            ("32 bytes", nil), ("(null)", "no token"), (" ", "no token"), ("a0 a1 b2", "other characters between"),
+            ("oKGys8TF1tfo6fr7DA0eH6ChsrPExdbX6On6+wwNHh8=", "Base64"), ("abc", nil), ("zz", nil),
+        ] as [(String, String?)])
+    func `the error names the form in which an app wrote a token`(text: String, form: String?) {
+        #expect {
+            _ = try PushToken(hex: text)
+        } throws: { error in
+            let rule = (error as? IdentifierError)?.rule ?? ""
+            return form.map { rule.contains($0) } ?? rule.hasSuffix("hex digits")
+        }
+    }
+
     @Test func `hex is read in both cases and written in lowercase`() {
         #expect(Hex.decode("00fFA9") == [0, 0xFF, 0xA9])
         #expect(Hex.decode("") == [])

@@ -93,10 +93,11 @@ struct AppSettingsTests {
 
     @Test func `an app says what its devices may do for themselves, everything by default`() throws {
         let file =
-            "defaults:\n  device_tags: false\napps:\n  - key: a\n    defaults: {device_tags: true}\n  - key: b\n"
+            "defaults:\n  device_tags: false\n  respect_dismissal: true\napps:\n  - key: a\n    defaults: {device_tags: true}\n  - key: b\n"
             + "    defaults: {device_users: false}\n"
         let settings = try load(file: file)
         #expect(settings.apps.map(settings.deviceTags) == [true, false])
+        #expect(settings.apps.map(settings.respectDismissal) == [true, true])
         #expect(settings.apps.map(settings.deviceUsers) == [true, false])
         let bare = try load(environment: Self.environment)
         #expect(bare.deviceTags(bare.apps[0]) && bare.deviceUsers(bare.apps[0]))

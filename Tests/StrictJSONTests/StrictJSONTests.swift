@@ -4,6 +4,15 @@ import Testing
 
 @Suite struct ParsingTests {
     @Test(arguments: [
+        ("1e-400", false), ("-0.5e-400", false), ("1e400", false), ("0e-400", true), ("0.000", true), ("-0.0E5", true),
+        ("1e-300", true), ("4.9e-324", true), ("1e300", true),
+    ])
+    func `a number that a double cannot hold is refused, at both ends`(text: String, isHeld: Bool) throws {
+        let value = try JSONDocument(text).root
+        #expect(((try? value.double()) != nil) == isHeld)
+    }
+
+    @Test(arguments: [
         "{}", "[]", "0", "-0", "1.0", "1e2", "-1.5E-10", "true", "false", "null", #""""#, " [ 1 , 2 ]\n",
         #"{"a":{"b":[1,{"c":null}]},"d":"é😀\u00e9\ud83d\ude00\n"}"#, #"{"":1}"#, #"[[[],{}],[]]"#,
     ])

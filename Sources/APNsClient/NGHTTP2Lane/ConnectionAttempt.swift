@@ -3,8 +3,11 @@ internal import NGHTTP2
 internal import OpenSSL
 internal import Threads
 
-/// Makes one connection, step by step and without blocking: look-up, TCP to one address after the other, then TLS with
-/// ALPN. It is made and used on the lane's thread.
+/// Makes one connection, step by step and without blocking: look-up, TCP to the addresses, then TLS with ALPN. It is made
+/// and used on the lane's thread.
+///
+/// An address that does not answer must not cost seconds: an IPv6 address without a route swallows packets. So the next
+/// one is tried beside it after `headStart`, and the first that connects is taken (RFC 8305).
 final class ConnectionAttempt {
     enum Step {
         case waiting
@@ -14,7 +17,8 @@ final class ConnectionAttempt {
 
     private enum Phase {
         case lookup(AddressLookup)
-        case connecting(TCPSocket)
+        /// The sockets of the addresses that are being tried, the first one first.
+        case connecting([TCPSocket])
         case handshake(TLSWire)
         case over
     }
@@ -27,31 +31,25 @@ final class ConnectionAttempt {
     private var addresses: [SocketAddress] = []
     /// Why the last address failed.
     private var failure = "no address"
-    /// Monotonic milliseconds: the end of the whole attempt, and of the present address if others are left.
+    /// How long the newest address is alone in being tried, ms.
+    private static let headStart: Int64 = 250
+    /// Monotonic milliseconds: the end of the whole attempt, and when the next address is tried if one is left.
     private let deadline: Int64
-    private var addressDeadline: Int64
+    private var nextAddress: Int64
 
     init(_ origin: Origin, caFile: String?, lookup: AddressLookup, poll: EventPoll, timeout: Int64, now: Int64) {
         server = TLSServer(host: origin.host, caFile: caFile, applicationProtocol: "h2")
         self.poll = poll
         self.timeout = timeout
         deadline = now + timeout
-        addressDeadline = deadline
+        nextAddress = deadline
         phase = .lookup(lookup)
     }
 
-    deinit { leaveSocket() }
+    deinit { leaveSockets() }
 
     /// When `advance` is due although nothing is ready.
-    var nextDeadline: Int64 { min(deadline, addressDeadline) }
-    /// The descriptor to poll, once there is one.
-    var descriptor: Int32? {
-        switch phase {
-        case .lookup, .over: nil
-        case .connecting(let socket): socket.descriptor
-        case .handshake(let wire): wire.socket.descriptor
-        }
-    }
+    var nextDeadline: Int64 { min(deadline, nextAddress) }
 
     /// Advances as far as possible. `.ready` and `.failed` end the attempt. A ready wire's descriptor stays polled.
     func advance(now: Int64) -> Step {
@@ -64,28 +62,35 @@ final class ConnectionAttempt {
                 case .failed(let message): return fail(.connectionFailed, message)
                 case .found(let found):
                     addresses = found
-                    if let step = connectNext(now) { return step }
+                    if let step = connectNext([], now) { return step }
                 }
-            case .connecting(let socket): if let step = advance(socket, now) { return step }
+            case .connecting(let sockets): if let step = advance(sockets, now) { return step }
             case .handshake(let wire): return advance(wire, now)
             case .over: return .waiting
             }
         }
     }
 
-    /// Looks whether the socket is connected, and begins TLS on it. Nil if the phase has changed.
-    private func advance(_ socket: TCPSocket, _ now: Int64) -> Step? {
-        do {
-            guard try socket.isConnected() else {
-                guard now >= addressDeadline else { return .waiting }
-                failure = "no answer"
-                return connectNext(now)
+    /// Looks whether a socket is connected, and begins TLS on it. Nil if the phase has changed.
+    private func advance(_ sockets: [TCPSocket], _ now: Int64) -> Step? {
+        var open: [TCPSocket] = []
+        for socket in sockets {
+            do throws(SocketFailure) {
+                if try socket.isConnected() { return begin(on: socket, among: sockets) }
+                open.append(socket)
+            } catch {
+                failure = error.description
+                poll.remove(socket.descriptor)
             }
-        } catch {
-            failure = error.description
-            return connectNext(now)
         }
-        addressDeadline = deadline
+        if open.count < sockets.count || now >= nextAddress { return connectNext(open, now) }
+        return .waiting
+    }
+
+    private func begin(on socket: TCPSocket, among sockets: [TCPSocket]) -> Step? {
+        for other in sockets where other !== socket { poll.remove(other.descriptor) }
+        phase = .connecting([socket])
+        nextAddress = deadline
         do {
             phase = .handshake(try TLSWire(socket, server))
             return nil
@@ -118,37 +123,37 @@ final class ConnectionAttempt {
         return .ready(wire)
     }
 
-    /// Begins with the next address. Each address has an equal share of the remaining time.
-    private func connectNext(_ now: Int64) -> Step? {
-        leaveSocket()
-        while !addresses.isEmpty {
-            addressDeadline = now + Self.share(of: deadline - now, among: addresses.count)
+    /// Tries the next address beside those that have not failed yet. Nil if the phase has changed.
+    private func connectNext(_ sockets: [TCPSocket], _ now: Int64) -> Step? {
+        var sockets = sockets
+        var hasBegun = false
+        while !hasBegun, !addresses.isEmpty {
             let address = addresses.removeFirst()
             do {
                 let socket = try TCPSocket(connectingTo: address, timeout: Int32(clamping: timeout))
-                guard poll.add(socket.descriptor, .write) else {
-                    failure = "the socket cannot be polled"
-                    continue
-                }
-                phase = .connecting(socket)
-                return nil
+                hasBegun = poll.add(socket.descriptor, .write)
+                if hasBegun { sockets.append(socket) } else { failure = "the socket cannot be polled" }
             } catch {
                 failure = error.description
             }
         }
-        return fail(.connectionFailed, failure)
+        phase = .connecting(sockets)
+        nextAddress = addresses.isEmpty ? deadline : now + Self.headStart
+        if sockets.isEmpty { return fail(.connectionFailed, failure) }
+        return hasBegun ? nil : .waiting
     }
 
-    /// Milliseconds for one of `count` addresses.
-    static func share(of left: Int64, among count: Int) -> Int64 { max(1, left / Int64(max(1, count))) }
-
     private func fail(_ cause: NoAnswer.Cause, _ message: String) -> Step {
-        leaveSocket()
+        leaveSockets()
         return .failed(cause, message: message)
     }
 
-    private func leaveSocket() {
-        if let descriptor { poll.remove(descriptor) }
+    private func leaveSockets() {
+        switch phase {
+        case .lookup, .over: break
+        case .connecting(let sockets): for socket in sockets { poll.remove(socket.descriptor) }
+        case .handshake(let wire): poll.remove(wire.socket.descriptor)
+        }
         phase = .over
     }
 }

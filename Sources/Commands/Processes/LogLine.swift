@@ -63,19 +63,15 @@ struct LogLine {
     }
 
     private static func escaped(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: isControl) else { return text }
+        guard text.unicodeScalars.contains(where: \.isHidden) else { return text }
         return String(printable(JSON.string(text).text).dropFirst().dropLast())
     }
 
-    /// Escapes DEL and C1 too. JSON allows these characters, but a terminal obeys them.
+    /// Escapes what JSON allows, but a terminal obeys or nobody sees.
     private static func printable(_ json: String) -> String {
-        guard json.unicodeScalars.contains(where: isControl) else { return json }
+        guard json.unicodeScalars.contains(where: \.isHidden) else { return json }
         return json.unicodeScalars.reduce(into: "") { out, scalar in
-            out += isControl(scalar) ? "\\u00" + String(scalar.value, radix: 16) : String(scalar)
+            out += scalar.isHidden ? scalar.escaped : String(scalar)
         }
-    }
-
-    static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
     }
 }

@@ -28,7 +28,7 @@ struct StartWarning: Sendable, Hashable {
         var host: String?
         var hasTLS = false
         var hasTrustedProxy = false
-        /// Whether the settings have a limit or a right by address.
+        /// Whether the settings have a right by address.
         var judgesAddresses = false
         /// The address of a port of its own for `/readyz` and `/metrics`; nil: there is none.
         var monitor: String?
@@ -59,7 +59,8 @@ struct StartWarning: Sendable, Hashable {
         let place = Place(
             isRoot: geteuid() == 0, host: isGateway ? gateway.host : nil,
             hasTLS: settings.gatewayTLS.certificate != nil, hasTrustedProxy: !gateway.trustedProxies.isEmpty,
-            judgesAddresses: gateway.requestsPerAddress > 0 || !gateway.serverAddresses.isEmpty, monitor: monitor,
+            // The limits by address are on by default: of these the gateway warns when such a proxy sends a request.
+            judgesAddresses: !gateway.serverAddresses.isEmpty, monitor: monitor,
             hasMonitorSecret: settings.monitorSecret != nil)
         for warning in all(place) { warning.log(to: logger) }
     }

@@ -53,6 +53,10 @@ struct PublishCommand: AsyncParsableCommand {
     @Option(help: .value("type", "For start: the attributes type.")) var attributesType: String?
     @Option(help: .value("json", "For start: the attributes: JSON, @file, or -.")) var attributes: String?
     @Flag(help: "For start: also send to channels that follow the name already.") var restart = false
+    @Flag(
+        inversion: .prefixedNo,
+        help: "For start: leave out devices whose user dismissed the name's card. Default: the app's setting.")
+    var respectDismissal: Bool?
     @Option(
         help: .value(
             "time",
@@ -81,6 +85,8 @@ struct PublishCommand: AsyncParsableCommand {
             guard alert != nil || alertTitle != nil else { throw ValidationError("--alert-title is needed for start") }
         } else if restart {
             throw ValidationError("--restart needs --event start")
+        } else if respectDismissal != nil {
+            throw ValidationError("--respect-dismissal needs --event start")
         }
         if alert != nil, alertTitle != nil || alertBody != nil || alertSound != nil {
             throw ValidationError("--alert is the whole alert: leave out --alert-title, --alert-body and --alert-sound")

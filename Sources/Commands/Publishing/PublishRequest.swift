@@ -31,7 +31,8 @@ struct PublishRequest {
         ])
         let pushOptions = JSON.fields([
             "expiry": try time(options.expiry, "--expiry"), "insist": options.insist ? true : nil,
-            "restart": options.restart ? true : nil, "trace": options.trace.map(JSON.string),
+            "restart": options.restart ? true : nil, "respect_dismissal": options.respectDismissal.map(JSON.bool),
+            "trace": options.trace.map(JSON.string),
         ])
         return .fields([
             "audience": try Self.audience(options.audience), "device_types": ["ios"],

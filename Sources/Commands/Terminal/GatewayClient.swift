@@ -56,6 +56,13 @@ struct GatewayClient: Sendable {
         if let lines = answer?.linesApplied { reason += " \(Terminal.counted(lines, "line")) of the call are done." }
         switch response.status {
         case 401: return CommandFailure(.failed, "the gateway does not accept this secret for app '\(key)'")
+        case 413 where answer?.error == nil:
+            return CommandFailure(
+                .failed,
+                """
+                something between here and the gateway refused the size of the call (413): a proxy
+                nginx needs client_max_body_size 0 for bulk calls; --url names a gateway itself
+                """)
         case 502, 503, 504: return CommandFailure(.unreachable, "the gateway cannot serve now: \(reason)\(retryAfter)")
         default: return CommandFailure(.failed, "the gateway refused (\(response.status)): \(reason)\(retryAfter)")
         }

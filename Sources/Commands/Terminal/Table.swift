@@ -1,3 +1,5 @@
+import LiveActivity
+
 /// Rows of text in columns. Each column has its alignment.
 struct Table {
     enum Alignment { case left, right }
@@ -12,7 +14,7 @@ struct Table {
         for case (let name, let value?) in fields { add(name, value) }
     }
 
-    mutating func add(_ cells: String...) { rows.append(cells) }
+    mutating func add(_ cells: String...) { rows.append(cells.map(\.visible)) }
 
     var lines: [String] {
         let widths = alignments.indices.map { column in

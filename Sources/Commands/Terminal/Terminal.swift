@@ -1,4 +1,5 @@
 import Glibc
+import LiveActivity
 
 /// Output for a person or a pipe: results to stdout, everything else to stderr.
 enum Terminal {
@@ -29,7 +30,7 @@ enum Terminal {
 
     static func error(_ text: String) {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-        put("lamplighter: " + lines.joined(separator: "\n             ") + "\n", to: STDERR_FILENO)
+        put("lamplighter: " + lines.joined(separator: "\n             ").visible + "\n", to: STDERR_FILENO)
     }
 
     static func put(_ text: String, to descriptor: Int32) {
@@ -42,12 +43,13 @@ enum Terminal {
         }
     }
 
-    static func print(_ line: String) { put(line + "\n", to: STDOUT_FILENO) }
+    /// Names come from devices. None of them may turn a line round, or look like another one.
+    static func print(_ line: String) { put(line.visible + "\n", to: STDOUT_FILENO) }
 
     /// Prints a gateway's JSON response as received, with one newline at its end.
     static func print(json body: [UInt8]) {
         let end = body.lastIndex { $0 != UInt8(ascii: "\n") }
-        print(String(decoding: end.map { body[...$0] } ?? [], as: UTF8.self))
+        put(String(decoding: end.map { body[...$0] } ?? [], as: UTF8.self) + "\n", to: STDOUT_FILENO)
     }
 
     /// Writes `1234567` as `1,234,567`.

@@ -12,7 +12,7 @@ enum ReasonText {
         "ExpiredProviderToken": "the sign-in at Apple was too old", "TopicDisallowed": "the bundle id is not allowed",
         "BadTopic": "the bundle id is wrong",
         "Timeout": "Apple gave no answer in time", "ConnectionLost": "the connection to Apple broke",
-        "ConnectionFailed": "Apple was not reached",
+        "ConnectionFailed": "Apple was not reached", "Dismissed": "the user dismissed the name's card",
     ]
 
     /// Nil: the reason has to speak for itself.

@@ -4,7 +4,8 @@ import StrictJSON
 
 /// A signed-in browser. Redis keeps it under the digest of its id; the browser has the id as a cookie.
 public struct ConsoleSession: Sendable {
-    static let cookie = "lamplighter_console"
+    /// Over TLS the prefix keeps hosts beside this one from setting the cookie: else the first of two would win.
+    static func cookieName(isSecure: Bool) -> String { (isSecure ? "__Host-" : "") + "lamplighter_console" }
     /// A day's work. Whoever is idle for longer signs in again.
     static let life: Duration = .seconds(12 * 3_600)
 
@@ -46,8 +47,10 @@ public struct ConsoleSession: Sendable {
 
     /// The header `Set-Cookie`. Nil ends the session in the browser.
     static func cookie(_ session: ConsoleSession?, isSecure: Bool) -> String {
-        let value = session.map { "\(cookie)=\($0.id); Max-Age=\(life.components.seconds)" } ?? "\(cookie)=; Max-Age=0"
-        return "\(value); Path=/console; HttpOnly; SameSite=Strict\(isSecure ? "; Secure" : "")"
+        let value = session.map { "\($0.id); Max-Age=\(life.components.seconds)" } ?? "; Max-Age=0"
+        // The prefix asks for the whole host.
+        let place = isSecure ? "Path=/; Secure" : "Path=/console"
+        return "\(cookieName(isSecure: isSecure))=\(value); HttpOnly; SameSite=Strict; \(place)"
     }
 
     /// 256 bits of the system's generator.

@@ -43,7 +43,8 @@ public struct ConsoleRequest: Sendable {
     var session: String? {
         for pair in (cookie ?? "").split(separator: ";") {
             let parts = pair.split(separator: "=", maxSplits: 1)
-            guard parts.count == 2, parts[0].drop(while: { $0 == " " }) == ConsoleSession.cookie else { continue }
+            let name = ConsoleSession.cookieName(isSecure: isSecure)
+            guard parts.count == 2, parts[0].drop(while: { $0 == " " }) == name else { continue }
             return String(parts[1])
         }
         return nil

@@ -7,9 +7,18 @@ import LiveActivity
 struct Template: Sendable {
     enum Part: Sendable {
         case text([UInt8])
-        case value(String, isEscaped: Bool)
+        case value(String, Form)
         indirect case section(String, isInverted: Bool, [Part])
         case partial(String)
+    }
+
+    /// What becomes of a value's characters.
+    enum Form: Sendable {
+        case asItIs
+        /// In an attribute or a field: it is sent back as it is.
+        case escaped
+        /// In text: hidden characters are marked too.
+        case marked
     }
 
     struct Mistake: Error, CustomStringConvertible {
@@ -37,10 +46,14 @@ struct Template: Sendable {
         for part in parts {
             switch part {
             case .text(let bytes): output += bytes
-            case .value(let name, let isEscaped):
+            case .value(let name, let form):
                 guard let value = Self.find(name, scopes) else { continue }
                 let text = value as? String ?? "\(value)"
-                if isEscaped { HTMLText.escape(text, into: &output) } else { output += text.utf8 }
+                switch form {
+                case .asItIs: output += text.utf8
+                case .escaped: HTMLText.escape(text, into: &output)
+                case .marked: HTMLText.mark(text, into: &output)
+                }
             case .section(let name, let isInverted, let inner):
                 let items = Self.items(Self.find(name, scopes))
                 if isInverted {
@@ -109,9 +122,16 @@ private struct TemplateReader {
             case UInt8(ascii: "/"):
                 guard name == section else { throw Template.Mistake(description: "/\(name) ends no section") }
                 return parts
-            default: parts.append(.value(name, isEscaped: !isPlain))
+            default: parts.append(.value(name, isPlain ? .asItIs : isInTag(open.lowerBound) ? .escaped : .marked))
             }
         }
+    }
+
+    /// Whether a place is in an HTML tag, and so in an attribute, or in the text of a field.
+    private func isInTag(_ place: Int) -> Bool {
+        guard let start = bytes[..<place].lastIndex(of: UInt8(ascii: "<")) else { return false }
+        let isField = bytes[start...].starts(with: "<textarea".utf8)
+        return isField || !bytes[start..<place].contains(UInt8(ascii: ">"))
     }
 
     /// The line around a tag, with its end. Nil if it holds anything else.

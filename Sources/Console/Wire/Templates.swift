@@ -1,3 +1,5 @@
+import LiveActivity
+
 /// The templates of the pages. All text that they show is escaped, also where it stands in an attribute.
 struct Templates: Sendable {
     private let templates: [String: Template]
@@ -38,6 +40,17 @@ struct Templates: Sendable {
 
 /// Text of others as it may stand in an element or an attribute.
 enum HTMLText {
+    /// The same for a place that a reader sees, with marks for hidden characters: `⟨U+200B⟩`.
+    static func mark(_ text: String, into output: inout [UInt8]) {
+        guard text.unicodeScalars.contains(where: isMarked) else { return escape(text, into: &output) }
+        for scalar in text.unicodeScalars {
+            let code = String(scalar.value, radix: 16, uppercase: true)
+            escape(isMarked(scalar) ? "⟨U+\(code)⟩" : String(scalar), into: &output)
+        }
+    }
+
+    private static func isMarked(_ scalar: Unicode.Scalar) -> Bool { scalar.value >= 0x7F && scalar.isHidden }
+
     static func escape(_ text: String, into output: inout [UInt8]) {
         for byte in text.utf8 {
             switch byte {

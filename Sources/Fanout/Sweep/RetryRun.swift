@@ -89,6 +89,8 @@ struct RetryRun: Sendable {
         waiting = waiting.filter { channel in
             if Self.skips(channel, record, isClosed: isClosed) {
                 unsent.finish(channel, as: .skipped)
+            } else if channel.hasDismissed {
+                unsent.finish(channel, as: .skipped, reason: Sweep.dismissed)
             } else if channel.isQuarantined {
                 unsent.finish(channel, as: .failed, reason: "Quarantined")
             } else {

@@ -34,6 +34,8 @@ extension Sweep {
                 page.waiting.append(Array(audience.channel(index)))
             } else if facts.follows[index], !claim.record.restarts {
                 page.skipped += 1
+            } else if facts.dismissed[index] {
+                page.dismissed += 1
             } else if marks[index].contains(.quarantined) {
                 page.quarantined += 1
             } else {

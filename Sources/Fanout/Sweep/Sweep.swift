@@ -25,6 +25,8 @@ struct Sweep: Sendable {
         var quarantined = 0
         /// For a start: how many more channels get nothing, because they follow already or an `end` came after it.
         var skipped = 0
+        /// For a start: how many more channels get nothing, because their users dismissed the name's card.
+        var dismissed = 0
         /// Indices of the `tokens` that live in the app's other APNs environment.
         var elsewhere: Set<Int> = []
         /// For a start: indices of the tokens whose activities are to take updates from the name's broadcast channel.
@@ -33,8 +35,13 @@ struct Sweep: Sendable {
         var sendUntil: Int64?
         /// For a catch-up: the arrivals that this page processes.
         var arrivals: [CatchUpArrival] = []
-        var isEmpty: Bool { tokens.isEmpty && waiting.isEmpty && arrivals.isEmpty && quarantined == 0 && skipped == 0 }
+        var isEmpty: Bool {
+            tokens.isEmpty && waiting.isEmpty && arrivals.isEmpty && quarantined + skipped + dismissed == 0
+        }
     }
+
+    /// The reason in the ledger's `errors`.
+    static let dismissed = "Dismissed"
 
     let delivery: PageDelivery
     let claim: Claim
@@ -170,6 +177,7 @@ struct Sweep: Sendable {
         var settlement = delivered
         settlement.addQuarantined(page.quarantined)
         settlement.addSkipped(page.skipped)
+        settlement.addSkipped(page.dismissed, reason: Self.dismissed)
         for arrival in page.arrivals { settlement.caughtUp(arrival) }
         await settle(settlement, of: sent)
     }

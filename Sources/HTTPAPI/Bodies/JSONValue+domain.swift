@@ -30,6 +30,7 @@ extension JSONValue {
 
     /// Accepts 13 digits: the years 2001 to 2286. For a value in seconds the error says so.
     func epochMilliseconds() throws(JSONError) -> Int64 {
+        try refuseTimeText("milliseconds", perUnit: 1)
         let milliseconds = try integer()
         guard (1_000_000_000_000...9_999_999_999_999).contains(milliseconds) else {
             let isSeconds = (1_000_000_000...9_999_999_999).contains(milliseconds)
@@ -41,6 +42,7 @@ extension JSONValue {
 
     /// Accepts ten digits: the years 2001 to 2286. For a value in milliseconds the error says so.
     func epochSeconds() throws(JSONError) -> Int {
+        try refuseTimeText("seconds", perUnit: 1_000)
         let seconds = try integer()
         guard let exact = Int(exactly: seconds), Payload.timestampRange.contains(exact) else {
             let isMilliseconds = Payload.timestampRange.contains(Int(seconds / 1_000))
@@ -48,6 +50,16 @@ extension JSONValue {
             throw error("must be epoch seconds\(isMilliseconds ? guess : ", a number of ten digits")")
         }
         return exact
+    }
+
+    /// Names the number that a text means: a date, or digits in quotes.
+    private func refuseTimeText(_ unit: String, perUnit: Int64) throws(JSONError) {
+        guard kind == .string else { return }
+        let text = try string()
+        if let milliseconds = TimeText.parse(text) {
+            throw error("must be epoch \(unit): \(milliseconds / perUnit)?")
+        }
+        if Int64(text) != nil { throw error("must be epoch \(unit), a number without quotes") }
     }
 
     /// When an activity starts, in epoch milliseconds: at most 30 days after `time`, which errors call `what`.

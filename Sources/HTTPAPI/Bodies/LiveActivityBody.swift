@@ -78,14 +78,18 @@ enum LiveActivityBody {
         if let stale = body["stale_date"] {
             let seconds = try stale.epochSeconds()
             if seconds <= now {
-                warnings.append("\(stale.path) is in the past: devices show the state as stale at once")
+                // Only warn: a publisher must be able to repeat a request with its Idempotency-Key after this date.
+                let effect =
+                    publish.event == .start
+                    ? "no card appears, so nothing will be sent" : "devices show the state as stale at once"
+                warnings.append("\(stale.path) is in the past: \(effect)")
             }
             publish.staleDate = seconds
         }
         if let dismissal = body["dismissal_date"] {
             // Apple takes any time in the past as "now", and many publishers write 0.
-            let isZero = try dismissal.integer() == 0
-            publish.dismissalDate = isZero ? 0 : try dismissal.epochSeconds()
+            let number = dismissal.kind == .number ? try dismissal.integer() : nil
+            publish.dismissalDate = number == 0 ? 0 : try dismissal.epochSeconds()
             if publish.event != .end { warnings.append("\(dismissal.path) has an effect with event end only") }
             if let date = publish.dismissalDate, date > Int(now) + maximumLinger {
                 warnings.append(

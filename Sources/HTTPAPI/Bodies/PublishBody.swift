@@ -59,15 +59,15 @@ enum PublishBody {
             warnings: &warnings)
         try TemplateCheck.check(
             activityValue.object(), areTemplates: AirshipKey.fillInTemplates(body, notification), warnings: &warnings)
-        if push.publish.event != .start, let restart = options?["restart"] {
-            throw restart.keyError("is allowed with event start only")
+        for key in ["restart", "respect_dismissal"] where push.publish.event != .start {
+            if let value = options?[key] { throw value.keyError("is allowed with event start only") }
         }
         push.warnings = warnings
         return push
     }
 
     private static let pushKeys = ["audience", "device_types", "notification", "options"]
-    private static let optionKeys = ["conflate", "expiry", "insist", "restart", "trace"]
+    private static let optionKeys = ["conflate", "expiry", "insist", "respect_dismissal", "restart", "trace"]
 
     /// `all`, `ios`, or a list of platforms that includes `ios`.
     private static func deviceTypes(_ value: JSONValue) throws(JSONError) {
@@ -93,6 +93,7 @@ enum PublishBody {
         if let conflate = object["conflate"] { options.conflate = try conflate.bool() }
         if let insist = object["insist"] { options.insist = try insist.bool() }
         if let restart = object["restart"] { options.restart = try restart.bool() }
+        if let respects = object["respect_dismissal"] { options.respectDismissal = try respects.bool() }
         if let trace = object["trace"] { options.trace = try trace.channelID() }
         if let expiry = object["expiry"] {
             options.expiry = Int(try self.expiry(expiry, now: now))

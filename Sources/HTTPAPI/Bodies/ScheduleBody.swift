@@ -40,7 +40,14 @@ enum ScheduleBody {
         guard push.raw.count <= maximumPushBytes else {
             throw push.error("must be at most \(maximumPushBytes) bytes, not \(push.raw.count)")
         }
-        let checked = try PublishBody.push(push, now: max(due, now) / 1_000, staleAfter: staleAfter, marks: marks)
+        var checked = try PublishBody.push(push, now: max(due, now) / 1_000, staleAfter: staleAfter, marks: marks)
+        // A date of the past means "at once". One between now and the scheduled time is a mistake.
+        if checked.publish.event == .end, let date = checked.publish.dismissalDate,
+            (now / 1_000..<max(due, now) / 1_000).contains(Int64(date))
+        {
+            checked.warnings.append(
+                "dismissal_date is before the scheduled time: the card leaves the lock screen at the end itself")
+        }
         return Scheduled(due: due, label: label, push: checked, posted: Array(push.raw), past: past)
     }
 

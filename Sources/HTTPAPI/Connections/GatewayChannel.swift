@@ -85,22 +85,15 @@ struct GatewayChannel: ServerChildChannel {
 }
 
 extension HTTPServerBuilder {
-    /// HTTP/1.1 that answers `Expect: 100-continue`: before a large body curl would wait a second for it.
     static func http1(
-        maximumBodyBytes: @escaping @Sendable () -> Int, addresses: AddressLimit, headTimeout: Duration = .seconds(30),
+        addresses: AddressLimit, headTimeout: Duration = .seconds(30),
         tasks: EventLoopTasks.Group? = nil, turns: LoopTurns? = nil,
         identity: @escaping @Sendable () -> TLSIdentity? = { nil }, configuration: HTTP1Channel.Configuration
     ) -> HTTPServerBuilder {
         HTTPServerBuilder { responder in
-            let http = HTTP1Channel(
-                responder: { request, writer, channel in
-                    if request.expectsContinue(maximumBodyBytes: maximumBodyBytes()) {
-                        try await writer.writeInformationalHead(HTTPResponse(status: .continue))
-                    }
-                    try await responder(request, writer, channel)
-                }, configuration: configuration)
-            return GatewayChannel(
-                http: http, addresses: addresses, headTimeout: headTimeout, tasks: tasks, turns: turns,
+            GatewayChannel(
+                http: HTTP1Channel(responder: responder, configuration: configuration), addresses: addresses,
+                headTimeout: headTimeout, tasks: tasks, turns: turns,
                 identity: identity)
         }
     }

@@ -88,6 +88,16 @@ final class RequestFormHandler: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
+    /// Tells a client that waits for it to send the body. Before a large body curl would wait a second for it.
+    static func proceed(_ channel: any Channel) {
+        channel.eventLoop.execute {
+            let context = try? channel.pipeline.syncOperations.context(handlerType: RequestFormHandler.self)
+            context?.writeAndFlush(
+                NIOAny(HTTPServerResponsePart.head(HTTPResponseHead(version: .http1_1, status: .continue))),
+                promise: nil)
+        }
+    }
+
     private func clientHasGone() {
         isInputClosed = true
         endOfStream?()
@@ -153,15 +163,24 @@ extension HTTPRequestHead {
             && headers[canonicalForm: "connection"].contains { $0.lowercased() == "upgrade" }
     }
 
+    private static let probes: Set = ["/healthz", "/readyz", "/metrics"]
+
     fileprivate mutating func normalize() {
         let hosts = headers["host"]
         var closes = method == .CONNECT || headers[canonicalForm: "connection"].contains { $0.lowercased() == "close" }
         if version.minor == 0 {
             closes = closes || !headers[canonicalForm: "connection"].contains { $0.lowercased() == "keep-alive" }
-            // HTTP/1.0 has no Host.
+            // HTTP/1.0 has no Host, no 100 Continue and no chunks.
             if hosts.isEmpty { headers.add(name: "host", value: "localhost") }
+            headers.remove(name: "expect")
+            if headers.contains(name: "transfer-encoding") {
+                headers.replaceOrAdd(name: "transfer-encoding", value: "chunked in HTTP/1.0")
+            }
         }
-        if hosts.count > 1 || hosts.first?.isEmpty == true || hosts.isEmpty && version.minor > 0 {
+        if hosts == [""], Self.probes.contains(uri) {
+            // Some balancers send it so. These paths are the same for every host.
+            headers.replaceOrAdd(name: "host", value: "localhost")
+        } else if hosts.count > 1 || hosts.first?.isEmpty == true || hosts.isEmpty && version.minor > 0 {
             headers.remove(name: "host")
             closes = true
         }

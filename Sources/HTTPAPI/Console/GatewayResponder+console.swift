@@ -19,6 +19,9 @@ extension GatewayResponder {
         let asked = consoleRequest(request, address)
         let (answer, app) = await answer(asked, request, address, body, console)
         var response = answer.response(context.channel)
+        if configuration.identity != nil {
+            response.headers[.strictTransportSecurity] = "max-age=2592000"
+        }
         if await body.finish() || request.headers[.connection] == "close" { response.headers[.connection] = "close" }
         let duration = started.duration(to: .now)
         let method = ["GET", "HEAD", "POST"].contains(request.method.rawValue) ? request.method.rawValue : "OTHER"

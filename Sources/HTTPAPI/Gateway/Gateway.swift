@@ -118,7 +118,6 @@ public final class Gateway: ListeningService {
         let application = Application(
             responder: responder,
             server: .http1(
-                maximumBodyBytes: { live.current.configuration.maximumBodyBytes },
                 addresses: AddressLimit(configuration.maximumConnectionsPerAddress),
                 headTimeout: configuration.headTimeout,
                 tasks: EventLoopTasks.Group(LoopTurns.group), turns: LoopTurns.gateways,

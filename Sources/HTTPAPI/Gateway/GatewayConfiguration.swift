@@ -34,7 +34,7 @@ public struct GatewayConfiguration: Sendable {
     /// The most connections of one client address. Further ones are closed at once. 0 means no limit.
     public var maximumConnectionsPerAddress = 1_024
     /// A connection is closed if nothing arrives for this long, between or inside requests.
-    public var idleTimeout: Duration = .seconds(60)
+    public var idleTimeout: Duration = .seconds(75)
     /// The time from the end of the head to the end of the body, before a close. The bulk call is exempt.
     public var readTimeout: Duration = .seconds(30)
     /// The same for calls with the app secret and of devices, and for the form that signs in to the console.
@@ -44,8 +44,8 @@ public struct GatewayConfiguration: Sendable {
     public var writeTimeout: Duration = .seconds(30)
     /// The most wrong secrets of one address in a minute. Then it gets a 429, whatever it sends. 0 means no limit.
     public var failedSignInsPerMinute = 0
-    /// The most requests of one address, and of one credential that is no device's, in a second, at all gateways
-    /// together. 0 means no limit.
+    /// The most requests of one address without the master secret or a credential, and the most with one of these, in a
+    /// second, at all gateways together. 0 means no limit.
     public var requestsPerAddress = 0
     public var requestsPerCredential = 0
     /// The most calls at once whose bodies are streamed. One app of several has half of them.

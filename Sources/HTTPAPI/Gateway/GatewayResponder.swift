@@ -53,6 +53,8 @@ struct GatewayResponder: HTTPResponder {
     let sampling = RequestSampling()
     /// The most usual deployment has a proxy on the same machine. One line says that it is not named.
     let unnamedProxies = LogThrottle(burst: 1, perSecond: 0)
+    /// Anybody can be fast.
+    let fastAddresses = LogThrottle(burst: 1, perSecond: 1.0 / 60)
 
     func respond(to request: Request, context: GatewayContext) async -> Response {
         await CallChanges.noting { await respond(to: request, context) }
@@ -106,25 +108,33 @@ struct GatewayResponder: HTTPResponder {
     ) async throws -> Answer {
         let (handlers, capacity) = (served.handlers, served.capacity)
         try checkForm(request)
-        let (endpoint, parameters) = try match.get()
+        let address = address(of: request, channel)
+        let (endpoint, parameters): (Endpoint, [String: String])
+        do { (endpoint, parameters) = try match.get() } catch {
+            try await checkRate(address, served.configuration)
+            throw error
+        }
         let method: (Handlers) -> (Call) async throws -> Answer
         switch endpoint.handler {
         case .open(let open):
+            if endpoint.isLimited { try await checkRate(address, served.configuration) }
             if endpoint.isWatched { try checkMonitor(request, channel, served.configuration) }
             let share = capacity.share(of: .anyone, nil)
             defer { share.giveBackAll() }
             guard !endpoint.isLimited || share.take(.requests) else {
                 throw APIError.busy("requests without a secret that run at once")
             }
-            return try await open(handlers)()
+            let answer = try await open(handlers)()
+            return answer.unchanged(for: request.headers) ?? answer
         case .call(let found): method = found
         }
-        let address = address(of: request, channel)
-        try await checkRate(address, served.configuration)
         let now = clock()
         // Tokens and signatures cannot be guessed.
         let isGuess = Authenticator.holdsSecret(request.headers)
-        guard let (caller, credential) = try await authenticate(request, address, isGuess: isGuess, served, now: now),
+        let found = try await authenticate(request, address, isGuess: isGuess, served, now: now)
+        // Servers have `requests_per_credential`: all of a publisher's calls may come from one address.
+        if found?.1.isFromApp ?? true { try await checkRate(address, served.configuration) }
+        guard let (caller, credential) = found,
             endpoint.access.admits(
                 credential, channel: parameters["channel"].flatMap { try? ChannelID($0) },
                 contact: parameters["contact"].flatMap { ContactID($0) })
@@ -201,7 +211,16 @@ struct GatewayResponder: HTTPResponder {
     func checkRate(_ address: ClientAddress, _ configuration: GatewayConfiguration) async throws {
         guard configuration.requestsPerAddress > 0, !address.isOperator else { return }
         let seconds = await rates.wait("address \(address.network)", perSecond: configuration.requestsPerAddress)
-        if let seconds { throw APIError.tooFast("this address", seconds) }
+        guard let seconds else { return }
+        if let leftOut = fastAddresses.take() {
+            logger.notice(
+                "an address is over limits.requests_per_address",
+                metadata: [
+                    "address": "\(address.network)", "left_out": .stringConvertible(leftOut),
+                    "remedy": "if it is a proxy or a backend, name it in gateway.trusted_proxies, or raise the limit",
+                ])
+        }
+        throw APIError.tooFast("this address", seconds)
     }
 
     /// Refuses `/metrics` and `/readyz` where they are not served, or without their secret.
@@ -236,7 +255,7 @@ struct GatewayResponder: HTTPResponder {
     func checkForm(_ request: Request) throws(APIError) {
         guard request.head.authority != nil else { throw APIError.parameter("Host", "must be sent exactly once") }
         if let coding = request.headers[.transferEncoding], coding.lowercased() != "chunked" {
-            throw APIError(501, "The Transfer-Encoding must be chunked.")
+            throw APIError(501, "The Transfer-Encoding must be chunked, in HTTP/1.1.")
         }
     }
 

@@ -153,7 +153,10 @@ struct IntakeService: Service {
         var fields: [String: [UInt8]] = [:]
         for (name, value) in entry.fields {
             guard ["push", "key"].contains(name) else {
-                throw APIError.parameter(name, "is not a field of the intake; known: push, key")
+                // Anybody who writes to Redis chooses it, and the answer is kept.
+                let isLong = name.utf8.count > 100
+                let shown = isLong ? String(decoding: name.utf8.prefix(100), as: UTF8.self) + "…" : name
+                throw APIError.parameter(shown, "is not a field of the intake; known: push, key")
             }
             // To take one of two keys could publish twice.
             guard fields.updateValue(value, forKey: name) == nil else {

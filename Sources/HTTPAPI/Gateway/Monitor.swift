@@ -80,7 +80,7 @@ public final class Monitor: ListeningService {
         let application = Application(
             router: router(),
             server: .http1(
-                maximumBodyBytes: { 1_024 }, addresses: AddressLimit(0), headTimeout: headTimeout,
+                addresses: AddressLimit(0), headTimeout: headTimeout,
                 configuration: .init(
                     additionalChannelHandlers: [StalledReaderHandler(timeout: .seconds(10))],
                     idleTimeout: TimeAmount(idleTimeout))),

@@ -27,7 +27,7 @@ extension Explanation {
     }
 
     var reasons: [Reason] {
-        [absence, ending, quarantined, paused].compactMap(\.self)
+        [absence, started, ending, quarantined, paused].compactMap(\.self)
             + alarms.map { Reason(code: "alarm", text: "Alarm \($0.kind.rawValue): \($0.reason).") }
             + [queued, given, environment, frequency].compactMap(\.self)
     }
@@ -50,6 +50,14 @@ extension Explanation {
             Reason(
                 code: "unknown",
                 text: "It does not follow the name: it never registered a token for it, or that is over 13 h ago.")
+        }
+    }
+
+    private var started: Reason? {
+        startSentAt.map { time in
+            let text =
+                "A start was sent to it at \(TimeText.text(time)). Its app has reported no token of a card since."
+            return Reason(code: "started", text: text)
         }
     }
 

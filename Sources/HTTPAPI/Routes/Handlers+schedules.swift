@@ -64,11 +64,14 @@ extension Handlers {
             posted: body.posted)
     }
 
-    /// Adds who publishes, and the life that the app's settings give to pushes of this event. It counts from the push's
-    /// acceptance.
+    /// Adds who publishes, and what the app's settings say of pushes of this event: their life, which counts from the
+    /// acceptance, and whether a start respects dismissals.
     func withLife(_ publish: Publish, _ call: Call) -> Publish {
         var publish = publish
         publish.life = call.app.lives[publish.event]
+        if publish.event == .start, publish.options.respectDismissal == nil {
+            publish.options.respectDismissal = call.app.respectsDismissal
+        }
         publish.publisher = call.caller
         return publish
     }

@@ -1,3 +1,6 @@
+import HTTPTypes
+import LiveActivity
+import OpenSSL
 import PrometheusText
 import Store
 import StrictJSON
@@ -39,8 +42,17 @@ final class Handlers: Sendable {
 
     /// The OpenAPI document of all calls.
     func openAPI() async throws -> Answer {
-        Answer(200, text: String(decoding: PackageResources.openapi_json, as: UTF8.self), type: Answer.jsonType)
+        Self.openAPIDocument
     }
+
+    private static let openAPIDocument: Answer = {
+        var answer = Answer(
+            200, text: String(decoding: PackageResources.openapi_json, as: UTF8.self), type: Answer.jsonType)
+        let digest = Hex.encode(SHA256Digest(of: PackageResources.openapi_json)).prefix(16)
+        // The same for every caller until the gateway is replaced.
+        answer.fields = [(.eTag, "\"\(digest)\""), (.cacheControl, "public, max-age=3600")]
+        return answer
+    }()
 
     func readiness() async throws -> Answer {
         try await Readiness(store: store, apps: configuration.apps.map(\.key)).answer()

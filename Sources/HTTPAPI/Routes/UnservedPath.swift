@@ -30,6 +30,13 @@ struct UnservedPath: Sendable, Hashable {
         }
     }
 
+    /// Whether it has a parameter where the endpoint has a word. Then the path is that call's, with another method.
+    func isWider(than endpoint: Endpoint) -> Bool {
+        zip(segments, endpoint.segments).contains { word, segment in
+            if case .literal = segment { word.first == "{" } else { false }
+        }
+    }
+
     /// Grouped by the first two components, so that a request of another kind looks at no row.
     private static let byRoot = Dictionary(grouping: all) { root($0.segments.filter { $0 != "**" }.map(String.init)) }
 

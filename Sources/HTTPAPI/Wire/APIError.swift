@@ -143,6 +143,10 @@ struct APIError: Error, Sendable, Hashable {
 
     static let notFound = APIError(404, "This path does not exist. Check its spelling.")
 
+    /// Behind a proxy that decodes or folds the path, a call could even reach another name.
+    static let slashInName = APIError(
+        404, "This path does not exist. In a name a slash is %2F; a proxy on the way may have decoded it.")
+
     static func methodNotAllowed(_ allowed: [String]) -> APIError {
         var error = APIError(405, "This path does not take this method. Use \(allowed.joined(separator: ", ")).")
         error.allow = allowed

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import LiveActivity
 import NIOCore
 import Store
 import StrictJSON
@@ -39,6 +40,17 @@ struct Answer: Sendable {
         self.status = status
         self.body = body.bytes
         self.warnings = Array(warnings.prefix(Self.maximumWarnings))
+    }
+
+    /// What the caller has of it already. Nil: this answer has no tag, or another one.
+    func unchanged(for headers: HTTPFields) -> Answer? {
+        guard status == 200, let tag = fields.first(where: { $0.0 == .eTag })?.1,
+            let known = headers[.ifNoneMatch],
+            known.parts(between: UInt8(ascii: ",")).contains(where: { [tag, "W/" + tag].contains($0.trimmed) })
+        else { return nil }
+        var answer = Answer(304, text: "")
+        answer.fields = fields
+        return answer
     }
 
     /// The same answer of a call that was about other things than its path names.

@@ -19,6 +19,8 @@ final class IncomingBody: Sendable {
     /// To read the rest of a body that is refused.
     private let timeout: TimeAmount
     private let hasEncoding: Bool
+    /// The client waits for 100 Continue before it sends the body.
+    private let isAwaited: Bool
     /// Nil for a chunked body, whose length is unknown.
     private let announced: Int?
     private let state = Mutex(State())
@@ -41,6 +43,7 @@ final class IncomingBody: Sendable {
         announced =
             request.headers[.contentLength].flatMap { Int($0) } ?? (request.headers[.transferEncoding] == nil ? 0 : nil)
         hasEncoding = !["", "identity"].contains((request.headers[.contentEncoding] ?? "").lowercased())
+        isAwaited = announced != 0 && request.headers[.expect]?.lowercased() == "100-continue"
     }
 
     /// A body that is there already: an entry of the intake.
@@ -50,6 +53,7 @@ final class IncomingBody: Sendable {
         limit = whole.count
         timeout = .zero
         hasEncoding = false
+        isAwaited = false
         announced = 0
         state.withLock { $0.whole = whole }
     }
@@ -102,6 +106,8 @@ final class IncomingBody: Sendable {
             precondition(!state.isBegun, "a body is read once")
             state.isBegun = true
         }
+        // Here the call is admitted: only this body is wanted.
+        if isAwaited, let channel { RequestFormHandler.proceed(channel) }
         var parts = body.makeAsyncIterator()
         while true {
             let part: ByteBuffer?
@@ -136,7 +142,8 @@ final class IncomingBody: Sendable {
     func finish() async -> Bool {
         let state = state.withLock { $0 }
         if state.isRead || announced == 0 { return false }
-        if !state.isBegun, let announced, announced <= Self.drainedBytes, await drain() { return false }
+        // A client that waits for 100 Continue sends no rest.
+        if !state.isBegun, !isAwaited, let announced, announced <= Self.drainedBytes, await drain() { return false }
         guard let channel else { return false }
         channel.eventLoop.scheduleTask(in: Self.linger) { channel.close(promise: nil) }
         return true

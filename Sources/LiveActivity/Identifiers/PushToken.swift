@@ -5,10 +5,28 @@ public struct PushToken: Hashable, Sendable, CustomStringConvertible {
 
     public init(hex: some StringProtocol) throws(IdentifierError) {
         guard (2...2 * Self.maximumBytes).contains(hex.utf8.count), let bytes = Hex.decode(hex) else {
+            let form = Self.otherForm(String(hex)).map { "; this is \($0)" } ?? ""
             throw IdentifierError(
-                what: "token", rule: "1 to \(Self.maximumBytes) bytes written as an even number of hex digits")
+                what: "token", rule: "1 to \(Self.maximumBytes) bytes written as an even number of hex digits\(form)")
         }
         self.bytes = bytes
+    }
+
+    /// How else apps write tokens, by mistake. It tells nothing of the token itself.
+    private static func otherForm(_ text: String) -> String? {
+        let text = text.trimmed
+        if ["", "(null)", "null", "nil", "<null>", "undefined"].contains(text.lowercased()) { return "no token" }
+        if text.contains("bytes = 0x") || text.contains("length = ") {
+            return "the short description of Data, which leaves bytes out: write each byte as two hex digits"
+        }
+        if text.first == "<", text.last == ">", Hex.decode(text.dropFirst().dropLast().filter { $0 != " " }) != nil {
+            return "the description of NSData: leave out < > and blanks"
+        }
+        if Hex.decode(text.filter { $0 != " " && $0 != "-" && $0 != ":" }) != nil {
+            return "hex with other characters between"
+        }
+        if text.utf8.count >= 40, let bytes = Base64.decode(text), !bytes.isEmpty { return "Base64" }
+        return nil
     }
 
     /// - Returns: nil unless there are 1 to 512 bytes

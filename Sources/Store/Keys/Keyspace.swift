@@ -49,6 +49,8 @@ public struct Keyspace: Sendable {
     func receipts(_ tag: String, _ id: PushID, _ event: ReceiptEvent) -> RedisKey {
         key("rc:\(tag):\(id):\(event.rawValue)")
     }
+    /// When users dismissed the name's card (ms), as receipts tell, by a digest of name and channel.
+    func dismissals(_ tag: String) -> RedisKey { key("dm:\(tag)") }
     /// Waiting channels by due time (ms).
     func waitingChannels(_ tag: String) -> RedisKey { key("r:\(tag)") }
     func retryQueues(_ tag: String) -> RedisKey { key("h:\(tag)") }

@@ -23,6 +23,8 @@ public struct PushRecord: Sendable {
     public var attributesType: String?
     /// For a start: it also goes to channels that already follow the name.
     public var restarts = false
+    /// For a start: it does not go to channels whose user dismissed the name's card.
+    public var respectsDismissal = false
     /// For a start: the name's broadcast channel. On devices that can, the new activity takes its updates from it.
     public var inputChannel: BroadcastChannelID?
     /// For an automatic end: cards that started later (epoch ms) are not its targets.
@@ -65,7 +67,8 @@ extension PushRecord {
             demotion: fields.text("demote").flatMap(Demotion.init(rawValue:)),
             awaitsBroadcast: fields.text("bc") == PushBroadcast.State.waiting.rawValue)
         attributesType = fields.text("type")
-        restarts = fields.text("restart") == "1"
+        let start = StartOptions(stored: fields.text("restart"))
+        (restarts, respectsDismissal) = (start.contains(.restart), start.contains(.respectDismissal))
         isTraced = fields.text("trace") == "1"
         (targetsSoFar, deliveredSoFar) = (fields.number("targets") ?? 0, fields.number("delivered") ?? 0)
         cutoff = fields.number("cutoff").map { Int64($0) }

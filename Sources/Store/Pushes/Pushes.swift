@@ -179,11 +179,13 @@ public struct Pushes: Sendable {
         let tag = keys.tag(app, publish.name)
         func optional(_ number: (some BinaryInteger)?) -> RedisArgument { number.map { .int($0) } ?? "" }
         // Each argument costs Redis as much as a cheap command, so the flags are one.
-        let flags = [
-            publish.isSupersedable, publish.event == .end && publish.contentState == nil,
-            payload.count > Publish.maximumTokenPayload, publish.isDemotable, publish.options.restart, isFull,
-            asks, telling.contains(app), publish.options.trace != nil,
-        ].map { $0 ? "1" : "0" }.joined()
+        func digits(_ flags: Bool...) -> String { flags.map { $0 ? "1" : "0" }.joined() }
+        let flags =
+            digits(
+                publish.isSupersedable, publish.event == .end && publish.contentState == nil,
+                payload.count > Publish.maximumTokenPayload, publish.isDemotable)
+            + StartOptions(publish.options).stored
+            + digits(isFull, asks, telling.contains(app), publish.options.trace != nil)
         return RedisCommand(
             Lua.pushAccept,
             keys: ["n": keys.name(tag), "q": keys.unswept(tag), "p": keys.push(tag, id), "b": keys.root(tag)],
@@ -194,7 +196,8 @@ public struct Pushes: Sendable {
                 "offset": .int(timestampOffset), "flags": .string(flags + (publish.publisher?.stored ?? "")),
                 "expiry": optional(publish.options.expiry),
                 "life": .int((publish.life ?? publish.event.life).milliseconds),
-                "attributesType": .string(publish.attributesType ?? ""), "cutoff": optional(cutoff),
+                "attributesType": .string(publish.attributesType ?? ""),
+                "stale": optional(publish.event == .start ? publish.staleDate : nil), "cutoff": optional(cutoff),
                 "mostUnswept": .int(Self.mostUnswept),
                 "retention": .int(keys.retention), "ps": .string(keys.pushPrefix(tag)),
                 "ws": .string(keys.tasksPrefix(tag)),

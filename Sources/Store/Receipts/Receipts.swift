@@ -16,6 +16,7 @@ public struct Receipts: Sendable {
     let redis: RedisClient
     let keys: Keyspace
     let index: PushIndex
+    let time: ServerTime
 
     /// - Parameter now: time of the receipts, epoch ms. Nil is Redis's own.
     public func count(
@@ -24,12 +25,16 @@ public struct Receipts: Sendable {
         var tally = ReceiptTally()
         let byPush = Dictionary(grouping: receipts, by: \.push)
         let pushes = Array(byPush.keys)
+        var dismissed: [(name: ActivityName, channel: [UInt8])] = []
         var counted: [(command: RedisCommand, receipts: Int)] = []
         let names = try await index.names(of: pushes, app)
         for (push, name) in zip(pushes, names) {
             let receipts = byPush[push] ?? []
             if let name {
                 counted.append((command(app, name, push, receipts, now), receipts.count))
+                for receipt in receipts where receipt.event == .dismissed {
+                    dismissed.append((name, receipt.channel.stored))
+                }
             } else {
                 tally.unknown += receipts.count
             }
@@ -43,6 +48,7 @@ public struct Receipts: Sendable {
             case let other: throw .unexpectedReply("receipt-count answered \(other)")
             }
         }
+        try await Dismissals(redis: redis, keys: keys).note(app, dismissed, now: now ?? time.now())
         return tally
     }
 

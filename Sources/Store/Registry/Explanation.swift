@@ -39,6 +39,8 @@ public struct Explanation: Sendable {
     public var givenUp: String?
     /// Since when the name or its app is paused, epoch ms.
     public var pausedSince: Int64?
+    /// When a start was sent to the channel whose card's token has not come, epoch ms.
+    public var startSentAt: Int64?
     /// The alarms of the app.
     public var alarms: [Alarm] = []
 
@@ -62,6 +64,7 @@ extension Store {
                 RedisCommand("ZSCORE", keys.waitingChannels(tag), field),
                 RedisCommand("HMGET", keys.name(tag), "last", "ended"),
                 RedisCommand("HEXISTS", keys.openRequests(tag), field),
+                RedisCommand("HGET", keys.startedChannels(tag), field),
             ])
         var explanation = Explanation(presence: .unknown)
         if let queue = try replies[2].optionalBytes(), let waiting = WaitingChannel(channel: stored, queue: queue) {
@@ -84,6 +87,8 @@ extension Store {
         } else {
             explanation.presence = try await registry.past(place, stored)
         }
+        let started = try replies[6].optionalString()?.split(separator: " ").last
+        explanation.startSentAt = started.flatMap { StoredNumber.read($0) }.map { Int64($0) }
         explanation.nameHasEnded = !replies[4][1].isNil
         if let push = try replies[4][0].optionalString().flatMap({ PushID($0) }) {
             explanation.lastPush = try await pushes.ledger(app, push)

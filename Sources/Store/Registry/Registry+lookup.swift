@@ -18,6 +18,14 @@ extension Registry {
     func lookup(
         _ place: PlaceKeys, _ channels: [[UInt8]], and more: [RedisCommand] = []
     ) async throws(StoreError) -> (entries: [Entry?], more: [Reply]) {
+        var removals: [Int64?] = []
+        return try await lookup(place, channels, and: more, removals: &removals)
+    }
+
+    /// - Parameter removals: when the app removed each channel whose card no `end` of ours had ended, epoch ms.
+    func lookup(
+        _ place: PlaceKeys, _ channels: [[UInt8]], and more: [RedisCommand], removals: inout [Int64?]
+    ) async throws(StoreError) -> (entries: [Entry?], more: [Reply]) {
         let now = clock()
         var attempt = 0
         while attempt < Self.countAttempts {
@@ -40,8 +48,9 @@ extension Registry {
                 continue
             }
             var entries = [Entry?](repeating: nil, count: channels.count)
+            removals = Array(repeating: nil, count: channels.count)
             for ((_, indices), reply) in zip(buckets, replies.dropFirst(1 + more.count)) {
-                try read(reply, indices, now: now, place.span, into: &entries)
+                try read(reply, indices, now: now, place.span, into: &entries, &removals)
             }
             return (entries, Array(replies[1..<1 + more.count]))
         }
@@ -49,13 +58,17 @@ extension Registry {
     }
 
     private func read(
-        _ reply: Reply, _ indices: [Int], now: Int64, _ span: RegistryRecord.Span, into entries: inout [Entry?]
+        _ reply: Reply, _ indices: [Int], now: Int64, _ span: RegistryRecord.Span, into entries: inout [Entry?],
+        _ removals: inout [Int64?]
     ) throws(StoreError) {
         guard reply.count == indices.count else { throw .unexpectedReply("HMGET of another length") }
         for (position, index) in indices.enumerated() where !reply[position].isNil {
             let value = try reply[position].bytes()
             let reading = RegistryRecord.read(value, now: now, span)
-            guard case .live(let offset, let registeredAt, let isInfrequent, let minutes) = reading else { continue }
+            guard case .live(let offset, let registeredAt, let isInfrequent, let minutes) = reading else {
+                removals[index] = RegistryRecord.removal(of: value)
+                continue
+            }
             entries[index] = Entry(
                 token: Array(value.dropFirst(offset)), registeredAt: registeredAt, isInfrequent: isInfrequent,
                 minutes: minutes)

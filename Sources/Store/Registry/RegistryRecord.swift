@@ -136,6 +136,15 @@ enum RegistryRecord {
         return (epoch + time, flags & tombstone != 0, flags & tombstone != 0 && flags & pruned != 0)
     }
 
+    /// When an app removed its card, epoch ms. Nil for another record, and for the removal of a card that was pruned
+    /// before: it had ended.
+    static func removal(of value: ArraySlice<UInt8>) -> Int64? {
+        guard let action = action(of: value), action.isTombstone, !action.isPruned, let flags = value.first,
+            flags & noted == 0
+        else { return nil }
+        return action.time
+    }
+
     static func read(_ value: ArraySlice<UInt8>, now: Int64, _ span: Span = .activity) -> Reading {
         value.withUnsafeBytes { read($0, now: now, span) }
     }

@@ -17,7 +17,7 @@ extension Schedule {
             .int(publish.priority.rawValue), "aud", .bytes(publish.audience.encoded), "payload", .bytes(payload),
             "offset", .int(timestampOffset), "due", .int(due), "created", .int(createdAt), "posted", .bytes(posted),
             "conflate", publish.options.conflate ? "1" : "0", "insist", publish.options.insist ? "1" : "0",
-            "restart", publish.options.restart ? "1" : "0",
+            "restart", .string(StartOptions(publish.options).stored),
         ]
         func add(_ field: RedisArgument, _ value: RedisArgument?) { if let value { fields += [field, value] } }
         add("ts", publish.timestamp.map { .int($0) })
@@ -53,7 +53,10 @@ extension Schedule {
             attributesType: fields.text("type"), attributes: json("attributes"),
             options: PublishOptions(
                 conflate: fields.text("conflate") != "0", expiry: fields.number("expiry"),
-                insist: fields.text("insist") == "1", restart: fields.text("restart") == "1"))
+                insist: fields.text("insist") == "1"))
+        let start = StartOptions(stored: fields.text("restart"))
+        publish.options.restart = start.contains(.restart)
+        publish.options.respectDismissal = start.contains(.respectDismissal) ? true : nil
         publish.options.trace = fields.bytes("trace").flatMap { ChannelID(stored: Array($0)) }
         publish.publisher = fields.text("by").flatMap { Publisher(stored: $0) }
         publish.life = fields.number("life").map { .milliseconds($0) }

@@ -85,10 +85,12 @@ public struct Settlement: Sendable {
     }
 
     /// Channels of the page to which a start does not go, because they follow already or an `end` was accepted since.
-    public mutating func addSkipped(_ number: Int) {
+    /// - Parameter reason: counted too, if given
+    public mutating func addSkipped(_ number: Int, reason: String? = nil) {
         if number == 0 { return }
         targets += number
         count(.skipped, number)
+        if let reason { errors[reason, default: 0] += number }
     }
 
     /// The catch-up has handled a channel as of that arrival.

@@ -7,6 +7,8 @@ public struct StartFacts: Sendable {
     public var follows: [Bool] = []
     /// By index in the page: the channel waits for an older push of the name.
     public var waits: [Bool] = []
+    /// By index in the page: its user dismissed the name's card, and the start respects that.
+    public var dismissed: [Bool] = []
     /// An `end` for everyone was accepted after the start.
     public var isClosed = false
 }
@@ -16,19 +18,37 @@ extension SweepStore {
     public func startFacts(
         _ app: AppKey, _ name: ActivityName, _ registry: Registry, _ page: TokenPage, of start: PushRecord
     ) async throws(StoreError) -> StartFacts {
+        try await startFacts(app, name, registry, (0..<page.count).map { Array(page.channel($0)) }, of: start)
+    }
+
+    private func startFacts(
+        _ app: AppKey, _ name: ActivityName, _ registry: Registry, _ channels: [[UInt8]], of start: PushRecord
+    ) async throws(StoreError) -> StartFacts {
         let tag = keys.tag(app, name)
-        let channels = (0..<page.count).map { Array(page.channel($0)) }
+        var removals: [Int64?] = []
         let (entries, replies) = try await registry.lookup(
             registry.placeKeys(app, .activity(name)), channels,
             and: [
                 RedisCommand("HMGET", keys.retryQueues(tag), channels.map { .bytes($0) }),
-                RedisCommand("HGET", keys.name(tag), "over"),
-            ])
-        guard replies[0].count == page.count else { throw .unexpectedReply("HMGET of another length") }
-        let over = try replies[1].optionalNumber() ?? 0
-        return StartFacts(
-            follows: entries.map { $0 != nil }, waits: (0..<page.count).map { !replies[0][$0].isNil },
+                RedisCommand("HMGET", keys.name(tag), "over", "ends"),
+            ] + (start.respectsDismissal ? [Dismissals(redis: redis, keys: keys).command(app, name, channels)] : []),
+            removals: &removals)
+        guard replies[0].count == channels.count else { throw .unexpectedReply("HMGET of another length") }
+        let over = try replies[1][0].optionalNumber() ?? 0
+        var facts = StartFacts(
+            follows: entries.map { $0 != nil }, waits: (0..<channels.count).map { !replies[0][$0].isNil },
             isClosed: over > start.sequence)
+        facts.dismissed = Array(repeating: false, count: channels.count)
+        guard start.respectsDismissal else { return facts }
+        guard replies[2].count == channels.count else { throw .unexpectedReply("HMGET of another length") }
+        let since = Dismissals.lastEnd(try replies[1][1].optionalString(), before: start.sequence)
+        for index in 0..<channels.count {
+            // A card that began later is another one.
+            let earliest = max(since, entries[index]?.registeredAt ?? 0)
+            let told = try replies[2][index].optionalNumber().map { Int64($0) } ?? 0
+            facts.dismissed[index] = max(told, removals[index] ?? 0) > earliest
+        }
+        return facts
     }
 
     /// Gives waiting channels whose next push is a start their start tokens, in place of the tokens of activities.
@@ -54,6 +74,11 @@ extension SweepStore {
         for (index, entry) in entries.enumerated() {
             found[index].isInfrequent = false
             try found[index].take(entry, quarantine: marks[0][index], elsewhere: marks[1][index])
+        }
+        if start.respectsDismissal {
+            // What a sweep asks of a page, because the user may have dismissed the card while the start waited.
+            let facts = try await startFacts(lease.app, lease.name, registry, channels, of: start)
+            for index in found.indices { found[index].hasDismissed = facts.dismissed[index] }
         }
         return (found, over > start.sequence)
     }

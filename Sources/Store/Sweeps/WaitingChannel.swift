@@ -20,6 +20,8 @@ public struct WaitingChannel: Sendable, Hashable {
     public var isInfrequent = false
     /// The channel follows the name: `token` was that of its activity before `starts` replaced it by its start token.
     public var follows = false
+    /// Its user dismissed the name's card, and its next push is a start that respects that.
+    public var hasDismissed = false
     /// When its card began (epoch ms), if that was after an `end` of the name was accepted.
     public var followsSince: Int64?
     /// The card began after the push's sweep, so the push goes without its alert.

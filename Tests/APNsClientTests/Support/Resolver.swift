@@ -11,6 +11,8 @@ enum Resolver {
 
     /// The IPv4 address.
     static let address = Mutex("127.0.0.1")
+    /// An IPv4 address before it, if any.
+    static let first = Mutex<String?>(nil)
     static let lookups = Atomic(0)
 
     fileprivate typealias Function =
@@ -35,5 +37,14 @@ public func resolveForTests(
     // The C library answers the same for a name where an address is expected.
     if let hints, hints.pointee.ai_flags & AI_NUMERICHOST != 0 { return EAI_NONAME }
     Resolver.lookups.add(1, ordering: .relaxed)
-    return Resolver.address.withLock { $0 }.withCString { system($0, service, hints, result) }
+    let code = Resolver.address.withLock { $0 }.withCString { system($0, service, hints, result) }
+    guard code == 0, let result, let first = Resolver.first.withLock({ $0 }) else { return code }
+    var list: UnsafeMutablePointer<addrinfo>?
+    let other = first.withCString { system($0, service, hints, &list) }
+    guard other == 0, let list else { return other }
+    var last = list
+    while let next = last.pointee.ai_next { last = next }
+    last.pointee.ai_next = result.pointee
+    result.pointee = list
+    return 0
 }

@@ -105,6 +105,24 @@ extension TransportTests {
 
         // MARK: Names
 
+        /// As an IPv6 address without a route does, it swallows packets. libcurl has a rule of its own.
+        @Test(.serialized, arguments: [TransportKind.nghttp2])
+        func `an address that does not answer costs no share of the time`(_ kind: TransportKind) async throws {
+            try await Simulation.run(kind) { server in
+                server.host = Resolver.name
+            } client: { client in
+                client.requestTimeout = .seconds(120)
+            } _: { it in
+                let silent = try SilentListener("127.0.0.4", port: UInt16(it.simulator.port))
+                Resolver.first.withLock { $0 = "127.0.0.4" }
+                defer { Resolver.first.withLock { $0 = nil } }
+                let began = ContinuousClock.now
+                #expect(await it.send(0..<50) == PageOutcome(accepted: 50))
+                #expect(began.duration(to: .now) < .seconds(20), "one of two addresses had 60 s")
+                withExtendedLifetime(silent) {}
+            }
+        }
+
         // One at a time: the resolver has one address for the whole process.
         @Test(.serialized, arguments: TransportKind.allCases)
         func `a replaced connection goes where the name leads now`(_ kind: TransportKind) async throws {

@@ -16,10 +16,4 @@ import Testing
         #expect(Int(origin.port) == port)
         #expect(origin.authority == authority)
     }
-
-    @Test func `each address has its share of the time`() {
-        #expect(ConnectionAttempt.share(of: 10_000, among: 4) == 2_500)
-        #expect(ConnectionAttempt.share(of: 10_000, among: 1) == 10_000)
-        #expect(ConnectionAttempt.share(of: 0, among: 3) == 1)
-    }
 }

@@ -42,7 +42,7 @@ import Testing
         try await fixture.track(0..<2)
         let transport = ScriptedTransport()
         // No worker runs. The last update's stale date has long passed when a worker starts.
-        for hours in [7, 6, 5] as [Int64] {
+        for hours in [7, 6, 5] as [Double] {
             _ = try await fixture.accepted(.update, hoursAgo: hours, staleDate: Int(nowMilliseconds() / 1_000) - 60)
         }
         let newest = try await fixture.accepted(
@@ -50,6 +50,22 @@ import Testing
         let ledger = try await fixture.withWorker(transport) { try await fixture.finished(newest) }
         #expect(ledger.delivered == 2)
         #expect(transport.taken == [0: ["newest"], 1: ["newest"]])
+    }
+
+    /// Accepted in time, but sent too late: a device would make no card of it.
+    @Test(arguments: [false, true])
+    func `a start that is stale when it could be sent expires, also during a pause`(isPaused: Bool) async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.offer(0..<3)
+        let transport = ScriptedTransport()
+        if isPaused { #expect(try await fixture.store.pauses.pause(fixture.app, fixture.name)) }
+        let stale = Int(nowMilliseconds() / 1_000) - 60
+        let id = try await fixture.accepted(.start, hoursAgo: 0.5, staleDate: stale)
+        let ledger = try await fixture.withWorker(transport) { try await fixture.finished(id) }
+        #expect(ledger.state == .expired && ledger.expired == 3 && transport.total == 0)
+        let letter = try #require(try await fixture.store.deadLetters.letter(fixture.app, id))
+        #expect(letter.reasons == ["Expired": 3])
+        #expect(try await fixture.store.deadLetters.retry(fixture.app, id) == .expired)
     }
 
     @Test func `a token that APNs lets wait past the expiry is told as expired`() async throws {
@@ -79,15 +95,16 @@ import Testing
 
 extension WorkerFixture {
     fileprivate func accepted(
-        _ event: ActivityEvent, hoursAgo: Int64, staleDate: Int? = nil, label: String = ""
+        _ event: ActivityEvent, hoursAgo: Double, staleDate: Int? = nil, label: String = ""
     ) async throws -> PushID {
         let publish = Publish(
-            name: name, event: event, audience: .all, contentState: RawJSON(checked: "{}"), staleDate: staleDate)
+            name: name, event: event, audience: .all, contentState: RawJSON(checked: "{}"), staleDate: staleDate,
+            attributesType: event == .start ? "MatchAttributes" : nil)
         let id = PushID.random()
         _ = try await store.pushes.accept(
             app, publish, id: id,
             payload: Array(#"{"aps":{"timestamp":0000000000},"label":"\#(label)"}"#.utf8), timestampOffset: 20,
-            now: nowMilliseconds() - hoursAgo * 3_600_000)
+            now: nowMilliseconds() - Int64(hoursAgo * 3_600_000))
         return id
     }
 }

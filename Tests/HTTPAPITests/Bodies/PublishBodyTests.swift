@@ -45,6 +45,22 @@ private let prefix = "notification.ios.live_activity"
         (#"{"name":"n","event":"end","timestamp":12}"#, "timestamp", "epoch seconds", 39),
         (#"{"name":"n","event":"end","timestamp":"now"}"#, "timestamp", "whole number, not a string", 39),
         (#"{"name":"n","event":"end","stale_date":1795284000000}"#, "stale_date", "milliseconds", 40),
+        (
+            #"{"name":"n","event":"end","stale_date":"2026-11-21T18:00:00Z"}"#, "stale_date",
+            "must be epoch seconds: 1795284000?", 40
+        ),
+        (
+            #"{"name":"n","event":"end","timestamp":"1795284000"}"#, "timestamp",
+            "must be epoch seconds, a number without quotes", 39
+        ),
+        (
+            #"{"name":"n","event":"end","dismissal_date":"2026-11-21T19:00:00+01:00"}"#, "dismissal_date",
+            "must be epoch seconds: 1795284000?", 44
+        ),
+        (
+            #"{"name":"n","event":"update","content_state":{},"relevance_score":1e-400}"#, "relevance_score",
+            "fits a double", 67
+        ),
         (#"{"name":"n","event":"end","dismissal_date":-1}"#, "dismissal_date", "epoch seconds", 44),
         (#"{"name":"n","event":"end","relevance_score":"1"}"#, "relevance_score", "number, not a string", 45),
         (#"{"name":"n","event":"end","relevance_score":1e999}"#, "relevance_score", "fits a double", 45),
@@ -222,6 +238,10 @@ private let prefix = "notification.ios.live_activity"
             #"{"name":"n","event":"end","stale_date":1795283000}"#, "",
             "stale_date is in the past: devices show the state as stale"
         ),
+        (
+            #"{"name":"n","event":"start","content_state":{},"alert":{"title":"t"},"attributes_type":"T","attributes":{},"stale_date":1795283000}"#,
+            "", "stale_date is in the past: no card appears, so nothing will be sent"
+        ),
         (#"{"name":"n","event":"end"}"#, #","options":{"expiry":1795283000}"#, "expiry is in the past"),
         (#"{"name":"n","event":"end"}"#, #","message":{}"#, "message is not sent"),
         (#"{"name":"n","event":"update","content_state":{},"dismissal_date":0}"#, "", "event end only"),
@@ -265,6 +285,18 @@ private let prefix = "notification.ios.live_activity"
     func `an end goes out as Apple has it, with whatever it brings`(activity: String, golden: String) throws {
         let push = try parse(publishText(activity: activity))[0]
         #expect(String(decoding: push.payload, as: UTF8.self) == golden && push.warnings.isEmpty)
+    }
+
+    @Test(arguments: [("true", true), ("false", false), (nil, nil)] as [(String?, Bool?)])
+    func `a start can respect dismissals`(text: String?, respects: Bool?) throws {
+        let start =
+            #"{"name":"n","event":"start","content_state":{},"alert":{"title":"t"},"attributes_type":"T","attributes":{}}"#
+        let options = text.map { #","options":{"respect_dismissal":\#($0)}"# } ?? ""
+        #expect(try parse(publishText(activity: start, tail: options))[0].publish.options.respectDismissal == respects)
+        guard text != nil else { return }
+        #expect(throws: JSONError.self) {
+            try parse(publishText(activity: #"{"name":"n","event":"end"}"#, tail: options))
+        }
     }
 
     /// A state that is stale shows as stale. It must not be held back, changed or refused because of that.

@@ -83,6 +83,15 @@ import Testing
                 #expect(said.contains("alert protocol version"), "\(version): \(said)")
             }
             #expect(try await shake("tls1_2").contains("Verify return code: 0"))
+            for suite in ["ECDHE-ECDSA-AES128-SHA", "ECDHE-ECDSA-AES256-SHA384", "ECDHE-ECDSA-AES128-GCM-SHA256"] {
+                let shell =
+                    "echo | openssl s_client -connect localhost:\(it.port) -CAfile \(authority.caFile) -tls1_2 "
+                    + "-cipher '\(suite):@SECLEVEL=0' 2>&1; true"
+                let said = try await ChildProcess.run(["/bin/sh", "-c", shell]).out
+                #expect(said.contains("handshake failure") == !suite.contains("GCM"), "\(suite): \(said)")
+            }
+            let console = try await get(it, "/console/sign-in", authority)
+            #expect(console.header("strict-transport-security") == "max-age=2592000")
             let newest = try await shake("tls1_3")
             #expect(newest.contains("TLSv1.3") && newest.contains("Verify return code: 0"), "\(newest)")
             #expect(try await get(it, "/healthz", authority).status == 200, "others were not disturbed")

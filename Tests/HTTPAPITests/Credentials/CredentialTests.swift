@@ -51,6 +51,25 @@ import Testing
         }
     }
 
+    /// The time of the answer would tell which apps there are.
+    @Test func `a credential of an app that does not exist costs the same questions to Redis`() async throws {
+        try await GatewayFixture.run { gateway in
+            for app in [GatewayFixture.key, "no-such-app"] {
+                // The first answer makes a gateway read all of an app's credentials.
+                for _ in 0..<2 {
+                    #expect(try await gateway.send("GET", "/api/pushes", user: "\(app):feed.x").status == 401)
+                }
+                for _ in 0..<5 {
+                    let before = try await gateway.store.redis.calls(of: "hget")
+                    #expect(try await gateway.send("GET", "/api/pushes", user: "\(app):feed.x").status == 401)
+                    // One, and another if what is known is older than a second.
+                    let questions = try await gateway.store.redis.calls(of: "hget") - before
+                    #expect((1...2).contains(questions), "\(app)")
+                }
+            }
+        }
+    }
+
     @Test func `another gateway learns of a revocation within seconds`() async throws {
         try await GatewayFixture.run { gateway in
             let secret = try await Self.create(gateway, #"{"id":"feed","scopes":["read"]}"#)

@@ -66,14 +66,28 @@ import Testing
             $0.trustedProxies = TrustedProxies(AddressRanges("127.0.0.1")!)
             $0.requestsPerAddress = 1
         }) { gateway in
-            func send(_ address: String) async throws -> Reply {
-                try await gateway.send("GET", "/api/pauses", headers: [("X-Forwarded-For", address)])
+            func send(
+                _ address: String, _ secret: String, _ path: String = "/api/activities/m/broadcast"
+            ) async throws -> Reply {
+                try await gateway.send(
+                    "GET", path, user: "\(GatewayFixture.key):\(secret)", headers: [("X-Forwarded-For", address)])
             }
-            var refused = try await send("192.0.2.1")
-            for _ in 0..<100 where refused.status == 200 { refused = try await send("192.0.2.1") }
+            var refused = try await send("192.0.2.1", GatewayFixture.secret)
+            for _ in 0..<100 where refused.status == 404 {
+                refused = try await send("192.0.2.1", GatewayFixture.secret)
+            }
             #expect(refused.status == 429 && refused.header("retry-after") == "1", "\(refused.text)")
             #expect(refused.text.contains("this address"))
-            #expect(try await send("192.0.2.2").status == 200)
+            #expect(gateway.log.all.contains { $0.contains("an address is over limits.requests_per_address") })
+            #expect(try await send("192.0.2.2", GatewayFixture.secret).status == 404)
+            // All calls of a publisher may come from one address.
+            for _ in 0..<20 { #expect(try await send("192.0.2.1", GatewayFixture.masterSecret).status == 404) }
+            // What needs no secret counts too, in whatever way it ends.
+            for (number, path) in ["/openapi.json", "/readyz", "/metrics", "/nope", "/api/push/x/y"].enumerated() {
+                var reply = try await send("192.0.3.\(number)", "", path)
+                for _ in 0..<100 where reply.status != 429 { reply = try await send("192.0.3.\(number)", "", path) }
+                #expect(reply.status == 429, "\(path)")
+            }
             #expect(try await gateway.send("GET", "/healthz").status == 200)
         }
         try await GatewayFixture.run(configure: { $0.requestsPerCredential = 1 }) { gateway in

@@ -34,6 +34,23 @@ import Testing
         #expect(try await fixture.record(try await fixture.accept(publish)).deadline == Self.now + 28_800_000)
     }
 
+    /// In seconds after the acceptance. A device makes no card of a start that is stale.
+    @Test(
+        arguments: [(nil, 60, 60), (30, 60, 30), (0, 60, 60), (nil, 7_200, 3_600), (7_200, -60, -60)]
+            as [(Int?, Int, Int)])
+    func `a start expires at its stale date, if nothing ends it earlier`(expiry: Int?, stale: Int, end: Int)
+        async throws
+    {
+        let fixture = try await PushFixture.start()
+        let now = Int(Self.now / 1_000)
+        let publish = Publish(
+            name: try ActivityName("match-1"), event: .start, audience: .all, staleDate: now + stale,
+            attributesType: "T", options: PublishOptions(expiry: expiry.map { $0 == 0 ? 0 : now + $0 }))
+        let record = try await fixture.record(try await fixture.accept(publish))
+        #expect(record.deadline == Self.now + Int64(end) * 1_000)
+        #expect(record.expiry == publish.options.expiry, "apns-expiration is the publisher's")
+    }
+
     @Test func `a record without a deadline has the one of its event`() async throws {
         let fixture = try await PushFixture.start()
         let id = try await fixture.push()

@@ -505,10 +505,11 @@ import Testing
             relevanceScore: RawJSON(checked: "4.0"), alert: RawJSON(checked: #"{"title":"ä"}"#),
             attributesType: "T", attributes: RawJSON(checked: "{}"),
             options: PublishOptions(conflate: false, expiry: 5, insist: true, restart: true, trace: .random()))
+        publish.options.respectDismissal = true
         publish.life = .seconds(90)
         publish.publisher = Publisher(credential: "master", address: "192.0.2.1")
         #expect(
-            Mirror(reflecting: publish).children.count == 15 && Mirror(reflecting: publish.options).children.count == 5)
+            Mirror(reflecting: publish).children.count == 15 && Mirror(reflecting: publish.options).children.count == 6)
         let schedule = Schedule(
             id: .random(), publish: publish, payload: [0, 255], timestampOffset: 7, due: 4_102_444_800_000,
             createdAt: 9, label: "kick-off", posted: Array(#"{"p":1}"#.utf8))

@@ -39,6 +39,17 @@ import Testing
         #expect(try await later.explain(app, name, channel).presence == .over(registeredAt: now))
     }
 
+    @Test func `a start that was sent, until the card's token comes`() async throws {
+        let fixture = try await PushFixture.start()
+        let late = fixture.store.lateJoiners
+        try await late.expect(fixture.app, name, [channel.stored], startedBy: 3, now: now - 700)
+        let started = try await explain(fixture)
+        #expect(started.presence == .unknown && started.startSentAt == now - 700 && !started.getsNextUpdate)
+        try await track(fixture, at: now)
+        let follows = try await explain(fixture)
+        #expect(follows.presence == .follows && follows.startSentAt == nil)
+    }
+
     @Test func `a name of many buckets`() async throws {
         let fixture = try await PushFixture.start()
         try await fixture.track("match-1", count: 1_000)

@@ -6,14 +6,14 @@
 -- argument at: time of acceptance, ms; '' = Redis's own time
 -- argument timestamp: from the publisher, s, or ''
 -- arguments payload, offset: `offset` is where the timestamp's ten digits begin
--- argument flags: nine digits, each 1 or 0, then who published, in words, or nothing:
+-- argument flags: nine digits, each 1 or 0 but the fifth, then who published, in words, or nothing:
 --   supersedable, stateless; for the broadcast channel alone, because the payload is too large for tokens;
---   soft: at priority 5 once the name's budget of priority 10 is used up; a start also goes to channels that already
---   follow the name; the queues are full, so only a push that supersedes another is accepted; asks: the caller does
+--   soft: at priority 5 once the name's budget of priority 10 is used up; of a start: 1 if it also goes to channels that
+--   already follow the name, and 2 more if it respects dismissals; the queues are full, so only a push that supersedes another is accepted; asks: the caller does
 --   not know whether a channel follows the name; tells: an outgoing event tells that the push is final; traced: one
 --   channel's exchange with APNs is kept
 -- arguments expiry, life: expiry (s) or ''; ms for which a push without an expiry is tried
--- argument attributesType: of a start
+-- arguments attributesType, stale: of a start; its stale date (s), or ''
 -- argument cutoff: of an automatic end: the latest start (ms) of the cards that it ends; else ''
 -- argument mostUnswept: most unswept pushes of one name
 -- arguments retention, ps, ws: how long the data is kept, ms; common prefixes of the p and w keys
@@ -50,6 +50,8 @@ local ts = tonumber(timestamp) or math.max(math.floor(now / 1000), lastTimestamp
 -- The deadline is fixed here, so that all readers agree. Expiry 0 means: try once.
 local seconds = tonumber(expiry) or 0
 local deadline = seconds > 0 and seconds * 1000 or now + life
+-- A device makes no card of a start that is stale already.
+if stale ~= '' then deadline = math.min(deadline, stale * 1000) end
 -- Until when the push is tried (ms), see lives_until.
 local lives = expiry == '0' and now or deadline
 local waits = redis.call('ZCARD', q)
