@@ -194,13 +194,16 @@ import Testing
         try Self.file(Array(text.utf8)) { path in
             let app = try Self.shop(["LAMPLIGHTER_APNS_CA_FILE": path])
             let error = #expect(throws: SettingsError.self) { try app.checkCertificates() }
-            #expect(error?.description.contains("apns.ca_file of app 'shop': \(path) \(words)") == true, "\(error)")
+            #expect(
+                error?.description.contains("apns.ca_file of app 'shop': \(path) \(words)") == true,
+                "\(error?.description ?? "")")
             let redis = try Settings.load(
                 SettingsInput(environment: [
                     "LAMPLIGHTER_REDIS_URL": "rediss://a", "LAMPLIGHTER_REDIS_CA_FILE": path,
                 ]))
             let other = #expect(throws: SettingsError.self) { try redis.checkRedisFiles() }
-            #expect(other?.description.contains("redis.ca_file: \(path) \(words)") == true, "\(other)")
+            #expect(
+                other?.description.contains("redis.ca_file: \(path) \(words)") == true, "\(other?.description ?? "")")
         }
     }
 

@@ -31,8 +31,8 @@ struct DoctorChecks {
         let proxies = StartWarning.proxyVariables(ProcessInfo.processInfo.environment)
         let unused = proxies.isEmpty ? nil : StartWarning.unusedProxy(proxies)
         return exposed("configuration", settings.file)
-            + settings.quotedSecretFiles.map { .warning("secret", $0, "remove the quotes from the file") }
-            + [unused].compactMap(\.self).map { .warning("proxy", $0.problem, $0.remedy) }
+            + settings.quotedSecretFiles.map { Finding.warning("secret", $0, "remove the quotes from the file") }
+            + [unused].compactMap(\.self).map { Finding.warning("proxy", $0.problem, $0.remedy) }
     }
 
     /// A warning if others can read a file with a secret; no file: none.

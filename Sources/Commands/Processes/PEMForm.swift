@@ -3,9 +3,10 @@ import LiveActivity
 /// The form of a file that should be PEM. Each form here is one that a tool, a variable or a secret store makes of it.
 enum PEMForm {
     enum Content { case privateKey, certificate }
+    typealias Problem = (problem: String, remedy: String)
 
     /// What is wrong with the form, and what to do. Nil: it looks like PEM, so OpenSSL has the word.
-    static func problem(_ bytes: [UInt8], _ wanted: Content) -> (problem: String, remedy: String)? {
+    static func problem(_ bytes: [UInt8], _ wanted: Content) -> Problem? {
         if bytes.isEmpty { return ("is empty", "write the file again") }
         if let form = binary(bytes, wanted) { return form }
         if let form = TextForm.foreign(bytes) { return ("is \(form.name)", form.remedy) }
@@ -16,7 +17,7 @@ enum PEMForm {
     }
 
     /// DER and what is built on it: a SEQUENCE, and then a version or another SEQUENCE.
-    private static func binary(_ bytes: [UInt8], _ wanted: Content) -> (String, String)? {
+    private static func binary(_ bytes: [UInt8], _ wanted: Content) -> Problem? {
         guard bytes.first == 0x30, bytes.count > 8 else { return nil }
         let lengthBytes = bytes[1] & 0x80 == 0 ? 0 : Int(bytes[1] & 0x7F)
         guard lengthBytes <= 4 else { return nil }
@@ -33,7 +34,7 @@ enum PEMForm {
         return ("is DER, not PEM", "openssl \(tool) -inform DER -in FILE -out FILE.pem makes PEM of it")
     }
 
-    private static func layout(_ text: String) -> (String, String)? {
+    private static func layout(_ text: String) -> Problem? {
         let again = "write the file again with its line breaks"
         if text.isEmpty { return ("is empty", "write the file again") }
         if text.first == "\"" || text.first == "'" { return ("is in quotes", "remove the quotes") }
@@ -54,7 +55,7 @@ enum PEMForm {
     }
 
     /// The text has no `-----BEGIN`.
-    private static func withoutBlock(_ text: String) -> (String, String)? {
+    private static func withoutBlock(_ text: String) -> Problem? {
         let body = text.filter { !$0.isWhitespace }
         if let decoded = Base64.decode(body) ?? Base64.decodeURL(body) {
             if String(decoding: decoded, as: UTF8.self).contains("-----BEGIN ") {
@@ -68,13 +69,13 @@ enum PEMForm {
     }
 
     /// The wrong file of several is named by what its first block says.
-    private static func label(_ text: String, _ wanted: Content) -> (String, String)? {
+    private static func label(_ text: String, _ wanted: Content) -> Problem? {
         let labels = text.split(separator: "-----BEGIN ").dropFirst(text.hasPrefix("-----BEGIN ") ? 0 : 1)
             .map { String($0.prefix { $0 != "-" }) }
         switch wanted {
-        case .certificate where !labels.contains { $0.hasSuffix("CERTIFICATE") }:
+        case .certificate where !labels.contains(where: { $0.hasSuffix("CERTIFICATE") }):
             return ("holds a \(labels.first ?? "") and no certificate", "give the file with the certificate")
-        case .privateKey where !labels.contains { $0.hasSuffix("PRIVATE KEY") }:
+        case .privateKey where !labels.contains(where: { $0.hasSuffix("PRIVATE KEY") }):
             return ("holds a \(labels.first ?? "") and no private key", "give the file with the private key")
         default: return nil
         }

@@ -99,4 +99,32 @@ import Testing
         proxy.stop()
         server.stop()
     }
+
+    @Test func `commands that read Redis themselves name a missing right too`() async throws {
+        let server = try await RedisServer.start(
+            tcp: true, extra: ["--user", "lamp", "on", ">secret", "~ll:*", "+ping"])
+        let directory = try temporaryDirectory()
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let environment = BadStartTests.app.merging([
+            "LAMPLIGHTER_REDIS_URL": "redis://lamp:secret@127.0.0.1:\(try #require(server.port))"
+        ]) { $1 }
+        try await newBackup(directory, environment)
+        for arguments in [["status"], ["backup", "all.backup"], ["restore", "empty.backup"], ["reload"]] {
+            let program = try Program([Program.path] + arguments, directory: directory, environment: environment)
+            let output = try #require(await program.end(within: .seconds(120)))
+            #expect(output.code == 78 && output.err.contains("NOPERM"), "\(arguments): \(output.code) \(output.err)")
+            #expect(output.err.contains("ACL"), "\(arguments): \(output.err)")
+        }
+        server.stop()
+    }
+
+    /// A backup of nothing, from a server that allows everything.
+    private func newBackup(_ directory: String, _ environment: [String: String]) async throws {
+        let whole = try await RedisServer.start(tcp: true)
+        let own = environment.merging(["LAMPLIGHTER_REDIS_URL": "\(whole.tcpURL)"]) { $1 }
+        let backup = try Program(
+            [Program.path, "backup", "empty.backup"], directory: directory, environment: own)
+        #expect(await backup.end(within: .seconds(120))?.code == 0, "\(backup.err)")
+        whole.stop()
+    }
 }
