@@ -6,7 +6,7 @@ extension RedisURL {
             do throws(RedisURLError) {
                 return try tcp(entry.trimmingBlanks, port: port)
             } catch {
-                throw entries.count == 1 ? error : RedisURLError("entry \(index + 1) of its hosts: \(error.description)")
+                throw entries.count == 1 ? error : RedisURLError("entry \(index + 1) of its hosts: \(error)")
             }
         }
     }

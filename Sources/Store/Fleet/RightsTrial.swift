@@ -109,17 +109,18 @@ struct RightsTrial {
         let steps = steps(partition)
         var found: [RedisRefusal] = []
         for (step, result) in zip(steps, await redis.pipeline(eachOf: steps.map(\.command))) {
-            guard case .success(let reply) = result else {
-                // A redirection without an address is a failure of the command too.
-                if case .failure(.server) = result {} else { return nil }
-                continue
+            let error: RedisError?
+            switch result {
+            case .success(let reply):
+                error = reply.error
+                if error == nil, step.right == "+@scripting" { found += Self.inScript(reply) }
+            case .failure(.unreachable), .failure(.lost), .failure(.insecure), .failure(.closed): return nil
+            case .failure(let failure): error = failure
             }
-            if let error = reply.error {
+            if let error {
                 found.append(
                     RedisRefusal(
                         command: step.command.name, right: step.right, error: error, isNeeded: step.isNeeded))
-            } else if step.right == "+@scripting" {
-                found += Self.inScript(reply)
             }
         }
         found += await transaction(partition) + blockingRead(partition)
@@ -175,8 +176,7 @@ struct RightsTrial {
     private static func judged(_ found: [RedisRefusal]) -> [RedisRefusal] {
         let refused = found.filter(\.error.isRefusal)
         if refused.contains(where: \.isNeeded) || found.contains(where: \.error.isRetriable) { return refused }
-        let others = found.filter { if case .server = $0.error { $0.isNeeded && !$0.error.isRefusal } else { false } }
-        return others + refused
+        return found.filter { $0.isNeeded && !$0.error.isRefusal } + refused
     }
 }
 
