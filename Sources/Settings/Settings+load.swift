@@ -47,10 +47,11 @@ extension Settings {
             let scheme = settings.gatewayTLS.certificate == nil ? "http" : "https"
             settings.gatewayURL = "\(scheme)://" + authority(reachable, settings.gateway.port)
         }
-        settings.warnings =
-            ServiceLinks.warning(links) + unknownVariables(input.environment)
-            + settings.shownPassword(origins["redis.url"]) + apps.warnings
-            + (quoted + apps.quoted).map { "\($0) is in quotes, which count as a part of it: remove them" }
+        settings.warnings = ServiceLinks.warning(links) + unknownVariables(input.environment)
+        settings.warnings += settings.shownPassword(origins["redis.url"]) + apps.warnings
+        for place in quoted + apps.quoted {
+            settings.warnings.append("\(place) is in quotes, which count as a part of it: remove them")
+        }
         settings.file = input.file?.path
         return settings
     }

@@ -25,7 +25,6 @@ import Testing
         ("master_secret: `abc12345", "put the value in quotes"),
         ("master_secret: abc1: 2345", "put the value in quotes"),
         ("master_secret: %abc12345", "put the value in quotes"),
-        ("webhook: {url: 'https://a', secret: abc12345 #d}", "put the value in quotes"),
     ])
     func `a value that YAML reads otherwise is refused`(line: String, words: String) {
         let text = Self.app + "    \(line)\n"
