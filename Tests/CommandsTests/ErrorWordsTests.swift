@@ -130,24 +130,22 @@ import Testing
             ("TRYAGAIN Multiple keys", "wait"), ("MOVED 1 a:1", "redis+cluster://"),
             ("NOCLUSTER a:1 is a single server", "redis:// for a single server"), ("NOPROTO unsupported", "RESP2"),
         ]
-        Self.check(
-            words.map { reply, remedy in
-                Self.redis(RedisError(reply: reply), what: String(reply.prefix { $0 != "," }), remedy: remedy)
-            } + [
-                Self.redis(
-                    .unreachable("redis://a:6379/0: connection refused"), what: "connection refused",
-                    place: "redis://a:6379",
-                    remedy: "check redis.url"),
-                Self.redis(insecure, what: "unknown", place: "rediss://a:6379", remedy: "redis.ca_file"),
-                Self.redis(.lost("reset"), what: "reset", remedy: "look at Redis's log"),
-                Self.redis(.unexpectedReply("HTTP"), what: "HTTP", remedy: "check that redis.url leads to Redis"),
-                Self.redis(
-                    moved ?? .closed, what: "no address that can be used", place: "10.0.0.1:7000",
-                    remedy: "cluster-announce-ip"),
-            ],
-            words.map { Self.kind(RedisError(reply: $0.0)) } + [
-                "unreachable", "insecure", "lost", "unexpectedReply", "NOADDRESS",
-            ])
+        var samples: [Sample] = words.map { reply, remedy in
+            Self.redis(RedisError(reply: reply), what: String(reply.prefix { $0 != "," }), remedy: remedy)
+        }
+        samples += [
+            Self.redis(
+                .unreachable("redis://a:6379/0: connection refused"), what: "connection refused",
+                place: "redis://a:6379", remedy: "check redis.url"),
+            Self.redis(insecure, what: "unknown", place: "rediss://a:6379", remedy: "redis.ca_file"),
+            Self.redis(.lost("reset"), what: "reset", remedy: "look at Redis's log"),
+            Self.redis(.unexpectedReply("HTTP"), what: "HTTP", remedy: "check that redis.url leads to Redis"),
+            Self.redis(
+                moved ?? .closed, what: "no address that can be used", place: "10.0.0.1:7000",
+                remedy: "cluster-announce-ip"),
+        ]
+        let kinds: [String] = words.map { Self.kind(RedisError(reply: $0.0)) }
+        Self.check(samples, kinds + ["unreachable", "insecure", "lost", "unexpectedReply", "NOADDRESS"])
     }
 
     private static func kind(_ error: TLSError) -> String {
