@@ -1,7 +1,9 @@
 import FoundationEssentials
 import LiveActivity
 import OpenSSL
+import Redis
 import Settings
+import Store
 
 /// A file that a setting names. Each problem says the setting, the path and what to do.
 struct NamedFile {
