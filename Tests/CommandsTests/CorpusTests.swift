@@ -1,5 +1,6 @@
 import Backup
 import Foundation
+import HTTPAPI
 import LiveActivity
 import OpenSSL
 import Settings
