@@ -36,7 +36,9 @@ public enum RedisError: Error, Sendable, Hashable, CustomStringConvertible {
         case .unreachable: "check redis.url, and that redis-server runs and accepts connections from here"
         case .insecure(_, let remedy): remedy
         case .server(let code, _): Self.remedies[code]
-        case .lost, .unexpectedReply, .unroutable, .closed: nil
+        case .lost: "if it happens again, look at Redis's log and at what is between it and this machine"
+        case .unexpectedReply: "check that redis.url leads to Redis or Valkey, and to no other server"
+        case .unroutable, .closed: nil
         }
     }
 
@@ -53,6 +55,9 @@ public enum RedisError: Error, Sendable, Hashable, CustomStringConvertible {
         "NOREPLICAS": "Redis has fewer replicas than min-replicas-to-write: bring them back",
         "CLUSTERDOWN": "a part of the Redis cluster is away: redis-cli --cluster check, and look at that node's log",
         "TRYAGAIN": "a slot of the Redis cluster is being moved; wait",
+        "UNSUPPORTED": "Lamplighter needs Redis 6.2 or later, or Valkey, with scripts, streams and transactions",
+        "NOADDRESS": "let each node announce an address that this machine reaches: cluster-announce-ip, or "
+            + "cluster-announce-hostname with cluster-preferred-endpoint-type hostname",
         "NOCLUSTER": "use redis:// for a single server",
         "MOVED": "this is a node of a Redis Cluster, which needs redis+cluster://",
         "NOPROTO": "this server does not speak RESP2",
@@ -73,18 +78,39 @@ public enum RedisError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Makes an error from the text of an error reply. Arguments that Redis quotes are cut off, and so is long text.
-    init(reply message: String) {
+    public init(reply message: String) {
         var text = message[...]
         for quotation in [", with args beginning with", "Wrong number of args"] {
             if let start = text.firstRange(of: quotation)?.lowerBound { text = text[..<start] }
         }
         let word = text.prefix { $0 != " " }
-        // Inside a script Redis says so without a code of its own.
-        if text.contains("The user executing the script can't") {
-            self = .server(code: "NOPERM", message: String(text.prefix(400)))
-            return
-        }
         let isCode = !word.isEmpty && word.utf8.allSatisfy { (0x41...0x5A).contains($0) || $0 == UInt8(ascii: "_") }
-        self = .server(code: isCode ? String(word) : "ERR", message: String(text.prefix(400)))
+        let code = isCode ? String(word) : "ERR"
+        self = .server(code: code == "ERR" ? Self.refusal(text) ?? code : code, message: String(text.prefix(400)))
     }
+
+    /// Whether Redis does not let this user do it, or this server cannot do it at all. A retry does not help.
+    public var isRefusal: Bool {
+        if case .server(let code, _) = self { ["NOPERM", "UNSUPPORTED"].contains(code) } else { false }
+    }
+
+    /// The code for a refusal without a code of its own. Inside a script, and at services that only resemble Redis, it
+    /// begins with ERR as any other error does.
+    private static func refusal(_ text: Substring) -> String? {
+        let text = text.lowercased()
+        return refusals.first { text.contains($0.words) }?.code
+    }
+
+    /// Parts of such texts, in lower case. Each is of a server that exists.
+    private static let refusals: [(words: String, code: String)] = [
+        // Redis 6 and 7.0 inside a script, Redis 7.2 and Valkey.
+        ("can't run this command", "NOPERM"), ("the user executing the script can't", "NOPERM"),
+        ("acl failure in script", "NOPERM"), ("has no permissions to", "NOPERM"),
+        ("no permissions to access", "NOPERM"),
+        ("unknown command", "UNSUPPORTED"), ("unknown redis command", "UNSUPPORTED"),
+        ("unknown subcommand", "UNSUPPORTED"), ("not allowed from script", "UNSUPPORTED"),
+        // Dragonfly, and services that share one Redis among customers.
+        ("undeclared key", "UNSUPPORTED"), ("is not available", "UNSUPPORTED"), ("not supported", "UNSUPPORTED"),
+        ("not support ", "UNSUPPORTED"), ("command is disabled", "UNSUPPORTED"),
+    ]
 }

@@ -15,7 +15,7 @@ struct RedisMetrics: Sendable {
     /// The first words of error replies that an operator acts on. All others count as `other`.
     private static let codes = [
         "OOM", "MISCONF", "READONLY", "NOSCRIPT", "LOADING", "BUSY", "CLUSTERDOWN", "MOVED", "ASK", "TRYAGAIN",
-        "MASTERDOWN", "NOREPLICAS", "NOAUTH", "NOPERM", "WRONGPASS",
+        "MASTERDOWN", "NOREPLICAS", "NOAUTH", "NOPERM", "UNSUPPORTED", "WRONGPASS",
     ]
     private static let failures = ["unreachable", "lost", "other"]
 

@@ -1,8 +1,14 @@
 extension RedisURL {
     /// Reads `host[:port],host[:port]…`.
     static func addresses(_ hosts: Substring, port: Int) throws(RedisURLError) -> [RedisAddress] {
-        try hosts.split(separator: ",", omittingEmptySubsequences: false)
-            .map { host throws(RedisURLError) in try tcp(host, port: port) }
+        let entries = hosts.split(separator: ",", omittingEmptySubsequences: false)
+        return try entries.enumerated().map { index, entry throws(RedisURLError) in
+            do throws(RedisURLError) {
+                return try tcp(entry.trimmingBlanks, port: port)
+            } catch {
+                throw entries.count == 1 ? error : RedisURLError("entry \(index + 1) of its hosts: \(error)")
+            }
+        }
     }
 
     static func tcp(_ text: Substring, port: Int = 6_379) throws(RedisURLError) -> RedisAddress {
@@ -78,5 +84,13 @@ extension UInt8 {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."): true
         default: false
         }
+    }
+}
+
+extension Substring {
+    /// Without blanks at both ends, which lists with commas often have.
+    fileprivate var trimmingBlanks: Substring {
+        let start = drop { $0 == " " }
+        return start.lastIndex { $0 != " " }.map { start[...$0] } ?? ""
     }
 }

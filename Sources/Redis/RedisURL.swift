@@ -24,6 +24,8 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
     /// Nil means the default user.
     var user: String?
     var password: String?
+    /// The user whose rights count.
+    public var userName: String { user ?? "default" }
     /// Whether the URL holds a password, for Redis or its sentinels.
     public var holdsPassword: Bool {
         if case .sentinels(let sentinels) = endpoint, sentinels.password != nil { return true }
@@ -44,6 +46,9 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
     public init() {}
 
     public init(_ text: String) throws(RedisURLError) {
+        if let quote = text.first, quote == "\"" || quote == "'" {
+            throw RedisURLError("it begins with a quote: write the value without quotes")
+        }
         guard let end = text.firstRange(of: "://") else {
             throw RedisURLError("it must begin with redis://, redis+sentinel://, redis+cluster:// or unix://")
         }

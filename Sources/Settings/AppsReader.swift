@@ -7,6 +7,8 @@ struct AppsReader {
     let file: SettingsFile?
     var problems: [SettingsError] = []
     var warnings: [String] = []
+    /// The fields whose values are in quotes, with their sources.
+    var quoted: [String] = []
 
     mutating func read() -> [AppSettings] {
         let variables = AppField.allCases.filter { !(input.environment[$0.environmentName] ?? "").isEmpty }
@@ -70,6 +72,7 @@ struct AppsReader {
         for field in AppField.allCases {
             guard let entry = entries[field.path] else { continue }
             var text = entry.text
+            if SettingsInput.isQuoted(text) { quoted.append("\(name(field)) (\(entry.origin))") }
             if [.url, .sandboxURL, .manageURL].contains(field), text.hasSuffix("/") { text.removeLast() }
             if let rule = field.violation(text) {
                 let found = field.isSecret ? nil : text

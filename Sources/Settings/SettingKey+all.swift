@@ -19,9 +19,10 @@ extension SettingKey {
                 // The text may hold a password, so only the parser's own message is shown.
                 return .malformed(origin, reason: "redis.url: \(error.description)")
             }
-        }.help(
+        }.orCommonVariable("REDIS_URL").help(
             "Redis: redis://[user:password@]host:port/db, unix:///path, redis+sentinel://host:port,…/name/db or "
-                + "redis+cluster://host:port,…; rediss with TLS"),
+                + "redis+cluster://host:port,…; rediss with TLS; the variable REDIS_URL is read if nothing else sets it"
+        ),
         .file(\.redisTLS.roots, "redis.ca_file").help("PEM roots for Redis with TLS; default: those of the system"),
         .file(\.redisTLS.certificate, "redis.cert_file").help("PEM certificate of this client, if Redis asks for one"),
         .file(\.redisTLS.key, "redis.key_file").help("PEM private key of redis.cert_file"),

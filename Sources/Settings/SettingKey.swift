@@ -24,6 +24,8 @@ public struct SettingKey: Sendable {
     public private(set) var summary = ""
     /// A variable that is read after the setting's own one.
     private(set) var otherVariable: String?
+    /// A variable that is read after the file, because other programs read it too.
+    private(set) var lastVariable: String?
     /// The field of `Settings`. It identifies the row, so that code names a setting by its field.
     let field: any AnyKeyPath & Sendable
     /// Parses a value and sets the field. Returns a problem if the value is wrong.
@@ -83,6 +85,13 @@ public struct SettingKey: Sendable {
     func orVariable(_ name: String) -> SettingKey {
         var key = self
         key.otherVariable = name
+        return key
+    }
+
+    /// The same row, whose value may come from a variable that other programs read too, if it is set nowhere else.
+    func orCommonVariable(_ name: String) -> SettingKey {
+        var key = self
+        key.lastVariable = name
         return key
     }
 

@@ -7,15 +7,28 @@ import StrictJSON
 extension Settings {
     /// Loads and checks the settings. Throws one error with all problems.
     public static func load(_ input: SettingsInput) throws(SettingsError) -> Settings {
+        var input = input
+        let links = ServiceLinks.names(input.environment)
+        for name in links { input.environment[name] = nil }
         let file = try input.file.map { (file) throws(SettingsError) in
             try SettingsFile(text: file.text, path: file.path)
         }
         var settings = Settings()
         var problems = file?.problems ?? []
         var origins: [String: SettingOrigin] = [:]
+        var quoted: [String] = []
         for key in SettingKey.all {
-            guard let (text, origin) = value(of: key, input, file) else { continue }
-            let problem = key.set(text, origin, &settings)
+            guard var (text, origin) = value(of: key, input, file) else { continue }
+            var problem = key.set(text, origin, &settings)
+            if problem != nil, let common = key.otherVariable, origin == .environment(common) {
+                settings.portProblem = problem
+                var others = input
+                others.environment[common] = nil
+                guard let next = value(of: key, others, file) else { continue }
+                (text, origin) = next
+                problem = key.set(text, origin, &settings)
+            }
+            if SettingsInput.isQuoted(text) { quoted.append("\(key.path) (\(origin))") }
             if let problem { problems.append(problem) } else { origins[key.path] = origin }
             settings.texts[key.path] = text
         }
@@ -34,8 +47,11 @@ extension Settings {
             let scheme = settings.gatewayTLS.certificate == nil ? "http" : "https"
             settings.gatewayURL = "\(scheme)://" + authority(reachable, settings.gateway.port)
         }
-        settings.warnings =
-            unknownVariables(input.environment) + settings.shownPassword(origins["redis.url"]) + apps.warnings
+        settings.warnings = ServiceLinks.warning(links) + unknownVariables(input.environment)
+        settings.warnings += settings.shownPassword(origins["redis.url"]) + apps.warnings
+        for place in quoted + apps.quoted {
+            settings.warnings.append("\(place) is in quotes, which count as a part of it: remove them")
+        }
         settings.file = input.file?.path
         return settings
     }
@@ -50,6 +66,9 @@ extension Settings {
             if let text = input.environment[name], !text.isEmpty { return (text, .environment(name)) }
         }
         if let entry = file?.values[key.path] { return (entry.text, entry.origin) }
+        if let name = key.lastVariable, let text = input.environment[name], !text.isEmpty {
+            return (text, .environment(name))
+        }
         return key.defaultText.map { ($0, .builtIn) }
     }
 

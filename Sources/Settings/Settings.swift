@@ -92,6 +92,8 @@ public struct Settings: Sendable {
     public var apps: [AppSettings] = []
     /// The value of each setting as it was written, by its path. It holds secrets: compare it, never show it.
     var texts: [String: String] = [:]
+    /// What is wrong with the variable PORT. Only a gateway listens there, so nothing else ends because of it.
+    public internal(set) var portProblem: SettingsError?
     /// Settings that were ignored, and why. A process logs them once at start.
     public var warnings: [String] = []
     /// The file that was read. Nil if there was none.

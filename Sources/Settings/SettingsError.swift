@@ -11,19 +11,24 @@ public enum SettingsError: Error, Sendable, Hashable, CustomStringConvertible {
     case conflict(key: String, SettingOrigin, reason: String)
     /// Each setting alone is right, but not together with others.
     case unusable(key: String, reason: String)
+    /// A file that a setting names is not there, or is not usable.
+    case file(setting: String, path: String, problem: String, remedy: String)
     case several([SettingsError])
 
     public var description: String {
         switch self {
-        case .unreadable(let path, let reason): "cannot read the configuration file \(path): \(reason)"
+        case .unreadable(let path, let reason):
+            "cannot read the configuration file \(path): \(reason); --config or \(SettingsInput.fileVariable) names it"
         case .malformed(let origin, let reason): "\(origin): \(reason)"
         case .unknownKey(let key, let origin, let nearest):
-            "\(origin): unknown key '\(key)'" + (nearest.map { "; did you mean '\($0)'?" } ?? "")
+            "\(origin): unknown key '\(key)'"
+                + (nearest.map { "; did you mean '\($0)'?" } ?? "; config/lamplighter.yaml lists every key")
         case .invalid(let key, let origin, let found, let expected):
             "\(key) (\(origin)) must be \(expected)" + (found.map { ", not '\($0)'" } ?? "")
         case .missing(let key, let remedy): "\(key) is not set: \(remedy)"
         case .conflict(let key, let origin, let reason): "\(key) (\(origin)): \(reason)"
         case .unusable(let key, let reason): "\(key): \(reason)"
+        case .file(let setting, let path, let problem, let remedy): "\(setting): \(path) \(problem); \(remedy)"
         case .several(let errors): errors.map(\.description).joined(separator: "\n")
         }
     }

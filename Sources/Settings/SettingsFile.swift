@@ -99,6 +99,10 @@ struct SettingsFile {
             guard let text = node.text else {
                 return refuse(node, "\(key) must be a single value, not a list or a section")
             }
+            if node.isCutByHash, Self.secrets.contains(key) {
+                let remedy = "put the value in quotes, or a blank after the #"
+                return refuse(node, "\(key): what stands after ' #' is a comment; \(remedy)")
+            }
             if !Self.isNull(node) { found[key] = Entry(text: text, origin: origin(node)) }
         } else if known.contains(where: { $0.hasPrefix(key + ".") }) {
             guard !Self.isNull(node) else { return }
@@ -114,6 +118,10 @@ struct SettingsFile {
             problems.append(.unknownKey(key, origin(keyNode), nearest: candidates.nearest(to: key)))
         }
     }
+
+    /// Keys whose values may hold any character, so that a # in them is likely. A wrong one is found only when used.
+    private static let secrets = Set(
+        AppField.allCases.filter(\.isSecret).map(\.path) + ["redis.url", "monitor.secret", "hash"])
 
     private mutating func refuse(_ node: YAMLNode, _ reason: String) {
         problems.append(.malformed(origin(node), reason: reason))
@@ -131,7 +139,7 @@ struct SettingsFile {
         do throws(YAMLError) {
             return try YAMLDocument.parse(text)
         } catch {
-            throw .malformed(.file(path, line: error.line), reason: "not valid YAML: \(error.reason)")
+            throw .malformed(.file(path, line: error.line), reason: "not valid YAML: \(error.reason); correct it here")
         }
     }
 }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import LiveActivity
 
 /// The sources of the settings, the strongest first: flags, environment, file, and the table's defaults.
 public struct SettingsInput: Sendable {
@@ -41,10 +42,19 @@ public struct SettingsInput: Sendable {
             let remedy = path == Self.systemFile ? "; run this as root or as the user lamplighter" : ""
             throw .unreadable(path: path, reason: "permission denied\(remedy)")
         }
-        guard let text = String(validating: data, as: UTF8.self) else {
+        if let form = TextForm.foreign(data) {
+            throw .malformed(.file(path, line: nil), reason: "not UTF-8 text: \(form)")
+        }
+        guard let text = String(validating: TextForm.unmarked(data), as: UTF8.self) else {
             throw .malformed(.file(path, line: nil), reason: "not UTF-8 text")
         }
         file = (path, text)
+    }
+
+    /// Whether a value begins and ends with the same quote, as in a file of variables that no shell has read.
+    public static func isQuoted(_ text: String) -> Bool {
+        guard text.utf8.count >= 2, let quote = text.utf8.first, text.utf8.last == quote else { return false }
+        return quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'")
     }
 
     /// Reads a file or a pipe to its end: at most 16 MiB, which no configuration has.

@@ -81,6 +81,7 @@ enum Lua {
     static let credentialSet = script("credential-set", Source.credential_set_lua)
     static let rateTake = script("rate-take", [.time, .since], Source.rate_take_lua)
     static let deliveryTurn = script("delivery-turn", [.time, .since], Source.delivery_turn_lua)
+    static let rightsTry = script("rights-try", Source.rights_try_lua)
     static let actionAdd = script("action-add", [.time], Source.action_add_lua)
 
     static let all: [RedisScript] = [
@@ -93,7 +94,7 @@ enum Lua {
         alarmClear, eventAdd, eventLease, scheduleCreate, scheduleQueue, scheduleDue, scheduleClaim, scheduleReplace,
         scheduleSettle, endClaim, broadcastWant, broadcastLive, broadcastDiscard, broadcastRetire, broadcastGone,
         broadcastFail, broadcastLease, broadcastIntend, broadcastForeign, broadcastTake, broadcastSettle, providerToken,
-        schemaSet, actionAdd, credentialSet, rateTake, deliveryTurn,
+        schemaSet, actionAdd, credentialSet, rateTake, deliveryTurn, rightsTry,
     ]
 
     private static func script(_ name: String, _ source: [UInt8]) -> RedisScript { script(name, [], source) }

@@ -11,6 +11,8 @@ public struct YAMLNode: Sendable {
     public var content: Content
     /// Counted from 1.
     public var line: Int
+    /// A plain scalar is followed by a comment without a blank after its `#`, so it may be a part of the value.
+    public var isCutByHash = false
 }
 
 /// A text is not YAML, or more than a file of settings may hold.

@@ -350,7 +350,12 @@ struct RedisFindingsTests {
 
     @Test func `a service that hides its configuration is not called safe`() {
         let found = RedisFindings(info: ["redis_version": "7.2.0"], configuration: [:])
-        #expect(found.losses.count == 1)
+        #expect(found.losses.map(\.subject) == ["Redis durability", "Redis memory"])
+        for policy in [[:], ["maxmemory_policy": ""]] as [[String: String]] {
+            let memory = RedisFindings(info: policy, configuration: [:]).memory
+            #expect(memory?.text.contains("does not tell its policy") == true)
+        }
+        #expect(RedisFindings(info: [:], configuration: [:]).version.mark == .warning)
     }
 
     @Test func `limits of a hosted service are named, also if it shows no configuration`() {

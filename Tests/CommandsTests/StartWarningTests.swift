@@ -16,8 +16,19 @@ import Testing
             (Place(host: "10.0.0.5", hasTLS: true, judgesAddresses: true), []),
             (Place(monitor: "127.0.0.1"), []), (Place(monitor: "::1"), []), (Place(monitor: "0.0.0.0"), [.openMonitor]),
             (Place(monitor: "0.0.0.0", hasMonitorSecret: true), []),
+            (Place(proxyVariables: ["https_proxy"]), [.unusedProxy(["https_proxy"])]),
+            (Place(host: "127.0.0.1", proxyVariables: ["https_proxy"]), []),
         ] as [(StartWarning.Place, [StartWarning])])
     func `a process says what is risky where it runs`(place: StartWarning.Place, warnings: [StartWarning]) {
         #expect(StartWarning.all(place) == warnings)
+    }
+
+    @Test func `a proxy's variables are named without their values`() {
+        let environment = [
+            "https_proxy": "", "HTTPS_PROXY": "http://user:hunter2@proxy:3128", "ALL_PROXY": "x", "PATH": "y",
+        ]
+        let found = StartWarning.proxyVariables(environment)
+        #expect(found == ["HTTPS_PROXY", "ALL_PROXY"])
+        #expect(!StartWarning.unusedProxy(found).problem.contains("hunter2"))
     }
 }

@@ -53,7 +53,7 @@ import Testing
         for index in 0..<count where index != 7 {
             #expect(try replies[index].integer() == index)
         }
-        guard case .server("ERR", let message) = replies[7].error else {
+        guard case .server("UNSUPPORTED", let message) = replies[7].error else {
             Issue.record("no error in place 7")
             return
         }

@@ -40,6 +40,26 @@ import Testing
         await anonymous.close()
     }
 
+    /// Redis hangs up on a long command of a client that has not signed in. Over a unix socket its last words are lost.
+    @Test func `a missing and a wrong password are named beside scripts to load`() async throws {
+        let server = try await RedisServer.start(tcp: true, extra: ["--requirepass", "right"])
+        let filler = String(repeating: "-- nothing\n", count: 4_000)
+        let script = RedisScript(name: "long", keys: ["key"], arguments: [], body: filler + "return 1")
+        let port = try #require(server.port)
+        for (url, expected) in [
+            ("redis://127.0.0.1:\(port)", "NOAUTH"), ("unix://\(server.socketPath)", "NOAUTH"),
+            ("redis://:wrong@127.0.0.1:\(port)", "WRONGPASS"), ("unix://:wrong@\(server.socketPath)", "WRONGPASS"),
+        ] {
+            let redis = RedisClient(url: try RedisURL(url), scripts: [script], logger: .quiet)
+            let error = await #expect(throws: RedisError.self) { try await redis.ping() }
+            guard case .server(expected, _) = error else {
+                Issue.record("\(url): \(error as Any)")
+                continue
+            }
+            await redis.close()
+        }
+    }
+
     @Test func `an ACL user signs in with its own rights`() async throws {
         let server = try await RedisServer.start(extra: [
             "--user", "lamp", "on", ">secret", "~lamp:*", "+@all", "-client", "-time",

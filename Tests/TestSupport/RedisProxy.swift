@@ -23,7 +23,7 @@ public final class RedisProxy: Sendable {
         var hasStruck = false
         var isAway = false
         var isOver = false
-        var answersReads = false
+        var answers: [String: String] = [:]
         var sockets: Set<Int32> = []
     }
 
@@ -55,7 +55,13 @@ public final class RedisProxy: Sendable {
     }
 
     /// From now on answers every read of a stream that there is nothing, and does not wait.
-    public func answerReads() { state.withLock { $0.answersReads = true } }
+    public func answerReads() { for command in ["XREAD", "XREADGROUP"] { answer(command, with: "*-1") } }
+
+    /// From now on answers a command itself, in place of Redis. Also commands of the greeting.
+    /// - Parameter reply: such as `-ERR unknown command`, without the end of its last line.
+    public func answer(_ command: String, with reply: String) {
+        state.withLock { $0.answers[command] = reply + "\r\n" }
+    }
 
     /// Lets everything pass again. Returns whether the fault has struck.
     public func disarm() -> Bool {
@@ -99,8 +105,8 @@ public final class RedisProxy: Sendable {
     private func pass(_ client: RespStream, _ server: RespStream) {
         var isInTransaction = false
         while let command = client.next() {
-            if Self.name(of: command).hasPrefix("XREAD"), state.withLock({ $0.answersReads }) {
-                guard client.write(Array("*-1\r\n".utf8)) else { return }
+            if let answer = state.withLock({ $0.answers[Self.name(of: command)] }) {
+                guard client.write(Array(answer.utf8)) else { return }
                 continue
             }
             let fault = strikes(at: command, isInTransaction)

@@ -1,10 +1,11 @@
 import ArgumentParser
 import Backup
+import LiveActivity
 import Settings
 
 /// The options and files of `backup` and `restore`.
 enum BackupFile {
-    private static let pieceBytes = 1 << 20
+    static let pieceBytes = 1 << 20
 
     /// Reads the key of encrypted backups.
     static func key(_ path: String?) throws -> BackupKey? {
@@ -12,7 +13,11 @@ enum BackupFile {
         guard let bytes = try? InputFile(path: path)?.read(upTo: 1_025) else {
             throw CommandFailure(.configuration, "cannot read the key file \(path)")
         }
-        guard bytes.count <= 1_024, let key = BackupKey(text: String(decoding: bytes, as: UTF8.self)) else {
+        if let form = TextForm.foreign(bytes) {
+            throw CommandFailure(.configuration, "the key file \(path) holds no key: \(form)")
+        }
+        let text = String(decoding: TextForm.unmarked(bytes), as: UTF8.self)
+        guard bytes.count <= 1_024, let key = BackupKey(text: text) else {
             throw CommandFailure(
                 .configuration,
                 "\(path) holds no key: it needs 64 hex digits\nmake one: openssl rand -hex 32 >backup.key")

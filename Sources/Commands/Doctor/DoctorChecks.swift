@@ -5,6 +5,7 @@ import OpenSSL
 import Redis
 import Settings
 import Store
+import Webhooks
 
 /// The checks behind `doctor`. Each returns findings and never throws an error of its own.
 struct DoctorChecks {
@@ -27,7 +28,11 @@ struct DoctorChecks {
 
     /// Checks who can read the configuration file, because it holds the apps' secrets and Redis's password.
     private func configuration() -> [Finding] {
-        exposed("configuration", settings.file)
+        let proxies = StartWarning.proxyVariables(ProcessInfo.processInfo.environment)
+        let unused = proxies.isEmpty ? nil : StartWarning.unusedProxy(proxies)
+        return exposed("configuration", settings.file)
+            + settings.quotedSecretFiles.map { Finding.warning("secret", $0, "remove the quotes from the file") }
+            + [unused].compactMap(\.self).map { Finding.warning("proxy", $0.problem, $0.remedy) }
     }
 
     /// A warning if others can read a file with a secret; no file: none.
@@ -57,6 +62,13 @@ struct DoctorChecks {
                 let fields = app.shortSecrets.map(\.path).joined(separator: ", ")
                 let remedy = "use at least \(AppSettings.safeSecretBytes) characters"
                 findings.append(.warning(subject, "can be guessed: \(fields)", remedy))
+            }
+            do throws(SettingsError) {
+                try app.checkCertificates()
+                _ = try app.issuedCredentials()
+                _ = try Webhook(app, settings)
+            } catch {
+                findings.append(.bad(subject, error.description, "correct the file", .configuration))
             }
             findings += exposed("webhook \(app.key)", app[.webhookSecretFile])
             findings += app.credentials.flatMap { exposed("credential \(app.key)/\($0.credential.id)", $0.secretFile) }
@@ -101,7 +113,8 @@ struct DoctorChecks {
     /// Also returns Redis's time as this machine knows it, epoch ms.
     private func redis() async -> (findings: [Finding], time: @Sendable () -> Int64) {
         let client = RedisInspection.client(settings, logger: logger)
-        let time = Store(redis: client, prefix: settings.redisPrefix).time
+        let store = Store(redis: client, prefix: settings.redisPrefix)
+        let time = store.time
         var findings: [Finding] = []
         do {
             try await RedisInspection.await(client, settings, logger: logger)
@@ -109,6 +122,13 @@ struct DoctorChecks {
             findings.append(.good("Redis", "answers at \(settings.redisURL)\(encryption)"))
             findings += exposed("Redis key", settings.redisTLS.key)
             findings += try await RedisInspection.findings(client, settings).merged(\.all)
+            let rights = await RedisInspection.rights(store, settings)
+            findings += rights
+            // What follows needs them.
+            if rights.contains(where: { $0.mark == .bad }) {
+                await client.close()
+                return (findings, time.now)
+            }
             if let failover = RedisInspection.failover(settings) { findings.append(failover) }
             findings.append(try await format(client))
             if let waiting = try await RedisInspection.waiting(client, settings) { findings.append(waiting) }

@@ -24,7 +24,10 @@ struct RedisFindings {
     }
 
     var version: Finding {
-        let text = info["redis_version"] ?? "of unknown version"
+        guard let text = info["redis_version"], !text.isEmpty else {
+            return .warning(
+                "Redis version", "the service does not tell its version", "it must be like Redis 6.2 or later")
+        }
         let product = info["server_name"] == "valkey" ? "Valkey \(info["valkey_version"] ?? text)" : "Redis \(text)"
         let numbers = text.split(separator: ".").map { Int($0) ?? 0 }
         if (numbers.first ?? 0, numbers.dropFirst().first ?? 0) >= (6, 2) { return .good("Redis version", product) }
@@ -58,7 +61,11 @@ struct RedisFindings {
     }
 
     var memory: Finding? {
-        guard let policy = configuration["maxmemory-policy"] ?? info["maxmemory_policy"] else { return nil }
+        let policy = configuration["maxmemory-policy"] ?? info["maxmemory_policy"] ?? ""
+        if policy.isEmpty {
+            let remedy = "make sure that it is noeviction, or Redis may throw tokens and pushes away"
+            return .warning("Redis memory", "the service does not tell its policy (maxmemory-policy)", remedy)
+        }
         if policy == "noeviction" {
             let limit = (configuration["maxmemory"] ?? info["maxmemory"]).flatMap(Int.init) ?? 0
             let text = limit == 0 ? "no limit, nothing is evicted" : "limit \(limit >> 20) MB, nothing is evicted"

@@ -20,6 +20,7 @@ struct RedisInspection {
 
     /// Returns when Redis answers. Throws after `patience`, with a remedy.
     static func await(_ redis: RedisClient, _ settings: Settings, logger: Logger) async throws {
+        try settings.checkRedisFiles()
         let clock = ContinuousClock()
         let deadline = clock.now + patience
         var attempt = 0
@@ -86,12 +87,47 @@ struct RedisInspection {
         return nil
     }
 
-    /// Logs a warning for every way in which this server may lose accepted work.
-    static func warn(_ redis: RedisClient, _ settings: Settings, logger: Logger) async {
-        guard let findings = try? await findings(redis, settings) else { return }
+    /// Judges the server at the start of a process: ends it if Redis refuses what it needs, and logs a warning for every
+    /// way in which this server may lose accepted work.
+    /// - Parameter publishes: whether the process accepts publishes, and so asks replicas with WAIT.
+    /// - Throws: a failure that names each command and its right.
+    static func judge(
+        _ store: Store, _ settings: Settings, publishes: Bool, logger: Logger
+    ) async throws(CommandFailure) {
+        let redis = store.redis
+        let findings = (try? await findings(redis, settings)) ?? []
         let waiting = try? await waiting(redis, settings)
-        for finding in findings.merged(\.losses) + [waiting].compactMap({ $0 }) {
-            logger.warning("\(finding.subject): \(finding.text)\(finding.remedy.map { "; \($0)" } ?? "")")
+        let refusals = await rights(store, settings)
+        let fatal =
+            findings.merged { [$0.version] } + (publishes ? [waiting].compactMap(\.self) : []) + refusals
+        let wrong = fatal.filter { $0.mark == .bad }
+        guard wrong.isEmpty else {
+            let lines = wrong.map(\.line).joined(separator: "\n")
+            throw CommandFailure(.configuration, "\(lines)\nredis.url is \(settings.redisURL)")
+        }
+        let warnings = (publishes ? [] : [waiting].compactMap(\.self)) + refusals.filter { $0.mark == .warning }
+        for finding in findings.merged(\.losses) + warnings { logger.warning("\(finding.line)") }
+    }
+
+    /// What Redis refuses the user of `redis.url`, or cannot do. One finding that all is well, if nothing.
+    static func rights(_ store: Store, _ settings: Settings) async -> [Finding] {
+        let refusals = await store.refusals()
+        if refusals.isEmpty { return [.good("Redis rights", "each command that is needed is allowed")] }
+        let user = settings.redisURL.userName
+        return refusals.map { refusal in
+            let remedy =
+                switch refusal.error {
+                case .server("NOPERM", _):
+                    "ACL SETUSER \(user) \(refusal.right), or all rights of docs/operations.md (A user of Redis)"
+                default: refusal.error.remedy ?? "use Redis 6.2 or later, or Valkey; docs/operations.md lists services"
+                }
+            if refusal.isNeeded { return .bad("Redis rights", refusal.description, remedy, .configuration) }
+            return .warning("Redis rights", refusal.description, remedy)
         }
     }
+}
+
+extension Finding {
+    /// For a log, or for an error of several lines.
+    var line: String { "\(subject): \(text)\(remedy.map { "; \($0)" } ?? "")" }
 }

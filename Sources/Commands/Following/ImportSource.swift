@@ -1,4 +1,5 @@
 import ArgumentParser
+import LiveActivity
 import Synchronization
 
 /// The upload of `import`: reads the file in pieces and turns CSV into NDJSON. Memory does not grow with the file.
@@ -31,7 +32,13 @@ final class ImportSource: Sendable {
             reader = file
             size = file.size
         }
-        let first = try reader.read(upTo: Self.pieceBytes)
+        // A pipe may give its first bytes one by one.
+        var head = try reader.read(upTo: Self.pieceBytes)
+        while head.count < 8, case let more = try reader.read(upTo: Self.pieceBytes), !more.isEmpty { head += more }
+        if let form = TextForm.foreign(head) {
+            throw CommandFailure(.failed, "\(path == "-" ? "the input" : path) is no text in UTF-8: \(form)")
+        }
+        let first = TextForm.unmarked(head)
         let looksLikeJSON = first.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } == UInt8(ascii: "{")
         let isCSV = format.map { $0 == .csv } ?? !(looksLikeJSON || first.isEmpty)
         state = Mutex(State(reader: reader, csv: isCSV ? CSVLines(form) : nil, pending: first))

@@ -1,6 +1,4 @@
-import FoundationEssentials
 import HTTPAPI
-import LiveActivity
 import Settings
 import Store
 
@@ -17,16 +15,12 @@ extension AppSettings {
     func issuedCredentials() throws(SettingsError) -> [AppCredential] {
         try credentials.map { entry throws(SettingsError) in
             guard let path = entry.secretFile else { return entry.credential }
-            let name = "secret_file of credential '\(entry.credential.id)' of app '\(key)'"
-            guard let data = FileManager.default.contents(atPath: path) else {
-                throw .missing(key: name, remedy: "\(path) does not exist or cannot be read by this user")
-            }
-            let text = String(decoding: data, as: UTF8.self).trimmed
-            guard (SecretHash.fewestCharacters...256).contains(text.utf8.count),
-                text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-            else {
-                let rule = "\(SecretHash.fewestCharacters) to 256 characters of printable ASCII without spaces"
-                throw .missing(key: name, remedy: "\(path) must hold \(rule)")
+            let text = try secretFile(of: entry.credential.id, path).secret { text in
+                let isRight =
+                    (SecretHash.fewestCharacters...256).contains(text.utf8.count)
+                    && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+                return isRight
+                    ? nil : "\(SecretHash.fewestCharacters) to 256 characters of printable ASCII without spaces"
             }
             var credential = entry.credential
             credential.secrets = [AppCredential.Secret(hash: SecretHash(of: text, for: "\(key)/\(credential.id)").text)]

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import OpenSSL
 import Settings
 
@@ -7,28 +6,22 @@ enum GatewayCertificate {
     /// Nil if the settings name none: the gateway then speaks plain HTTP.
     static func read(_ files: Settings.GatewayTLSFiles) throws(SettingsError) -> TLSIdentity? {
         guard let certificate = files.certificate, let key = files.key else { return nil }
+        let (certificateFile, keyFile) = (
+            NamedFile(setting: "gateway.cert_file", path: certificate),
+            NamedFile(setting: "gateway.key_file", path: key)
+        )
         let pem = CertificateAuthority.Identity(
-            certificate: try contents(certificate, "gateway.cert_file"), key: try contents(key, "gateway.key_file"))
+            certificate: try certificateFile.pem(.certificate), key: try keyFile.pem(.privateKey))
         guard let left = TLSIdentity.secondsLeft(pem.certificate) else {
-            throw .missing(key: "gateway.cert_file", remedy: "\(certificate) holds no certificate in PEM")
+            throw certificateFile.failure("holds no certificate that can be read", "give the file as it was issued")
         }
-        guard left > 0 else {
-            throw .missing(key: "gateway.cert_file", remedy: "the certificate in \(certificate) has expired; renew it")
-        }
+        guard left > 0 else { throw certificateFile.failure("holds a certificate that has expired", "renew it") }
         do {
             // Hummingbird's HTTP/2 needs a TLS library of its own, so HTTP/1.1 is what there is (ADR 28).
             return try TLSIdentity(pem, applicationProtocol: "http/1.1")
         } catch {
-            let remedy = "\(key) must hold the private key of \(certificate), without a passphrase: \(error)"
-            throw .missing(key: "gateway.key_file", remedy: remedy)
+            let words = "is not the key of \(certificate): \(error)"
+            throw keyFile.failure(words, "give its private key, without a passphrase")
         }
-    }
-
-    private static func contents(_ path: String, _ setting: String) throws(SettingsError) -> [UInt8] {
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw .missing(key: setting, remedy: "\(path) does not exist or cannot be read by this user")
-        }
-        guard data.count <= 1 << 20 else { throw .missing(key: setting, remedy: "\(path) is too large for PEM") }
-        return [UInt8](data)
     }
 }

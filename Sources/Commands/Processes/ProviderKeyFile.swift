@@ -1,5 +1,4 @@
 import APNsClient
-import FoundationEssentials
 import Glibc
 import OpenSSL
 import Settings
@@ -11,21 +10,13 @@ struct ProviderKeyFile {
 
     init(_ app: AppSettings, _ pair: AppField.KeyPair = AppField.firstKey) throws(SettingsError) {
         let path = try app.required(pair.file)
-        let name = "\(pair.file.path) of app '\(app.key)'"
-        var isDirectory = false
-        guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), !isDirectory else {
-            throw .missing(key: name, remedy: "there is no file \(path); download the key from Apple's developer site")
-        }
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw .missing(key: name, remedy: "\(path) cannot be read by this user")
-        }
-        // A key has some 250 bytes, so a larger file is something else.
-        guard data.count <= 64 << 10 else { throw .missing(key: name, remedy: "\(path) is too large for a key file") }
-        pem = [UInt8](data)
+        let file = NamedFile(setting: "\(pair.file.path) of app '\(app.key)'", path: path)
+        // A key has some 250 bytes.
+        pem = try file.pem(.privateKey, limit: 64 << 10)
         do {
             key = try P256SigningKey(pem: pem)
         } catch {
-            throw .missing(key: name, remedy: "\(path) is not usable, Apple's .p8 key is needed: \(error)")
+            throw file.failure("is not usable", "Apple's .p8 key is needed: \(error)")
         }
     }
 

@@ -1,4 +1,5 @@
 import LiveActivity
+import Logging
 import PrometheusText
 import Redis
 import ServiceLifecycle
@@ -14,23 +15,28 @@ struct RightsWatch: Service {
     let apps: [AppKey]
     /// Names this process in the alarm.
     let process: String
+    let logger: Logger
 
     func run() async {
-        var told = 0
+        // At its start a process has tried all that it needs. It was refused the rest, and says so then.
+        var told = refused
         while !Task.isShuttingDownGracefully {
             let refused = self.refused
             if refused > told {
-                let reason = "\(process): Redis refused commands (\(refused)), see its ACL LOG"
-                for app in apps { try? await store.alarms.raise(app, .redisRights, reason) }
-                told = refused
+                let reason = "Redis refused commands (\(refused)), see its ACL LOG and 'lamplighter doctor'"
+                logger.error("\(reason)")
+                // Without the right to run scripts there is no alarm either, so the log has it too.
+                for app in apps { try? await store.alarms.raise(app, .redisRights, "\(process): \(reason)") }
+                told = self.refused
             }
             try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.interval) }
         }
     }
 
-    /// The commands that this process was refused.
+    /// The commands that this process was refused, because of a right or because the server does not know them.
     private var refused: Int {
         registry.snapshot(of: RedisMetricName.errors.rawValue)
-            .filter { $0.labels["kind"] == "noperm" }.reduce(0) { $0 + Int($1.value) }
+            .filter { ["noperm", "unsupported"].contains($0.labels["kind"] ?? "") }
+            .reduce(0) { $0 + Int($1.value) }
     }
 }

@@ -36,7 +36,6 @@ struct ServeCommand: AsyncParsableCommand {
         MetricsSystem.bootstrap(registry)
         let client = RedisInspection.client(settings, needsPrimary: true, logger: logger)
         try await RedisInspection.await(client, settings, logger: logger)
-        await RedisInspection.warn(client, settings, logger: logger)
         let wanted = settings.waitReplicas
         let replicas = wanted == 0 ? nil : ReplicaPolicy(replicas: wanted, timeout: settings.waitTimeout)
         let store = Store(
@@ -44,6 +43,7 @@ struct ServeCommand: AsyncParsableCommand {
             channelLife: settings.channelsExpireAfter, retention: settings.pushesExpireAfter,
             tagsPerChannel: settings.tagsPerChannel, maximumSchemas: settings.maximumSchemas, quotas: settings.quotas,
             events: settings.eventPolicies, actions: settings.actions)
+        try await RedisInspection.judge(store, settings, publishes: true, logger: logger)
         try await store.claimFormat()
         let service = Gateway(configuration, store: store, registry: registry, logger: logger)
         let process = ProcessInfo.processInfo
@@ -76,7 +76,8 @@ struct ServeCommand: AsyncParsableCommand {
         let clock = ClockWatch(
             store: store, apps: configuration.apps.map(\.key), process: "gateway on \(machine)", logger: logger)
         let rights = RightsWatch(
-            registry: registry, store: store, apps: configuration.apps.map(\.key), process: "gateway on \(machine)")
+            registry: registry, store: store, apps: configuration.apps.map(\.key), process: "gateway on \(machine)",
+            logger: logger)
         let monitor = settings.gatewayMonitorPort.map { port in
             (
                 listener: service.monitor(host: settings.gatewayMonitorHost, port: port),
@@ -94,6 +95,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     /// Reads and checks all that a gateway needs of its settings, and the files that they name.
     private static func configuration(_ settings: Settings, _ logger: Logger) throws -> GatewayConfiguration {
+        if let problem = settings.portProblem { throw problem }
         var configuration = settings.gateway
         configuration.apps = try settings.requiredApps().map { app in
             // A gateway does not sign, but an error in a configured key must show up before a worker needs it.

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 import HTTPAPI
 import Logging
@@ -21,6 +22,17 @@ struct StartWarning: Sendable, Hashable {
         problem: "other machines read /readyz and /metrics, with the app keys in them, without a secret",
         remedy: "set monitor.secret, or let monitor.host or worker.host be 127.0.0.1")
 
+    static func unusedProxy(_ variables: [String]) -> StartWarning {
+        StartWarning(
+            problem: "\(variables.joined(separator: ", ")): set, but a worker uses no proxy for APNs and webhooks",
+            remedy: "let it connect to api.push.apple.com:443 directly, or unset the variable")
+    }
+
+    /// The variables of a proxy that other programs would use. Their values may hold a password.
+    static func proxyVariables(_ environment: [String: String]) -> [String] {
+        ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].filter { !(environment[$0] ?? "").isEmpty }
+    }
+
     /// Where and how a process runs.
     struct Place: Sendable {
         var isRoot = false
@@ -33,6 +45,7 @@ struct StartWarning: Sendable, Hashable {
         /// The address of a port of its own for `/readyz` and `/metrics`; nil: there is none.
         var monitor: String?
         var hasMonitorSecret = false
+        var proxyVariables: [String] = []
     }
 
     static func all(_ place: Place) -> [StartWarning] {
@@ -42,6 +55,7 @@ struct StartWarning: Sendable, Hashable {
             if !isOpen(host), place.judgesAddresses { warnings.append(unnamedProxy) }
         }
         if let monitor = place.monitor, isOpen(monitor), !place.hasMonitorSecret { warnings.append(openMonitor) }
+        if place.host == nil, !place.proxyVariables.isEmpty { warnings.append(unusedProxy(place.proxyVariables)) }
         return warnings
     }
 
@@ -61,8 +75,12 @@ struct StartWarning: Sendable, Hashable {
             hasTLS: settings.gatewayTLS.certificate != nil, hasTrustedProxy: !gateway.trustedProxies.isEmpty,
             // The limits by address are on by default: of these the gateway warns when such a proxy sends a request.
             judgesAddresses: !gateway.serverAddresses.isEmpty, monitor: monitor,
-            hasMonitorSecret: settings.monitorSecret != nil)
+            hasMonitorSecret: settings.monitorSecret != nil,
+            proxyVariables: proxyVariables(ProcessInfo.processInfo.environment))
         for warning in all(place) { warning.log(to: logger) }
+        for text in settings.quotedSecretFiles {
+            StartWarning(problem: text, remedy: "remove the quotes from the file").log(to: logger)
+        }
     }
 
     func log(to logger: Logger) { logger.warning("\(problem)", metadata: ["remedy": "\(remedy)"]) }

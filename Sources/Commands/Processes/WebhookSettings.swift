@@ -1,5 +1,3 @@
-import FoundationEssentials
-import LiveActivity
 import Settings
 import Webhooks
 
@@ -14,15 +12,7 @@ extension Webhook {
     }
 
     private static func secret(_ app: AppSettings) throws(SettingsError) -> String {
-        guard let path = app[.webhookSecretFile] else { return try app.required(.webhookSecret) }
-        let name = "\(AppField.webhookSecretFile.path) of app '\(app.key)'"
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw .missing(key: name, remedy: "\(path) does not exist or cannot be read by this user")
-        }
-        let text = String(decoding: data, as: UTF8.self).trimmed
-        if let rule = AppField.webhookSecret.violation(text) {
-            throw .missing(key: name, remedy: "\(path) must hold \(rule)")
-        }
-        return text
+        guard let file = app.webhookSecretFile else { return try app.required(.webhookSecret) }
+        return try file.secret { AppField.webhookSecret.violation($0) }
     }
 }

@@ -39,6 +39,7 @@ struct WorkCommand: AsyncParsableCommand {
         StartWarning.log(settings, isGateway: false, to: logger)
         let watched = WatchedFiles(WorkerReload.files(settings))
         let apps = settings.apps
+        for app in apps { try app.checkCertificates() }
         let keys = Dictionary(try apps.map { ($0.key, try WorkerReload.Keys($0)) }) { $1 }
         let webhooks = Dictionary(
             try apps.compactMap { app in try Webhook(app, settings).map { (app.key, Replaceable($0)) } }
@@ -81,7 +82,7 @@ struct WorkCommand: AsyncParsableCommand {
                 rate: settings.deliveryRate(app))
         }
         try await RedisInspection.await(client, settings, logger: logger)
-        await RedisInspection.warn(client, settings, logger: logger)
+        try await RedisInspection.judge(store, settings, publishes: false, logger: logger)
         try await store.claimFormat()
         var options = settings.worker
         let process = ProcessInfo.processInfo
@@ -97,7 +98,7 @@ struct WorkCommand: AsyncParsableCommand {
         let watch = FormatWatch(store: store, apps: apps.map(\.key), process: "worker \(options.name)", logger: logger)
         let clock = ClockWatch(store: store, apps: apps.map(\.key), process: "worker \(options.name)", logger: logger)
         let rights = RightsWatch(
-            registry: registry, store: store, apps: apps.map(\.key), process: "worker \(options.name)")
+            registry: registry, store: store, apps: apps.map(\.key), process: "worker \(options.name)", logger: logger)
         let limit = settings.worker.drainTimeout
         if let port = settings.monitorPort {
             let host = settings.monitorHost

@@ -22,7 +22,8 @@ struct CommandFailure: Error {
         case let error as SettingsError: self.init(.configuration, error.description)
         case StoreError.redis(let error): self.init(error)
         case StoreError.corrupt(let what):
-            self.init(.failed, "Redis holds \(what) that no version of Lamplighter wrote")
+            let remedy = "is this Redis shared with another program? Give each its own, or its own redis.prefix"
+            self.init(.failed, "Redis holds \(what) that no version of Lamplighter wrote; \(remedy)")
         case StoreError.newerFormat(let found, let known):
             let versions = "format \(found), and \(Lamplighter.version) knows \(known)"
             self.init(
@@ -52,6 +53,6 @@ struct CommandFailure: Error {
 
     private static let unreadyCodes: Set = ["LOADING", "MASTERDOWN", "CLUSTERDOWN"]
     private static let misconfiguredCodes: Set = [
-        "NOAUTH", "WRONGPASS", "NOPERM", "READONLY", "MOVED", "NOCLUSTER", "NOPROTO",
+        "NOAUTH", "WRONGPASS", "NOPERM", "UNSUPPORTED", "READONLY", "MOVED", "NOADDRESS", "NOCLUSTER", "NOPROTO",
     ]
 }

@@ -16,6 +16,7 @@ struct GatewayClient: Sendable {
         url = settings.gatewayURL
         key = app.key.rawValue
         caFile = settings.gatewayTLS.roots
+        if let caFile { try NamedFile(setting: "gateway.ca_file", path: caFile).check(.certificate) }
         authorization = "Basic " + Data("\(key):\(try app.required(.masterSecret))".utf8).base64EncodedString()
     }
 

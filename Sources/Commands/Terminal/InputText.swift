@@ -1,5 +1,6 @@
 import ArgumentParser
 import FoundationEssentials
+import LiveActivity
 
 /// The text of an option: as written, from `@file`, or from stdin (`-`).
 enum InputText {
@@ -13,7 +14,8 @@ enum InputText {
             return text
         }
         guard let bytes else { throw ValidationError("\(option): cannot read \(text.dropFirst())") }
-        if let content = String(validating: bytes, as: UTF8.self) { return content }
+        if let form = TextForm.foreign(bytes) { throw ValidationError("\(option): \(form)") }
+        if let content = String(validating: TextForm.unmarked(bytes), as: UTF8.self) { return content }
         throw ValidationError("\(option): not UTF-8 text")
     }
 }

@@ -46,6 +46,10 @@ extension APIError {
         case "NOPERM":
             unavailable(
                 "The gateway's user of Redis lacks a right", "this was not done, or only in part.", retryAfter: 30)
+        case "UNSUPPORTED":
+            unavailable("Redis lacks a command that is needed", "this was not done, or only in part.", retryAfter: 30)
+        case "NOADDRESS":
+            unavailable("A node of the Redis cluster has no usable address", "nothing was changed.", retryAfter: 30)
         case "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "MOVED", "ASK", "UNBLOCKED":
             unavailable("Redis is changing its roles", retryAfter: 2)
         case "BUSY": unavailable("Redis is busy", retryAfter: 2)

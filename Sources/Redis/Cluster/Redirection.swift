@@ -16,4 +16,11 @@ struct Redirection: Hashable {
         else { return nil }
         (self.slot, self.address, isAsking) = (slot, address, code == "ASK")
     }
+
+    /// Says that a redirection leads to no address, as `MOVED 3999 ?:6379` and a bare `MOVED` do. Nil for other errors.
+    static func unusable(_ error: RedisError?, from node: RedisAddress) -> RedisError? {
+        guard case .server(let code, let message) = error, code == "MOVED" || code == "ASK" else { return nil }
+        return .server(
+            code: "NOADDRESS", message: "\(node) names no address that can be used: \(message.debugDescription)")
+    }
 }

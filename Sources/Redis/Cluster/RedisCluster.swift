@@ -111,6 +111,8 @@ final class RedisCluster: RedisDeployment {
                             Self.add(index, redirection.address, isAsking: redirection.isAsking, to: &next)
                         } else if redirection != nil {
                             outcomes[index] = .success((RedisReply(error: Topology.astray(slots[index])), .null))
+                        } else if let unusable = Redirection.unusable(reply.error, from: group.node) {
+                            outcomes[index] = .failure(unusable)
                         } else {
                             outcomes[index] = .success((reply, last == nil ? .null : replies.last ?? .null))
                         }

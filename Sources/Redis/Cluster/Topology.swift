@@ -208,6 +208,7 @@ extension Topology {
                     (address, isAsking) = (redirection.address, redirection.isAsking)
                     continue
                 }
+                if let unusable = Redirection.unusable(error, from: address) { throw unusable }
                 isAsking = false
                 // The keys moved while the command waited. The old node names the new one when it is asked again.
                 if case .server("UNBLOCKED", _) = error { continue }
@@ -237,7 +238,7 @@ extension ConnectionSettings {
 
 extension RedisError {
     /// The text without the words about the kind of error, for use inside another error.
-    var why: String {
+    public var why: String {
         switch self {
         case .unreachable(let why), .insecure(let why, _), .lost(let why), .unexpectedReply(let why),
             .unroutable(let why), .server(_, let why):

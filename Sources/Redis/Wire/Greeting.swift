@@ -3,7 +3,7 @@ internal import Synchronization
 /// The commands on a new connection before any caller's commands.
 ///
 /// AUTH and SELECT must succeed. The name, the connection's id and the scripts may fail, because a user may lack the
-/// right and a server may still be loading.
+/// right and a server may still be loading. The scripts come last, in a round trip of their own.
 struct Greeting {
     private enum Step { case mustSucceed, mayFail, clientID, primary }
     private let settings: ConnectionSettings
@@ -21,11 +21,10 @@ struct Greeting {
         if url.database != 0 { steps.append((RedisCommand("SELECT", [.int(url.database)]), .mustSucceed)) }
         steps.append((RedisCommand("CLIENT", ["SETNAME", .string(settings.options.clientName)]), .mayFail))
         steps.append((RedisCommand("CLIENT", ["ID"]), .clientID))
-        steps += settings.scripts.map { ($0.loadCommand, .mayFail) }
     }
 
     /// Connects and sends the greeting. Blocks the connection's thread until the mailbox closes, at most for twice the
-    /// connect timeout (three times with TLS), and some seconds more for the sentinels.
+    /// connect timeout (three times with TLS, once more with scripts), and some seconds more for the sentinels.
     func connect(_ mailbox: Mailbox) throws(LinkFailure) -> RedisLink {
         let address: RedisAddress
         switch settings.url.endpoint {
@@ -39,6 +38,11 @@ struct Greeting {
         do throws(LinkFailure) {
             var link = try RedisLink(address, settings, mailbox)
             try judge(link.exchange(steps.map(\.command), within: settings.options.connectTimeout, mailbox), mailbox)
+            // A server hangs up on long commands of a client that has not signed in, and does not say why.
+            if !settings.scripts.isEmpty {
+                let loads = settings.scripts.map(\.loadCommand)
+                _ = try link.exchange(loads, within: settings.options.connectTimeout, mailbox)
+            }
             mailbox.tlsMinorVersion.store(link.wire.tlsMinorVersion, ordering: .relaxed)
             settings.watch?.follow(mailbox, at: address)
             return link
@@ -51,6 +55,8 @@ struct Greeting {
 
     private func judge(_ replies: [RedisReply], _ mailbox: Mailbox) throws(LinkFailure) {
         for (reply, (_, step)) in zip(replies, steps) {
+            // Without a password nothing else says that there must be one.
+            if case .server("NOAUTH", _)? = reply.error, let error = reply.error { throw .refused(error) }
             switch step {
             case .mustSucceed: if let error = reply.error { throw .refused(error) }
             case .clientID: mailbox.clientID.store((try? reply.integer()) ?? 0, ordering: .relaxed)

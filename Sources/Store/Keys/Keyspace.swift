@@ -130,6 +130,10 @@ public struct Keyspace: Sendable {
     func consoleTemplates(_ app: AppKey) -> RedisKey { key("console:t:{\(app)}") }
     /// An app's schedules that wait, by due time (ms).
     func at(_ app: AppKey) -> RedisKey { key("{q}:\(app):at") }
+    /// What a process writes at its start to find out what Redis lets it do (`RightsTrial`).
+    func scratch(_ partition: Partition, _ trial: String, _ type: String) -> RedisKey {
+        key("\(partition.tag):try:\(trial):\(type)")
+    }
     /// What workers have seen of Redis's clock.
     var clock: RedisKey { key("{q}:clock") }
     /// An app's names by the time at which cards of theirs are to be ended (epoch ms).

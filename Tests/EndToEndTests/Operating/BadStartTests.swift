@@ -46,11 +46,11 @@ struct BadStartTests {
         Case(arguments: ["work"], code: 78, words: "LAMPLIGHTER_APNS_KEY_FILE is not set"),
         Case(
             arguments: ["work"], environment: ["LAMPLIGHTER_APNS_KEY_FILE": "absent.p8"], code: 78,
-            words: "there is no file absent.p8"),
+            words: "absent.p8 does not exist"),
         Case(arguments: ["work"], environment: ["LAMPLIGHTER_APNS_KEY_FILE": "p384.p8"], code: 78, words: "P-384"),
         Case(
             arguments: ["work"], environment: ["LAMPLIGHTER_APNS_KEY_FILE": "text.p8"], code: 78,
-            words: "text.p8 is not usable"),
+            words: "text.p8 holds no PEM block"),
         Case(arguments: ["serve"], environment: ["LAMPLIGHTER_APNS_KEY_FILE": "p384.p8"], code: 78, words: "P-384"),
         Case(
             arguments: ["work"],

@@ -42,7 +42,7 @@ import Testing
     }
 
     /// The line that operators copy.
-    private static func rights() throws -> [String] {
+    static func rights() throws -> [String] {
         let text = try text("docs/operations.md")
         let line = try #require(text.firstMatch(of: /(?m)^ACL SETUSER (.*)$/)).1
         return line.split(separator: " ").map(String.init)
@@ -95,6 +95,36 @@ import Testing
             let status = try await deployment.run("status").out
             return status.contains("redis_rights") && status.contains("one: Redis refused commands")
         }
+        worker.signal(15)
+        await admin.close()
+        server.stop()
+    }
+
+    /// The gateway and the worker go on: an operator gives the right back, and nothing is lost.
+    @Test(arguments: ["-multi", "-time", "-evalsha"])
+    func `a right that is lost at run time is a 503 or an alarm, and never silence`(right: String) async throws {
+        let server = try await RedisServer.start(tcp: true)
+        let admin = RedisClient(url: server.socketURL, logger: .quiet)
+        let rights = try Self.rights()
+        let password = try #require(rights.first { $0.hasPrefix(">") }).dropFirst()
+        try await admin.send(RedisCommand("ACL", (["SETUSER"] + rights).map { .string($0) }))
+        let url = "redis://lamplighter:\(password)@127.0.0.1:\(try #require(server.port))"
+        let deployment = try await Deployment.start(environment: ["LAMPLIGHTER_REDIS_URL": url])
+        let worker = try await deployment.worker("one")
+        #expect(try await deployment.run("track", "order", Deployment.channel(1), Deployment.token(1)).code == 0)
+        try await admin.send(RedisCommand("ACL", ["SETUSER", "lamplighter", .string(right)]))
+        let publish = try await deployment.run("publish", "order", "--content-state", "{}")
+        if right != "-multi" {
+            #expect(publish.code != 0 && publish.err.contains("503"), "\(publish.out)\(publish.err)")
+        }
+        try await eventually("the log names it") {
+            worker.err.contains("Redis refused commands") || deployment.gateway.err.contains("Redis refused commands")
+        }
+        if right == "-multi" {
+            try await eventually("the alarm") { try await deployment.run("status").out.contains("redis_rights") }
+        }
+        try await admin.send(RedisCommand("ACL", ["SETUSER", "lamplighter", .string("+" + right.dropFirst())]))
+        #expect(try await deployment.published("order", ["--content-state", "{}"])["delivered"] == 1)
         worker.signal(15)
         await admin.close()
         server.stop()
