@@ -45,7 +45,9 @@ import Testing
         }
         for bad in ["", "a", "abc", "zz", String(repeating: "ab", count: 513), String(repeating: "ab", count: 2_000)] {
             let error = #expect(throws: IdentifierError.self) { try PushToken(hex: bad) }
-            #expect(error?.description == "token must be 1 to 512 bytes written as an even number of hex digits")
+            #expect(
+                error?.description.hasPrefix(
+                    "token must be 1 to 512 bytes written as an even number of hex digits") == true)
         }
         #expect(PushToken(bytes: []) == nil)
         #expect(PushToken(bytes: [UInt8](repeating: 1, count: 513)) == nil)

@@ -22,7 +22,8 @@ public struct PushToken: Hashable, Sendable, CustomStringConvertible {
         if text.first == "<", text.last == ">", Hex.decode(text.dropFirst().dropLast().filter { $0 != " " }) != nil {
             return "the description of NSData: leave out < > and blanks"
         }
-        if Hex.decode(text.filter { $0 != " " && $0 != "-" && $0 != ":" }) != nil {
+        let bare = text.filter { $0 != " " && $0 != "-" && $0 != ":" }
+        if bare != text, Hex.decode(bare) != nil {
             return "hex with other characters between"
         }
         if text.utf8.count >= 40, let bytes = Base64.decode(text), !bytes.isEmpty { return "Base64" }
