@@ -229,7 +229,8 @@ struct RefusalTests {
     }
 
     @Test func `all problems are told at once`() {
-        let text = refusal(environment: ["LAMPLIGHTER_GATEWAY_PORT": "x"], file: "redis:\n  ulr: 1\nworker:\n  lanes: 0\n")
+        let environment = ["LAMPLIGHTER_GATEWAY_PORT": "x"]
+        let text = refusal(environment: environment, file: "redis:\n  ulr: 1\nworker:\n  lanes: 0\n")
         #expect(text.split(separator: "\n").count == 3)
     }
 
