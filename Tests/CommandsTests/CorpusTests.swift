@@ -35,7 +35,7 @@ import Testing
     }
 
     /// Comments of files as they are.
-    @Test(arguments: ["master_secret: abc12345 # rotated in May", "master_secret: 'abc12345 #def'", "bundle_id: x #y"])
+    @Test(arguments: ["master_secret: abc12345 # rotated in May", "master_secret: 'abc12345#def'", "bundle_id: x #y"])
     func `a comment stays a comment`(line: String) throws {
         let text = "apps:\n  - key: shop\n    \(line)\n"
         #expect(try Settings.load(SettingsInput(file: ("a.yaml", text))).apps.count == 1)

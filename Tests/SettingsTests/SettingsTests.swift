@@ -224,12 +224,13 @@ struct RefusalTests {
 
     @Test func `a wrong flag and a wrong variable are named as what they are`() {
         #expect(refusal(flags: ["worker.lanes": "x"]).contains("worker.lanes (--worker-lanes)"))
-        #expect(refusal(environment: ["PORT": "x"]).contains("gateway.port (PORT)"))
+        #expect(refusal(environment: ["LAMPLIGHTER_GATEWAY_PORT": "x"]).contains("(LAMPLIGHTER_GATEWAY_PORT)"))
         #expect(refusal(environment: ["LAMPLIGHTER_WORKER_PAGE": "0"]).contains("(LAMPLIGHTER_WORKER_PAGE)"))
     }
 
     @Test func `all problems are told at once`() {
-        let text = refusal(environment: ["PORT": "x"], file: "redis:\n  ulr: 1\nworker:\n  lanes: 0\n")
+        let environment = ["LAMPLIGHTER_GATEWAY_PORT": "x"]
+        let text = refusal(environment: environment, file: "redis:\n  ulr: 1\nworker:\n  lanes: 0\n")
         #expect(text.split(separator: "\n").count == 3)
     }
 

@@ -5,7 +5,7 @@ import Settings
 
 /// The options and files of `backup` and `restore`.
 enum BackupFile {
-    static let pieceBytes = 1 << 20
+    private static let pieceBytes = 1 << 20
 
     /// Reads the key of encrypted backups.
     static func key(_ path: String?) throws -> BackupKey? {
@@ -13,14 +13,12 @@ enum BackupFile {
         guard let bytes = try? InputFile(path: path)?.read(upTo: 1_025) else {
             throw CommandFailure(.configuration, "cannot read the key file \(path)")
         }
-        if let form = TextForm.foreign(bytes) {
-            throw CommandFailure(.configuration, "the key file \(path) holds no key: \(form)")
-        }
+        let form = TextForm.foreign(bytes).map { "\($0), with" } ?? "it needs"
         let text = String(decoding: TextForm.unmarked(bytes), as: UTF8.self)
         guard bytes.count <= 1_024, let key = BackupKey(text: text) else {
             throw CommandFailure(
                 .configuration,
-                "\(path) holds no key: it needs 64 hex digits\nmake one: openssl rand -hex 32 >backup.key")
+                "\(path) holds no key: \(form) 64 hex digits\nmake one: openssl rand -hex 32 >backup.key")
         }
         if let exposure = ProviderKeyFile.exposure(path) { Terminal.error("warning: \(exposure); chmod 600 \(path)") }
         return key

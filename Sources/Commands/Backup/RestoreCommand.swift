@@ -35,14 +35,14 @@ struct RestoreCommand: AsyncParsableCommand {
         guard let source = file == "-" ? .standardInput : InputFile(path: file) else {
             throw ValidationError("cannot read \(file)")
         }
-        let head = try source.read(upTo: BackupFile.pieceBytes)
-        if let form = TextForm.known(head) { throw CommandFailure(.failed, "\(file) is no backup: \(form)") }
-        var begin: [UInt8]? = head
+        var isFirst = true
         var reader: BackupReader
         do throws(BackupError) {
             reader = try BackupReader(key: key) {
-                if let bytes = begin.take() { return bytes }
-                return try BackupFile.read(source, file)
+                let bytes = try BackupFile.read(source, file)
+                if isFirst, let form = TextForm.known(bytes) { throw BackupError.file("\(file): \(form)") }
+                isFirst = false
+                return bytes
             }
         } catch {
             throw BackupFile.failure(error, "")

@@ -93,6 +93,9 @@ struct RightsTrial {
         let streams = [
             writes("XADD", "x", "1-1", "a", "b"), writes("PEXPIRE", "x", life),
             onStream(Self.write, "XGROUP", "CREATE", Self.group, "0", "MKSTREAM"), reads("XLEN", "x"),
+            Step(
+                command: RedisCommand("XREAD", ["COUNT", "1", "STREAMS", .key(key(partition, "x")), "0"]),
+                right: Self.read),
             reads("XRANGE", "x", "-", "+"), reads("XREVRANGE", "x", "+", "-"), reads("XPENDING", "x", Self.group),
             onStream(Self.read, "XINFO", "GROUPS"), onStream(Self.read, "XINFO", "CONSUMERS", Self.group),
             writes("XAUTOCLAIM", "x", Self.group, "a", "0", "0-0"),

@@ -40,7 +40,7 @@ struct EncryptedRedisTests {
             (["LAMPLIGHTER_REDIS_CA_FILE": ""], "redis.ca_file names the PEM file"),
             (["LAMPLIGHTER_REDIS_CERT_FILE": "", "LAMPLIGHTER_REDIS_KEY_FILE": ""], "set redis.cert_file"),
             (["LAMPLIGHTER_REDIS_KEY_FILE": ""], "redis.key_file is not set"),
-            (["LAMPLIGHTER_REDIS_KEY_FILE": redis.authority.caFile], "holds no private key"),
+            (["LAMPLIGHTER_REDIS_KEY_FILE": redis.authority.caFile], "and no private key"),
             (["LAMPLIGHTER_REDIS_URL": "redis://localhost:\(redis.port)"], "must begin with rediss"),
         ] {
             let status = try await deployment.run("status", environment: change)
