@@ -12,7 +12,7 @@ public struct Forgetting: Sendable {
     /// Ms for which a name remembers a request. After that, the device's time says whether it registered later.
     static let noteLife: Int64 = 86_400_000
     /// The same after the last request of a name, if a channel has registered since: some looks.
-    static let noteRest: Int64 = 600_000
+    static let noteStay: Int64 = 600_000
     /// Dead letters in one round trip.
     private static let batch = 1_000
 

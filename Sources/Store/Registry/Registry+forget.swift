@@ -59,7 +59,7 @@ extension Registry {
             Lua.registryForgotten, keys: ["g": keys.beingForgotten(keys.tag(app, tokens))],
             [
                 "channel": .bytes(channel), "before": .int(RegistryRecord.stamp(time)),
-                "latest": RegistryRecord.latest(clock()), "rest": .int(Forgetting.noteRest),
+                "latest": RegistryRecord.latest(clock()), "stay": .int(Forgetting.noteStay),
             ])
     }
 

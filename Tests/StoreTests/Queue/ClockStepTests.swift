@@ -28,7 +28,8 @@ import Testing
     ]
     /// Scripts in which a stored time refuses something older: see the tests of registrations below.
     private static let refusing: Set<String> = [
-        "registry-set", "registry-remove", "registry-prune", "registry-forget", "channel-forget",
+        "registry-set", "registry-remove", "registry-prune", "registry-forget", "registry-forgotten",
+        "channel-forget",
     ]
 
     @Test func `each script that knows the time is in a table of these tests`() {

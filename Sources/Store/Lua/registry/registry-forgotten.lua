@@ -3,11 +3,11 @@
 -- argument channel: channel, stored form
 -- argument before: ms since 2020, the time of the request
 -- argument latest: ms since 2020; a stored time after it lies ahead, because the clock was set back
--- argument rest: ms until all notes are gone, if nobody looks meanwhile
+-- argument stay: ms until all notes are gone, if nobody looks meanwhile
 -- A later note is that of another request, or of a registration that another request would take for an older one.
 local noted = tonumber(redis.call('HGET', g, channel) or 0)
 if noted > tonumber(before) and noted <= tonumber(latest) then
-    redis.call('PEXPIRE', g, rest)
+    redis.call('PEXPIRE', g, stay)
 else
     redis.call('HDEL', g, channel)
 end
