@@ -10,7 +10,7 @@ import Testing
 @testable import Commands
 @testable import Redis
 
-/// What strangers gave, and a part of the text that it must get. The next report is one line more.
+/// Inputs of strangers, each with a part of the text that it must get. The next report is one line more.
 @Suite struct CorpusTests {
     // MARK: - Settings
 
@@ -111,7 +111,7 @@ import Testing
 
     // MARK: - Files
 
-    /// What becomes of a key in PEM.
+    /// Forms of a key in PEM, each made from its text.
     enum Form: String, CaseIterable, Sendable {
         case written, oneLine, indented, quoted, base64, bodyAlone, der, p12, utf16, zip, gzip, empty, certificate,
             words
@@ -221,7 +221,7 @@ import Testing
                     environment: Self.one.merging([
                         "LAMPLIGHTER_APP_WEBHOOK_URL": "https://a", "LAMPLIGHTER_APP_WEBHOOK_SECRET_FILE": path,
                     ]) { $1 }))
-            let file = try #require(try settings.app(named: nil).webhookSecretFile)
+            let file = try #require(try settings.app(named: nil).file(.webhookSecretFile))
             do throws(SettingsError) {
                 let secret = try file.secret { AppField.webhookSecret.violation($0) }
                 #expect(words == nil ? secret == "whsec-0123456789" : settings.quotedSecretFiles.count == 1)

@@ -28,11 +28,14 @@ struct DoctorChecks {
 
     /// Checks who can read the configuration file, because it holds the apps' secrets and Redis's password.
     private func configuration() -> [Finding] {
+        var findings = exposed("configuration", settings.file)
+        findings += settings.quotedSecretFiles.map { .warning("secret", $0, "remove the quotes from the file") }
         let proxies = StartWarning.proxyVariables(ProcessInfo.processInfo.environment)
-        let unused = proxies.isEmpty ? nil : StartWarning.unusedProxy(proxies)
-        return exposed("configuration", settings.file)
-            + settings.quotedSecretFiles.map { Finding.warning("secret", $0, "remove the quotes from the file") }
-            + [unused].compactMap(\.self).map { Finding.warning("proxy", $0.problem, $0.remedy) }
+        if !proxies.isEmpty {
+            let unused = StartWarning.unusedProxy(proxies)
+            findings.append(.warning("proxy", unused.problem, unused.remedy))
+        }
+        return findings
     }
 
     /// A warning if others can read a file with a secret; no file: none.
@@ -124,7 +127,7 @@ struct DoctorChecks {
             findings += try await RedisInspection.findings(client, settings).merged(\.all)
             let rights = await RedisInspection.rights(store, settings)
             findings += rights
-            // What follows needs them.
+            // The checks behind this one need them.
             if rights.contains(where: { $0.mark == .bad }) {
                 await client.close()
                 return (findings, time.now)

@@ -31,17 +31,19 @@ struct NamedFile {
 
     /// The bytes of a file in PEM, without a byte order mark. OpenSSL would not find the first line behind one.
     func pem(_ wanted: PEMForm.Content, limit: Int = 1 << 20) throws(SettingsError) -> [UInt8] {
-        let bytes = try bytes(limit: limit)
+        try pem(wanted, in: try bytes(limit: limit))
+    }
+
+    private func pem(_ wanted: PEMForm.Content, in bytes: [UInt8]) throws(SettingsError) -> [UInt8] {
         if let (problem, remedy) = PEMForm.problem(bytes, wanted) { throw failure(problem, remedy) }
         return TextForm.unmarked(bytes)
     }
 
     /// Checks a file in PEM that a library reads by itself, so that it must begin as the library wants it.
     func check(_ wanted: PEMForm.Content) throws(SettingsError) {
-        if TextForm.isMarked(try bytes(limit: 16 << 20)) {
-            throw failure("begins with a byte order mark", "save it as UTF-8 without one")
-        }
-        let pem = try pem(wanted, limit: 16 << 20)
+        let bytes = try bytes(limit: 16 << 20)
+        if TextForm.isMarked(bytes) { throw failure("begins with a byte order mark", "save it as UTF-8 without one") }
+        let pem = try pem(wanted, in: bytes)
         if wanted == .certificate, TrustAnchors.count(pem: pem) == 0 {
             throw failure("holds no certificate that can be read", "give the file as it was issued, in PEM")
         }
@@ -74,7 +76,7 @@ extension Settings {
     var quotedSecretFiles: [String] {
         let files = apps.flatMap { app in
             app.credentials.compactMap { entry in entry.secretFile.map { app.secretFile(of: entry.credential.id, $0) } }
-                + [app.webhookSecretFile].compactMap(\.self)
+                + [app.file(.webhookSecretFile)].compactMap(\.self)
         }
         return files.filter { file in (try? file.secret { _ in nil }).map(SettingsInput.isQuoted) ?? false }
             .map { "\($0.setting): the secret in \($0.path) is in quotes, which count as a part of it" }
@@ -84,20 +86,15 @@ extension Settings {
 extension AppSettings {
     /// Checks the certificates that a worker needs for the servers of an app.
     func checkCertificates() throws(SettingsError) {
-        for field in [AppField.caFile, .webhookCAFile] {
-            if let path = self[field] {
-                try NamedFile(setting: "\(field.path) of app '\(key)'", path: path).check(.certificate)
-            }
-        }
+        for field in [AppField.caFile, .webhookCAFile] { try file(field)?.check(.certificate) }
+    }
+
+    /// The file that a setting of the app names. Nil if it names none.
+    func file(_ field: AppField) -> NamedFile? {
+        self[field].map { NamedFile(setting: "\(field.path) of app '\(key)'", path: $0) }
     }
 
     func secretFile(of credential: String, _ path: String) -> NamedFile {
         NamedFile(setting: "secret_file of credential '\(credential)' of app '\(key)'", path: path)
-    }
-
-    var webhookSecretFile: NamedFile? {
-        self[.webhookSecretFile].map {
-            NamedFile(setting: "\(AppField.webhookSecretFile.path) of app '\(key)'", path: $0)
-        }
     }
 }

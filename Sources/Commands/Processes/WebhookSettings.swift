@@ -12,7 +12,7 @@ extension Webhook {
     }
 
     private static func secret(_ app: AppSettings) throws(SettingsError) -> String {
-        guard let file = app.webhookSecretFile else { return try app.required(.webhookSecret) }
+        guard let file = app.file(.webhookSecretFile) else { return try app.required(.webhookSecret) }
         return try file.secret { AppField.webhookSecret.violation($0) }
     }
 }
