@@ -27,7 +27,7 @@ struct LogLine {
                 let isReserved = ["time", "level", "logger", "message"].contains(key)
                 line.append(isReserved ? "_" + key : key, Self.json(value))
             }
-            return Self.printable(line.text)
+            return line.text.visible
         case .ecs:
             var line: JSON = [
                 "@timestamp": .string(TimeText.text(time)), "log.level": .string(level.rawValue),
@@ -38,7 +38,7 @@ struct LogLine {
                 let (field, json) = ECSField.field(key, value, Self.json(value))
                 line.append(field, json)
             }
-            return Self.printable(line.text)
+            return line.text.visible
         }
     }
 
@@ -59,19 +59,11 @@ struct LogLine {
     private static func logfmt(_ value: Logger.MetadataValue) -> String {
         let text = value.description
         let isPlain = !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x22 && $0 != 0x3D && $0 != 0x7F }
-        return isPlain ? escaped(text) : printable(JSON.string(text).text)
+        return isPlain ? escaped(text) : JSON.string(text).text.visible
     }
 
     private static func escaped(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: \.isHidden) else { return text }
-        return String(printable(JSON.string(text).text).dropFirst().dropLast())
-    }
-
-    /// Escapes what JSON allows, but a terminal obeys or nobody sees.
-    private static func printable(_ json: String) -> String {
-        guard json.unicodeScalars.contains(where: \.isHidden) else { return json }
-        return json.unicodeScalars.reduce(into: "") { out, scalar in
-            out += scalar.isHidden ? scalar.escaped : String(scalar)
-        }
+        return String(JSON.string(text).text.visible.dropFirst().dropLast())
     }
 }
