@@ -13,6 +13,9 @@ public struct AppSettings: Sendable, Hashable, CustomStringConvertible, CustomRe
 
     public subscript(field: AppField) -> String? { values[field] }
 
+    /// Nil if the app does not set it.
+    func flag(_ field: AppField) -> Bool? { self[field].map { $0 == "true" } }
+
     public func required(_ field: AppField) throws(SettingsError) -> String {
         if let value = values[field] { return value }
         if path.isEmpty { throw .missing(key: field.environmentName, remedy: "it is \(field.summary)") }

@@ -92,7 +92,7 @@ public struct Settings: Sendable {
     public var apps: [AppSettings] = []
     /// The value of each setting as it was written, by its path. It holds secrets: compare it, never show it.
     var texts: [String: String] = [:]
-    /// What is wrong with the variable PORT. Only a gateway listens there, so nothing else ends because of it.
+    /// The problem with the variable PORT. Only a gateway listens there, so nothing else ends because of it.
     public internal(set) var portProblem: SettingsError?
     /// Settings that were ignored, and why. A process logs them once at start.
     public var warnings: [String] = []
@@ -155,16 +155,16 @@ public struct Settings: Sendable {
     }
 
     /// Whether a device that begins to follow gets the state published before, if its registration does not say.
-    public func catchUp(_ app: AppSettings) -> Bool { app[.catchUp].map { $0 == "true" } ?? catchUp }
+    public func catchUp(_ app: AppSettings) -> Bool { app.flag(.catchUp) ?? catchUp }
     /// Whether an app's pushes carry a mark, and its devices may send receipts.
-    public func receipts(_ app: AppSettings) -> Bool { app[.receipts].map { $0 == "true" } ?? receipts }
+    public func receipts(_ app: AppSettings) -> Bool { app.flag(.receipts) ?? receipts }
+
+    /// Whether an app's starts leave out those who dismissed the name's card.
+    public func respectDismissal(_ app: AppSettings) -> Bool { app.flag(.respectDismissal) ?? respectDismissal }
 
     /// Whether an app's devices may set the tags of their channels, and say whose they are.
-    public func respectDismissal(_ app: AppSettings) -> Bool {
-        app[.respectDismissal].map { $0 == "true" } ?? respectDismissal
-    }
-    public func deviceTags(_ app: AppSettings) -> Bool { app[.deviceTags].map { $0 == "true" } ?? deviceTags }
-    public func deviceUsers(_ app: AppSettings) -> Bool { app[.deviceUsers].map { $0 == "true" } ?? deviceUsers }
+    public func deviceTags(_ app: AppSettings) -> Bool { app.flag(.deviceTags) ?? deviceTags }
+    public func deviceUsers(_ app: AppSettings) -> Bool { app.flag(.deviceUsers) ?? deviceUsers }
 
     /// The app for a command: the named one, or the only one.
     public func app(named key: String?) throws(SettingsError) -> AppSettings {
