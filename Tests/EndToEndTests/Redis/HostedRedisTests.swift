@@ -48,14 +48,18 @@ import Testing
         return line.split(separator: " ").map(String.init)
     }
 
-    @Test func `a user with the rights of the documents can do everything, and no more`() async throws {
+    /// A server with the user of that line, a client of its administrator, and the user's URL.
+    private static func withDocumentedUser() async throws -> (server: RedisServer, admin: RedisClient, url: String) {
         let server = try await RedisServer.start(tcp: true)
         let admin = RedisClient(url: server.socketURL, logger: .quiet)
-        let rights = try Self.rights()
+        let rights = try rights()
         let password = try #require(rights.first { $0.hasPrefix(">") }).dropFirst()
         try await admin.send(RedisCommand("ACL", (["SETUSER"] + rights).map { .string($0) }))
-        let port = try #require(server.port)
-        let url = "redis://lamplighter:\(password)@127.0.0.1:\(port)"
+        return (server, admin, "redis://lamplighter:\(password)@127.0.0.1:\(try #require(server.port))")
+    }
+
+    @Test func `a user with the rights of the documents can do everything, and no more`() async throws {
+        let (server, admin, url) = try await Self.withDocumentedUser()
         let deployment = try await Deployment.start(environment: ["LAMPLIGHTER_REDIS_URL": url])
         let worker = try await deployment.worker("one")
         #expect(try await deployment.run("track", "order-1", Deployment.channel(1), Deployment.token(1)).code == 0)
@@ -82,12 +86,7 @@ import Testing
     }
 
     @Test func `a right that is taken away while a worker runs is an alarm`() async throws {
-        let server = try await RedisServer.start(tcp: true)
-        let admin = RedisClient(url: server.socketURL, logger: .quiet)
-        let rights = try Self.rights()
-        let password = try #require(rights.first { $0.hasPrefix(">") }).dropFirst()
-        try await admin.send(RedisCommand("ACL", (["SETUSER"] + rights).map { .string($0) }))
-        let url = "redis://lamplighter:\(password)@127.0.0.1:\(try #require(server.port))"
+        let (server, admin, url) = try await Self.withDocumentedUser()
         let deployment = try await Deployment.start(environment: ["LAMPLIGHTER_REDIS_URL": url])
         let worker = try await deployment.worker("one")
         try await admin.send(RedisCommand("ACL", ["SETUSER", "lamplighter", "-xautoclaim"]))
@@ -103,12 +102,7 @@ import Testing
     /// The gateway and the worker go on: an operator gives the right back, and nothing is lost.
     @Test(arguments: ["-multi", "-time", "-evalsha"])
     func `a right that is lost at run time is a 503 or an alarm, and never silence`(right: String) async throws {
-        let server = try await RedisServer.start(tcp: true)
-        let admin = RedisClient(url: server.socketURL, logger: .quiet)
-        let rights = try Self.rights()
-        let password = try #require(rights.first { $0.hasPrefix(">") }).dropFirst()
-        try await admin.send(RedisCommand("ACL", (["SETUSER"] + rights).map { .string($0) }))
-        let url = "redis://lamplighter:\(password)@127.0.0.1:\(try #require(server.port))"
+        let (server, admin, url) = try await Self.withDocumentedUser()
         let deployment = try await Deployment.start(environment: ["LAMPLIGHTER_REDIS_URL": url])
         let worker = try await deployment.worker("one")
         #expect(try await deployment.run("track", "order", Deployment.channel(1), Deployment.token(1)).code == 0)
