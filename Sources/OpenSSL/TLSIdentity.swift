@@ -20,7 +20,7 @@ public final class TLSIdentity: Sendable {
         expiresAt = Self.expiry(of: identity.certificate)
         // All properties are set, so `deinit` frees the context after an error too.
         guard copenssl_set_least_version(context, TLS1_2_VERSION) == 1 else { throw .setup(openSSLMessage()) }
-        // Of TLS 1.2, what also keeps recorded traffic secret and uses no CBC or SHA-1. TLS 1.3 has no others.
+        // The suites of TLS 1.2 that keep recorded traffic secret, without CBC and SHA-1. TLS 1.3 has only such ones.
         guard SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20") == 1 else {
             throw .setup(openSSLMessage())
         }

@@ -124,8 +124,8 @@ extension SettingKey {
             .help("the most wrong secrets of one address in a minute; then its secrets are answered 429; 0 = no limit"),
         .whole(\.gateway.requestsPerAddress, "limits.requests_per_address", 0...1_000_000, "200")
             .help(
-                "the most requests of one address in a second, at all gateways; more are answered 429; the master secret "
-                    + "and credentials are not counted; 0 = no limit"),
+                "the most requests of one address in a second, at all gateways; more are answered 429; the master "
+                    + "secret and credentials are not counted; 0 = no limit"),
         .whole(\.gateway.requestsPerCredential, "limits.requests_per_credential", 0...1_000_000, "0")
             .help(
                 "the most requests with one credential in a second, at all gateways; devices have none; 0 = no limit"),

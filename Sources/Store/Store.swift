@@ -115,8 +115,8 @@ public struct Store: Sendable {
         return store
     }
 
-    /// This store for calls that everybody with the app can make: the last tenth of each quota is not for them. It shares
-    /// everything else.
+    /// This store for calls that everybody with the app can make: the last tenth of each quota is not for them. It
+    /// shares everything else.
     public func forApps() -> Store {
         var store = self
         store.registry = store.registry.forApps()

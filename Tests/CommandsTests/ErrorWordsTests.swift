@@ -8,8 +8,8 @@ import Testing
 @testable import Commands
 @testable import Redis
 
-/// Each error that an operator can meet says what is wrong, where, and what to do. The switches have no default, so a new
-/// kind of error does not compile before it stands here.
+/// Each error that an operator can meet says what is wrong, where, and what to do. The switches have no default, so a
+/// new kind of error does not compile before it stands here.
 @Suite struct ErrorWordsTests {
     struct Sample: Sendable {
         var kind: String

@@ -3,8 +3,8 @@ internal import NGHTTP2
 internal import OpenSSL
 internal import Threads
 
-/// Makes one connection, step by step and without blocking: look-up, TCP to the addresses, then TLS with ALPN. It is made
-/// and used on the lane's thread.
+/// Makes one connection, step by step and without blocking: look-up, TCP to the addresses, then TLS with ALPN. It is
+/// made and used on the lane's thread.
 ///
 /// An address that does not answer must not cost seconds: an IPv6 address without a route swallows packets. So the next
 /// one is tried beside it after `headStart`, and the first that connects is taken (RFC 8305).

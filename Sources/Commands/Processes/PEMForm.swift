@@ -5,7 +5,7 @@ enum PEMForm {
     enum Content { case privateKey, certificate }
     typealias Problem = (problem: String, remedy: String)
 
-    /// What is wrong with the form, and what to do. Nil: it looks like PEM, so OpenSSL has the word.
+    /// Names a wrong form, and says what to do. Nil: it looks like PEM, and OpenSSL reads it.
     static func problem(_ bytes: [UInt8], _ wanted: Content) -> Problem? {
         if bytes.isEmpty { return ("is empty", "write the file again") }
         if let form = binary(bytes, wanted) { return form }

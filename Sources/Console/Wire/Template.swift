@@ -12,7 +12,7 @@ struct Template: Sendable {
         case partial(String)
     }
 
-    /// What becomes of a value's characters.
+    /// The way in which a value's characters are written.
     enum Form: Sendable {
         case asItIs
         /// In an attribute or a field: it is sent back as it is.

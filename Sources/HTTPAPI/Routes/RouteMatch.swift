@@ -41,7 +41,8 @@ enum RouteMatch: Sendable {
         return .found(endpoint, parameters: endpoint.parameters(of: components))
     }
 
-    /// Whether the path begins as those whose third part is a name: of an activity, a type, a channel, a user or a contact.
+    /// Whether the path begins as those whose third part is a name: of an activity, a type, a channel, a user or a
+    /// contact.
     private static func isNamed(_ parts: [String]) -> Bool {
         let families: Set = ["activities", "start-tokens", "channels", "contacts", "named_users", "schemas"]
         return parts.count > 3 && parts[0] == "api" && families.contains(parts[1])

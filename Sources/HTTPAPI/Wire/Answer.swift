@@ -42,7 +42,7 @@ struct Answer: Sendable {
         self.warnings = Array(warnings.prefix(Self.maximumWarnings))
     }
 
-    /// What the caller has of it already. Nil: this answer has no tag, or another one.
+    /// The 304 for a caller that has this answer already. Nil: the answer has no tag, or another one.
     func unchanged(for headers: HTTPFields) -> Answer? {
         guard status == 200, let tag = fields.first(where: { $0.0 == .eTag })?.1,
             let known = headers[.ifNoneMatch],

@@ -18,7 +18,7 @@ public struct RedisRefusal: Sendable, Hashable, CustomStringConvertible {
 ///
 /// A user without a right, or a server that only resembles Redis, is found at the start and not by publishers.
 struct RightsTrial {
-    /// Of the scratch keys. A trial takes milliseconds.
+    /// The scratch keys live so long. A trial takes milliseconds.
     private static let life: Duration = .seconds(60)
     private static let group = RedisArgument.string("try")
     private static let (read, write) = ("+@read", "+@write")

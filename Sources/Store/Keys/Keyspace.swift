@@ -130,7 +130,7 @@ public struct Keyspace: Sendable {
     func consoleTemplates(_ app: AppKey) -> RedisKey { key("console:t:{\(app)}") }
     /// An app's schedules that wait, by due time (ms).
     func at(_ app: AppKey) -> RedisKey { key("{q}:\(app):at") }
-    /// What a process writes at its start to find out what Redis lets it do (`RightsTrial`).
+    /// A key that a process writes at its start to find out what Redis lets it do (`RightsTrial`).
     func scratch(_ partition: Partition, _ trial: String, _ type: String) -> RedisKey {
         key("\(partition.tag):try:\(trial):\(type)")
     }

@@ -2,8 +2,8 @@ import LiveActivity
 import OpenSSL
 import Redis
 
-/// Which users dismissed the card of a name: those whose app said so in a receipt, and those whose app removed a card that
-/// no `end` of ours had ended (the tombstone in the registry). docs/adr/0041-dismissals.md has the reasons.
+/// Tells whose users dismissed the card of a name: those whose app said so in a receipt, and those whose app removed a
+/// card that no `end` of ours had ended (the tombstone in the registry). docs/adr/0041-dismissals.md has the reasons.
 struct Dismissals {
     private static let fingerprintBytes = 8
 

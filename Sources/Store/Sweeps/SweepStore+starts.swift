@@ -76,7 +76,7 @@ extension SweepStore {
             try found[index].take(entry, quarantine: marks[0][index], elsewhere: marks[1][index])
         }
         if start.respectsDismissal {
-            // What a sweep asks of a page, because the user may have dismissed the card while the start waited.
+            // As for a page of a sweep: the user may have dismissed the card while the start waited.
             let facts = try await startFacts(lease.app, lease.name, registry, channels, of: start)
             for index in found.indices { found[index].hasDismissed = facts.dismissed[index] }
         }

@@ -41,7 +41,7 @@ enum Action: String, CaseIterable, Sendable {
 
     /// All actions. Remove one here while the system does not meet its demands.
     static let usual = Set(allCases)
-    /// What releases before this one do not hold themselves, so that an upgrade from them proves nothing about it.
+    /// Demands that older releases do not meet themselves, so that an upgrade from them proves nothing about these.
     static let newDemands: Set<Action> = [.scheduleRepeats, .batches, .forgets, .silences, .redisClocks]
 
     /// Reads `all`, `none`, `usual`, or a list such as `ends,clocks`. Nil for an unknown word.

@@ -82,7 +82,7 @@ import Testing
             #expect(try await send("192.0.2.2", GatewayFixture.secret).status == 404)
             // All calls of a publisher may come from one address.
             for _ in 0..<20 { #expect(try await send("192.0.2.1", GatewayFixture.masterSecret).status == 404) }
-            // What needs no secret counts too, in whatever way it ends.
+            // Requests that need no secret count too, however they end.
             for (number, path) in ["/openapi.json", "/readyz", "/metrics", "/nope", "/api/push/x/y"].enumerated() {
                 var reply = try await send("192.0.3.\(number)", "", path)
                 for _ in 0..<100 where reply.status != 429 { reply = try await send("192.0.3.\(number)", "", path) }

@@ -8,10 +8,10 @@
 -- arguments payload, offset: `offset` is where the timestamp's ten digits begin
 -- argument flags: nine digits, each 1 or 0 but the fifth, then who published, in words, or nothing:
 --   supersedable, stateless; for the broadcast channel alone, because the payload is too large for tokens;
---   soft: at priority 5 once the name's budget of priority 10 is used up; of a start: 1 if it also goes to channels that
---   already follow the name, and 2 more if it respects dismissals; the queues are full, so only a push that supersedes another is accepted; asks: the caller does
---   not know whether a channel follows the name; tells: an outgoing event tells that the push is final; traced: one
---   channel's exchange with APNs is kept
+--   soft: at priority 5 once the name's budget of priority 10 is used up; of a start: 1 if it also goes to channels
+--   that already follow the name, and 2 more if it respects dismissals; the queues are full, so only a push that
+--   supersedes another is accepted; asks: the caller does not know whether a channel follows the name; tells: an
+--   outgoing event tells that the push is final; traced: one channel's exchange with APNs is kept
 -- arguments expiry, life: expiry (s) or ''; ms for which a push without an expiry is tried
 -- arguments attributesType, stale: of a start; its stale date (s), or ''
 -- argument cutoff: of an automatic end: the latest start (ms) of the cards that it ends; else ''
