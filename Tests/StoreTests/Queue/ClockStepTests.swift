@@ -90,6 +90,26 @@ import Testing
         #expect(try await fixture.tokens() == ["aa05"])
     }
 
+    /// Both have gone, and the clock is then set back. The repeat has the time of the registration that went.
+    @Test func `a repeated registration stays removed or pruned after the clock was set back`() async throws {
+        let fixture = try await ClockFixture.start()
+        let (removed, dead) = (ChannelID.random(), ChannelID.random())
+        let time = fixture.store.time.now()
+        #expect(try await fixture.track("aa01", removed, at: time) == .stored)
+        #expect(try await fixture.track("bb01", dead, at: time) == .stored)
+        try await fixture.set(ahead: .seconds(24))
+        let later = fixture.store.time.now()
+        try await fixture.store.registry.untrack(
+            fixture.app, .activity(fixture.name), [Untrack(channel: removed, removedAt: later)])
+        let removal = TokenRemoval(channel: dead.stored, token: [0xbb, 0x01], deadSince: later)
+        #expect(try await fixture.store.registry.prune(fixture.app, .activity(fixture.name), [removal]) == [.pruned])
+        try await fixture.set(ahead: .seconds(2))
+        #expect(try await fixture.track("aa01", removed, at: time) == .stale)
+        #expect(try await fixture.track("bb01", dead, at: time) == .stale)
+        #expect(try await fixture.tokens() == [])
+        #expect(try await fixture.track("aa02", removed, at: time + 1) == .stored, "a later one is another")
+    }
+
     @Test func `a dead token is pruned and a channel forgotten after the clock was set back`() async throws {
         let fixture = try await ClockFixture.start()
         let (dead, forgotten) = (ChannelID.random(), ChannelID.random())

@@ -25,10 +25,12 @@ end
 local function compare_with_tombstone(old, record, isOld, latest)
     if isOld then return {isStale = true} end
     local new, dead, floor, id = action_time(record), action_time(old), floor_time(old), id_hash(record)
-    local removals = removals_after(old, new, latest)
+    -- The registration that went is known by its time, also when its removal lies ahead.
+    local isRepeated = new == floor
+    local removals = removals_after(old, new, isRepeated and math.huge or latest)
     local isRefused = takes(removals, id) or is_older(new, floor, latest)
     -- A tombstone of a prune has the token's hash in the id's place.
-    if has_flag(old, PRUNED) and (is_older(new, dead, latest) or new == dead) then
+    if has_flag(old, PRUNED) and (isRepeated or is_older(new, dead, latest) or new == dead) then
         isRefused = isRefused or token_hash(token_of(record)) == id_hash(old)
     end
     if isRefused then return {isStale = true, record = new > floor and with_floor(old, action_bytes(record)) or nil} end
