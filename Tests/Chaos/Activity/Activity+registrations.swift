@@ -16,7 +16,9 @@ extension Activity {
             for place in pick(count, .following, &random) { try await comeBack(place, at: planned.at, &random) }
         case .forget(let count):
             let following = places.count { $0.state == .following }
-            for place in pick(min(count, following - 1), .following, &random) { try await forget(place) }
+            for place in pick(min(count, following - 1), .following, &random) where !mayRegisterLate(place) {
+                try await forget(place)
+            }
         case .late(let count):
             for _ in 0..<min(count, former.count) {
                 try await repeatLate(former[random.number(0...former.count - 1)])
@@ -34,6 +36,10 @@ extension Activity {
         while picked.count < count { picked.insert(all[random.number(0...all.count - 1)]) }
         return picked.sorted()
     }
+
+    /// Whether an attempt to register the place may still be on its way, in a suspended gateway for example. A request
+    /// to forget the channel cannot tell it from a later registration of a device whose clock is slow.
+    private func mayRegisterLate(_ place: Int) -> Bool { Clock.epoch - places[place].repeated < 60_000 }
 
     /// Registers new tokens for these places, singly or in bulk. A place gets its first token or its next one.
     /// - Parameter chosen: the places.
@@ -54,8 +60,8 @@ extension Activity {
         if chosen.count <= 3 {
             // Each at its own time: a failover may lose the first one while the last one is repeated.
             for place in chosen {
-                try await put(place)
-                noteAnswer([place], replacing: old[place].map { [$0] } ?? [])
+                let answer = try await put(place)
+                noteAnswer(answer, [place], replacing: old[place].map { [$0] } ?? [])
             }
         } else {
             let lines = chosen.map { #"{"channel":"\#(channel($0))",\#(body($0))}"# + "\n" }.joined()
@@ -65,14 +71,19 @@ extension Activity {
             if answer.status != 200 || answer.json["rejected_count"] as? Int != 0 {
                 found.note(.refused, "\(plan.name): \(chosen.count) registrations: \(answer.status) \(answer.text)")
             }
-            noteAnswer(chosen, replacing: Array(old.values))
+            noteAnswer(answer, chosen, replacing: Array(old.values))
         }
     }
 
     /// Notes that the changes of these places were answered, which ended the tokens in `old`.
-    private func noteAnswer(_ chosen: [Int], replacing old: [Former], lasting rest: Int64 = 0) {
+    private func noteAnswer(
+        _ answer: Gateways.Answer, _ chosen: [Int], replacing old: [Former], lasting rest: Int64 = 0
+    ) {
         let now = Clock.epoch
-        for place in chosen { places[place].answered = now }
+        for place in chosen {
+            places[place].answered = now
+            if answer.attempts > 1 { places[place].repeated = now }
+        }
         former += old.map { Former(id: $0.id, registered: $0.registered, answered: now, gone: now + rest) }
     }
 
@@ -114,7 +125,7 @@ extension Activity {
         if answer.status != 200 || answer.json["problems"] != nil {
             found.note(.refused, "\(plan.name): a batch of place \(place): \(answer.status) \(answer.text)")
         }
-        noteAnswer([place], replacing: old)
+        noteAnswer(answer, [place], replacing: old)
     }
 
     private func removal(_ place: Int) -> String {
@@ -140,7 +151,7 @@ extension Activity {
         if answer.status != 202 {
             found.note(.refused, "\(plan.name): forgetting place \(place): \(answer.status) \(answer.text)")
         }
-        noteAnswer([place], replacing: [gone], lasting: Self.forgetting)
+        noteAnswer(answer, [place], replacing: [gone], lasting: Self.forgetting)
         places[place].forgotten = places[place].answered
     }
 
@@ -155,7 +166,7 @@ extension Activity {
             + #""activity_id":"g\#(places[place].generation)""#
     }
 
-    private func put(_ place: Int) async throws {
+    private func put(_ place: Int) async throws -> Gateways.Answer {
         let answer = try await gateways.call(
             "PUT", "\(plan.path)/channels/\(channel(place))", "{\(body(place))}")
         // A repeated call finds the registration that the first call stored.
@@ -163,6 +174,7 @@ extension Activity {
         if answer.status != 200 || !isStored {
             found.note(.refused, "\(plan.name): registration of place \(place): \(answer.status) \(answer.text)")
         }
+        return answer
     }
 
     private func untrack(_ place: Int, byTime: Bool) async throws {
@@ -179,7 +191,7 @@ extension Activity {
         if answer.status != 200 && answer.status != 204 {
             found.note(.refused, "\(plan.name): removal of place \(place): \(answer.status) \(answer.text)")
         }
-        noteAnswer([place], replacing: [gone])
+        noteAnswer(answer, [place], replacing: [gone])
     }
 
     /// Repeats an old registration, like an app that was offline for a while. It must be reported as stale, unless a

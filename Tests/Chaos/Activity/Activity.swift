@@ -25,6 +25,8 @@ actor Activity {
         /// The time in the registration, and the time of its response. Epoch ms.
         var registered: Int64 = 0
         var answered: Int64 = 0
+        /// When a change that took several attempts was last answered, epoch ms.
+        var repeated: Int64 = 0
         /// The time of the last change of this place.
         var last: Int64 = 0
         /// When the channel was forgotten, epoch ms.
