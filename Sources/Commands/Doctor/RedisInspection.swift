@@ -118,8 +118,8 @@ struct RedisInspection {
             let remedy =
                 switch refusal.error {
                 case .server("NOPERM", _):
-                    "ACL SETUSER \(user) \(refusal.right), or all rights of docs/operations.md (A user of Redis)"
-                default: refusal.error.remedy ?? "use Redis 6.2 or later, or Valkey; docs/operations.md lists services"
+                    "ACL SETUSER \(user) \(refusal.right), or all rights of docs/reference.md (A user of Redis)"
+                default: refusal.error.remedy ?? "use Redis 6.2 or later, or Valkey; docs/reference.md lists servers"
                 }
             if refusal.isNeeded { return .bad("Redis rights", refusal.description, remedy, .configuration) }
             return .warning("Redis rights", refusal.description, remedy)
