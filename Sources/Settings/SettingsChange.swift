@@ -16,7 +16,7 @@ public struct SettingsChange: Sendable, Hashable {
 
     public var isEmpty: Bool { applied.isEmpty && needsRestart.isEmpty }
 
-    /// Settings that a running process can change, for each kind of process. docs/operations.md lists them.
+    /// Settings that a running process can change, for each kind of process. docs/reference.md lists them.
     static let live: [Process: Set<String>] = [
         .gateway: [
             "log.level", "gateway.public_url", "gateway.max_body", "gateway.max_concurrency",
