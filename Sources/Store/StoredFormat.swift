@@ -28,7 +28,7 @@ extension Store {
 
     private func check(_ reply: Reply) throws(StoreError) {
         guard let text = try reply.optionalString() else { return }
-        guard let found = Int(text), found >= 1 else { throw .corrupt("format in field format of \(keys.deployment)") }
+        guard let found = Int(text), found >= 1 else { throw .corrupt("format number in \(keys.deployment)") }
         if found > StoredFormat.current { throw .newerFormat(found, known: StoredFormat.current) }
     }
 }

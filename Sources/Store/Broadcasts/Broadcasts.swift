@@ -71,7 +71,7 @@ public struct Broadcasts: Sendable {
         .sorted { ($0.name.exact, $0.id.rawValue) < ($1.name.exact, $1.id.rawValue) }
     }
 
-    /// Sets the time of the work on a name's broadcast channel to `at` (epoch ms), also if an earlier time was set.
+    /// Schedules the work on a name's broadcast channel for `at` (epoch ms), in place of an earlier time.
     func wake(_ app: AppKey, _ name: ActivityName, at: Int64) async throws(StoreError) {
         try await redis.run("ZADD", keys.broadcastTimers(app), .int(at), .string(name.rawValue))
     }

@@ -81,17 +81,23 @@ public struct Keyspace: Sendable {
     /// What 0.1.0 wrote in place of it: where a push is.
     func formerPushIndex(_ id: PushID) -> RedisKey { key("i:{\(id)}") }
     func idempotency(_ app: AppKey, _ id: String) -> RedisKey { key("idem:{\(app):\(Self.escaped(id))}") }
-    /// Publishes that others write into Redis (`Intake`), what became of them, and who reads them.
+    /// Publishes that others write into Redis (`Intake`).
     func intake(_ app: AppKey) -> RedisKey { key("in:{\(app)}") }
+    /// The answers to accepted ones.
     func intakeDone(_ app: AppKey) -> RedisKey { key("in:{\(app)}:done") }
+    /// The answers to the others.
     func intakeRejected(_ app: AppKey) -> RedisKey { key("in:{\(app)}:rejected") }
+    /// The gateway that reads the intake.
     func intakeLease(_ app: AppKey) -> RedisKey { key("in:{\(app)}:lease") }
     /// The app's outgoing events, for anybody who may read this Redis.
     func events(_ app: AppKey) -> RedisKey { key("out:{\(app)}") }
-    /// Events that the app's webhook has not got yet, those that it did not take, its lease and its failures.
+    /// Events that wait for the app's webhook.
     func webhookQueue(_ app: AppKey) -> RedisKey { key("wh:{\(app)}") }
+    /// Events that the webhook did not take.
     func deadEvents(_ app: AppKey) -> RedisKey { key("wh:{\(app)}:dead") }
+    /// The worker that sends to the webhook.
     func webhookLease(_ app: AppKey) -> RedisKey { key("wh:{\(app)}:lease") }
+    /// How the webhook fails, and how many events a full queue lost.
     func webhookState(_ app: AppKey) -> RedisKey { key("wh:{\(app)}:state") }
     /// Since when the app (field '') or names of it are paused, epoch ms.
     func pauses(_ app: AppKey) -> RedisKey { key("pause:{\(app)}") }
