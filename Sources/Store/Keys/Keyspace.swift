@@ -40,7 +40,7 @@ public struct Keyspace: Sendable {
     func pushPrefix(_ tag: String) -> String { "\(prefix):p:\(tag):" }
     /// The name's final pushes that are not told yet. Scripts find it beside the pushes.
     func outbox(_ tag: String) -> RedisKey { RedisKey(pushPrefix(tag) + "outbox") }
-    /// What is exchanged with APNs for one channel of a push.
+    /// The exchanges with APNs for one channel of a push.
     func trace(_ tag: String, _ id: PushID) -> RedisKey { key("tr:\(tag):\(id)") }
     /// A push's tasks: epoch, owner, deadline and position of each shard; counts of queue entries and removals.
     func tasks(_ tag: String, _ id: PushID) -> RedisKey { RedisKey(tasksPrefix(tag) + id.description) }
@@ -105,7 +105,7 @@ public struct Keyspace: Sendable {
     func rate(_ digest: String) -> RedisKey { key("rate:{\(digest)}") }
     /// Credentials that were made while the deployment runs, with hashes of their secrets.
     func credentials(_ app: AppKey) -> RedisKey { key("cred:{\(app)}") }
-    /// What was done with the app's secrets, and by whom.
+    /// The log of what callers did with the app's secrets.
     func actions(_ app: AppKey) -> RedisKey { key("log:{\(app)}") }
     /// When the next tokens of an app, and of one of its pushes, may go out, if there is a cap.
     func deliveryTurn(_ app: AppKey) -> RedisKey { key("turn:{\(app)}") }
@@ -128,7 +128,7 @@ public struct Keyspace: Sendable {
     var reload: RedisKey { key("{reload}") }
     func reloadAnswers(_ id: String) -> RedisKey { key("{reload}:\(id)") }
     func schemas(_ app: AppKey) -> RedisKey { key("schemas:{\(app)}") }
-    /// Who is signed in to the console; `digest` is of the session's id.
+    /// A session of the console; `digest` is of its id.
     func consoleSession(_ digest: String) -> RedisKey { key("console:s:{\(digest)}") }
     /// Sign-ins that an address has tried for an app key; `digest` is of both.
     func consoleAttempts(_ digest: String) -> RedisKey { key("console:f:{\(digest)}") }
@@ -140,7 +140,7 @@ public struct Keyspace: Sendable {
     func scratch(_ partition: Partition, _ trial: String, _ type: String) -> RedisKey {
         key("\(partition.tag):try:\(trial):\(type)")
     }
-    /// What workers have seen of Redis's clock.
+    /// The workers' record of Redis's clock.
     var clock: RedisKey { key("{q}:clock") }
     /// An app's names by the time at which cards of theirs are to be ended (epoch ms).
     func ends(_ app: AppKey) -> RedisKey { key("{q}:\(app):end") }
