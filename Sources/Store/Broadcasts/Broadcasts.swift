@@ -16,7 +16,7 @@ public struct BroadcastChannel: Sendable, Hashable {
     public var id: BroadcastChannelID?
     /// Time of the creation at APNs, epoch milliseconds.
     public var createdAt: Int64?
-    /// Time of the deletion, epoch milliseconds. Present once the name has ended.
+    /// Time of the deletion, epoch milliseconds. Present once the name is closed.
     public var deleteAt: Int64?
     /// The error of the last attempt to make or delete it.
     public var error: String?
