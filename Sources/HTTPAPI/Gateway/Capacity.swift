@@ -28,7 +28,7 @@ final class Capacity: Sendable {
                 switch credential {
                 case .master: .master
                 case .app: .app
-                // A credential that may publish or operate is a publisher; the backend of an app is not.
+                // Whoever may publish or operate is a publisher; the backend of an app is not.
                 case .issued(let grant): grant.scopes.isDisjoint(with: [.publish, .operate]) ? .app : .master
                 default: .device
                 }
