@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # What fleets of 1 to 200 workers and 1 to 30 nodes of Redis do, and what four large cases need: a simulation, in twenty seconds.
 #   bin/bench scale [--table worker|final|alert|orders|crowd|plan]… [--set NAME=VALUE]…
-#   bin/bench scale --check      beside the measured rows of docs/performance.md
+#   bin/bench scale --check      beside the measured rows of Benchmarks/measurements.md
 #   bin/bench scale --list       the parameters, with the source of each
-#   bin/bench scale --write      puts the tables into docs/scaling.md
+#   bin/bench scale --write      puts the tables into Benchmarks/simulation.md
 #   bin/bench scale --measure    what the simulation needs and no other benchmark prints
 # Benchmarks/Scale/parameters.txt has the numbers that go in, Benchmarks/Scale/scale.py says what is modelled and what is left out.
-# docs/scaling.md explains the tables. Only --measure starts processes; it builds lamplighter.
+# Benchmarks/simulation.md explains the tables. Only --measure starts processes; it builds lamplighter.
 set -euo pipefail
 if [ "${1:-}" != --measure ]; then
     exec python3 -B "$(dirname "$0")/Scale/scale.py" "$@"

@@ -1,4 +1,4 @@
-"""Simulates the machine of docs/performance.md at the sizes that were measured there, and prints both beside each other.
+"""Simulates the machine of Benchmarks/measurements.md at the sizes that were measured there, and prints both beside each other.
 
 The machine has two cores. A worker has one of them. Redis, gateway and the simulator of APNs share the other.
 """
@@ -132,7 +132,7 @@ def check(p):
         ratio = value / p[name] if "/s" in p.unit[name] else p[name] / value
         rows.append([p.unit[name], number(p[name]), number(value), f"{ratio:.2f}", p.source[name].split(";")[0]])
     table("Ratio: how much better the simulation is than the machine",
-          ["what", "measured", "simulated", "ratio", "heading of performance.md"], rows)
+          ["what", "measured", "simulated", "ratio", "heading of measurements.md"], rows)
     print(WHY)
     stale = p.stale()
     for name, source in stale:

@@ -50,7 +50,7 @@ class Parameters(dict):
         if words[0].startswith("file "):
             lines = read(words[0].removeprefix("file "))
         else:
-            lines = section(read("docs/performance.md"), words[0])
+            lines = section(read("Benchmarks/measurements.md"), words[0])
         value = self.text[name] if "e" not in self.text[name] else f"{float(self.text[name]) / 1e6:g} million"
         rows = [line for line in lines if all(word in line for word in words[1:])]
         return any(re.search(rf"(?<![\d.]){re.escape(value)}(?![\d]|\.\d)", row.replace(",", "")) for row in rows)

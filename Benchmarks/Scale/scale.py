@@ -1,4 +1,4 @@
-"""Simulates a fleet of Lamplighter: bin/bench scale. Benchmarks/scale.sh has the options, docs/scaling.md the results.
+"""Simulates a fleet of Lamplighter: bin/bench scale. Benchmarks/scale.sh has the options, Benchmarks/simulation.md the results.
 
 What is modelled, from the numbers in parameters.txt:
 - Gateways: cores with one queue. A publish or registration needs a core for its measured CPU.
@@ -14,7 +14,7 @@ What is left out:
 - Apple's throttles, which no document tells. Every number here takes for granted that Apple accepts the rate.
 - Faults, retries, dead tokens, rotations, a connection that begins with one stream, wake-ups of threads, the disk.
 - The three round trips of a publish in a cluster cost what the one of a single server costs. No cluster was measured.
-- The network to Redis. It was measured through a unix socket; TCP and TLS cost both sides more (docs/performance.md).
+- The network to Redis. It was measured through a unix socket; TCP and TLS cost both sides more (Benchmarks/measurements.md).
 - Audiences. Each tag of an audience costs Redis another 0.35 µs a token.
 - Traffic between the processes, the append-only file, and Redis's memory for anything but tokens, names and pushes.
 """
@@ -41,7 +41,7 @@ TABLES = {
 }
 
 
-DOCUMENT = os.path.join(ROOT, "docs/scaling.md")
+DOCUMENT = os.path.join(ROOT, "Benchmarks/simulation.md")
 BLOCK = re.compile(r"(<!-- bin/bench scale (.*?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -51,7 +51,7 @@ def arguments(words=None):
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="replace a parameter")
     parser.add_argument("--check", action="store_true", help="simulate what was measured")
     parser.add_argument("--list", action="store_true", help="the parameters and their sources")
-    parser.add_argument("--write", action="store_true", help="write the tables of docs/scaling.md anew")
+    parser.add_argument("--write", action="store_true", help="write the tables of Benchmarks/simulation.md anew")
     return parser.parse_args(words)
 
 

@@ -1,4 +1,4 @@
-"""The tables of `bin/bench scale`, in Markdown, as docs/scaling.md has them."""
+"""The tables of `bin/bench scale`, in Markdown, as Benchmarks/simulation.md has them."""
 from math import ceil
 
 from cases import (alert_shape, at_priority_5, crowd, enough_for_orders, enough_workers, final_shapes, orders_bounds, run,

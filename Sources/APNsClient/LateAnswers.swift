@@ -18,7 +18,7 @@ public struct LateAnswers: Sendable, Hashable {
     /// - Returns: what has come since the last call, also acceptances; empty once each open request had its answer
     public func next() async -> [PageOutcome.Exception] { placed(await answers.next()) }
 
-    /// What has come since the last call; empty if that is nothing.
+    /// The answers that came since the last call. Empty: none.
     public func more() -> [PageOutcome.Exception] { placed(answers.more()) }
 
     private func placed(_ found: [PageOutcome.Exception]) -> [PageOutcome.Exception] {

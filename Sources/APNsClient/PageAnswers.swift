@@ -100,7 +100,7 @@ final class PageAnswers: Sendable, Hashable {
         }
     }
 
-    /// What has come since the last call.
+    /// The answers that came since the last call.
     func more() -> [PageOutcome.Exception] {
         state.withLock { state in
             defer { state.late = [] }

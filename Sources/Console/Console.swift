@@ -99,7 +99,7 @@ public final class Console: Sendable {
         }
     }
 
-    /// Nobody is signed in, or the browser did not send the cookie: it leaves it out of a click in a chat or a mail
+    /// The request has no session. Maybe the browser did not send the cookie, because the click was in a chat or a mail
     /// (`SameSite=Strict`). A page that loads itself again is sent with it.
     private func unknown(_ request: ConsoleRequest) -> ConsoleResponse {
         let target = request.path + (request.query.isEmpty ? "" : "?\(request.query)")

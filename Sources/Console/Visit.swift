@@ -6,7 +6,7 @@ struct Visit: Sendable {
     let console: Console
     let request: ConsoleRequest
     let session: ConsoleSession
-    /// Of the path, decoded.
+    /// The parameters of the path, decoded.
     let parameters: [String: String]
     let query: Form
     let form: Form

@@ -103,7 +103,7 @@ private final class ExchangeState {
     var uploadFailure: String?
     let isCancelled: () -> Bool
     private let maximumBody: Int
-    /// Of all header fields together. libcurl limits only a single one in older versions.
+    /// The most bytes of all header fields together. libcurl limits only a single one in older versions.
     private static let maximumHeaderBytes = 256 << 10
     private var upload: (@Sendable () throws -> [UInt8])?
     private var chunk: ArraySlice<UInt8> = []

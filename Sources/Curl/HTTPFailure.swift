@@ -10,7 +10,7 @@ public struct HTTPFailure: Error, Sendable, CustomStringConvertible {
         case other
     }
     public var kind: Kind
-    /// What failed: libcurl's error text and its code.
+    /// libcurl's error text and its code.
     public var reason: String
     /// The request and the reason.
     public var description: String

@@ -146,9 +146,9 @@ public final class MultiplexedConnection {
         }
     }
 
-    /// Waits for input only. The server's flow control or stream limit may hold a request back. libcurl then asks for a
-    /// writable socket, although the socket accepts bytes (7.88.1: http2's `want_write`). Its own poll would return at
-    /// once until the request's deadline. In this wait libcurl's timers are some milliseconds late.
+    /// Waits for input only, because `curl_multi_poll` would spin until the request's deadline. The server's flow
+    /// control or stream limit may hold a request back. libcurl then asks for a writable socket, although the socket
+    /// accepts bytes (7.88.1: http2's `want_write`). In this wait libcurl's timers are some milliseconds late.
     private func waitForInput(_ others: [Int32], _ milliseconds: Int32) {
         var descriptors = (sockets + others).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         Glibc.poll(&descriptors, nfds_t(descriptors.count), milliseconds)

@@ -112,7 +112,7 @@ public struct Worker: Service {
         } onCancelOrGracefulShutdown: {
             logger.notice("draining: no new work begins")
             drain.begin()
-            // A command of its own wakes each read. A read that cannot be woken ends at its own time limit.
+            // A separate command wakes each blocked read. A read that cannot be woken ends at its own time limit.
             for pool in pools { Task { await pool.interrupt() } }
         }
     }

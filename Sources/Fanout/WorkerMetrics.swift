@@ -27,7 +27,7 @@ public enum WorkerMetricName: String, CaseIterable, Sendable {
     public static let longTimers = [Self.firstToken, .lastToken, .arrival].map(\.rawValue)
 }
 
-/// What became of events for a webhook.
+/// The outcome of events for a webhook.
 enum WebhookOutcome: String, CaseIterable { case delivered, retried, dead }
 
 /// How a worker got a lease, or did not.
@@ -45,7 +45,7 @@ enum ClaimOutcome: String, CaseIterable {
 enum PushSize: String, CaseIterable {
     case small, medium, large
 
-    /// Of a push that has ended, by its targets: as many as so many shards would have.
+    /// The size of a push that has ended, by its targets: as many as so many shards would have.
     init(targets: Int) {
         self = targets < 2_900 ? .small : targets < 92_000 ? .medium : .large
     }

@@ -35,7 +35,7 @@ public struct WorkerOptions: Sendable {
     /// How many pushes of an app are kept, about. 0 = no limit.
     public var mostPushes = 0
 
-    /// How long a page of starts may wait after the worker read who follows and whether the name has ended. Later ones
+    /// How long a page of starts may wait after the worker read who follows and whether the name is closed. Later ones
     /// are read again. So apart from requests on the wire, no start goes out later than this after an `end`.
     package var startHold: Duration = .seconds(10)
     /// The clock of leases, circuits and queued entries, in milliseconds. Tests move one of their own.

@@ -2,7 +2,7 @@ import LiveActivity
 import Store
 import Synchronization
 
-/// What a worker has done since its start, by app, for its heartbeat.
+/// A worker's counts since its start, by app, for its heartbeat.
 final class WorkerTallies: Sendable {
     struct Tally: Sendable {
         var outcomes: [SettledField: Int] = [:]

@@ -115,7 +115,7 @@ struct SchemaCompiler {
             }
         }
         if let items = object["items"] {
-            guard items.kind != .array else { throw items.error("must be one schema for all items") }
+            guard items.kind != .array else { throw items.error("must be one schema, not a list") }
             node.items = try child(items)
         }
     }

@@ -1,6 +1,6 @@
 extension Unicode.Scalar {
-    /// Whether nobody sees it: a control, a format character (zero width, direction, tag) or a separator of lines. Such a
-    /// character makes two names look the same, or turns the text behind it round.
+    /// Whether it is invisible: a control, a format character (zero width, direction, tag) or a separator of lines. A
+    /// hidden character makes two names look the same, or turns the text behind it round.
     public var isHidden: Bool {
         if value < 0x7F { return value < 0x20 }
         if value < 0xAD { return value < 0xA0 }

@@ -18,7 +18,7 @@ public struct Publish: Sendable, Hashable {
     public var options: PublishOptions
     /// How long the push is tried after its acceptance if `options.expiry` is not set. Nil: the default of its event.
     public var life: Duration?
-    /// Who published it. Nil: no caller of the gateway did.
+    /// The caller who published it. Nil: no caller of the gateway did.
     public var publisher: Publisher?
 
     public init(

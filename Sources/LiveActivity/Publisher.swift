@@ -1,4 +1,4 @@
-/// Who published a push.
+/// The caller who published a push.
 public struct Publisher: Sendable, Hashable {
     /// The id of a credential, such as `master`. It has no spaces.
     public var credential: String

@@ -21,7 +21,7 @@ public final class PrometheusRegistry: MetricsFactory {
 
     private struct State {
         var families: [String: PrometheusFamily] = [:]
-        /// The series by their makers' labels: each request asks for some again, and to write their names takes long.
+        /// Series by label. Each request looks some up here, because building a series' name is slow.
         var scalars: [SeriesKey: PrometheusScalar] = [:]
         var histograms: [SeriesKey: PrometheusHistogram] = [:]
     }

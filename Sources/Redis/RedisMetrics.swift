@@ -9,7 +9,7 @@ public enum RedisMetricName: String, CaseIterable, Sendable {
 
 /// The handles of a client's metrics, made once for all of its connections.
 struct RedisMetrics: Sendable {
-    /// What became of a connection.
+    /// The fate of a connection.
     enum ConnectionEvent: String, CaseIterable { case opened, failed, dropped }
 
     /// The first words of error replies that an operator acts on. All others count as `other`.

@@ -36,7 +36,8 @@ extension Settings {
         var apps = AppsReader(input: input, file: file)
         settings.apps = apps.read()
         if let error = SettingsError.joined(problems + apps.problems) { throw error }
-        // Gateways warn about the budget that workers keep, and show the start tokens that workers count as stale.
+        // A gateway needs two settings of workers: the budget for its warnings, and the age from which start tokens are
+        // shown as stale.
         settings.gateway.budget = settings.worker.budget
         settings.gateway.monitorSecret = settings.monitorSecret
         settings.gateway.hasOwnMonitor = settings.gatewayMonitorPort != nil

@@ -16,7 +16,7 @@ public struct SettingsChange: Sendable, Hashable {
 
     public var isEmpty: Bool { applied.isEmpty && needsRestart.isEmpty }
 
-    /// Settings that a running process can change, for each kind of process. docs/operations.md lists them.
+    /// Settings that a running process can change, for each kind of process. docs/reference.md lists them.
     static let live: [Process: Set<String>] = [
         .gateway: [
             "log.level", "gateway.public_url", "gateway.max_body", "gateway.max_concurrency",
@@ -87,7 +87,8 @@ public struct SettingsChange: Sendable, Hashable {
         }
     }
 
-    /// A gateway serves a new app at once. What it agrees with Redis's scripts and its readers at the start is missing.
+    /// A gateway serves a new app at once. Its events and its intake, which are agreed at the
+    /// start, need a restart.
     private mutating func noteParts(ofNew app: AppSettings, _ settings: Settings) {
         if settings.gateway.readsIntake { needsRestart.append("\(app.key): gateway.intake") }
         if settings.eventPolicies[app.key]?.isOn == true { needsRestart.append("\(app.key): events") }

@@ -9,7 +9,7 @@ public struct SettingsInput: Sendable {
     public var environment: [String: String]
     public var file: (path: String, text: String)?
     public static let defaultFile = "config/lamplighter.yaml"
-    /// The file that is read where there is no default file: the Debian package installs it.
+    /// Read if the default file does not exist. The Debian package installs it.
     public static let systemFile = "/etc/lamplighter/lamplighter.yaml"
     /// The variable that names the file, like `--config`.
     public static let fileVariable = "LAMPLIGHTER_CONFIG"

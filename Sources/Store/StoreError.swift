@@ -16,6 +16,12 @@ public enum StoreError: Error, Sendable, Hashable {
     case quotaReached(Quota, limit: Int)
 
     static func unexpectedReply(_ what: String) -> StoreError { .redis(.unexpectedReply(what)) }
+
+    /// A reply has another number of items than were asked for.
+    static func wrongCount(_ what: String, _ count: Int, expected: Int) -> StoreError {
+        .unexpectedReply("\(what) has \(count) items, expected \(expected)")
+    }
+
     /// Whether the same call may succeed soon without help from an operator.
     public var isPassing: Bool { if case .redis(let error) = self { error.isRetriable } else { false } }
     /// Redis lost its streams: it was emptied, or restarted without its data.

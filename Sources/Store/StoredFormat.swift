@@ -3,7 +3,7 @@ import Redis
 /// The format of everything that a deployment stores, as one number in Redis. It rises when an older version could
 /// not read, or would misread, what this one writes. docs/upgrading.md says what a new number asks of an operator.
 public enum StoredFormat {
-    /// What this version reads and writes. A deployment without a number, such as one of 0.1.0, has format 1.
+    /// The format that this version reads and writes. A deployment without a number has format 1: 0.1.0 wrote none.
     public static let current = 1
     static let field = "format"
 }
@@ -28,7 +28,7 @@ extension Store {
 
     private func check(_ reply: Reply) throws(StoreError) {
         guard let text = try reply.optionalString() else { return }
-        guard let found = Int(text), found >= 1 else { throw .corrupt("format in field format of \(keys.deployment)") }
+        guard let found = Int(text), found >= 1 else { throw .corrupt("format number in \(keys.deployment)") }
         if found > StoredFormat.current { throw .newerFormat(found, known: StoredFormat.current) }
     }
 }

@@ -1,4 +1,4 @@
-/// What became of one request to a webhook.
+/// The result of one request to a webhook.
 public struct WebhookAnswer: Sendable, Hashable {
     public enum Verdict: Sendable, Hashable {
         /// 2xx: the webhook has taken the events.

@@ -48,11 +48,11 @@ struct MetricsDocumentTests {
     @Test func `every alert has a runbook, and every runbook an alert`() throws {
         let rules = try Self.text("config/prometheus-alerts.yaml")
         let alerts = rules.matches(of: /- alert: (\w+)/).map { String($0.1) }
-        let runbooks = try Self.text("docs/operations.md").matches(of: /(?m)^### (Lamplighter\w+)$/).map {
+        let runbooks = try Self.text("docs/runbooks.md").matches(of: /(?m)^### (Lamplighter\w+)$/).map {
             String($0.1)
         }
         #expect(!alerts.isEmpty && Set(alerts) == Set(runbooks) && Set(alerts).count == alerts.count)
-        for alert in alerts { #expect(rules.contains("runbook: docs/operations.md#\(alert.lowercased())"), "\(alert)") }
+        for alert in alerts { #expect(rules.contains("runbook: docs/runbooks.md#\(alert.lowercased())"), "\(alert)") }
         // bin/alerts provokes each of them.
         let provoked = try Self.text("Tests/Scripts/alerts.py")
         for alert in alerts { #expect(provoked.contains(alert), "bin/alerts does not provoke \(alert)") }

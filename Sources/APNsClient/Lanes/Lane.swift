@@ -53,7 +53,7 @@ extension Lane {
         handle.end()
     }
 
-    /// What has not left this machine belongs to its page, and is never left open.
+    /// A request that has not left this machine belongs to its page, and is never left open.
     var holdsRequestsBack: Bool {
         active?.holdsRequestsBack ?? false || retired.contains { $0.holdsRequestsBack }
     }

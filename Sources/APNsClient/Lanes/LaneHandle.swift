@@ -3,7 +3,7 @@ struct LaneHandle: Sendable {
     let queue: PageQueue
     let number: Int
 
-    /// Of the transport.
+    /// How many lanes the transport has.
     var lanes: Int { queue.laneCount }
     var descriptor: Int32 { queue.descriptor(number) }
     func call() { queue.call(number) }

@@ -37,9 +37,9 @@ struct Patience: Sendable, Hashable {
 /// How many requests a lane may leave open. If a few phones are silent there is always room. If APNs is slow for all,
 /// only these leave their pages, and the patience has grown before there is room for more.
 struct OpenRequestCredit: Sendable, Hashable {
-    /// Of all lanes of a transport together.
+    /// The most credit of all lanes of a transport together.
     static let most = 512
-    /// Of one lane, at its start.
+    /// The credit of one lane at its start.
     static let first = 64
     /// An answer in time restores one of so many.
     static let answersForOne = 8

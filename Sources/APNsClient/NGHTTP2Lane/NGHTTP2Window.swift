@@ -22,7 +22,7 @@ struct NGHTTP2Window: Sendable, Hashable {
     /// - Parameter isLate: the answer took a good part of its request's time
     mutating func answered(isAuthenticated: Bool, isLate: Bool, serverLimit: Int) {
         guard isAuthenticated else { return }
-        // A server answers a rejected push with a limit of one, which says nothing about the load.
+        // Ignore a limit of one. A server sends it after each rejected push, whatever its load.
         let size = serverLimit > 1 ? size(serverLimit: serverLimit) : own
         if isLate, size > Self.leastForLateness {
             own = size - 1

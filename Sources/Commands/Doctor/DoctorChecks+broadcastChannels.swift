@@ -17,7 +17,7 @@ extension DoctorChecks {
                 return [.good(subject, "\(origin) has \(count) of \(Terminal.grouped(limit))")]
             }
             let text = "\(origin) has \(Terminal.grouped(count)) of \(Terminal.grouped(limit))"
-            return [.warning(subject, text, "delete those of names that are over: lamplighter broadcast list")]
+            return [.warning(subject, text, "delete those of closed names: lamplighter broadcast list")]
         } catch let error as BroadcastChannelError {
             if error.reason == .featureNotEnabled {
                 return [.good(subject, "\(origin) answers; Broadcast Capability is off for \(bundleID)")]

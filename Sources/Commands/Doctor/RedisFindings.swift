@@ -123,7 +123,7 @@ struct RedisFindings {
         }
         guard info["connected_slaves"] == "0" else { return nil }
         let remedy = "add a replica to each primary (redis-cli --cluster add-node … --cluster-slave)"
-        return .warning("Redis replicas", "a primary without a replica: its names stand still while it is away", remedy)
+        return .warning("Redis replicas", "a primary without a replica: its names get 503 while it is away", remedy)
     }
 
     /// Checks whether a primary stops taking writes when it has lost its replicas. A primary that is being replaced

@@ -82,7 +82,7 @@ struct RedisInspection {
         for (node, replies) in try await redis.onEachPrimary([RedisCommand("WAIT", ["0", "1"])]) {
             guard let error = replies[0].error else { continue }
             let text = "\(node.map { "\($0): " } ?? "")WAIT is refused (\(error)), so every publish gets a 503"
-            return .bad("Redis WAIT", text, "redis.wait_replicas: 0, or another service", .configuration)
+            return .bad("Redis WAIT", text, "set redis.wait_replicas to 0, or use another service", .configuration)
         }
         return nil
     }
@@ -118,8 +118,8 @@ struct RedisInspection {
             let remedy =
                 switch refusal.error {
                 case .server("NOPERM", _):
-                    "ACL SETUSER \(user) \(refusal.right), or all rights of docs/operations.md (A user of Redis)"
-                default: refusal.error.remedy ?? "use Redis 6.2 or later, or Valkey; docs/operations.md lists services"
+                    "ACL SETUSER \(user) \(refusal.right), or all rights of docs/reference.md (A user of Redis)"
+                default: refusal.error.remedy ?? "use Redis 6.2 or later, or Valkey; docs/reference.md lists servers"
                 }
             if refusal.isNeeded { return .bad("Redis rights", refusal.description, remedy, .configuration) }
             return .warning("Redis rights", refusal.description, remedy)

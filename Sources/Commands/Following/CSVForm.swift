@@ -12,7 +12,7 @@ struct CSVForm: Sendable {
     var members: @Sendable (Cells) throws(CSVProblem) -> [JSON.Member]
 }
 
-/// What is wrong with one line.
+/// The mistake in one line.
 struct CSVProblem: Error { var text: String }
 
 extension CSVForm {

@@ -2,7 +2,7 @@ import ArgumentParser
 import Curl
 import StrictJSON
 
-/// What every `import` has: a file, whose lines are uploaded in one request.
+/// The options of every `import`: a file, whose lines are uploaded in one request.
 struct ImportOptions: ParsableArguments {
     @OptionGroup var gateway: GatewayOptions
     @Argument(help: "File to read. A dash reads stdin.") var file: String

@@ -32,7 +32,7 @@ struct EventsCommand: ParsableCommand {
             let app = try settings.app(named: app).key
             guard settings.eventsKept > 0 else {
                 throw CommandFailure(
-                    .configuration, "there is no stream of events: set events.keep, for gateways and workers too")
+                    .configuration, "the stream of events is off: set events.keep, for gateways and workers too")
             }
             let logger = global.quietLogger("events", settings)
             let client = RedisInspection.client(settings, logger: logger)

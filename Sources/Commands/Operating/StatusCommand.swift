@@ -70,7 +70,7 @@ struct StatusCommand: AsyncParsableCommand {
         var quarantinedNames: Int
         var webhook: WebhookStatus
 
-        /// What an operator has to know of the webhook. Nil: nothing.
+        /// The line about a webhook that needs an operator. Nil: it needs none.
         func webhookLine(now: Int64) -> String? {
             let (waiting, dead) = (Terminal.grouped(webhook.waiting), Terminal.grouped(webhook.dead))
             var parts: [String] = []

@@ -3,7 +3,7 @@ struct FittedTable {
     struct Column {
         var title: String
         var isRight = true
-        /// 0 stays. Of the others, the greatest number goes first.
+        /// 0 stays. The greatest other number goes first.
         var rank = 0
     }
 

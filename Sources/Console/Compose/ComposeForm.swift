@@ -27,7 +27,7 @@ struct ComposeForm {
     init(_ form: Form, now: Int64) {
         self.form = form
         let seconds = Int(now / 1_000)
-        // The question before a publish writes it. Nobody answers that a day later.
+        // The question before a publish writes it. An answer a day later is a mistake.
         self.now = form.number("at", in: seconds - 86_400...seconds + 86_400) ?? seconds
     }
 

@@ -1,6 +1,7 @@
 import StrictJSON
 
-/// Fields for the members of a content state, from the schema of its attributes type. What no field can hold stays JSON.
+/// Fields for the members of a content state, from the schema of its attributes type. A value that no field can hold
+/// stays JSON.
 struct SchemaFields {
     private enum Kind: String { case text, number, whole, flag, choice }
 

@@ -3,7 +3,7 @@ import LiveActivity
 /// Sends live parts of pages to open tabs as server-sent events. All tabs that watch the same thing share one look
 /// at Redis a second. Without a tab nothing runs.
 actor LiveFeed {
-    /// A thing that tabs watch: the same words in the same session's credential are one topic.
+    /// A part of a page that tabs watch. Tabs of one credential on the same part share a topic.
     typealias Topic = String
 
     /// The result of a look.

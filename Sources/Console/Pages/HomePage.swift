@@ -111,7 +111,7 @@ enum HomePage {
 }
 
 extension Alarm.Kind {
-    /// The heading of an alarm. docs/operations.md has a runbook for each.
+    /// The heading of an alarm. docs/runbooks.md has a runbook for each.
     fileprivate var words: String {
         switch self {
         case .credentials: "Credentials"

@@ -6,7 +6,7 @@ import StrictJSON
 public struct ConsoleSession: Sendable {
     /// Over TLS the prefix keeps hosts beside this one from setting the cookie: else the first of two would win.
     static func cookieName(isSecure: Bool) -> String { (isSecure ? "__Host-" : "") + "lamplighter_console" }
-    /// A day's work. Whoever is idle for longer signs in again.
+    /// A day's work. After that the user signs in again.
     static let life: Duration = .seconds(12 * 3_600)
 
     public let id: String

@@ -50,8 +50,9 @@ final class HeldLease: SendPermission {
     }
     /// Another worker has the lease, as Redis said. Nothing more may begin under it, and no older answer revives it.
     func lose() { state.withLock { if !$0.isFinished { $0.validUntil = Self.lost } } }
-    /// Redis has settled the last page under the lease, so no other worker gets it. What is left to do has its usual time.
-    /// A renewal that Redis answers afterwards finds no lease, and its answer may even be read before the settlement's.
+    /// Redis has settled the last page under the lease, so no other worker gets it. The work that is left has its usual
+    /// time. A renewal that Redis answers afterwards finds no lease, and its answer may even be read before the
+    /// settlement's.
     private func finish(askedAt: Int64) {
         state.withLock { $0 = State(validUntil: askedAt + duration.milliseconds, isFinished: true) }
     }

@@ -4,7 +4,7 @@ import LiveActivity
 import Logging
 import Store
 
-/// What follows from answers of APNs, whether their page still waits for them or they come late.
+/// Acts on answers of APNs, whether their page still waits for them or they come late.
 extension Dispatcher {
     /// The decision for each token that was answered. Counts the verdicts for the prune guard.
     /// - Parameter elsewhere: indices of entries that were answered by the app's other environment

@@ -82,7 +82,7 @@ struct OpenPage: Sendable {
                 staleBefore: record.event == .start ? dispatcher.staleBefore : nil))
     }
 
-    /// What an answer means for a request whose page is settled. Some requests are as good as unsent: a bad token goes
+    /// Reads an answer for a request whose page is settled. Some requests are as good as unsent: a bad token goes
     /// to the app's other environment with the next retries, and a request that never left is no fault of the app.
     private func settled(_ outcome: PushOutcome) -> PushOutcome {
         let isUnsent =

@@ -1,7 +1,7 @@
 import LiveActivity
 import Store
 
-/// What a caller with a secret did, as the log of actions names it.
+/// The words for what a caller with a secret did, in the log of actions.
 enum ActionKind: String, Sendable, Hashable, CaseIterable {
     case publish, cancelPush = "cancel_push"
     case schedule, replaceSchedule = "replace_schedule", cancelSchedule = "cancel_schedule"
@@ -19,7 +19,7 @@ enum ActionKind: String, Sendable, Hashable, CaseIterable {
     /// These two are no calls. `lamplighter restore` and reloading gateways add them.
     case restore, reload
 
-    /// Whether programs do it all the time. Such actions are summed up, so that they do not push the others out.
+    /// Whether programs do it all the time. Frequent actions are summed up, so that they do not push the others out.
     var isFrequent: Bool {
         switch self {
         case .publish, .schedule, .tagChannels, .tagUsers, .changeUser: true
@@ -32,7 +32,7 @@ extension Answer {
     /// Subjects that have another name in the path.
     private static let parameterSubjects: [String: Action.Subject] = ["user": .namedUser, "credential": .credential]
 
-    /// What the log of actions says of the call that has this answer.
+    /// The entry of the log of actions for the call that has this answer.
     /// - Parameter parameters: of the path
     func action(
         _ kind: ActionKind, _ caller: Publisher, _ operation: String, _ parameters: [String: String]

@@ -86,7 +86,9 @@ final class ActionRecorder: Service {
             return (state.waiting, state.leftOut)
         }
         if leftOut > 0 {
-            logger.warning("Redis takes no actions: some are not in the log", metadata: ["left_out": "\(leftOut)"])
+            logger.warning(
+                "Redis refused entries of the log of actions, and some were dropped",
+                metadata: ["left_out": "\(leftOut)"])
         }
         for (app, entries) in Dictionary(grouping: waiting, by: \.app) {
             for start in stride(from: 0, to: entries.count, by: Self.mostAtOnce) {

@@ -123,7 +123,7 @@ extension Audience {
         return some.isEmpty ? .nobody : .or(some)
     }
 
-    /// Matches no device if one part matches none. If every part is everybody, so is the result.
+    /// Matches no device if one part matches none. `and` of only `all` is `all`.
     fileprivate static func allOf(_ parts: [Audience]) -> Audience {
         if parts.contains(where: \.isNobody) { return .nobody }
         return parts.allSatisfy { $0 == .all } ? .all : .and(parts)

@@ -72,7 +72,7 @@ struct BulkLines<Entry: Sendable> {
     }
 }
 
-/// What became of a batch.
+/// The result of a batch.
 struct BulkOutcome: Sendable {
     /// Entries that changed nothing.
     var stale = 0

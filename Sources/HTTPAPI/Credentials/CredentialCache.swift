@@ -2,7 +2,7 @@ import LiveActivity
 import Store
 import Synchronization
 
-/// The credentials of each app that are in Redis, as this gateway knows them. What it has read is used for a second, and
+/// The credentials of each app that are in Redis, as this gateway knows them. A reading is used for a second, and
 /// only requests with a credential make it ask. So a revocation is in force at every gateway a second later.
 ///
 /// Requests share questions: at most one for each app is on its way, and one waits behind it. A flood of wrong secrets
@@ -96,7 +96,7 @@ final class CredentialCache: Sendable {
         }
         states.withLock { states in
             if states[app]?.changes == changes { states[app]?.known = known }
-            // Nobody needs the answer any more but those that wait for it now.
+            // Only the requests that wait for it now need this answer.
             if states[app]?.number == number { states[app]?.question = nil }
         }
         return .success(known)

@@ -6,7 +6,7 @@ struct AccessRecord: Sendable {
     let operation: String
     let endpoint: Endpoint?
     var app: AppKey?
-    /// Who called, if the secret was right.
+    /// The caller, if the secret was right.
     var caller: Publisher?
     /// The internal cause of a 5xx.
     var cause: String?

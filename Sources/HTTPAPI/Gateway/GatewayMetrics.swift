@@ -32,7 +32,7 @@ public enum GatewayMetricName: String, CaseIterable, Sendable {
     case redisDiskFailing = "lamplighter_fleet_redis_disk_failing"
     case scrapeFailures = "lamplighter_fleet_unread"
     case certificateExpires = "lamplighter_gateway_certificate_expires_seconds"
-    /// Of gateways and workers alike, under the names that Prometheus gives them.
+    /// Metrics of gateways and workers alike, under the names that Prometheus gives them.
     case residentMemory = "process_resident_memory_bytes"
     case cpuTime = "process_cpu_seconds_total"
     case startTime = "process_start_time_seconds"

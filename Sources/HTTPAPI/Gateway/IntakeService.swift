@@ -24,7 +24,7 @@ struct IntakeService: Service {
     /// Redis does not tell who wrote an entry.
     private static let publisher = Publisher(credential: "intake", address: "redis")
 
-    /// What a request of the app's publisher would have.
+    /// The parts that a request of the app's publisher would have.
     struct Caller: Sendable {
         let app: GatewayApp
         let tokens: SDKTokens

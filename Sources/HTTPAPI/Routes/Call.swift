@@ -16,7 +16,7 @@ struct Call: Sendable {
     let app: GatewayApp
     let tokens: SDKTokens
     let credential: Credential
-    /// Who calls, for the log of actions and for pushes.
+    /// The caller, for the log of actions and for pushes.
     let caller: Publisher
     let body: IncomingBody
     /// Epoch milliseconds at which the request arrived.

@@ -34,7 +34,7 @@ final class Endpoint: Sendable {
     let isLimited: Bool
     let body: Body
     let answerType: String
-    /// What a call is in the log of actions. Nil: it is not in it.
+    /// The call's word in the log of actions. Nil: it is not in the log.
     let action: ActionKind?
     let handler: Handler
     let segments: [Segment]

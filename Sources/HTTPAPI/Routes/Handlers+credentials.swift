@@ -79,7 +79,7 @@ extension Handlers {
         throw APIError(409, "This credential is in the gateway's configuration: change it there.")
     }
 
-    /// Nobody may make, or take over, a credential with more rights than their own.
+    /// Throws if the credential has more rights than the caller, who may neither make it nor take it over.
     private func checkCovers(_ credential: AppCredential, _ call: Call) throws(APIError) {
         guard case .issued(let grant) = call.credential, !grant.covers(Grant(credential)) else { return }
         let end = grant.expires.map {

@@ -20,7 +20,7 @@ extension Handlers {
 }
 
 extension Explanation {
-    /// What stands against the next update comes first. Codes stay, texts may change.
+    /// A reason against the next update comes first. Codes stay, texts may change.
     struct Reason: Sendable, Hashable {
         let code: String
         let text: String

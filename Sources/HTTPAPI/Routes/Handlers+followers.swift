@@ -21,7 +21,7 @@ extension Handlers {
         return Answer(200, body)
     }
 
-    /// Removes the channels that follow now. What was registered before this request does not come back.
+    /// Removes the channels that follow now. A registration from before this request does not come back.
     func removeFollowers(_ call: Call) async throws -> Answer {
         let place = try call.place()
         let end = ContinuousClock.now + Self.patience

@@ -135,7 +135,7 @@ extension APIError {
             let remedy = "Leave it out to use the time of acceptance"
             self.init(409, "timestamp", "is older than the name's last, \(last): devices would drop it. \(remedy)")
         case .nameClosed:
-            self.init(409, "name", "has ended: an end for everyone closed it; a start or a new card opens it")
+            self.init(409, "name", "is closed by an end; a start or a new card opens it")
         case .queueFull(let scope, let seconds):
             let what =
                 switch scope {

@@ -8,7 +8,7 @@ extension Handlers {
         return Answer(200, ledger.answer)
     }
 
-    /// What was sent, and whom it was for.
+    /// The content of a push, and its audience.
     func pushContent(_ call: Call) async throws -> Answer {
         let id = try call.id("push_id")
         guard let content = try await store.pushes.content(call.app.key, id) else { throw APIError.noSuchPush }
@@ -19,7 +19,7 @@ extension Handlers {
         return Answer(200, body)
     }
 
-    /// What went to APNs and came back for the channel that the push traces.
+    /// The exchanges with APNs for the channel that the push traces.
     func pushTrace(_ call: Call) async throws -> Answer {
         let id = try call.id("push_id")
         // The ledger first: if it is final, the trace is complete.

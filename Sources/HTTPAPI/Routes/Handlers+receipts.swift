@@ -2,7 +2,7 @@ import LiveActivity
 import Store
 import StrictJSON
 
-/// What devices tell of the content states that their cards show.
+/// Receipts: devices tell of the content states that their cards show.
 extension Handlers {
     /// `POST /api/receipts`: counts each device once for each push and event. A receipt that does not count is no error,
     /// because a device cannot know which pushes are kept, and would send it again.

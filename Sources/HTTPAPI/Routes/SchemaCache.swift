@@ -8,7 +8,7 @@ final class SchemaCache: Sendable {
     struct Snapshot: Sendable {
         var version: Int
         var types: [ExactText: SchemaDocument] = [:]
-        /// Types whose schemas a newer version of Lamplighter wrote, with keywords that this version does not know.
+        /// Types whose schema uses keywords that only a newer version of Lamplighter knows.
         var unreadable: Set<ExactText> = []
 
         /// The type whose names fit best. A whole name beats a beginning, and a longer beginning beats a shorter one.

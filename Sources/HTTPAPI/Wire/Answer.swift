@@ -22,7 +22,7 @@ struct Answer: Sendable {
     /// Ids of the pushes that the call made. The log shows the first of them, so that a line of a worker leads here.
     var pushes: [String] = []
 
-    /// What the call was done to, for the log of actions: beside what its path names.
+    /// The subjects of the call for the log of actions, beside those that its path names.
     var subjects: [Action.Subject: String] = [:]
     /// How many pushes, channels … the call was about.
     var count = 1

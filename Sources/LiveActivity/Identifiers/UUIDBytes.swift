@@ -33,7 +33,7 @@ public struct UUIDBytes: Hashable, Sendable, CustomStringConvertible {
         return UUIDBytes(high: UInt64(truncatingIfNeeded: time) << 16 | 0x7000 | rest.high & 0xFFF, low: rest.low)
     }
 
-    /// The time (epoch ms) in a UUID of version 7. Of another version a number that means nothing.
+    /// The time (epoch ms) in a UUID of version 7. Another version has no meaning here.
     public var time: Int64 { Int64(high >> 16) }
 
     /// Reads the 36-character text form in either case; nil for anything else.

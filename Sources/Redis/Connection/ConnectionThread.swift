@@ -66,7 +66,7 @@ struct ConnectionThread: ~Copyable {
         }
     }
 
-    /// Throws if this server is no primary any more. What it answers from now on may be lost, or old.
+    /// Throws if this server is no primary any more. Its answers from now on may be lost, or old.
     private mutating func checkRole() throws(LinkFailure) {
         guard let watch = settings.watch, mailbox.hasNews.exchange(false, ordering: .acquiring),
             let address = link?.address, let objection = watch.objection(to: address)

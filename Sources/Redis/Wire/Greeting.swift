@@ -33,7 +33,7 @@ struct Greeting {
             guard let watch = settings.watch as? PrimaryWatch else { throw .broken("nobody asks the sentinels") }
             address = try watch.primary(for: mailbox)
         // A connection goes to one node of a cluster, and `ConnectionSettings.at` names that node.
-        case .cluster: throw .broken("a connection to no node of the cluster")
+        case .cluster: throw .broken("no node of the cluster was named for this connection")
         }
         do throws(LinkFailure) {
             var link = try RedisLink(address, settings, mailbox)

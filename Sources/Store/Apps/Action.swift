@@ -1,8 +1,8 @@
 import LiveActivity
 
-/// What somebody did with a secret, as the log of an app keeps it. It holds no secret, token or content.
+/// One thing that a caller did with a secret, as the log of an app keeps it. It holds no secret, token or content.
 public struct Action: Sendable, Hashable {
-    /// What it was done to. The raw value is the key in Redis and in the API.
+    /// The subject of the action. The raw value is the key in Redis and in the API.
     public enum Subject: String, Sendable, Hashable, CaseIterable {
         case name, push = "push_id", lastPush = "last_push_id", schedule = "schedule_id", channel
         case attributesType = "attributes_type", namedUser = "named_user", credential = "credential_id", entry
@@ -10,7 +10,7 @@ public struct Action: Sendable, Hashable {
 
     /// A word such as `pause`, maybe of a later version.
     public var kind: String
-    /// Who did it: the id of a credential, such as `master`.
+    /// The id of the caller's credential, such as `master`.
     public var credential: String
     /// The client's address, as far as trusted proxies tell it.
     public var address: String

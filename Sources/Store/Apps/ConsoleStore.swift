@@ -2,7 +2,7 @@ public import LiveActivity
 import OpenSSL
 import Redis
 
-/// What the console keeps in Redis, so that every gateway behind a balancer knows it.
+/// The console's records in Redis, so that every gateway behind a balancer knows them.
 public struct ConsoleStore: Sendable {
     /// The most templates of an app.
     public static let mostTemplates = 100

@@ -113,7 +113,7 @@ extension Registry {
                 ], rest: indices.flatMap { [.bytes(changes[$0].channel), .bytes(values[$0])] })
         } take: { indices, digits throws(StoreError) in
             guard digits.count == indices.count || digits.count == indices.count + 1 else {
-                throw .unexpectedReply("registry-restore of another length")
+                throw .wrongCount("registry-restore", digits.count, expected: indices.count)
             }
             counts.stored += digits.count { $0 == UInt8(ascii: "1") }
             counts.kept += digits.count { $0 == UInt8(ascii: "0") }

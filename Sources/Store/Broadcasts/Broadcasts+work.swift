@@ -146,7 +146,7 @@ extension Broadcasts {
         try await discard(app, name, because: "ended", now: now)
     }
 
-    /// The name has ended. Its broadcast channel is deleted at `at` (epoch ms), unless the name is opened again before.
+    /// The name is closed. Its broadcast channel is deleted at `at` (epoch ms), unless the name is opened again before.
     public func retire(_ app: AppKey, _ name: ActivityName, at: Int64) async throws(StoreError) {
         let hasChannel = try await run(Lua.broadcastRetire, app, name, ["at": .int(at)]).isOne()
         if hasChannel { try await wake(app, name, at: at) }

@@ -16,7 +16,7 @@ public struct BroadcastChannel: Sendable, Hashable {
     public var id: BroadcastChannelID?
     /// Time of the creation at APNs, epoch milliseconds.
     public var createdAt: Int64?
-    /// Time of the deletion, epoch milliseconds. Present once the name has ended.
+    /// Time of the deletion, epoch milliseconds. Present once the name is closed.
     public var deleteAt: Int64?
     /// The error of the last attempt to make or delete it.
     public var error: String?
@@ -71,7 +71,7 @@ public struct Broadcasts: Sendable {
         .sorted { ($0.name.exact, $0.id.rawValue) < ($1.name.exact, $1.id.rawValue) }
     }
 
-    /// Sets the time of the work on a name's broadcast channel to `at` (epoch ms), also if an earlier time was set.
+    /// Schedules the work on a name's broadcast channel for `at` (epoch ms), in place of an earlier time.
     func wake(_ app: AppKey, _ name: ActivityName, at: Int64) async throws(StoreError) {
         try await redis.run("ZADD", keys.broadcastTimers(app), .int(at), .string(name.rawValue))
     }

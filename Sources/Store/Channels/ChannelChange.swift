@@ -1,6 +1,6 @@
 public import LiveActivity
 
-/// What one line of a bulk call changes of a channel.
+/// The changes of a channel in one line of a bulk call.
 public struct ChannelChange: Sendable, Hashable {
     public enum NamedUser: Sendable, Hashable {
         case unchanged

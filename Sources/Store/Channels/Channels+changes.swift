@@ -51,8 +51,8 @@ extension Channels {
         return batch.filter { refused.contains($0.work.channel) }.map(\.position)
     }
 
-    /// Divides positions into turns: a channel is at most once in a turn, and its turns are in order. Two changes of one
-    /// channel in one round trip would look like those of two writers.
+    /// Groups the positions of changes, so that no group has a channel twice. A channel's changes keep their order from
+    /// group to group. Two changes of one channel in one round trip would look like those of two writers.
     static func turns(_ channels: [ChannelID]) -> [[Int]] {
         var turns: [[Int]] = []
         var next: [ChannelID: Int] = [:]

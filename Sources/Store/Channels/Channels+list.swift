@@ -76,7 +76,7 @@ extension Channels {
         let keys = block.map { self.keys.followings(app, $0) }
         var channels = keys.map { _ in [(channel: [UInt8], places: Int)]() }
         var asked = Array(keys.indices)
-        // Of a small app most buckets are empty. A cluster cannot ask for many slots in one command.
+        // A small app has few channels, so most buckets are empty. A cluster cannot ask for many slots in one command.
         if keys.count >= Self.probedBuckets, !redis.isCluster {
             let groups = asked.parts(of: Self.bucketsOfProbe)
             let replies = try await redis.run(

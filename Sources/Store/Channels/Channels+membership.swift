@@ -72,7 +72,7 @@ extension Channels {
     /// Channels in one round trip, and their arguments together: each channel's command repeats the call's tags.
     static let batch = 500
     static let batchArguments = 100_000
-    /// Returns the channels of one round trip if each channel's command has that many arguments.
+    /// How many channels fit in one round trip, if each channel's command has this many arguments.
     static func batchSize(of arguments: Int) -> Int { max(1, min(batch, batchArguments / max(1, arguments))) }
     /// Tags in one call of channel-mark, which must stay under 5 ms: 500 take up to 3 ms with a record of 1,000 tags.
     static let tagsOfScript = 500

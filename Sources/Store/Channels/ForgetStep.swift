@@ -2,7 +2,7 @@ import LiveActivity
 
 /// One step of forgetting a channel. Its stored form is a member of the app's list of steps.
 struct ForgetStep: Sendable, Hashable {
-    /// Epoch ms. What was registered later stays.
+    /// Epoch ms. Later registrations stay.
     var askedAt: Int64
     /// Stored form.
     var channel: [UInt8]

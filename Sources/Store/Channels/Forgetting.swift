@@ -3,8 +3,8 @@ import Redis
 
 /// Forgets channels: removes them from every name, set, queue, dead letter and record.
 ///
-/// The steps are noted in Redis before anything is removed. If a process dies, a worker does the rest. What a channel
-/// registers after the request stays, because then its app is in use. Repeating a step is harmless.
+/// The steps are noted in Redis before anything is removed. If a process dies, a worker does the rest. Later
+/// registrations of a channel stay, because then its app is in use. Repeating a step is harmless.
 public struct Forgetting: Sendable {
     /// Ms until a step is looked at again: longer than any command waits. So a registration that overlapped with the
     /// first look is complete at the second one.

@@ -21,8 +21,9 @@ public struct Events: Sendable {
 
     /// Empties the outbox of a name.
     ///
-    /// What a death leaves: before `add`, the outbox. After it, the outbox too, so the events are added again with the
-    /// same ids. Two callers at once may also add an event twice, but the first of each are in the outbox's order.
+    /// A death before `add` leaves the outbox. A death after it leaves the outbox too, so the events are added again
+    /// with the same ids. Two callers at once may also add an event twice, but the first of each are in the outbox's
+    /// order.
     public func empty(_ app: AppKey, _ name: ActivityName) async throws(StoreError) {
         guard isOn(app) else { return }
         let tag = keys.tag(app, name)

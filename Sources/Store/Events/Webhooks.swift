@@ -1,7 +1,7 @@
 public import LiveActivity
 import Redis
 
-/// What an app's webhook has failed to take, as the last attempt left it.
+/// How an app's webhook fails, as of the last attempt.
 public struct WebhookFailure: Sendable, Hashable {
     /// When the first of the attempts in a row failed, epoch milliseconds.
     public var since: Int64

@@ -1,7 +1,7 @@
 public import LiveActivity
 import StrictJSON
 
-/// What a worker tells of itself every few seconds.
+/// A worker's report of itself, every few seconds.
 public struct Heartbeat: Sendable, Hashable {
     /// A worker's work for one app. Counts are since its start.
     public struct Load: Sendable, Hashable {

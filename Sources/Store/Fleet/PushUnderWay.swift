@@ -82,7 +82,7 @@ extension PushUnderWay {
         else { return nil }
         let settled = SettledField.allCases.indices.reduce(0) { $0 + number(record, 4 + $1) }
         let shards = max(1, number(tasks, 0))
-        // Of one shard the position tells more. The position of many shards would take many fields.
+        // With one shard the position tells more. The positions of many shards would take many fields.
         let position = text(tasks, 2).flatMap { Double($0) }.map { $0 / Double(ScanPosition.end.rawValue) } ?? 0
         let share = shards == 1 ? position : 1 - Double(min(shards, number(tasks, 1))) / Double(shards)
         self.init(

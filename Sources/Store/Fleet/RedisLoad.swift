@@ -2,7 +2,7 @@ import Redis
 
 /// What Redis says of itself, of all servers that take writes.
 public struct RedisLoad: Sendable, Hashable {
-    /// Of the fullest server: bytes in use and its limit; limit 0 = none.
+    /// Bytes in use on the fullest server, and its limit; limit 0 = none.
     public var usedMemory = 0
     public var memoryLimit = 0
     /// Scripts of each server, by its address in a cluster, else under `primary`. One full server delays its names,

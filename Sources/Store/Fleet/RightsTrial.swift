@@ -3,7 +3,7 @@ public import Redis
 
 /// Something that Redis does not do for this user, or cannot do at all.
 public struct RedisRefusal: Sendable, Hashable, CustomStringConvertible {
-    /// Such as `XREADGROUP`, or `TIME in a script`.
+    /// For example `XREADGROUP`, or `TIME in a script`.
     public let command: String
     /// The rule that allows it, as ACL SETUSER takes it.
     public fileprivate(set) var right: String

@@ -48,7 +48,8 @@ public struct DeadLetters: Sendable {
     /// Epoch milliseconds.
     let clock: @Sendable () -> Int64
 
-    /// Puts pushes on the app's list. Call it before settling what they give up: a list drops entries without records.
+    /// Puts pushes on the app's list. Call it before the settlement that gives tokens up. A crash in between leaves an
+    /// entry without a record, which readers drop.
     public func enlist(_ app: AppKey, _ name: ActivityName, _ pushes: [PushID]) async throws(StoreError) {
         let now = RedisArgument.int(clock())
         try await redis.run(

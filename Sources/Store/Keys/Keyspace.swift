@@ -40,7 +40,7 @@ public struct Keyspace: Sendable {
     func pushPrefix(_ tag: String) -> String { "\(prefix):p:\(tag):" }
     /// The name's final pushes that are not told yet. Scripts find it beside the pushes.
     func outbox(_ tag: String) -> RedisKey { RedisKey(pushPrefix(tag) + "outbox") }
-    /// What is exchanged with APNs for one channel of a push.
+    /// The exchanges with APNs for one channel of a push.
     func trace(_ tag: String, _ id: PushID) -> RedisKey { key("tr:\(tag):\(id)") }
     /// A push's tasks: epoch, owner, deadline and position of each shard; counts of queue entries and removals.
     func tasks(_ tag: String, _ id: PushID) -> RedisKey { RedisKey(tasksPrefix(tag) + id.description) }
@@ -81,17 +81,23 @@ public struct Keyspace: Sendable {
     /// What 0.1.0 wrote in place of it: where a push is.
     func formerPushIndex(_ id: PushID) -> RedisKey { key("i:{\(id)}") }
     func idempotency(_ app: AppKey, _ id: String) -> RedisKey { key("idem:{\(app):\(Self.escaped(id))}") }
-    /// Publishes that others write into Redis (`Intake`), what became of them, and who reads them.
+    /// Publishes that others write into Redis (`Intake`).
     func intake(_ app: AppKey) -> RedisKey { key("in:{\(app)}") }
+    /// The answers to accepted ones.
     func intakeDone(_ app: AppKey) -> RedisKey { key("in:{\(app)}:done") }
+    /// The answers to the others.
     func intakeRejected(_ app: AppKey) -> RedisKey { key("in:{\(app)}:rejected") }
+    /// The gateway that reads the intake.
     func intakeLease(_ app: AppKey) -> RedisKey { key("in:{\(app)}:lease") }
     /// The app's outgoing events, for anybody who may read this Redis.
     func events(_ app: AppKey) -> RedisKey { key("out:{\(app)}") }
-    /// Events that the app's webhook has not got yet, those that it did not take, its lease and its failures.
+    /// Events that wait for the app's webhook.
     func webhookQueue(_ app: AppKey) -> RedisKey { key("wh:{\(app)}") }
+    /// Events that the webhook did not take.
     func deadEvents(_ app: AppKey) -> RedisKey { key("wh:{\(app)}:dead") }
+    /// The worker that sends to the webhook.
     func webhookLease(_ app: AppKey) -> RedisKey { key("wh:{\(app)}:lease") }
+    /// How the webhook fails, and how many events a full queue lost.
     func webhookState(_ app: AppKey) -> RedisKey { key("wh:{\(app)}:state") }
     /// Since when the app (field '') or names of it are paused, epoch ms.
     func pauses(_ app: AppKey) -> RedisKey { key("pause:{\(app)}") }
@@ -99,7 +105,7 @@ public struct Keyspace: Sendable {
     func rate(_ digest: String) -> RedisKey { key("rate:{\(digest)}") }
     /// Credentials that were made while the deployment runs, with hashes of their secrets.
     func credentials(_ app: AppKey) -> RedisKey { key("cred:{\(app)}") }
-    /// What was done with the app's secrets, and by whom.
+    /// The log of what callers did with the app's secrets.
     func actions(_ app: AppKey) -> RedisKey { key("log:{\(app)}") }
     /// When the next tokens of an app, and of one of its pushes, may go out, if there is a cap.
     func deliveryTurn(_ app: AppKey) -> RedisKey { key("turn:{\(app)}") }
@@ -122,7 +128,7 @@ public struct Keyspace: Sendable {
     var reload: RedisKey { key("{reload}") }
     func reloadAnswers(_ id: String) -> RedisKey { key("{reload}:\(id)") }
     func schemas(_ app: AppKey) -> RedisKey { key("schemas:{\(app)}") }
-    /// Who is signed in to the console; `digest` is of the session's id.
+    /// A session of the console; `digest` is of its id.
     func consoleSession(_ digest: String) -> RedisKey { key("console:s:{\(digest)}") }
     /// Sign-ins that an address has tried for an app key; `digest` is of both.
     func consoleAttempts(_ digest: String) -> RedisKey { key("console:f:{\(digest)}") }
@@ -136,7 +142,7 @@ public struct Keyspace: Sendable {
     func scratch(_ partition: Partition, _ trial: String, _ type: String) -> RedisKey {
         key("\(partition.tag):try:\(trial):\(type)")
     }
-    /// What workers have seen of Redis's clock.
+    /// The workers' record of Redis's clock.
     var clock: RedisKey { key("{q}:clock") }
     /// An app's names by the time at which cards of theirs are to be ended (epoch ms).
     func ends(_ app: AppKey) -> RedisKey { key("{q}:\(app):end") }

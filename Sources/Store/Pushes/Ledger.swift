@@ -31,7 +31,7 @@ public struct Ledger: Sendable, Hashable {
     public var errors: [String: Int] = [:]
     /// The push ends cards that started long ago. No publisher asked for it.
     public var isAutomatic = false
-    /// Of the payload before its timestamp and marks are filled in.
+    /// Size of the payload before its timestamp and marks are filled in.
     public var payloadBytes = 0
     /// How many devices told of the push's content state. Absent: none did.
     public var receipts: [ReceiptEvent: Int] = [:]

@@ -12,8 +12,8 @@ public struct PushEnding: Sendable {
     public var supersededBy: PushID?
 }
 
-/// Tells a listener of the pushes that this process ends. Each end is told once, by the process whose script it was. If
-/// that process dies or loses the script's answer before it hears of it, nobody is told: the ledger is the record.
+/// Tells a listener of the pushes that this process ends. The process whose script ended a push reports it, once. If
+/// that process dies or loses the script's answer, the end is not reported: the ledger is the record.
 public final class PushEndings: Sendable {
     private let listener = Mutex<(@Sendable (PushEnding) -> Void)?>(nil)
 

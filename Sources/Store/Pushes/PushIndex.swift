@@ -165,7 +165,7 @@ struct PushIndex: Sendable {
         var found: [(pushes: [(id: PushID, name: ActivityName)], isWhole: Bool)] = []
         for start in stride(from: 0, to: replies.count, by: slices.count) {
             var members: [[UInt8]] = []
-            // Of a slice that has more, nothing is known behind its last entry.
+            // If a slice has more, nothing is known behind its last entry.
             var known: [UInt8] = []
             for reply in replies[start..<start + slices.count] {
                 let part = try reply.byteStrings()

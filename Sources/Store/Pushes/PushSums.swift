@@ -51,7 +51,7 @@ public struct PushSums: Sendable {
     }
 }
 
-/// What a sum needs of one push.
+/// The part of a push that a sum needs.
 struct CountedPush {
     var name: ActivityName
     var state: PushState

@@ -1,8 +1,8 @@
 public import LiveActivity
 import Redis
 
-/// What went to APNs and came back for one channel of a push that was published with `options.trace`. A record of its
-/// own beside the push: the push itself says only that it is traced, so that no other push costs a command.
+/// The exchanges with APNs for one channel of a push that was published with `options.trace`. They have a record of
+/// their own. The push itself says only that it is traced, so that no other push costs a command.
 public struct Traces: Sendable {
     /// A trace holds the id of a channel, so it does not live as long as its push.
     public static let life: Duration = .seconds(86_400)

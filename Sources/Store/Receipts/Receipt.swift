@@ -1,6 +1,6 @@
 public import LiveActivity
 
-/// What an app tells of a card: it shows the content state of a push, or it ended or was dismissed while it showed it.
+/// An app's word on a card: it shows the content state of a push, or it ended or was dismissed while it showed it.
 public enum ReceiptEvent: String, Sendable, Hashable, CaseIterable {
     case shown, ended, dismissed
 }
@@ -16,7 +16,7 @@ public struct Receipt: Sendable, Hashable {
     }
 }
 
-/// What became of a call's receipts.
+/// The results of a call's receipts.
 public struct ReceiptTally: Sendable, Hashable {
     /// Their push counts them, or has counted them before.
     public var accepted = 0

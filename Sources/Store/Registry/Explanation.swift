@@ -1,7 +1,7 @@
 public import LiveActivity
 import Redis
 
-/// What decides whether a channel gets the next push of a name, as it is at one moment.
+/// The facts that decide whether a channel gets the next push of a name, as it is at one moment.
 public struct Explanation: Sendable {
     public enum Presence: Sendable, Hashable {
         case follows
@@ -26,7 +26,7 @@ public struct Explanation: Sendable {
     }
 
     public var presence: Presence
-    /// Of a channel that follows.
+    /// The registration of a channel that follows.
     public var following: Following?
     /// Frequent pushes are switched off on the device.
     public var isInfrequent = false
@@ -102,7 +102,7 @@ extension Store {
 }
 
 extension Registry {
-    /// What became of a channel that does not follow.
+    /// Why a channel does not follow.
     func past(_ place: PlaceKeys, _ channel: [UInt8]) async throws(StoreError) -> Explanation.Presence {
         let count = memory.count(place.key)
         let bucket = count == .one ? 0 : count.bucket(of: try await hashKey(for: count).hash(channel))

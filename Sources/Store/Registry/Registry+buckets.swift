@@ -117,14 +117,17 @@ extension Registry {
                     ["knownCount": .string(count.stored), "latest": RegistryRecord.latest(now)],
                     rest: indices.flatMap { [.bytes(changes[$0].channel)] + changes[$0].arguments })
             } take: { indices, digits throws(StoreError) in
-                guard digits.count == indices.count else { throw .unexpectedReply("registry-prune of another length") }
+                guard digits.count == indices.count else {
+                    throw .wrongCount("registry-prune", digits.count, expected: indices.count)
+                }
                 for (index, digit) in zip(indices, digits) { answers[index] = Int(digit) - 0x30 }
             }
         }
         return answers
     }
 
-    /// Runs a script with one call for each bucket of the changes. What an outdated count refused runs again.
+    /// Runs a script with one call for each bucket of the changes. Changes refused for an outdated count are tried
+    /// again.
     /// - Parameters:
     ///   - command: the call for a bucket and the changes in it, by index
     ///   - take: reads the script's answer for these changes, a digit for each
@@ -152,7 +155,8 @@ extension Registry {
         }
     }
 
-    /// Runs `round` with the changes' buckets. It returns those that an outdated count refused, and they run again.
+    /// Runs `round` with the changes' buckets. It returns changes that were refused for an outdated count, and these are
+    /// tried again.
     func withCurrentCount(
         _ indices: Range<Int>, of changes: [BucketChange], in place: PlaceKeys,
         _ round: (_ open: [(index: Int, bucket: Int)], BucketCount) async throws(StoreError) -> [Int]

@@ -1,7 +1,7 @@
 import LiveActivity
 import Redis
 
-/// What a name still has of a channel that was forgotten.
+/// The rest that a name still has of a forgotten channel.
 enum Remainder: Int {
     case nothing
     /// The channel was registered later. It follows the name.

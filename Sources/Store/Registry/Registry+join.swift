@@ -30,7 +30,9 @@ extension Registry {
                         continue
                     }
                     let digits = try reply.bytes()
-                    guard digits.count == slice.count else { throw .unexpectedReply("registry-join of another length") }
+                    guard digits.count == slice.count else {
+                        throw .wrongCount("registry-join", digits.count, expected: slice.count)
+                    }
                     for ((index, _), digit) in zip(slice, digits) where digit != UInt8(ascii: "0") {
                         let answer = BucketAnswer(rawValue: Int(digit) - 0x30)
                         if answer.contains(.isOverfull) { overfull.append(index) }

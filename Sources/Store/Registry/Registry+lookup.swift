@@ -61,7 +61,7 @@ extension Registry {
         _ reply: Reply, _ indices: [Int], now: Int64, _ span: RegistryRecord.Span, into entries: inout [Entry?],
         _ removals: inout [Int64?]
     ) throws(StoreError) {
-        guard reply.count == indices.count else { throw .unexpectedReply("HMGET of another length") }
+        guard reply.count == indices.count else { throw .wrongCount("HMGET", reply.count, expected: indices.count) }
         for (position, index) in indices.enumerated() where !reply[position].isNil {
             let value = try reply[position].bytes()
             let reading = RegistryRecord.read(value, now: now, span)
@@ -99,7 +99,7 @@ extension Registry {
         var hints = BlockHints()
         try hints.add(replies.dropLast(), isFirst: true)
         guard let now = replies.last, now.count == arrivals.count else {
-            throw .unexpectedReply("ZMSCORE of another length")
+            throw .wrongCount("ZMSCORE", replies.last?.count ?? 0, expected: arrivals.count)
         }
         var present: [Int] = []
         for (index, arrival) in arrivals.enumerated() where !now[index].isNil {

@@ -1,11 +1,11 @@
 public import LiveActivity
 import Redis
 
-/// The list of schedules that were sent, failed or were cancelled. A schedule is noted before its record says so. After a
-/// crash in between, the list has a schedule that still waits or is claimed. Readers leave it out, and its end notes it
-/// again.
+/// The list of schedules that were sent, failed or were cancelled. A schedule is listed before its record says so.
+/// After a crash in between, the list has a schedule that still waits or is claimed. Readers skip it. It is listed
+/// again when it finishes.
 extension Schedules {
-    /// Old entries that one note removes, so that the list does not grow while schedules come and go.
+    /// How many old entries each call removes, so that the list does not grow while schedules come and go.
     private static let tidiedAtOnce = 100
 
     func noteFinished(_ app: AppKey, _ id: PushID, now: Int64) async throws(StoreError) {

@@ -1,7 +1,7 @@
 public import LiveActivity
 import Redis
 
-/// States for late joiners: `push-begin` keeps them, retry queues deliver them (docs/adr/0008-late-followers.md).
+/// States for late joiners: `push-begin` keeps them, retry queues deliver them (docs/adr/0008-late-joiners.md).
 public struct LateJoiners: Sendable {
     /// How long a state is kept, because an activity lives no longer.
     public static let life: Duration = .seconds(8 * 3_600)

@@ -117,7 +117,7 @@ extension Registry {
         for ((mark, isReadWhole), reply) in zip(asked, replies) {
             let found = isReadWhole ? try mark.all(reply) : [:]
             guard isReadWhole || reply.count == page.count else {
-                throw .unexpectedReply("marks of another length")
+                throw .wrongCount("the read of \(mark)", reply.count, expected: page.count)
             }
             for index in 0..<page.count {
                 let value = isReadWhole ? found[ChannelBytes(bytes: page.channel(index))] : reply[index]

@@ -66,7 +66,9 @@ extension SweepStore {
             registry.placeKeys(lease.app, .activity(lease.name)), channels, and: asked)
         var others = RetrySettlement()
         for reply in replies {
-            guard reply.count == channels.count else { throw .unexpectedReply("HMGET of another length") }
+            guard reply.count == channels.count else {
+                throw .wrongCount("HMGET", reply.count, expected: channels.count)
+            }
         }
         var due: [WaitingChannel] = []
         for (index, channel) in channels.enumerated() {

@@ -29,7 +29,7 @@ struct LifeTests {
         #expect(shown["event"] as? String == "end")
         #expect((shown["content_state"] as? [String: Any])?["status"] as? String == "eaten")
         let late = try await publish(deployment, "order-1", ["--content-state", "{}"])
-        #expect(late.code == 1 && late.err.contains("has ended"), "\(late.err)")
+        #expect(late.code == 1 && late.err.contains("is closed by an end"), "\(late.err)")
         #expect(try await deployment.received(token)["accepted"] as? Int == 3)
     }
 

@@ -43,7 +43,7 @@ import Testing
 
     /// The line that operators copy.
     static func rights() throws -> [String] {
-        let text = try text("docs/operations.md")
+        let text = try text("docs/reference.md")
         let line = try #require(text.firstMatch(of: /(?m)^ACL SETUSER (.*)$/)).1
         return line.split(separator: " ").map(String.init)
     }

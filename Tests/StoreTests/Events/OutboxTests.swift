@@ -50,7 +50,7 @@ import Testing
         #expect(try await kinds(fixture).isEmpty)
     }
 
-    /// The usual push of an app that tells it: what docs/operations.md says of its commands.
+    /// The usual push of an app that tells it: what docs/reference.md says of its commands.
     @Test func `a push to one token that is told takes some commands more`() async throws {
         let fixture = try await start()
         try await fixture.track(Self.name, count: 1)

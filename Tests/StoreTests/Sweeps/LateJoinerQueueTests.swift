@@ -139,7 +139,7 @@ import Testing
             }
             let letter = try #require(try await fixture.store.deadLetters.letter(fixture.app, line[1]))
             #expect(letter.reasons == ["TooManyWaiting": 1])
-            // A gateway's registration tells of no end: docs/operations.md.
+            // A gateway's registration tells of no end: docs/reference.md.
             let isTold = ended.withLock(\.self).contains(line[1])
             #expect(isTold == !isEnd)
             #expect(try await fixture.ledger(line[1]).state.isFinal)

@@ -129,7 +129,7 @@ import Testing
         #expect(try late.integer() == 1)
     }
 
-    /// A push whose name has one token: what docs/performance.md says of its commands.
+    /// A push whose name has one token: what Benchmarks/measurements.md says of its commands.
     @Test func `a push to one token takes few commands`() async throws {
         let fixture = try await PushFixture.start()
         try await fixture.track(Self.name, count: 1)

@@ -1,4 +1,4 @@
--- Gives up a name's broadcast channel: at once, or because the name has ended.
+-- Gives up a name's broadcast channel: at once, or because the name is closed.
 -- key bc: the name's broadcast channel, hash
 -- key n: name meta, hash
 -- argument because: 'now' or 'ended'

@@ -1,4 +1,4 @@
--- The name has ended, so its broadcast channel is to be deleted later.
+-- The name is closed, so its broadcast channel is to be deleted later.
 -- key bc: the name's broadcast channel, hash
 -- argument at: time of the deletion, ms
 -- Returns 1; 0: the name has no broadcast channel, or it is being deleted.

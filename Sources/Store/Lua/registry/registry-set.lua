@@ -31,7 +31,7 @@ local function stored_answer(added)
     return (size > tonumber(threshold) and 2 or 1) + (size == 1 and bucket == b and 8 or 0)
 end
 
--- The usual case: the channel is new to the name, which neither has ended nor is being swept, and nobody waits.
+-- The usual case: the channel is new to the name, which is neither closed nor being swept, and nobody waits.
 local isUsual = not (stored or ended or ending or catch or wantsState and newest)
 if isUsual and (wantsState and redis.call('EXISTS', a, h, g, f, v) or redis.call('EXISTS', a, h, g)) == 0 then
     local added = redis.call('HSET', bucket, channel, record)

@@ -39,7 +39,7 @@ for at = rest, #ARGV, 3 do
     if not isUsual then break end
     counted[#counted + 1] = ARGV[at + 1]
 end
--- Of a usual push whose end is told, which takes a function of the rules.
+-- Set for a usual push whose end is told, because `tell_end` is a function of the rules.
 local answer, tell, finished
 if isUsual then
     local record = redis.call('HMGET', p, 'state', 'expanded', 'expired', 'closes', 'resumed', 'tell', unpack(counted))

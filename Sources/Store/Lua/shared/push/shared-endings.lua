@@ -10,8 +10,8 @@ local function reached_nobody(p, state)
         or broadcast == 'failed' or broadcast == 'expired'
 end
 
--- Adds the end of a push to its name's outbox. tell: the push's field, the number of the outgoing event that tells this
--- end; negative once it is in the outbox. Absent: the app has no outgoing events.
+-- Adds the end of a push to its name's outbox. tell: the push's field of that name. It has the number of the outgoing
+-- event for this end. It is negative once the end is in the outbox, and absent if the app has no outgoing events.
 local function tell_end(p, tell, state, now)
     if not tell or tonumber(tell) <= 0 then return end
     local outbox = string.sub(p, 1, -37) .. 'outbox'
