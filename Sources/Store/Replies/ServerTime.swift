@@ -12,7 +12,7 @@ public final class ServerTime: Sendable {
     /// How often a gateway measures. Workers look a little more often.
     public static let interval: Duration = .seconds(1)
     /// How far a process's time may be off while Redis's clock is not set: a measurement in a busy deployment.
-    public static let error: Duration = .seconds(1)
+    public static let error = ScriptNumbers.clockError
     /// How often a process notes in Redis that it has seen the clock, and the most that a noted time is behind when
     /// the clock is set.
     private static let (pause, margin): (Int64, Int64) = (1_000, 3_000)
