@@ -2,7 +2,7 @@ import Redis
 
 /// What blocks on a connection of its own, so that nothing else waits behind it.
 extension Store {
-    /// One for each partition.
+    /// Readers of work, one for each partition.
     public func readers() -> [WorkReader] { keys.allPartitions.map(reader) }
 
     func reader(_ partition: Partition) -> WorkReader {

@@ -9,7 +9,7 @@ public struct Following: Sendable, Hashable {
     public var registeredAt: Int64
     public var startedAt: Int64
     /// Why a push might not go to it now.
-    let marks: Set<SendBlocks.Mark>
+    let marks: Set<SendBlock>
 
     /// A push waits for its retry.
     public var waits: Bool { marks.contains(.waiting) }
