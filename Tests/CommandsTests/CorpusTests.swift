@@ -268,6 +268,31 @@ import Testing
         }
     }
 
+    // MARK: - What stands before a gateway
+
+    /// Load balancers close an idle connection after 60 s, supervisors kill after 30 s.
+    @Test func `no default equals that of the other side`() throws {
+        let settings = try Settings.load(SettingsInput(environment: Self.one))
+        #expect(settings.gateway.idleTimeout > .seconds(65))
+        #expect(settings.worker.drainTimeout < .seconds(28))
+    }
+
+    private static let page = "<html><head><title>Request Entity Too Large</title></head></html>"
+
+    @Test(arguments: [
+        (413, page, nil, "nginx needs client_max_body_size 0 for bulk calls"),
+        (413, "", nil, "something between here and the gateway"),
+        (413, #"{"ok":false,"error":"the body is too large"}"#, nil, "gateway refused (413): the body is too large"),
+        (502, page, nil, "the gateway cannot serve now: HTTP 502"),
+        (503, #"{"ok":false,"error":"Redis is away"}"#, "2", "Redis is away (try again in 2 s)"),
+        (401, page, nil, "does not accept this secret for app 'shop'"),
+        (405, page, nil, "the gateway refused (405): HTTP 405"),
+    ])
+    func `an answer of a proxy is not the gateway's`(status: Int, body: String, retryAfter: String?, words: String) {
+        let failure = GatewayClient.refusal(status, Array(body.utf8), retryAfter: retryAfter, key: "shop")
+        #expect("\(failure)".contains(words), "\(failure)")
+    }
+
     // MARK: - Redis
 
     /// Answers of servers, in the words of each version and service.

@@ -25,6 +25,7 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup(title: "Gateway") var gateway: GatewayFlags
 
     func run() async throws {
+        CoreFiles.switchOff()
         let hangUps = HangUps()
         defer { withExtendedLifetime(hangUps) {} }
         let settings = try global.settings(redis.given + gateway.given)

@@ -31,6 +31,7 @@ struct WorkCommand: AsyncParsableCommand {
     @OptionGroup(title: "Worker") var worker: WorkerFlags
 
     func run() async throws {
+        CoreFiles.switchOff()
         let hangUps = HangUps()
         defer { withExtendedLifetime(hangUps) {} }
         let settings = try global.settings(redis.given + worker.given).ofWorker()

@@ -44,18 +44,21 @@ struct GatewayClient: Sendable {
                 Is 'lamplighter serve' running there? --url or \(SettingKey[\.gatewayURL].environmentName) names another.
                 """)
         }
-        guard (200..<300).contains(response.status) else { throw refusal(response) }
+        guard (200..<300).contains(response.status) else {
+            throw Self.refusal(response.status, response.body, retryAfter: response.header("retry-after"), key: key)
+        }
         return response.body.isEmpty ? Array(#"{"ok":true}"#.utf8) : response.body
     }
 
-    private func refusal(_ response: HTTPResponse) -> CommandFailure {
-        let answer: RefusalBody? = try? Self.decode(response.body)
-        let retryAfter = response.headers.first { $0.0 == "retry-after" }.map { " (try again in \($0.1) s)" } ?? ""
-        var reason = answer?.details?.error ?? answer?.error ?? "HTTP \(response.status)"
+    /// The words for an answer that is no 2xx. A proxy may have given it.
+    static func refusal(_ status: Int, _ body: [UInt8], retryAfter: String?, key: String) -> CommandFailure {
+        let answer: RefusalBody? = try? decode(body)
+        let again = retryAfter.map { " (try again in \($0) s)" } ?? ""
+        var reason = answer?.details?.error ?? answer?.error ?? "HTTP \(status)"
         if let path = answer?.details?.path { reason += " (at \(path))" }
         // An import was cut short.
         if let lines = answer?.linesApplied { reason += " \(Terminal.counted(lines, "line")) of the call are done." }
-        switch response.status {
+        switch status {
         case 401: return CommandFailure(.failed, "the gateway does not accept this secret for app '\(key)'")
         case 413 where answer?.error == nil:
             return CommandFailure(
@@ -64,8 +67,8 @@ struct GatewayClient: Sendable {
                 something between here and the gateway refused the size of the call (413): a proxy
                 nginx needs client_max_body_size 0 for bulk calls; --url names a gateway itself
                 """)
-        case 502, 503, 504: return CommandFailure(.unreachable, "the gateway cannot serve now: \(reason)\(retryAfter)")
-        default: return CommandFailure(.failed, "the gateway refused (\(response.status)): \(reason)\(retryAfter)")
+        case 502, 503, 504: return CommandFailure(.unreachable, "the gateway cannot serve now: \(reason)\(again)")
+        default: return CommandFailure(.failed, "the gateway refused (\(status)): \(reason)\(again)")
         }
     }
 

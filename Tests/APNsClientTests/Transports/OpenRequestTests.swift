@@ -261,6 +261,26 @@ extension TransportTests {
                 #expect(await it.send(20..<40) == PageOutcome(accepted: 20), "the server is not unreachable")
             }
         }
+
+        /// A token that had no answer before says nothing about its connection.
+        @Test(arguments: [(attempt: 0, connections: 2), (attempt: 1, connections: 1)])
+        func `a retry without an answer leaves a connection on which PINGs are answered`(
+            attempt: Int, connections: Int
+        ) async throws {
+            try await Simulation.run(.nghttp2) { server in
+                server.faults.stallTokens = silent([0])
+            } client: { client in
+                client.requestTimeout = .seconds(4)
+            } _: { it in
+                #expect(await it.send(1..<20) == PageOutcome(accepted: 19))
+                var page = TokenPage()
+                page.append(channel: [1], token: Simulation.token(0), registeredAt: 0, attempt: attempt)
+                let outcome = await it.transport.send(page, Simulation.push(), while: StandingPermission())
+                #expect(outcome.exceptions == [.init(index: 0, outcome: Self.timeout)])
+                #expect(await it.send(20..<40) == PageOutcome(accepted: 20))
+                #expect(it.simulator.snapshot().connections == connections)
+            }
+        }
     }
 }
 

@@ -12,9 +12,11 @@ struct MonitorTests {
         let worker = try await deployment.worker("watched", ["LAMPLIGHTER_WORKER_PORT": "0"])
         defer { worker.kill() }
         let url = try await listening(worker)
-        // Only our own line tells the address.
+        // Only our own line tells the address. A core would hold secrets.
         for program in [worker, deployment.gateway] {
             #expect(!program.err.contains("Server started"), "\(program.err)")
+            let limits = try String(contentsOfFile: "/proc/\(program.pid)/limits", encoding: .utf8)
+            #expect(limits.contains(/Max core file size +0\s/), "\(limits)")
         }
         #expect(try await deployment.run("track", "match-1", Deployment.channel(1), Deployment.token(1)).code == 0)
         let published = try await deployment.run("publish", "match-1", "--content-state", "{}", "--wait")
