@@ -1,4 +1,5 @@
 import Backup
+import Fanout
 import Foundation
 import HTTPAPI
 import LiveActivity
@@ -285,12 +286,13 @@ import Testing
         (413, #"{"ok":false,"error":"the body is too large"}"#, nil, "gateway refused (413): the body is too large"),
         (502, page, nil, "the gateway cannot serve now: HTTP 502"),
         (503, #"{"ok":false,"error":"Redis is away"}"#, "2", "Redis is away (try again in 2 s)"),
-        (401, page, nil, "does not accept this secret for app 'shop'"),
-        (405, page, nil, "the gateway refused (405): HTTP 405"),
+        (401, #"{"ok":false,"error":"Unauthorized"}"#, nil, "does not accept this secret for app 'shop'"),
+        (401, page, nil, "the answer (401) is not the gateway's: a proxy or another server"),
+        (301, "", nil, "the answer (301) is not the gateway's"),
     ])
     func `an answer of a proxy is not the gateway's`(status: Int, body: String, retryAfter: String?, words: String) {
         let failure = GatewayClient.refusal(status, Array(body.utf8), retryAfter: retryAfter, key: "shop")
-        #expect("\(failure)".contains(words), "\(failure)")
+        #expect(failure.message.contains(words), "\(failure)")
     }
 
     // MARK: - Redis

@@ -59,7 +59,6 @@ struct GatewayClient: Sendable {
         // An import was cut short.
         if let lines = answer?.linesApplied { reason += " \(Terminal.counted(lines, "line")) of the call are done." }
         switch status {
-        case 401: return CommandFailure(.failed, "the gateway does not accept this secret for app '\(key)'")
         case 413 where answer?.error == nil:
             return CommandFailure(
                 .failed,
@@ -68,6 +67,14 @@ struct GatewayClient: Sendable {
                 nginx needs client_max_body_size 0 for bulk calls; --url names a gateway itself
                 """)
         case 502, 503, 504: return CommandFailure(.unreachable, "the gateway cannot serve now: \(reason)\(again)")
+        case _ where answer?.error == nil:
+            return CommandFailure(
+                .failed,
+                """
+                the answer (\(status)) is not the gateway's: a proxy or another server gave it
+                --url names a gateway itself
+                """)
+        case 401: return CommandFailure(.failed, "the gateway does not accept this secret for app '\(key)'")
         default: return CommandFailure(.failed, "the gateway refused (\(status)): \(reason)\(again)")
         }
     }

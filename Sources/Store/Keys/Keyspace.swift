@@ -130,6 +130,8 @@ public struct Keyspace: Sendable {
     func consoleTemplates(_ app: AppKey) -> RedisKey { key("console:t:{\(app)}") }
     /// An app's schedules that wait, by due time (ms).
     func at(_ app: AppKey) -> RedisKey { key("{q}:\(app):at") }
+    /// The names of these schedules, by id. Only in a cluster, where the node of a schedule's record may be away.
+    func scheduledNames(_ app: AppKey) -> RedisKey { key("{q}:\(app):names") }
     /// A key that a process writes at its start to find out what Redis lets it do (`RightsTrial`).
     func scratch(_ partition: Partition, _ trial: String, _ type: String) -> RedisKey {
         key("\(partition.tag):try:\(trial):\(type)")

@@ -30,7 +30,7 @@ extension Schedules {
     /// Commits the schedules that are due by Redis's clock. Many workers may do so at once: each schedule becomes the
     /// push whose id it has. The schedules of one name are committed in the order of their times, so one that another
     /// worker has claimed, or that waits for room in its name's queue, delays the others of its name. So does one whose
-    /// name is on a node that is away.
+    /// name or record is on a node that is away.
     ///
     /// Those that wait keep their places in the timer. The others are behind them, so the look goes on there, in later
     /// calls if need be.
@@ -71,10 +71,11 @@ extension Schedules {
     }
 
     private struct Group {
-        /// Nil: the schedule has no record, or nobody can read it now.
+        /// Nil: the schedule has no record, or nobody knows its name now.
         var name: [UInt8]?
-        var ids: [PushID]
-        var isAway = false
+        var ids: [PushID] = []
+        /// Those whose records are on a node that is away.
+        var away: Set<PushID> = []
     }
 
     /// Groups the schedules by name, in the order given. One whose name is not known is a group of its own.
@@ -83,23 +84,32 @@ extension Schedules {
         for member in members {
             if let id = PushID(member) { ids.append(id) } else { try await forget(app, member) }
         }
-        let names = try await redis.apart(ids.map { RedisCommand("HGET", keys.schedule(app, $0), "name") })
+        let records = try await redis.apart(ids.map { RedisCommand("HGET", keys.schedule(app, $0), "name") })
+        let away = zip(ids, records).filter { $0.1 == nil }.map(\.0)
+        let kept = try await names(app, away)
         var places: [[UInt8]: Int] = [:]
         var groups: [Group] = []
-        for (id, reply) in zip(ids, names) {
-            guard let reply else {
-                groups.append(Group(ids: [id], isAway: true))
-                continue
-            }
-            let name: [UInt8]? = reply.isNil ? nil : Array(try reply.bytes())
-            if let name, let place = places[name] {
-                groups[place].ids.append(id)
-            } else {
-                if let name { places[name] = groups.count }
-                groups.append(Group(name: name, ids: [id]))
-            }
+        for (id, record) in zip(ids, records) {
+            let name: [UInt8]? =
+                if let record { record.isNil ? nil : Array(try record.bytes()) } else { kept[id] }
+            let place = name.flatMap { places[$0] } ?? groups.count
+            if place == groups.count { groups.append(Group(name: name)) }
+            if let name { places[name] = place }
+            groups[place].ids.append(id)
+            if record == nil { groups[place].away.insert(id) }
         }
         return groups
+    }
+
+    /// The names of schedules whose records nobody can read now.
+    private func names(_ app: AppKey, _ ids: [PushID]) async throws(StoreError) -> [PushID: [UInt8]] {
+        if ids.isEmpty { return [:] }
+        let kept = try await redis.run(
+            RedisCommand("HMGET", keys.scheduledNames(app), ids.map { .string($0.description) })
+        ).array()
+        var names: [PushID: [UInt8]] = [:]
+        for (id, name) in zip(ids, kept) where !name.isNil { names[id] = Array(try name.bytes()) }
+        return names
     }
 
     /// Commits the schedules of one name until one has to wait.
@@ -107,9 +117,9 @@ extension Schedules {
     private func runInOrder(
         _ app: AppKey, _ group: Group, now: Int64, _ runs: inout [ScheduleRun]
     ) async throws(StoreError) -> Bool {
-        if group.isAway { return true }
         var time: Int64 = 0
         for id in group.ids {
+            if group.away.contains(id) { return true }
             do throws(StoreError) {
                 switch try await run(app, id, after: &time, now: now) {
                 case .skipped: continue
@@ -125,10 +135,6 @@ extension Schedules {
             }
         }
         return false
-    }
-
-    private func forget(_ app: AppKey, _ member: String) async throws(StoreError) {
-        try await redis.run("ZREM", keys.at(app), .string(member))
     }
 
     private enum Turn {

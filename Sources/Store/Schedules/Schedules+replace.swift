@@ -23,6 +23,7 @@ extension Schedules {
         var schedule = schedule
         schedule.createdAt = found.createdAt
         try await lower(app, schedule.id, to: schedule.due)
+        if redis.isCluster, found.publish.name != schedule.publish.name { try await rename(app, schedule) }
         let absent = Self.optionalFields.map { RedisArgument.string($0) }
         let reply = try await redis.run(
             Lua.scheduleReplace, keys: ["at": keys.schedule(app, schedule.id)],
@@ -38,6 +39,13 @@ extension Schedules {
         if schedule.due > found.due { try await raise(app, schedule.id, to: schedule.due) }
         try await confirm(app, schedule)
         return .replaced(schedule)
+    }
+
+    private func rename(_ app: AppKey, _ schedule: Schedule) async throws(StoreError) {
+        let id = RedisArgument.string(schedule.id.description)
+        // A worker may have taken it out of the timer, with its name.
+        if try await redis.run("ZSCORE", keys.at(app), id).isNil { return }
+        try await redis.run("HSET", keys.scheduledNames(app), id, .string(schedule.publish.name.rawValue))
     }
 
     private func lower(_ app: AppKey, _ id: PushID, to due: Int64) async throws(StoreError) {

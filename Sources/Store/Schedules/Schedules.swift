@@ -45,8 +45,11 @@ public struct Schedules: Sendable {
         let waiting = standing.filter { $0.state == .scheduled }
         if waiting.isEmpty { return standing }
         let queued = try await redis.run(
-            Lua.scheduleQueue, keys: ["at": keys.at(app)], ["most": .int(most)],
-            rest: waiting.flatMap { [.int($0.due), .string($0.id.description)] })
+            Lua.scheduleQueue, keys: ["at": keys.at(app), "names": keys.scheduledNames(app)], ["most": .int(most)],
+            rest: waiting.flatMap { schedule -> [RedisArgument] in
+                let name = redis.isCluster ? schedule.publish.name.rawValue : ""
+                return [.int(schedule.due), .string(schedule.id.description), .string(name)]
+            })
         if try queued.isOne() {
             if let last = waiting.last { try await confirm(app, last, and: waiting.dropLast()) }
             return standing
@@ -107,15 +110,22 @@ public struct Schedules: Sendable {
         guard let found = try await find(app, id) else { return nil }
         if found.state == .failed || found.state == .cancelled {
             // The call that cancelled it may have died before it did this.
-            try await redis.run("ZREM", keys.at(app), .string(id.description))
+            try await forget(app, id.description)
             return .finished
         }
         try await noteFinished(app, id, now: now)
         let state = try await settle(app, id, from: .scheduled, to: .cancelled, reason: nil, now: now)
         guard state == .cancelled else { return state == nil ? nil : .tooLate }
         // If the process dies here, the next worker that sees the entry due removes it.
-        try await redis.run("ZREM", keys.at(app), .string(id.description))
+        try await forget(app, id.description)
         return .cancelled
+    }
+
+    /// Takes a schedule out of the timer. Its name goes first: whoever finds the schedule there again, repeats this.
+    func forget(_ app: AppKey, _ member: String) async throws(StoreError) {
+        let name = RedisCommand("HDEL", keys.scheduledNames(app), .string(member))
+        try await redis.run(
+            (redis.isCluster ? [name] : []) + [RedisCommand("ZREM", keys.at(app), .string(member))])
     }
 
     func settle(

@@ -145,18 +145,29 @@ import Testing
                 guard try await fixture.lives(store.pushes.index.key(app, id)), isThere == lives else { continue }
                 return Schedule(
                     id: id, publish: Publish(name: name, event: .update, audience: .all),
-                    payload: Array(#"{"aps":{"timestamp":0000000000}}"#.utf8), timestampOffset: 20, due: now - 1_000,
-                    createdAt: now - 2_000, posted: Array("{}".utf8))
+                    payload: Array(#"{"aps":{"timestamp":0000000000}}"#.utf8), timestampOffset: 20,
+                    due: now - (lives ? 1_000 : 1_500), createdAt: now - 2_000, posted: Array("{}".utf8))
             }
         }
         var elsewhere: [Schedule] = []
         for name in names.elsewhere { elsewhere.append(try await schedule(name, lives: true)) }
+        // The records of two are there, so the later one of their name must wait for them.
         let unreadable = try await schedule(names.elsewhere[0], lives: false)
+        var renamed = try await schedule(names.elsewhere[1], lives: false)
         let there = try await schedule(names.there[0], lives: true)
-        #expect(try await store.schedules.create(app, [unreadable, there] + elsewhere) != nil)
+        #expect(try await store.schedules.create(app, [unreadable, renamed, there] + elsewhere) != nil)
+        renamed.publish.name = names.elsewhere[0]
+        guard case .replaced = try await store.schedules.replace(app, renamed) else {
+            Issue.record("it was not replaced")
+            return await fixture.stop()
+        }
         try await fixture.kill(names.there[0])
-        let runs = try await store.schedules.runDue(app, limit: 100)
-        #expect(Set(runs.filter { $0.outcome == .sent }.map(\.id)) == Set(elsewhere.map(\.id)))
+        func sent() async throws -> Set<PushID> {
+            Set(try await store.schedules.runDue(app, limit: 100).filter { $0.outcome == .sent }.map(\.id))
+        }
+        #expect(try await sent() == Set(elsewhere.dropFirst().map(\.id)))
+        let kept = try await store.redis.run("HKEYS", store.keys.scheduledNames(app)).strings()
+        #expect(Set(kept) == Set([unreadable, renamed, there, elsewhere[0]].map(\.id.description)))
         await fixture.stop()
     }
 }

@@ -439,8 +439,10 @@ import Testing
         }
         // A request that read the record before the replacement comes late.
         let late = try await fixture.store.redis.run(
-            Lua.scheduleQueue, keys: ["at": fixture.store.keys.at(fixture.app)], ["most": .int(10)],
-            rest: [.int(time + 600_000), .string(created.id.description)])
+            Lua.scheduleQueue,
+            keys: [
+                "at": fixture.store.keys.at(fixture.app), "names": fixture.store.keys.scheduledNames(fixture.app),
+            ], ["most": .int(10)], rest: [.int(time + 600_000), .string(created.id.description), ""])
         #expect(try late.isOne())
         #expect(try await score(fixture, created.id) == "\(time + 90_000)")
     }
