@@ -21,7 +21,7 @@ public struct Lamplighter: AsyncParsableCommand {
 
             Exit codes: 0 done, 1 it failed, 64 wrong usage, 69 a service is not reachable, 78 wrong configuration.
             """,
-        version: "lamplighter \(version)",
+        version: "lamplighter \(Release.version)",
         groupedSubcommands: [
             CommandGroup(name: "Run", subcommands: [ServeCommand.self, WorkCommand.self, SimulateCommand.self]),
             CommandGroup(

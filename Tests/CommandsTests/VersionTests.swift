@@ -16,9 +16,9 @@ import Testing
         let sections = Self.changelog.split(separator: "\n## ", omittingEmptySubsequences: false)
         let unreleased = sections.first { $0.hasPrefix("[Unreleased]") }?.split(separator: "\n").dropFirst() ?? []
         if unreleased.isEmpty {
-            #expect(Lamplighter.version == released)
+            #expect(Release.version == released)
         } else {
-            let next = try #require(Lamplighter.version.wholeMatch(of: /(\d+\.\d+\.\d+)-dev/)).1
+            let next = try #require(Release.version.wholeMatch(of: /(\d+\.\d+\.\d+)-dev/)).1
             #expect(Self.numbers(next).lexicographicallyPrecedes(Self.numbers(released)) == false)
             #expect(Self.numbers(next) != Self.numbers(released))
         }

@@ -14,7 +14,7 @@ import Testing
 
     /// `increase` sees no increase in a series that begins with its first error.
     @Test func `what raises an alert begins at 0`() {
-        metrics.begin([shop, news])
+        metrics.begin([shop, news], Endpoint.routes)
         let text = registry.text()
         for app in ["shop", "news"] {
             #expect(text.contains(#"lamplighter_pushes_total{app="\#(app)",outcome="queue_full"} 0"#))
@@ -27,12 +27,12 @@ import Testing
         }
         #expect(!text.contains("lamplighter_http_request_duration_seconds"), "there was no request")
         metrics.published(shop, outcome: "queue_full")
-        metrics.begin([shop, news])
+        metrics.begin([shop, news], Endpoint.routes)
         #expect(registry.text().contains(#"lamplighter_pushes_total{app="shop",outcome="queue_full"} 1"#))
     }
 
     @Test func `only apps that are served keep their fleet series`() {
-        metrics.begin([shop, news])
+        metrics.begin([shop, news], Endpoint.routes)
         metrics.record([], of: [shop, news], now: 0)
         metrics.record([Alarm](), of: [shop, news])
         metrics.isUnread(false)

@@ -68,7 +68,7 @@ struct BackupCommand: AsyncParsableCommand {
     ) async throws -> Int {
         let header = BackupHeader(
             apps: apps.map(\.key.rawValue), createdAt: Int64(Date().timeIntervalSince1970 * 1_000),
-            madeBy: Lamplighter.version, key: key)
+            madeBy: Release.version, key: key)
         var writer = try BackupWriter(header, key: key) { try output.write($0) }
         var bar = ProgressBar()
         var tokens = 0

@@ -154,7 +154,7 @@ struct DoctorChecks {
         } catch .newerFormat(let found, let known) {
             let remedy = "install that version here too, before any gateway or worker runs here"
             return .bad(
-                "stored format", "\(found), of a newer Lamplighter; \(Lamplighter.version) knows \(known)", remedy,
+                "stored format", "\(found), of a newer Lamplighter; \(Release.version) knows \(known)", remedy,
                 .configuration)
         }
     }

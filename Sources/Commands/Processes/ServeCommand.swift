@@ -121,7 +121,7 @@ struct ServeCommand: AsyncParsableCommand {
             served.credentials = try app.issuedCredentials()
             return served
         }
-        configuration.version = Lamplighter.version
+        configuration.version = Release.version
         configuration.identity = try GatewayCertificate.read(settings.gatewayTLS)
         return configuration
     }

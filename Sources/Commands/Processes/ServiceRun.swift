@@ -67,11 +67,3 @@ enum ServiceRun {
         await second.value
     }
 }
-
-extension CommandFailure {
-    static func cannotListen(at host: String, _ port: Int, _ why: String) -> CommandFailure {
-        let place = Settings.authority(host, port)
-        return CommandFailure(
-            .failed, "cannot listen on \(place): \(why); choose another port, or an address of this machine")
-    }
-}

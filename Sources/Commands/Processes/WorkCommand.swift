@@ -105,7 +105,7 @@ struct WorkCommand: AsyncParsableCommand {
             let host = settings.monitorHost
             let monitor = Monitor(
                 host: host, port: port, apps: apps.map(\.key), store: store, registry: registry,
-                version: Lamplighter.version, secret: settings.monitorSecret, logger: logger)
+                version: Release.version, secret: settings.monitorSecret, logger: logger)
             // The services stop in reverse order, so that the monitor still answers during the drain.
             try await ServiceRun.run(
                 [monitor, totals, watch, clock, rights, reloading, service], listener: monitor, at: host, port,

@@ -25,7 +25,7 @@ struct CommandFailure: Error {
             let remedy = "is this Redis shared with another program? Give each its own, or its own redis.prefix"
             self.init(.failed, "Redis holds \(what) that no version of Lamplighter wrote; \(remedy)")
         case StoreError.newerFormat(let found, let known):
-            let versions = "format \(found), and \(Lamplighter.version) knows \(known)"
+            let versions = "format \(found), and \(Release.version) knows \(known)"
             self.init(
                 .configuration,
                 "a newer Lamplighter changed what Redis holds to \(versions): install that version here too")
@@ -55,4 +55,12 @@ struct CommandFailure: Error {
     private static let misconfiguredCodes: Set = [
         "NOAUTH", "WRONGPASS", "NOPERM", "UNSUPPORTED", "READONLY", "MOVED", "NOADDRESS", "NOCLUSTER", "NOPROTO",
     ]
+}
+
+extension CommandFailure {
+    static func cannotListen(at host: String, _ port: Int, _ why: String) -> CommandFailure {
+        let place = Settings.authority(host, port)
+        return CommandFailure(
+            .failed, "cannot listen on \(place): \(why); choose another port, or an address of this machine")
+    }
 }

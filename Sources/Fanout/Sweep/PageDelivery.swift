@@ -153,7 +153,7 @@ struct PageDelivery: Sendable {
     }
 
     /// Receives the answers to the open requests of a page that is settled.
-    func follow(_ sent: Sent?) { if let open = sent?.open { dispatcher.openRequests.follow(open) } }
+    func follow(_ sent: Sent?) { if let open = sent?.open { dispatcher.openRequests.follow { await open.run() } } }
 }
 
 extension PageDelivery {

@@ -143,7 +143,7 @@ struct Sweep: Sendable {
     /// - Parameter leavingOut: channels with this mark are left out
     /// - Returns: nil if the page has to be read again
     func makePage(
-        _ tokens: TokenPage, _ hints: BlockHints, leavingOut: SendBlocks.Mark?
+        _ tokens: TokenPage, _ hints: BlockHints, leavingOut: SendBlock?
     ) async throws(StoreError) -> Page? {
         let cards = claim.record.targets(of: tokens)
         let audience = try await dispatcher.store.channels.filter(lease.app, cards, claim.record.audience)

@@ -35,10 +35,8 @@ struct CredentialBody {
     }
 
     /// Body of a rotation: `{"keep"?}`, for how many seconds the old secret stays valid.
-    static func keep(_ call: Call) throws(JSONError) -> Int64 {
-        try (call.object(known: ["keep"])?["keep"]).map { value throws(JSONError) in
-            try seconds(value, 0...2_592_000)
-        } ?? 86_400
+    static func keep(_ body: JSONObject?) throws(JSONError) -> Int64 {
+        try (body?["keep"]).map { value throws(JSONError) in try seconds(value, 0...2_592_000) } ?? 86_400
     }
 
     private static func seconds(_ value: JSONValue, _ range: ClosedRange<Int64>) throws(JSONError) -> Int64 {

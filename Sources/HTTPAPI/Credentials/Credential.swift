@@ -1,4 +1,5 @@
 import LiveActivity
+import Store
 
 /// The caller, as far as a secret proves it.
 enum Credential: Sendable, Hashable {
@@ -41,5 +42,18 @@ enum Credential: Sendable, Hashable {
         case .master, .app, .issued: false
         case .device, .signed, .contact: true
         }
+    }
+}
+
+extension Capacity.Caller {
+    init(_ credential: Credential) {
+        self =
+            switch credential {
+            case .master: .master
+            case .app: .app
+            // Whoever may publish or operate is a publisher; the backend of an app is not.
+            case .issued(let grant): grant.scopes.isDisjoint(with: [.publish, .operate]) ? .app : .master
+            default: .device
+            }
     }
 }

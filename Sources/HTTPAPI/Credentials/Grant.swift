@@ -1,5 +1,6 @@
 import LiveActivity
 import Store
+import StrictJSON
 
 /// The rights of a credential.
 struct Grant: Sendable, Hashable {
@@ -28,5 +29,23 @@ struct Grant: Sendable, Hashable {
         guard other.scopes.isSubset(of: scopes), other.expires ?? .max <= expires ?? .max else { return false }
         guard let namePrefix else { return true }
         return other.namePrefix.map { $0.utf8.starts(with: namePrefix.utf8) } ?? false
+    }
+}
+
+extension APIError {
+    /// - Parameter scope: nil: no credential opens the call.
+    static func missingScope(_ grant: Grant, _ scope: CredentialScope?) -> APIError {
+        guard let scope else {
+            return APIError(
+                403, "No credential opens this call: its token would outlive the credential. Use the app secret.",
+                code: 40301)
+        }
+        return APIError(
+            403, "The credential '\(grant.id)' lacks the scope \(scope.rawValue), which this call needs.", code: 40301)
+    }
+
+    static func otherNames(_ grant: Grant) -> APIError {
+        let names = "names that begin with \(JSON.string(grant.namePrefix ?? "").text)"
+        return APIError(403, "The credential '\(grant.id)' is for \(names) only, and not for this call.", code: 40302)
     }
 }

@@ -42,14 +42,14 @@ public final class Gateway: ListeningService {
             .init(
                 handlers: handlers, authenticator: Authenticator(configuration.apps),
                 capacity: configuration.capacity))
-        metrics.begin(configuration.apps.map(\.key))
+        metrics.begin(configuration.apps.map(\.key), Endpoint.routes)
     }
 
     /// Uses another configuration from the next request on, and its certificate from the next connection on. Address,
     /// port and limits of connections stay, and so does `readsIntake`.
     /// - Parameter store: the gateway's own store, with other limits (`Store.limited`)
     public func reload(_ next: GatewayConfiguration, store: Store) {
-        metrics.begin(next.apps.map(\.key))
+        metrics.begin(next.apps.map(\.key), Endpoint.routes)
         live.change { served in
             let old = served.configuration
             var next = next

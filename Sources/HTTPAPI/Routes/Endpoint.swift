@@ -205,6 +205,9 @@ extension Endpoint {
         Endpoint(open: "/metrics", Handlers.renderMetrics),
     ]
 
+    /// Methods and patterns, as metrics have them.
+    static let routes = all.map { (method: $0.method, pattern: $0.pattern) }
+
     /// `all` by the number of segments: in order of precedence, the endpoints of each pattern.
     static let byLength: [Int: [[Endpoint]]] = {
         var patterns: [String] = []

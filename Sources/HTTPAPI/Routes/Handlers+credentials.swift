@@ -35,7 +35,7 @@ extension Handlers {
     /// Gives a credential another secret. The one before stays valid for a while, so that no call fails meanwhile, and
     /// those before that one until their own ends. With `keep` 0 all of them end.
     func rotateCredential(_ call: Call) async throws -> Answer {
-        let keep = try CredentialBody.keep(call)
+        let keep = try CredentialBody.keep(call.object(known: ["keep"]))
         let old = try await madeCredential(call)
         let secret = SecretHash.newSecret(of: old.id)
         var new = old

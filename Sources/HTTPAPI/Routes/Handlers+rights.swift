@@ -27,3 +27,11 @@ extension Handlers {
         }
     }
 }
+
+extension Call {
+    func may(_ right: DeviceRight) -> Bool { !credential.isFromApp || app.deviceRights.contains(right) }
+
+    func require(_ right: DeviceRight) throws(APIError) {
+        if !may(right) { throw APIError(403, "This was not done: \(right.refusal).", code: 40303) }
+    }
+}

@@ -100,3 +100,9 @@ struct UnservedPath: Sendable, Hashable {
         }
     }
 }
+
+extension APIError {
+    static func unserved(_ row: UnservedPath) -> APIError {
+        APIError(404, "Lamplighter does not serve this call of Airship's API. \(row.advice)")
+    }
+}

@@ -96,22 +96,6 @@ struct APIError: Error, Sendable, Hashable {
         APIError(429, "Too many requests a second come from \(who). Try again in \(seconds) s.", retryAfter: seconds)
     }
 
-    /// - Parameter scope: nil: no credential opens the call.
-    static func missingScope(_ grant: Grant, _ scope: CredentialScope?) -> APIError {
-        guard let scope else {
-            return APIError(
-                403, "No credential opens this call: its token would outlive the credential. Use the app secret.",
-                code: 40301)
-        }
-        return APIError(
-            403, "The credential '\(grant.id)' lacks the scope \(scope.rawValue), which this call needs.", code: 40301)
-    }
-
-    static func otherNames(_ grant: Grant) -> APIError {
-        let names = "names that begin with \(JSON.string(grant.namePrefix ?? "").text)"
-        return APIError(403, "The credential '\(grant.id)' is for \(names) only, and not for this call.", code: 40302)
-    }
-
     /// Depends on the header alone, so it tells no more than `unauthorized`. Airship's clients send server tokens so.
     private static let unservedBearer = APIError(
         401,
@@ -122,10 +106,6 @@ struct APIError: Error, Sendable, Hashable {
     static func unauthorized(_ headers: HTTPFields) -> APIError {
         let isBearer = headers[.authorization]?.lowercased().hasPrefix("bearer ") ?? false
         return isBearer && headers[.airshipNonce] == nil ? unservedBearer : unauthorized
-    }
-
-    static func unserved(_ row: UnservedPath) -> APIError {
-        APIError(404, "Lamplighter does not serve this call of Airship's API. \(row.advice)")
     }
 
     // The path names a thing that Redis does not have.

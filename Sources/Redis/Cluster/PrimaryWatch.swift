@@ -65,7 +65,7 @@ final class PrimaryWatch: ServerWatch {
     }
 
     /// Asks all sentinels for the primary. Blocks the connection's thread until most have answered.
-    func primary(for mailbox: Mailbox) throws(LinkFailure) -> RedisAddress {
+    func primary(for mailbox: Mailbox) throws(LinkFailure) -> RedisAddress? {
         let began = ContinuousClock.now
         state.withLock { $0.guests[ObjectIdentifier(mailbox)] = Guest(mailbox: mailbox) }
         askAll()

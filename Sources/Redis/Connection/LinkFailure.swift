@@ -1,3 +1,5 @@
+internal import OpenSSL
+
 /// The reason why a link cannot be used any more.
 enum LinkFailure: Error {
     /// The connection broke or could not be made.
@@ -24,5 +26,36 @@ enum LinkFailure: Error {
         case .insecure(let text, let remedy): .insecure("\(place): \(text)", remedy: remedy)
         case .protocolViolation, .refused: self
         }
+    }
+}
+
+extension LinkFailure {
+    /// Adds a remedy to a TLS error. An error that a new connection may not meet again becomes a broken link.
+    init(_ error: TLSError, _ files: RedisTLSFiles) {
+        let remedy: String
+        switch error {
+        case .lost(let message):
+            self = .broken(message)
+            return
+        case .setup: remedy = "check redis.ca_file, redis.cert_file and redis.key_file"
+        case .certificate(.unknownIssuer, _):
+            remedy =
+                files.roots.map { "no certificate in \($0) has signed it: redis.ca_file must hold the server's CA" }
+                ?? "redis.ca_file names the PEM file of the CA that has signed it, unless the system knows it"
+        case .certificate(.expired, _):
+            remedy = "give the server a certificate that is valid now, and check the machines' clocks"
+        case .certificate(.wrongHost, _):
+            remedy = "name the server in redis.url as its certificate does, or give it one for this name or address"
+        case .certificate(.other, _): remedy = "give the server another certificate"
+        case .clientCertificate:
+            remedy =
+                files.certificate.map { "\($0) must be valid, and signed by a CA that the server knows" }
+                ?? "set redis.cert_file and redis.key_file"
+        case .notTLS: remedy = "without TLS on this port, redis.url is redis://"
+        case .handshake:
+            remedy =
+                "the server must speak TLS 1.2 or later; if it asks for a client certificate, set redis.cert_file and redis.key_file"
+        }
+        self = .insecure(error.description, remedy: remedy)
     }
 }

@@ -37,11 +37,6 @@ public struct AutomaticEnds: Sendable {
     let registry: Registry
     let pushes: Pushes
 
-    /// Puts names into the timer. A name that is there with an earlier time keeps that time.
-    static func note(_ keys: Keyspace, _ app: AppKey, _ names: [(ActivityName, due: Int64)]) -> RedisCommand {
-        RedisCommand("ZADD", keys.ends(app), ["LT"] + names.flatMap { [.int($0.due), .string($0.0.rawValue)] })
-    }
-
     /// Claims names that are due by Redis's clock, until this worker reports on each or until `hold` is over.
     public func take(_ app: AppKey, _ rule: EndRule, limit: Int) async throws(StoreError) -> [EndTask] {
         let reply = try await redis.run(
@@ -113,7 +108,7 @@ public struct AutomaticEnds: Sendable {
     private func close(_ task: EndTask, _ rule: EndRule, _ count: CardCount) async throws(StoreError) {
         let next = count.nextStart.map { [(task.name, due: $0 + rule.after.milliseconds)] }
         let done = RedisCommand("ZREM", keys.claimedEnds(task.app), .string(task.member))
-        try await redis.run((next.map { [Self.note(keys, task.app, $0)] } ?? []) + [done])
+        try await redis.run((next.map { [registry.ending(task.app, $0)] } ?? []) + [done])
     }
 
     /// Names that existed before the setting are looked at within this many milliseconds.
@@ -141,7 +136,7 @@ public struct AutomaticEnds: Sendable {
                 if names.isEmpty { break }
                 let now = pushes.time.now()
                 let dues = names.map { ($0, due: now + Int64.random(in: 0...min(after, Self.adoption))) }
-                try await redis.run([Self.note(keys, app, dues)])
+                try await redis.run([registry.ending(app, dues)])
                 adopted += names.count
                 last = names.last?.rawValue
                 if names.count < batch { break }

@@ -5,7 +5,7 @@ import LiveActivity
 /// another one. Until then the entry stays, so a death in between loses nothing.
 enum Outbox {
     /// How long it is kept without a worker that empties it.
-    static let life: Duration = .seconds(7 * 86_400)
+    static let life = ScriptNumbers.outboxLife
 
     /// `<push> <number> <state> <ms>`
     struct Entry {

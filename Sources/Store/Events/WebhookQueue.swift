@@ -95,15 +95,3 @@ public struct WebhookQueue: Sendable {
     public func interrupt() async { await connection.interrupt() }
     public func close() { connection.close() }
 }
-
-extension Store {
-    /// The sender's side of webhooks, with a connection of its own for each call of this.
-    public func webhookQueue() -> WebhookQueue {
-        WebhookQueue(connection: redis.blockingConnection(), redis: redis, keys: keys)
-    }
-
-    /// A reader of outgoing events, with a connection of its own for each call of this.
-    public func eventReader() -> EventReader {
-        EventReader(connection: redis.blockingConnection(), redis: redis, keys: keys)
-    }
-}

@@ -6,7 +6,7 @@ import Redis
 public struct Keyspace: Sendable {
     public static let defaultPrefix = "ll"
     public static let defaultRetention: Duration = .seconds(7 * 86_400)
-    static let nameSlack: Duration = .seconds(3_600)
+    static let nameSlack = ScriptNumbers.nameSlack
     let prefix: String
     /// How many slots the streams and the timers of work are spread over. All processes of a deployment must agree.
     let partitions: Int

@@ -22,7 +22,4 @@ extension Keyspace {
         let hash = name.rawValue.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         return Partition(number: Int((hash ^ hash >> 32) % UInt64(partitions)))
     }
-
-    func stream(of item: WorkItem) -> RedisKey { stream(item.app, item.stream, partition(item.name)) }
-    func due(of item: WorkItem) -> RedisKey { due(item.app, partition(item.name)) }
 }

@@ -13,7 +13,7 @@ public struct HighBudget: Sendable, Hashable {
         self.perHourInfrequent = perHourInfrequent
     }
 
-    static let window: Int64 = 3_600_000
+    static let window = ScriptNumbers.budgetWindow
 }
 
 /// Which devices get a push at priority 5 although 10 was asked for.

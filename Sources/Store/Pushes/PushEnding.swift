@@ -35,21 +35,6 @@ public final class PushEndings: Sendable {
 }
 
 extension Ledger {
-    /// The ledger of a push whose only page is settled.
-    init(_ record: PushRecord, _ name: ActivityName, _ settlement: Settlement, state: PushState) {
-        self.init(
-            id: record.id, name: name, event: record.event, priority: record.priority, state: state,
-            createdAt: record.createdAt)
-        expanded = true
-        payloadBytes = record.payload.count
-        func settled(_ field: SettledField) -> Int { settlement.counts[field] ?? 0 }
-        targets = settlement.targets
-        (delivered, pruned, failed) = (settled(.delivered), settled(.pruned), settled(.failed))
-        (superseded, expired, skipped) = (settled(.superseded), settled(.expired), settled(.skipped))
-        (retries, duplicatesPossible) = (settlement.retries, settlement.duplicatesPossible)
-        (demoted, stale, errors) = (settlement.demoted, settlement.stale, settlement.errors)
-    }
-
     /// The fields of the log line of a push that ended: sizes, times and outcome. Counts of 0 are left out, but for
     /// targets and deliveries.
     /// - Parameter now: epoch ms, for a ledger that does not tell when the push ended

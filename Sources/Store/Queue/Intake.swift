@@ -90,8 +90,3 @@ public struct Intake: Sendable {
     public func interrupt() async { await connection.interrupt() }
     public func close() { connection.close() }
 }
-
-extension Store {
-    /// A reader of intakes, with a connection of its own for each call of this.
-    public func intake() -> Intake { Intake(connection: redis.blockingConnection(), redis: redis, keys: keys) }
-}

@@ -122,3 +122,8 @@ extension WorkItem {
         self.init(app: app, name: name, push: push, priority: priority, part: part)
     }
 }
+
+extension Keyspace {
+    func stream(of item: WorkItem) -> RedisKey { stream(item.app, item.stream, partition(item.name)) }
+    func due(of item: WorkItem) -> RedisKey { due(item.app, partition(item.name)) }
+}

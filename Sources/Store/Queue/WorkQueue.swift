@@ -5,7 +5,7 @@ import Redis
 public struct WorkQueue: Sendable {
     static let group = "workers"
     /// A wake-up may be lost, so the next publish or late joiner repeats it after this time.
-    static let wakeAgain: Duration = .seconds(5)
+    static let wakeAgain = ScriptNumbers.wakeAgain
 
     let redis: RedisClient
     let keys: Keyspace

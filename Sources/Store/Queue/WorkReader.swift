@@ -25,12 +25,3 @@ public struct WorkReader: Sendable {
     public func interrupt() async { await connection.interrupt() }
     public func close() { connection.close() }
 }
-
-extension Store {
-    /// One for each partition.
-    public func readers() -> [WorkReader] { keys.allPartitions.map(reader) }
-
-    func reader(_ partition: Partition) -> WorkReader {
-        WorkReader(connection: redis.blockingConnection(), queue: queue, partition: partition)
-    }
-}

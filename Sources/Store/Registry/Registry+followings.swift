@@ -1,24 +1,6 @@
 public import LiveActivity
 import Redis
 
-/// A place where a channel has a live token.
-public struct Following: Sendable, Hashable {
-    public var place: TokenPlace
-    public var token: [UInt8]
-    /// Epoch ms.
-    public var registeredAt: Int64
-    public var startedAt: Int64
-    /// Why a push might not go to it now.
-    let marks: Set<SendBlocks.Mark>
-
-    /// A push waits for its retry.
-    public var waits: Bool { marks.contains(.waiting) }
-    /// Nothing is sent to it, because the prune guard does not believe that it is dead.
-    public var isQuarantined: Bool { marks.contains(.quarantined) }
-    /// It is of the app's other APNs environment.
-    public var isElsewhere: Bool { marks.contains(.elsewhere) }
-}
-
 /// The index from channels to the places where they have tokens. It is written before the registration, so it has at
 /// least all of them; a reader looks into each place, which decides. So removals and prunes need not touch it.
 /// docs/adr/0019-channel-index.md has the reasons.
@@ -52,30 +34,6 @@ extension Registry {
                 "HSET", keys.followings(app, FollowingIndex.bucket(of: channel, key)),
                 .bytes(FollowingIndex.field(channel, [])), .bytes(FollowingIndex.minutes(until)))
         }
-    }
-
-    /// The live tokens of a channel, and the places that it no longer follows, as long as they are remembered. Both by
-    /// place: attributes types, then names, in byte order.
-    func followings(
-        _ app: AppKey, _ channel: ChannelID
-    ) async throws(StoreError) -> (live: [Following], former: [FormerFollowing]) {
-        let stored = channel.stored
-        var (live, former): ([Following], [FormerFollowing]) = ([], [])
-        for place in try await notedPlaces(app, stored) {
-            let (page, hints) = try await lookup(app, place, [stored])
-            let event: ActivityEvent = place.isForStartTokens ? .start : .update
-            guard let entry = page.entries.first else {
-                let presence = try await past(placeKeys(app, place), stored)
-                if presence != .unknown { former.append(FormerFollowing(place: place, presence: presence)) }
-                continue
-            }
-            let marks = try await marks(app, place, page, hints, for: event)?[0] ?? []
-            live.append(
-                Following(
-                    place: place, token: Array(page.token(0)), registeredAt: entry.registeredAt,
-                    startedAt: entry.startedAt, marks: marks))
-        }
-        return (live, former)
     }
 
     /// The places at which the index says that a channel may have a token.

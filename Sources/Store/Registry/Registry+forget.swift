@@ -11,6 +11,12 @@ enum Remainder: Int {
 }
 
 extension Registry {
+    /// Ms for which a name remembers a request to forget a channel. After that, the device's time says whether it
+    /// registered later.
+    static let forgetNoteLife: Int64 = 86_400_000
+    /// The same after the last request of a name, if a channel has registered since: some looks.
+    static let forgetNoteStay: Int64 = 600_000
+
     /// Removes what a name has of a channel, unless it was registered after `time` (epoch ms). It leaves no tombstone,
     /// but a note for `registry-set`. So a registration that arrives from now on stays, even if its device's clock is
     /// slow.
@@ -35,7 +41,7 @@ extension Registry {
                 [
                     "knownCount": .string(count.stored), "channel": .bytes(channel),
                     "before": .int(RegistryRecord.stamp(time)), "latest": RegistryRecord.latest(now), "now": .int(now),
-                    "life": .int(Forgetting.noteLife),
+                    "life": .int(Self.forgetNoteLife),
                 ])
             if reply.count == 1 {
                 memory.remember(place.key, try bucketCount(reply[0]))
@@ -59,7 +65,7 @@ extension Registry {
             Lua.registryForgotten, keys: ["g": keys.beingForgotten(keys.tag(app, tokens))],
             [
                 "channel": .bytes(channel), "before": .int(RegistryRecord.stamp(time)),
-                "latest": RegistryRecord.latest(clock()), "stay": .int(Forgetting.noteStay),
+                "latest": RegistryRecord.latest(clock()), "stay": .int(Self.forgetNoteStay),
             ])
     }
 

@@ -139,7 +139,7 @@ extension Registry {
         let isUnlisted = isNew || memory.needsListing(place.key, now: now)
         let commands =
             (isUnlisted ? [listing(app, [name])] : [])
-            + (endDue.map { [AutomaticEnds.note(keys, app, [(name, $0)])] } ?? [])
+            + (endDue.map { [ending(app, [(name, $0)])] } ?? [])
         if commands.isEmpty { return }
         let measure = isUnlisted ? quotas.countNames(app, now: now) : Quotas.Count()
         let replies = try await redis.run(commands + measure.commands)
@@ -149,6 +149,11 @@ extension Registry {
 
     private func listing(_ app: AppKey, _ names: [ActivityName]) -> RedisCommand {
         RedisCommand("ZADD", keys.names(app), names.flatMap { ["0", .string($0.rawValue)] })
+    }
+
+    /// Puts names into the timer of automatic ends. A name that is there with an earlier time keeps that time.
+    func ending(_ app: AppKey, _ names: [(ActivityName, due: Int64)]) -> RedisCommand {
+        RedisCommand("ZADD", keys.ends(app), ["LT"] + names.flatMap { [.int($0.due), .string($0.0.rawValue)] })
     }
 
     /// Removes names from the index. A name that came back is seen here after the removal, or its listing comes later.

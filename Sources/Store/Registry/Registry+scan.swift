@@ -68,14 +68,6 @@ extension Registry {
         return (page, ScanPosition(position), hints)
     }
 
-    /// All live tokens of the name as they were when its push began. Nil: the claim has not read them.
-    public func page(of claim: Claim) throws(StoreError) -> (page: TokenPage, hints: BlockHints)? {
-        guard let tokens = claim.tokens, !tokens.isNil else { return nil }
-        var page = TokenPage(reservingEntries: tokens.count / 2, bytes: tokens.count * 50)
-        try collect(tokens, filter: nil, now: clock(), span: .activity, into: &page)
-        return (page, BlockHints())
-    }
-
     private func read(
         _ place: PlaceKeys, from position: UInt64, end: UInt64, tokens: Int, density: Double, now: Int64,
         into page: inout TokenPage, hints: inout BlockHints, isFirst: Bool
@@ -106,7 +98,8 @@ extension Registry {
         throw .corrupt("bucket count, which changes all the time")
     }
 
-    private func collect(
+    /// Adds the live tokens of a whole bucket, of these positions, to a page. Malformed records are counted.
+    func collect(
         _ reply: Reply, filter: (key: RegistryHashKey, range: Range<UInt64>)?, now: Int64,
         span: RegistryRecord.Span, into page: inout TokenPage
     ) throws(StoreError) {

@@ -1,3 +1,5 @@
+public import LiveActivity
+
 /// A claimed shard: the push, and how far the shard is settled.
 public struct Claim: Sendable {
     public var lease: Lease
@@ -38,4 +40,14 @@ public enum ClaimResult: Sendable {
     /// The part is finished. An earlier worker may have left this work.
     case done(Leftovers)
     case claimed(Claim)
+}
+
+extension Registry {
+    /// All live tokens of the name as they were when its push began. Nil: the claim has not read them.
+    public func page(of claim: Claim) throws(StoreError) -> (page: TokenPage, hints: BlockHints)? {
+        guard let tokens = claim.tokens, !tokens.isNil else { return nil }
+        var page = TokenPage(reservingEntries: tokens.count / 2, bytes: tokens.count * 50)
+        try collect(tokens, filter: nil, now: clock(), span: .activity, into: &page)
+        return (page, BlockHints())
+    }
 }

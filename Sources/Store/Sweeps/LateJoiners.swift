@@ -4,7 +4,7 @@ import Redis
 /// States for late joiners: `push-begin` keeps them, retry queues deliver them (docs/adr/0008-late-joiners.md).
 public struct LateJoiners: Sendable {
     /// How long a state is kept, because an activity lives no longer.
-    public static let life: Duration = .seconds(8 * 3_600)
+    public static let life = ScriptNumbers.lateLife
     /// At most this many unswept pushes are read, the newest.
     private static let mostUnswept = 64
 

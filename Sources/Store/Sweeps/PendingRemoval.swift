@@ -107,17 +107,3 @@ extension SweepStore {
         return (counted, try replies.last?[0].optionalTime())
     }
 }
-
-func bigEndian(_ number: some FixedWidthInteger & UnsignedInteger) -> [UInt8] {
-    stride(from: number.bitWidth - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> $0) }
-}
-
-extension ArraySlice<UInt8> {
-    /// Removes a big-endian number from the front. Nil if there are too few bytes. Nothing is removed then.
-    mutating func takeBigEndian<T: FixedWidthInteger & UnsignedInteger>(_: T.Type) -> T? {
-        let size = T.bitWidth / 8
-        guard count >= size else { return nil }
-        defer { removeFirst(size) }
-        return prefix(size).reduce(0) { $0 << 8 | T($1) }
-    }
-}

@@ -1,22 +1,9 @@
 public import LiveActivity
 import Redis
 
-/// Reasons not to send to channels of a page, read together. Each is a key on the name's slot, usually absent.
+/// Reasons not to send to channels of a page, read together.
 public struct SendBlocks: Sendable {
-    public enum Mark: Sendable, Hashable, CaseIterable {
-        /// The channel waits for an older push, so this push joins its retry queue.
-        case waiting
-        /// The channel registered during the sweep, so the catch-up covers it.
-        case catchingUp
-        /// The token of this entry is quarantined, so nothing is sent to it.
-        case quarantined
-        /// The token of this entry is of the app's other APNs environment.
-        case elsewhere
-        /// The card began after an `end` of the name was accepted, so an older end is not for it.
-        case newFollower
-    }
-
-    private var marks: [Int: Set<Mark>] = [:]
+    private var marks: [Int: Set<SendBlock>] = [:]
     /// When the card of an entry began (epoch ms), for new followers.
     private var began: [Int: Int64] = [:]
     /// Quarantine marks of tokens that the channels do not have any more. The caller removes them.
@@ -25,15 +12,15 @@ public struct SendBlocks: Sendable {
     public init() {}
 
     /// The marks of a page's entry.
-    public subscript(index: Int) -> Set<Mark> { marks[index] ?? [] }
+    public subscript(index: Int) -> Set<SendBlock> { marks[index] ?? [] }
     public var isEmpty: Bool { marks.isEmpty && began.isEmpty }
     /// Whether the entry's card began after an end that was accepted at `time` (epoch ms).
     public func began(_ index: Int, after time: Int64) -> Bool { began[index].map { $0 >= time } ?? false }
-    mutating func insert(_ mark: Mark, _ index: Int) { marks[index, default: []].insert(mark) }
+    mutating func insert(_ mark: SendBlock, _ index: Int) { marks[index, default: []].insert(mark) }
 
     /// Notes what one channel has under a mark's key. A mark about a token holds only for that token.
     fileprivate mutating func take(
-        _ mark: Mark, _ index: Int, _ channel: ArraySlice<UInt8>, _ token: ArraySlice<UInt8>, _ value: Reply
+        _ mark: SendBlock, _ index: Int, _ channel: ArraySlice<UInt8>, _ token: ArraySlice<UInt8>, _ value: Reply
     ) throws(StoreError) {
         switch mark {
         case .waiting, .catchingUp: insert(mark, index)
@@ -47,25 +34,7 @@ public struct SendBlocks: Sendable {
     }
 }
 
-extension SendBlocks.Mark {
-    func key(_ keys: Keyspace, _ tag: String) -> RedisKey {
-        switch self {
-        case .waiting: keys.retryQueues(tag)
-        case .catchingUp: keys.catchUp(tag)
-        case .quarantined: keys.quarantine(tag)
-        case .elsewhere: keys.otherEnvironment(tag)
-        case .newFollower: keys.newFollowers(tag)
-        }
-    }
-
-    /// Channels with the mark are members of a sorted set, otherwise fields of a hash.
-    var isScored: Bool {
-        switch self {
-        case .waiting, .quarantined, .elsewhere: false
-        case .catchingUp, .newFollower: true
-        }
-    }
-
+extension SendBlock {
     /// Asks for all channels of a page. A nil in the reply means that the channel has no such mark.
     fileprivate func command(_ keys: Keyspace, _ tag: String, _ channels: PackedArguments) -> RedisCommand {
         RedisCommand(isScored ? "ZMSCORE" : "HMGET", key(keys, tag), channels)
@@ -105,7 +74,7 @@ extension Registry {
     ) async throws(StoreError) -> SendBlocks? {
         var blocks = SendBlocks()
         // Redis walks through a small hash for each field that it looks up, so it is read as a whole.
-        let asked = SendBlocks.Mark.allCases.filter { $0 != .newFollower || event == .end }
+        let asked = SendBlock.allCases.filter { $0 != .newFollower || event == .end }
             .compactMap { mark in hints.marked[mark].map { (mark: mark, isReadWhole: $0 <= page.count) } }
         if asked.isEmpty || page.isEmpty { return blocks }
         let tag = keys.tag(app, tokens)

@@ -120,3 +120,20 @@ public struct Settlement: Sendable {
         return arguments + operations
     }
 }
+
+extension Ledger {
+    /// The ledger of a push whose only page is settled.
+    init(_ record: PushRecord, _ name: ActivityName, _ settlement: Settlement, state: PushState) {
+        self.init(
+            id: record.id, name: name, event: record.event, priority: record.priority, state: state,
+            createdAt: record.createdAt)
+        expanded = true
+        payloadBytes = record.payload.count
+        func settled(_ field: SettledField) -> Int { settlement.counts[field] ?? 0 }
+        targets = settlement.targets
+        (delivered, pruned, failed) = (settled(.delivered), settled(.pruned), settled(.failed))
+        (superseded, expired, skipped) = (settled(.superseded), settled(.expired), settled(.skipped))
+        (retries, duplicatesPossible) = (settlement.retries, settlement.duplicatesPossible)
+        (demoted, stale, errors) = (settlement.demoted, settlement.stale, settlement.errors)
+    }
+}

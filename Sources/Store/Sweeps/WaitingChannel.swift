@@ -32,12 +32,12 @@ public struct WaitingChannel: Sendable, Hashable {
     public var openID: OpenRequest.ID? { didSet { if let openID { seen = openID.bytes } } }
 
     /// Most pushes in a channel's retry queue.
-    static let mostPushes = 64
+    static let mostPushes = ScriptNumbers.queueMost
     /// The header's number is at least this if its first push is late.
-    static let oneLate: UInt16 = 16_384
+    static let oneLate = ScriptNumbers.queueOneLate
     /// The header's number is at least this if two or more pushes are late. It has one unit more for each of them.
-    static let moreLate: UInt16 = 32_768
-    static let lateUnit: UInt16 = 512
+    static let moreLate = ScriptNumbers.queueMoreLate
+    static let lateUnit = ScriptNumbers.queueLateUnit
 
     /// A retry queue, as `shared-queue.lua` describes it: a header of 3 bytes, push ids 16 each.
     init?(channel: [UInt8], queue: ArraySlice<UInt8>) {

@@ -76,7 +76,7 @@ import Testing
         #expect(try await store.redis.send(RedisCommand("ZCARD", store.keys.forgetSteps(app))).integer() == 0)
         let left = try fixture.key(Keyspace.beingForgotten, "match-1")
         let rest = try await store.redis.send(RedisCommand("PTTL", left)).integer()
-        #expect(rest > 0 && rest <= Forgetting.noteStay, "another request may need the note")
+        #expect(rest > 0 && rest <= Registry.forgetNoteStay, "another request may need the note")
         // A later request is not bound by that registration.
         let muchLater = fixture.store(at: now + 5 * Forgetting.pause)
         let again = try await muchLater.forgetting.note(app, [channel])

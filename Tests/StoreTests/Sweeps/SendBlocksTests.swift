@@ -24,7 +24,7 @@ import Testing
 
     /// Marks a channel as the product does, with a value that holds for its token.
     private func write(
-        _ mark: SendBlocks.Mark, _ fixture: PushFixture, _ channel: some Collection<UInt8>,
+        _ mark: SendBlock, _ fixture: PushFixture, _ channel: some Collection<UInt8>,
         _ token: some Collection<UInt8>
     ) async throws {
         let key = mark.key(fixture.store.keys, fixture.store.keys.tag(fixture.app, name))
@@ -44,8 +44,8 @@ import Testing
     }
 
     /// Few marks are read as a whole, and of many only those of the page.
-    @Test(arguments: SendBlocks.Mark.allCases, [0, 50])
-    func `a mark is found among few and among many`(mark: SendBlocks.Mark, others: Int) async throws {
+    @Test(arguments: SendBlock.allCases, [0, 50])
+    func `a mark is found among few and among many`(mark: SendBlock, others: Int) async throws {
         let fixture = try await PushFixture.start()
         try await fixture.track("match-1", count: 8)
         let (unmarked, _) = try await page(fixture)

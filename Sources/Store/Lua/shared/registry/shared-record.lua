@@ -1,4 +1,4 @@
--- Fragment for records and tombstones of a name (layout and flags: Registry/RegistryRecord.swift). Positions from 1:
+-- Fragment for records and tombstones of a name (layout and flags: Buckets/RegistryRecord.swift). Positions from 1:
 --   1 flags, 2-6 time of the action, 7 age, 8-10 hash of the activity's id. Then a record has: with NOTED a removal of
 --   another activity, with TWICE a second one, with AHEAD 2 bytes until its start, the token.
 --   A tombstone has the floor in 11-15. With PRUNED it has the token's hash in 8-10 and the id's in 16-18. Then come

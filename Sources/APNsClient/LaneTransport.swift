@@ -2,7 +2,6 @@ public import APNsWire
 public import LiveActivity
 public import Logging
 internal import OpenSSL
-internal import Synchronization
 internal import Threads
 
 /// Sends through lanes: `lanes` threads, which have one HTTP/2 connection each and share one provider token. Pages go
@@ -74,12 +73,4 @@ public final class LaneTransport: PushTransport {
         queue.beginClosing()
         await queue.waitForEnd()
     }
-}
-
-/// Requests that wait or are in flight.
-final class RequestCount: Sendable {
-    private let count = Atomic(0)
-
-    var value: Int { count.load(ordering: .relaxed) }
-    func add(_ requests: Int) { count.add(requests, ordering: .relaxed) }
 }

@@ -35,7 +35,7 @@ public enum DeadRetry: Sendable, Hashable {
 public struct DeadLetters: Sendable {
     /// Channels that are kept of one push. The others are only counted. A push that is stopped gives up what is in
     /// flight: for ten workers with ten connections of a thousand requests this many.
-    static let mostChannels = 100_000
+    static let mostChannels = ScriptNumbers.deadLetterChannels
     /// Channels that are kept of those that a push pruned.
     static let mostPruned = 1_000
     /// An entry may get its record within this many milliseconds, because the index is written first.

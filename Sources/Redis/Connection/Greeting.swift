@@ -30,8 +30,10 @@ struct Greeting {
         switch settings.url.endpoint {
         case .server(let server): address = server
         case .sentinels:
-            guard let watch = settings.watch as? PrimaryWatch else { throw .broken("nobody asks the sentinels") }
-            address = try watch.primary(for: mailbox)
+            guard let primary = try settings.watch?.primary(for: mailbox) else {
+                throw .broken("nobody asks the sentinels")
+            }
+            address = primary
         // A connection goes to one node of a cluster, and `ConnectionSettings.at` names that node.
         case .cluster: throw .broken("no node of the cluster was named for this connection")
         }

@@ -1,5 +1,4 @@
 import LiveActivity
-import Store
 import Synchronization
 
 /// Limits what callers use at the same time: running requests, bodies in transit, and the bytes of bodies. Each kind of
@@ -21,17 +20,6 @@ final class Capacity: Sendable {
             case .signIn: 16
             case .master, .anyone, .console: nil
             }
-        }
-
-        init(_ credential: Credential) {
-            self =
-                switch credential {
-                case .master: .master
-                case .app: .app
-                // Whoever may publish or operate is a publisher; the backend of an app is not.
-                case .issued(let grant): grant.scopes.isDisjoint(with: [.publish, .operate]) ? .app : .master
-                default: .device
-                }
         }
     }
 

@@ -55,11 +55,11 @@ struct GatewayMetrics: Sendable {
 
     /// Makes the series at 0 whose first increase is worth an alert. `rate` and `increase` see no increase in the first
     /// value of a series, so a single burst of errors would raise nothing.
-    func begin(_ apps: [AppKey]) {
+    func begin(_ apps: [AppKey], _ routes: [(method: String, pattern: String)]) {
         for app in apps { _ = counter(.pushes, [("app", app.rawValue), ("outcome", "queue_full")]) }
-        for endpoint in Endpoint.all {
+        for (method, pattern) in routes {
             for status in [500, 503] {
-                requests.begin(.init(method: endpoint.method, route: endpoint.pattern, status: status))
+                requests.begin(.init(method: method, route: pattern, status: status))
             }
         }
     }

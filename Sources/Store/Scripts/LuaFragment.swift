@@ -1,5 +1,3 @@
-import LiveActivity
-
 /// Lua that is put before scripts, because Redis 6 has no function libraries. It may use the fragments before it.
 enum LuaFragment: CaseIterable {
     private typealias Source = PackageResources
@@ -13,7 +11,7 @@ enum LuaFragment: CaseIterable {
     /// The text of this fragment, and the fragments that it uses itself.
     private var content: (text: [UInt8], needs: [LuaFragment]) {
         switch self {
-        case .constants: (Array(Self.numbers.utf8), [])
+        case .constants: (Array(ScriptNumbers.text.utf8), [])
         case .time: (Source.shared_time_lua, [])
         case .since: (Source.shared_since_lua, [.constants])
         case .tally: (Source.shared_tally_lua, [])
@@ -60,39 +58,4 @@ enum LuaFragment: CaseIterable {
         for fragment in allCases.reversed() where found.contains(fragment) { found.formUnion(fragment.content.needs) }
         return allCases.filter(found.contains)
     }
-
-    /// The numbers that Swift and scripts share; one script's own numbers are locals there. Times are in milliseconds.
-    private static let numbers = """
-        -- How long a push is tried if its record has no deadline.
-        local PUSH_LIFE = \(ActivityEvent.update.life.milliseconds)
-        -- How long content states for late joiners are kept, and the notes of late joiners and started channels.
-        local LATE_LIFE = \(LateJoiners.life.milliseconds)
-        -- From an activity's start to the time when its registration no longer counts.
-        local ACTIVITY_LIFE = \(RegistryRecord.Span.activity.life)
-        -- 2020-01-01, from which the times of a record count.
-        local RECORD_EPOCH = \(RegistryRecord.epoch)
-        -- Unit of an activity's age in a record.
-        local AGE_UNIT = \(RegistryRecord.ageUnit)
-        -- How much longer than its pushes a name is kept.
-        local NAME_SLACK = \(Keyspace.nameSlack.milliseconds)
-        -- How long an outbox is kept after the last push that it tells of.
-        local OUTBOX_LIFE = \(Outbox.life.milliseconds)
-        local DEAD_LETTER_CHANNELS = \(DeadLetters.mostChannels)
-        -- Most pushes in a channel's retry queue.
-        local QUEUE_MOST = \(WaitingChannel.mostPushes)
-        -- The number of a retry queue's header, see WaitingChannel.
-        local QUEUE_ONE_LATE, QUEUE_MORE_LATE = \(WaitingChannel.oneLate), \(WaitingChannel.moreLate)
-        local QUEUE_LATE_UNIT = \(WaitingChannel.lateUnit)
-        -- Flags of a record or tombstone. PRUNED is for tombstones, AHEAD for records.
-        local TOMBSTONE, PRUNED = \(RegistryRecord.tombstone), \(RegistryRecord.pruned)
-        local AHEAD, NOTED, TWICE = \(RegistryRecord.ahead), \(RegistryRecord.noted), \(RegistryRecord.twice)
-        local REMOVAL_BYTES = \(RegistryRecord.removalLength)
-        -- The period of the budget of priority 10.
-        local BUDGET_WINDOW = \(HighBudget.window)
-        -- How far a process's clock may be off.
-        local CLOCK_ERROR = \(ServerTime.error.milliseconds)
-        -- A wake-up may be lost, so it is repeated after this time.
-        local WAKE_AGAIN = \(WorkQueue.wakeAgain.milliseconds)
-
-        """
 }

@@ -56,3 +56,7 @@ struct Environments: Sendable {
         return plan
     }
 }
+
+extension WorkerApp {
+    var environments: Environments { Environments(first: transport, other: otherTransport) }
+}

@@ -1,4 +1,4 @@
-public import LiveActivity
+import LiveActivity
 import Redis
 import Synchronization
 
@@ -12,7 +12,7 @@ public final class ServerTime: Sendable {
     /// How often a gateway measures. Workers look a little more often.
     public static let interval: Duration = .seconds(1)
     /// How far a process's time may be off while Redis's clock is not set: a measurement in a busy deployment.
-    public static let error: Duration = .seconds(1)
+    public static let error = ScriptNumbers.clockError
     /// How often a process notes in Redis that it has seen the clock, and the most that a noted time is behind when
     /// the clock is set.
     private static let (pause, margin): (Int64, Int64) = (1_000, 3_000)
@@ -103,76 +103,5 @@ public final class ServerTime: Sendable {
             }
             state.measured = new
         }
-    }
-}
-
-extension WorkQueue {
-    /// Entries of a timer that one script brings forward.
-    private static let hastened = 500
-
-    /// Brings forward the timers of apps after Redis's clock was set back by `step`. What is due too early then is put
-    /// off again by the worker that looks at it.
-    /// - Parameter now: epoch ms of the clock behind the step.
-    public func hasten(_ apps: [AppKey], _ step: ServerTime.Step, now: Int64) async throws(StoreError) {
-        for app in apps {
-            let partitioned = keys.allPartitions.flatMap { [keys.due(app, $0), keys.open(app, $0)] }
-            let others = [keys.broadcastTimers(app), keys.claimedEnds(app), keys.forgetSteps(app)]
-            try await (partitioned + others).eachApart { (timer) async throws(StoreError) in
-                try await Self.hasten(redis, timer, step, now: now)
-            }
-        }
-    }
-
-    static func hasten(
-        _ redis: RedisClient, _ timer: RedisKey, _ step: ServerTime.Step, now: Int64
-    ) async throws(StoreError) {
-        var from = ""
-        repeat {
-            from = try await redis.run(
-                Lua.timerHasten, keys: ["timer": timer],
-                ["now": .int(now), "by": .int(step.by), "from": .string(from), "most": .int(hastened)]
-            ).string()
-        } while !from.isEmpty
-    }
-
-    /// Restarts the idle times of all entries that workers have read, after Redis's clock was set back: otherwise nobody
-    /// claims those of a dead worker before the clock is where it was. Living workers renew theirs anyway.
-    public func restartIdleTimes(_ apps: [AppKey]) async throws(StoreError) {
-        for stream in streams(apps) {
-            var position = "-"
-            while true {
-                let reply = try await redis.replies([
-                    RedisCommand(
-                        "XPENDING",
-                        [.key(stream), .string(Self.group), .string(position), "+", .int(Self.hastened)])
-                ])[0]
-                // No worker has made the group yet.
-                guard reply.error == nil else { break }
-                var owners: [String: [RedisArgument]] = [:]
-                let entries = try reply.array()
-                for entry in entries {
-                    owners[try entry[1].string(), default: []].append(.string(try entry[0].string()))
-                }
-                let claims = owners.map { owner, ids in
-                    RedisCommand("XCLAIM", stream, [.string(Self.group), .string(owner), "0"] + ids + ["JUSTID"])
-                }
-                if !claims.isEmpty { try await redis.run(claims) }
-                guard entries.count == Self.hastened, let last = try entries.last?[0].string() else { break }
-                position = "(" + last
-            }
-        }
-    }
-}
-
-extension SweepStore {
-    /// Brings forward the attempts of a name's waiting channels, once after each step back of Redis's clock. Only the
-    /// holder of the name's retries may do so. If it dies half way, the next one begins again: some are tried too early.
-    public func hasten(_ lease: Lease, _ step: ServerTime.Step, now: Int64) async throws(StoreError) {
-        let tag = keys.tag(lease.app, lease.name)
-        let number = RedisArgument.int(step.number)
-        let done = try await redis.run("HGET", keys.nameLeases(tag), "r:s").optionalString()
-        guard done != "\(step.number)" else { return }
-        try await WorkQueue.hasten(redis, keys.waitingChannels(tag), step, now: now)
-        try await redis.run("HSET", keys.nameLeases(tag), "r:s", number)
     }
 }

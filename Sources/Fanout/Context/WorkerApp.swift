@@ -25,6 +25,4 @@ public struct WorkerApp: Sendable {
         (self.key, self.bundleID, self.transport, self.otherTransport) = (key, bundleID, transport, otherTransport)
         (self.broadcasts, self.webhook, self.endAfter, self.rate) = (broadcasts, webhook, endAfter, rate)
     }
-
-    var environments: Environments { Environments(first: transport, other: otherTransport) }
 }

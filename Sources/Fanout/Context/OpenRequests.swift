@@ -5,8 +5,9 @@ import Synchronization
 final class OpenRequests: Sendable {
     private let worker = UInt32.random(in: .min ... .max)
     private let number = Atomic<UInt32>(0)
-    private let pages: AsyncStream<OpenPage>
-    private let input: AsyncStream<OpenPage>.Continuation
+    private typealias Page = @Sendable () async -> Void
+    private let pages: AsyncStream<Page>
+    private let input: AsyncStream<Page>.Continuation
 
     init() { (pages, input) = AsyncStream.makeStream() }
 
@@ -15,12 +16,12 @@ final class OpenRequests: Sendable {
     }
 
     /// Receives the answers of a page. Call it when the page is settled: before that an answer would find nothing.
-    func follow(_ page: OpenPage) { input.yield(page) }
+    func follow(_ page: @escaping @Sendable () async -> Void) { input.yield(page) }
 
     /// Runs until `finish`, and then until each request has its answer: no longer than one request may take.
     func run() async {
         await withDiscardingTaskGroup { group in
-            for await page in pages { group.addTask { await page.run() } }
+            for await page in pages { group.addTask { await page() } }
         }
     }
 

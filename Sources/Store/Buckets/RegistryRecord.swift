@@ -24,25 +24,25 @@ import Redis
 ///
 /// With an 80-byte token a value is 90 bytes, below config/redis.conf's limit of 128 for the compact encoding.
 enum RegistryRecord {
-    static let tombstone: UInt8 = 1
+    static let tombstone = ScriptNumbers.tombstone
     static let frequentPushesOff: UInt8 = 2
     /// On a tombstone: it is that of a prune.
-    static let pruned: UInt8 = 4
+    static let pruned = ScriptNumbers.pruned
     /// On a registration, the same bit: the activity is scheduled and starts later than the action.
-    static let ahead: UInt8 = 4
+    static let ahead = ScriptNumbers.ahead
     /// On a registration: another activity's removal is noted. On a removal's tombstone: a prune came before it.
-    static let noted: UInt8 = 8
+    static let noted = ScriptNumbers.noted
     /// On a registration with `noted`: a second activity's removal is noted. Earlier versions skip such a record.
-    static let twice: UInt8 = 16
+    static let twice = ScriptNumbers.twice
     static let version: UInt8 = 0xE0
 
     static let headerLength = 10
-    static let removalLength = 8
+    static let removalLength = ScriptNumbers.removalBytes
     static let aheadLength = 2
     /// Milliseconds of one unit of the age at the action. The most units in a byte, 255, are longer than a life.
-    static let ageUnit: Int64 = 2 * 60_000
+    static let ageUnit = ScriptNumbers.ageUnit
     /// 2020-01-01 in epoch milliseconds; five bytes reach to 2054.
-    static let epoch: Int64 = 1_577_836_800_000
+    static let epoch = ScriptNumbers.recordEpoch
     /// How long a registration counts, and how long its key is kept. Milliseconds.
     struct Span: Sendable, Hashable {
         /// Counted from the activity's start.
@@ -50,7 +50,7 @@ enum RegistryRecord {
         /// How long a bucket is kept after its last change, and a tombstone: longer than registrations that it refuses.
         var retention: Int64
         /// Apple ends an activity after 8 h. A quarter of an hour more, because clocks differ.
-        static let activity = Span(life: (8 * 60 + 15) * 60_000, retention: 13 * 3_600_000)
+        static let activity = Span(life: ScriptNumbers.activityLife, retention: 13 * 3_600_000)
         /// A start token has no end of its own. If its app was not opened for a year, the user expects no card.
         static let startToken = Span(life: 365 * 86_400_000, retention: 366 * 86_400_000)
     }

@@ -77,7 +77,7 @@ extension Store {
             explanation.isInfrequent = entry.isInfrequent
             let mark = try replies[0].optionalBytes().flatMap { QuarantineMark(storedValue: $0) }
             explanation.quarantine = mark?.token == entry.token ? mark : nil
-            var marks: Set<SendBlocks.Mark> = []
+            var marks: Set<SendBlock> = []
             if explanation.waiting != nil { marks.insert(.waiting) }
             if explanation.quarantine != nil { marks.insert(.quarantined) }
             if try replies[1].optionalBytes() == OtherEnvironment.hash(entry.token)[...] { marks.insert(.elsewhere) }

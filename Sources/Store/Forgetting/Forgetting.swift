@@ -9,10 +9,6 @@ public struct Forgetting: Sendable {
     /// Ms until a step is looked at again: longer than any command waits. So a registration that overlapped with the
     /// first look is complete at the second one.
     static let pause: Int64 = 60_000
-    /// Ms for which a name remembers a request. After that, the device's time says whether it registered later.
-    static let noteLife: Int64 = 86_400_000
-    /// The same after the last request of a name, if a channel has registered since: some looks.
-    static let noteStay: Int64 = 600_000
     /// Dead letters in one round trip.
     private static let batch = 1_000
 

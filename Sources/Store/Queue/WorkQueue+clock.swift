@@ -1,0 +1,60 @@
+public import LiveActivity
+import Redis
+
+extension WorkQueue {
+    /// Entries of a timer that one script brings forward.
+    private static let hastened = 500
+
+    /// Brings forward the timers of apps after Redis's clock was set back by `step`. What is due too early then is put
+    /// off again by the worker that looks at it.
+    /// - Parameter now: epoch ms of the clock behind the step.
+    public func hasten(_ apps: [AppKey], _ step: ServerTime.Step, now: Int64) async throws(StoreError) {
+        for app in apps {
+            let partitioned = keys.allPartitions.flatMap { [keys.due(app, $0), keys.open(app, $0)] }
+            let others = [keys.broadcastTimers(app), keys.claimedEnds(app), keys.forgetSteps(app)]
+            try await (partitioned + others).eachApart { (timer) async throws(StoreError) in
+                try await Self.hasten(redis, timer, step, now: now)
+            }
+        }
+    }
+
+    static func hasten(
+        _ redis: RedisClient, _ timer: RedisKey, _ step: ServerTime.Step, now: Int64
+    ) async throws(StoreError) {
+        var from = ""
+        repeat {
+            from = try await redis.run(
+                Lua.timerHasten, keys: ["timer": timer],
+                ["now": .int(now), "by": .int(step.by), "from": .string(from), "most": .int(hastened)]
+            ).string()
+        } while !from.isEmpty
+    }
+
+    /// Restarts the idle times of all entries that workers have read, after Redis's clock was set back: otherwise nobody
+    /// claims those of a dead worker before the clock is where it was. Living workers renew theirs anyway.
+    public func restartIdleTimes(_ apps: [AppKey]) async throws(StoreError) {
+        for stream in streams(apps) {
+            var position = "-"
+            while true {
+                let reply = try await redis.replies([
+                    RedisCommand(
+                        "XPENDING",
+                        [.key(stream), .string(Self.group), .string(position), "+", .int(Self.hastened)])
+                ])[0]
+                // No worker has made the group yet.
+                guard reply.error == nil else { break }
+                var owners: [String: [RedisArgument]] = [:]
+                let entries = try reply.array()
+                for entry in entries {
+                    owners[try entry[1].string(), default: []].append(.string(try entry[0].string()))
+                }
+                let claims = owners.map { owner, ids in
+                    RedisCommand("XCLAIM", stream, [.string(Self.group), .string(owner), "0"] + ids + ["JUSTID"])
+                }
+                if !claims.isEmpty { try await redis.run(claims) }
+                guard entries.count == Self.hastened, let last = try entries.last?[0].string() else { break }
+                position = "(" + last
+            }
+        }
+    }
+}
