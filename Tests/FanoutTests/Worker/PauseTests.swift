@@ -61,8 +61,11 @@ import Testing
                 return try await isInTimer(other, fixture)
             }
             transport.letGo()
-            // The pages that were on their way are settled, and the rest is put off.
+            // The pages that were on their way are settled, and the rest is put off: one of two shards, then the other.
             try await isPutOff(fixture.name, fixture)
+            try await eventually("what was sent is settled") {
+                try await store.pushes.ledger(app, id)?.delivered == transport.total
+            }
             let half = try #require(try await store.pushes.ledger(app, id))
             #expect(half.state == .sending && half.delivered < 3_000 && half.delivered == transport.total)
             #expect(try await store.pauses.resume(app, nil))
