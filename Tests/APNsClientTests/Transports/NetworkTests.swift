@@ -8,7 +8,7 @@ import Testing
 @testable import APNsSimulator
 
 extension TransportTests {
-    /// Tests the network in between: half-open connections, cuts, and names whose address changes.
+    /// Tests the network in between: half-open connections and cuts.
     @Suite struct NetworkTests {
         private static let unknown: Set<PushOutcome> = [
             .unanswered(NoAnswer(.timeout, mayHaveBeenDelivered: true)),
@@ -102,11 +102,12 @@ extension TransportTests {
                 #expect(next == PageOutcome(accepted: 100))
             }
         }
+    }
 
-        // MARK: Names
-
+    /// Tests names whose address changes. One at a time: the resolver is that of the whole process.
+    @Suite(.serialized) struct NameTests {
         /// As an IPv6 address without a route does, it swallows packets. libcurl has a rule of its own.
-        @Test(.serialized, arguments: [TransportKind.nghttp2])
+        @Test(arguments: [TransportKind.nghttp2])
         func `an address that does not answer costs no share of the time`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
                 server.host = Resolver.name
@@ -123,8 +124,7 @@ extension TransportTests {
             }
         }
 
-        // One at a time: the resolver has one address for the whole process.
-        @Test(.serialized, arguments: TransportKind.allCases)
+        @Test(arguments: TransportKind.allCases)
         func `a replaced connection goes where the name leads now`(_ kind: TransportKind) async throws {
             Resolver.address.withLock { $0 = "127.0.0.2" }
             defer { Resolver.address.withLock { $0 = "127.0.0.1" } }
