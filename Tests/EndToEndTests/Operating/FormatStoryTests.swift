@@ -53,6 +53,6 @@ struct FormatStoryTests {
         #expect(try deployment.redis.command("HGET ll:meta format") == "$1")
         try format(deployment, "new")
         let refused = try await deployment.run("work")
-        #expect(refused.code == 1 && refused.err.contains("field format of ll:meta"), "\(refused.err)")
+        #expect(refused.code == 1 && refused.err.contains("format number in ll:meta"), "\(refused.err)")
     }
 }
