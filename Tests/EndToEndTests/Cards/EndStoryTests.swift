@@ -64,7 +64,7 @@ struct EndStoryTests {
                 "POST", "\(deployment.gatewayURL)/api/push",
                 body: bodies[number].replacing(#""event":"end""#, with: #""event":"update""#)
                     .replacing(#""name":"#, with: (form.state ? "" : #""content_state":{},"#) + #""name":"#))
-            #expect(after.status == 409 && after.text.contains("ended"), "\(after.text)")
+            #expect(after.status == 409 && after.text.contains("is closed by an end"), "\(after.text)")
         }
         #expect(try await deployment.record()["accepted"] as? Int == Self.forms.count)
     }
