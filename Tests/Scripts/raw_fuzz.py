@@ -156,9 +156,9 @@ def statuses(data):
             at = data.find(b"0\r\n\r\n", at) + 5
 
 
-def send(data):
+def send(data, patience=0.25):
     with socket.create_connection((host, port), timeout=10) as connection:
-        connection.settimeout(0.25)
+        connection.settimeout(patience)
         answer = b""
         try:
             connection.sendall(data)
@@ -185,7 +185,8 @@ def main():
                 answer = statuses(send(data))
                 began = time.monotonic()
                 if counts.total() % 16 == 0:
-                    if statuses(send(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")) != [200]:
+                    # A debug build on a busy machine may be slow. Here only silence counts.
+                    if statuses(send(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 30)) != [200]:
                         raise OSError("no answer to /healthz")
                     slowest = max(slowest, time.monotonic() - began)
             except OSError as problem:
