@@ -13,7 +13,8 @@ NUMBERS = [b"9223372036854775807", b"-9223372036854775808", b"922337203685477580
            b"1e308", b"1e-400", b"9007199254740993", b"99999999999999999999999999999999", b"NaN", b"253402300800"]
 ODD = [b"\0", b"\r\n", b"\xff", b"\xc3", "\u202e".encode(), "\u00e9".encode(), b"%00", b"%2F", b"/../", b"//", b"%", b'"', b"\\",
        b"{" * 70, b"[" * 70, b"A" * 9000, b"&", b"=", b";", b"'", b"<b>"]
-PLACES = {"name": "match-1", "type": "Match", "id": "6f1b7a52-8c1d-4e0f-9d55-0a2b3c4d5e6f", "channel": "6f1b7a52-8c1d-4e0f-9d55-0a2b3c4d5e6f"}
+CHANNEL = "6f1b7a52-8c1d-4e0f-9d55-0a2b3c4d5e6f"
+PLACES = {"name": "match-1", "type": "Match", "id": CHANNEL, "channel": CHANNEL}
 
 
 def request(method, target, body=b"", headers=b""):
@@ -133,7 +134,7 @@ def raw(chance, one):
         hosts = chance.choice((hosts, b"", hosts * 2, b"Host: \r\n", b"Host: a b\r\n"))
     elif way == 9:
         headers += b"".join(b"X-%d: %s\r\n" % (count, b"a" * chance.choice((1, 100, 4000))) for count in range(chance.randrange(200)))
-        headers += chance.choice((b"Idempotency-Key: \xff\r\n", b"Accept: \x00\r\n", b" folded\r\n", b"Upgrade: h2c\r\n", b"Expect: 100-continue\r\n"))
+        headers += chance.choice((b"Idempotency-Key: \xff", b"Accept: \x00", b" folded", b"Upgrade: h2c", b"Expect: 100-continue")) + b"\r\n"
     elif way == 10:
         method = chance.choice((b"OPTIONS", b"HEAD", b"CONNECT", b"TRACE", b"get", b"POST ", b"\x16\x03\x01", method + b"\t"))
     data = b"%s %s %s\r\n%s%s\r\n%s" % (method, target, version, hosts, headers, body)
