@@ -1,6 +1,6 @@
 import Redis
 
-/// What blocks on a connection of its own, so that nothing else waits behind it.
+/// Each of these blocks on a connection of its own, so that nothing else waits behind it.
 extension Store {
     /// Readers of work, one for each partition.
     public func readers() -> [WorkReader] { keys.allPartitions.map(reader) }

@@ -87,8 +87,8 @@ struct RedisInspection {
         return nil
     }
 
-    /// Judges the server at the start of a process. Ends it if Redis refuses what it needs, and logs a warning for every
-    /// way in which the server may lose accepted work.
+    /// Judges the server at the start of a process. Ends the process if Redis refuses what it needs, and logs a warning
+    /// for every way in which the server may lose accepted work.
     /// - Parameter publishes: whether the process accepts publishes, and so asks replicas with WAIT.
     /// - Throws: a failure that names each command and its right.
     static func judge(
@@ -109,7 +109,8 @@ struct RedisInspection {
         for finding in findings.merged(\.losses) + warnings { logger.warning("\(finding.line)") }
     }
 
-    /// One finding for each command that Redis refuses the user of `redis.url`, or cannot do; if none, that all is well.
+    /// One finding for each command that Redis refuses the user of `redis.url`, or cannot do. Without any, one that all
+    /// is well.
     static func rights(_ store: Store, _ settings: Settings) async -> [Finding] {
         let refusals = await store.refusals()
         if refusals.isEmpty { return [.good("Redis rights", "each command that is needed is allowed")] }

@@ -5,9 +5,9 @@ import Synchronization
 /// Limits how many requests that were sent ahead an event loop begins in one turn.
 ///
 /// In a turn an event loop of NIO looks at its sockets once, then runs tasks until none is left. A task begins a
-/// request that was sent ahead, and its answer makes the next such task. A hundred connections with hundreds of requests
-/// each would keep a loop in one turn for ten seconds, in which it accepts no connection and reads no request. A timer
-/// does not help: NIO runs due timers in the same turn.
+/// request that was sent ahead, and its answer makes the next such task. A hundred connections with hundreds of
+/// requests each would keep a loop in one turn for ten seconds, in which it accepts no connection and reads no request.
+/// A timer does not help: NIO runs due timers in the same turn.
 final class LoopTurns: NIOEventLoopMetricsDelegate {
     /// Some milliseconds of work.
     static let mostBegun = 32

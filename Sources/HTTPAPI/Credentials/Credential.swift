@@ -51,7 +51,7 @@ extension Capacity.Caller {
             switch credential {
             case .master: .master
             case .app: .app
-            // Whoever may publish or operate is a publisher; the backend of an app is not.
+            // A credential that may publish or operate is a publisher's; that of an app's backend is not.
             case .issued(let grant): grant.scopes.isDisjoint(with: [.publish, .operate]) ? .app : .master
             default: .device
             }

@@ -3,7 +3,8 @@ import Redis
 
 extension SweepStore {
     /// Brings forward the attempts of a name's waiting channels, once after each step back of Redis's clock. Only the
-    /// holder of the name's retries may do so. If it dies half way, the next one begins again: some are tried too early.
+    /// holder of the name's retries may do so. If it dies half way, the next one begins again, and some attempts come
+    /// too early.
     public func hasten(_ lease: Lease, _ step: ServerTime.Step, now: Int64) async throws(StoreError) {
         let tag = keys.tag(lease.app, lease.name)
         let number = RedisArgument.int(step.number)
