@@ -99,9 +99,7 @@ extension Channels {
         for asked in sets.parts(of: Self.setsPerRoundTrip) {
             let replies = try await redis.run(asked.map { RedisCommand("SMISMEMBER", keys.members(app, $0), channels) })
             for (set, reply) in zip(asked, replies) {
-                guard reply.count == page.count else {
-                    throw .wrongCount("SMISMEMBER", reply.count, expected: page.count)
-                }
+                try StoreError.check(reply.count, of: "SMISMEMBER", is: page.count)
                 var bits = PageBits(count: page.count)
                 try reply.forEachInteger { index, number in if number == 1 { bits.insert(index) } }
                 found[set] = bits

@@ -57,9 +57,7 @@ public struct TokenVerdicts: Sendable {
         var sums = TokenVerdictSums(app: try counts(from: 0), lately: try counts(from: 3))
         for (push, reply) in zip(pushes, replies.dropFirst()) {
             let numbers = try reply.array().map { item throws(StoreError) in try item.optionalNumber() ?? 0 }
-            guard numbers.count == Self.fields.count else {
-                throw .wrongCount("HMGET", numbers.count, expected: Self.fields.count)
-            }
+            try StoreError.check(numbers.count, of: "HMGET", is: Self.fields.count)
             sums.pushes[push] = TokenVerdictCounts(
                 answers: numbers.reduce(0, +), dead: numbers[1] + numbers[2], gone: numbers[3] + numbers[4])
         }

@@ -117,9 +117,7 @@ extension Registry {
                     ["knownCount": .string(count.stored), "latest": RegistryRecord.latest(now)],
                     rest: indices.flatMap { [.bytes(changes[$0].channel)] + changes[$0].arguments })
             } take: { indices, digits throws(StoreError) in
-                guard digits.count == indices.count else {
-                    throw .wrongCount("registry-prune", digits.count, expected: indices.count)
-                }
+                try StoreError.check(digits.count, of: "registry-prune", is: indices.count)
                 for (index, digit) in zip(indices, digits) { answers[index] = Int(digit) - 0x30 }
             }
         }
@@ -155,7 +153,7 @@ extension Registry {
         }
     }
 
-    /// Runs `round` with the changes' buckets. It returns changes that were refused for an outdated count, and these are
+    /// Runs `round` with the changes' buckets. It returns the changes that were refused for an outdated count, which are
     /// tried again.
     func withCurrentCount(
         _ indices: Range<Int>, of changes: [BucketChange], in place: PlaceKeys,

@@ -30,9 +30,7 @@ extension Registry {
                         continue
                     }
                     let digits = try reply.bytes()
-                    guard digits.count == slice.count else {
-                        throw .wrongCount("registry-join", digits.count, expected: slice.count)
-                    }
+                    try StoreError.check(digits.count, of: "registry-join", is: slice.count)
                     for ((index, _), digit) in zip(slice, digits) where digit != UInt8(ascii: "0") {
                         let answer = BucketAnswer(rawValue: Int(digit) - 0x30)
                         if answer.contains(.isOverfull) { overfull.append(index) }

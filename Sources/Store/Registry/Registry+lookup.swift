@@ -61,7 +61,7 @@ extension Registry {
         _ reply: Reply, _ indices: [Int], now: Int64, _ span: RegistryRecord.Span, into entries: inout [Entry?],
         _ removals: inout [Int64?]
     ) throws(StoreError) {
-        guard reply.count == indices.count else { throw .wrongCount("HMGET", reply.count, expected: indices.count) }
+        try StoreError.check(reply.count, of: "HMGET", is: indices.count)
         for (position, index) in indices.enumerated() where !reply[position].isNil {
             let value = try reply[position].bytes()
             let reading = RegistryRecord.read(value, now: now, span)

@@ -68,9 +68,7 @@ extension RedisClient {
     /// Reads or writes at one moment: a transaction on one slot. Throws its first error reply.
     func atOnce(_ commands: [RedisCommand]) async throws(StoreError) -> [Reply] {
         let replies = try await noted(commands) { () async throws(RedisError) in try await transaction(commands) }
-        guard replies.count == commands.count else {
-            throw .wrongCount("a transaction", replies.count, expected: commands.count)
-        }
+        try StoreError.check(replies.count, of: "a transaction", is: commands.count)
         return try replies.checked()
     }
 

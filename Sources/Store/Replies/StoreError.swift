@@ -22,6 +22,10 @@ public enum StoreError: Error, Sendable, Hashable {
         .unexpectedReply("\(what) has \(count) items, expected \(expected)")
     }
 
+    static func check(_ count: Int, of what: String, is expected: Int) throws(StoreError) {
+        if count != expected { throw .wrongCount(what, count, expected: expected) }
+    }
+
     /// Whether the same call may succeed soon without help from an operator.
     public var isPassing: Bool { if case .redis(let error) = self { error.isRetriable } else { false } }
     /// Redis lost its streams: it was emptied, or restarted without its data.

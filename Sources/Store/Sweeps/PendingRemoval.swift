@@ -96,9 +96,7 @@ extension SweepStore {
         var counted: [SettledField: Int] = [:]
         for (part, reply) in zip(parts, replies) {
             let answers = try reply.array()
-            guard answers.count == part.count + 2 else {
-                throw .wrongCount("removal-confirm", answers.count, expected: part.count + 2)
-            }
+            try StoreError.check(answers.count, of: "removal-confirm", is: part.count + 2)
             endings.note(app, name, ids: try answers[part.count + 1].string())
             for (index, answer) in zip(part, answers.dropFirst()) where try answer.isOne() {
                 counted[removals[index].as, default: 0] += 1

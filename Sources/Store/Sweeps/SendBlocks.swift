@@ -85,9 +85,7 @@ extension Registry {
         guard try replies[asked.count].optionalBytes() == hints.cut else { return nil }
         for ((mark, isReadWhole), reply) in zip(asked, replies) {
             let found = isReadWhole ? try mark.all(reply) : [:]
-            guard isReadWhole || reply.count == page.count else {
-                throw .wrongCount("the read of \(mark)", reply.count, expected: page.count)
-            }
+            if !isReadWhole { try StoreError.check(reply.count, of: "the read of \(mark)", is: page.count) }
             for index in 0..<page.count {
                 let value = isReadWhole ? found[ChannelBytes(bytes: page.channel(index))] : reply[index]
                 guard let value, !value.isNil else { continue }

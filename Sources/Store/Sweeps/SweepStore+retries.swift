@@ -66,9 +66,7 @@ extension SweepStore {
             registry.placeKeys(lease.app, .activity(lease.name)), channels, and: asked)
         var others = RetrySettlement()
         for reply in replies {
-            guard reply.count == channels.count else {
-                throw .wrongCount("HMGET", reply.count, expected: channels.count)
-            }
+            try StoreError.check(reply.count, of: "HMGET", is: channels.count)
         }
         var due: [WaitingChannel] = []
         for (index, channel) in channels.enumerated() {

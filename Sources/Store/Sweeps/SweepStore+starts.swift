@@ -33,18 +33,14 @@ extension SweepStore {
                 RedisCommand("HMGET", keys.name(tag), "over", "ends"),
             ] + (start.respectsDismissal ? [Dismissals(redis: redis, keys: keys).command(app, name, channels)] : []),
             removals: &removals)
-        guard replies[0].count == channels.count else {
-            throw .wrongCount("HMGET", replies[0].count, expected: channels.count)
-        }
+        try StoreError.check(replies[0].count, of: "HMGET", is: channels.count)
         let over = try replies[1][0].optionalNumber() ?? 0
         var facts = StartFacts(
             follows: entries.map { $0 != nil }, waits: (0..<channels.count).map { !replies[0][$0].isNil },
             isClosed: over > start.sequence)
         facts.dismissed = Array(repeating: false, count: channels.count)
         guard start.respectsDismissal else { return facts }
-        guard replies[2].count == channels.count else {
-            throw .wrongCount("HMGET", replies[2].count, expected: channels.count)
-        }
+        try StoreError.check(replies[2].count, of: "HMGET", is: channels.count)
         let since = Dismissals.lastEnd(try replies[1][1].optionalString(), before: start.sequence)
         for index in 0..<channels.count {
             // A card that began later is another one.
@@ -72,9 +68,7 @@ extension SweepStore {
         let meta = keys.name(keys.tag(lease.app, lease.name))
         let over = try await redis.run("HGET", meta, "over").optionalNumber() ?? 0
         for reply in marks {
-            guard reply.count == channels.count else {
-                throw .wrongCount("HMGET", reply.count, expected: channels.count)
-            }
+            try StoreError.check(reply.count, of: "HMGET", is: channels.count)
         }
         var found = waiting
         for (index, entry) in entries.enumerated() {
