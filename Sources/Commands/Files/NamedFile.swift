@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import LiveActivity
 import OpenSSL
 import Redis
@@ -14,6 +15,9 @@ struct NamedFile {
     func failure(_ problem: String, _ remedy: String) -> SettingsError {
         .file(setting: setting, path: path, problem: problem, remedy: remedy)
     }
+
+    /// True if the file is there, but not for this process's user.
+    var isWithheld: Bool { access(path, F_OK) == 0 && access(path, R_OK) != 0 && errno == EACCES }
 
     /// - Parameter limit: a larger file is something else.
     func bytes(limit: Int) throws(SettingsError) -> [UInt8] {

@@ -99,8 +99,11 @@ struct ServeCommand: AsyncParsableCommand {
         if let problem = settings.portProblem { throw problem }
         var configuration = settings.gateway
         configuration.apps = try settings.requiredApps().map { app in
-            // A gateway does not sign, but an error in a configured key must show up before a worker needs it.
-            if app[.keyFile] != nil { _ = try app.keyPairs.map { try ProviderKeyFile(app, $0) } }
+            // A gateway does not sign, but an error in a configured key must show up before a worker needs it. A key that
+            // only the workers' user reads is checked by them.
+            for pair in app.keyPairs where app.file(pair.file)?.isWithheld == false {
+                _ = try ProviderKeyFile(app, pair)
+            }
             for field in app.shortSecrets {
                 logger.warning(
                     "a secret is short and can be guessed: use at least \(AppSettings.safeSecretBytes) characters",

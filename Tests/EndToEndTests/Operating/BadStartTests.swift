@@ -92,6 +92,27 @@ struct BadStartTests {
         #expect(!(output.out + output.err).contains("shop-master"))
     }
 
+    /// The packaged units have a user for the gateway and one for the workers, and one configuration.
+    @Test(arguments: [("serve", 69, "Redis is not reachable"), ("work", 78, "cannot be read by this user")])
+    func `a gateway starts beside a key that only the user of its workers reads`(
+        command: String, code: Int32, words: String
+    ) async throws {
+        let directory = try temporaryDirectory()
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        #expect(
+            FileManager.default.createFile(
+                atPath: directory + "/kept.p8", contents: Data(try await newKey("P-256").utf8),
+                attributes: [.posixPermissions: 0]))
+        // Root reads every file, but not without these capabilities.
+        let asUser = geteuid() == 0 ? ["/usr/bin/setpriv", "--bounding-set=-dac_override,-dac_read_search"] : []
+        let program = try Program(
+            asUser + [Program.path, command], directory: directory,
+            environment: Self.app.merging(["LAMPLIGHTER_APNS_KEY_FILE": "kept.p8"]) { _, own in own })
+        let output = try #require(await program.end(within: .seconds(120)), "it still runs")
+        #expect(output.code == code, "\(output.out)\(output.err)")
+        #expect((output.out + output.err).contains(words), "\(output.out)\(output.err)")
+    }
+
     @Test func `a wrong secret and an unknown app are told so, and nothing more`() async throws {
         let deployment = try await Deployment.start()
         for other in [["LAMPLIGHTER_APP_MASTER_SECRET": "not-this-one"], ["LAMPLIGHTER_APP_KEY": "nobody"]] {
