@@ -68,7 +68,12 @@ let package = Package(
         .target(
             name: "Store",
             dependencies: ["Redis", "LiveActivity", "OpenSSL", "StrictJSON"],
-            resources: [.embedInCode("Lua")]
+            path: "Sources",
+            sources: [
+                "StoreGround/Scripts", "StoreGround/Keys", "StoreGround/Replies", "StoreGround/Buckets", "StoreGround/Queue",
+                "StoreRegistry", "StoreDeliveries", "Store",
+            ],
+            resources: [.embedInCode("StoreGround/Lua")]
         ),
         .target(
             name: "APNsClient",

@@ -21,7 +21,7 @@ ROOT = os.path.join(os.path.dirname(__file__), "../..")
 
 def script(name):
     """A script of lamplighter, with the locals that its head declares."""
-    with open(os.path.join(ROOT, f"Sources/Store/Lua/queue/{name}.lua"), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, f"Sources/StoreGround/Lua/queue/{name}.lua"), encoding="utf-8") as file:
         text = file.read()
     names = {kind: re.findall(rf"^-- {kind} (\w+):", text, re.MULTILINE) for kind in ("key", "argument")}
     return f"local {', '.join(names['key'])} = unpack(KEYS)\nlocal {', '.join(names['argument'])} = unpack(ARGV)\n{text}"
