@@ -62,7 +62,9 @@ let package = Package(
         .target(
             name: "PrometheusText", dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")]),
         .target(name: "LiveActivity"),
-        .target(name: "APNsWire", dependencies: ["LiveActivity", "OpenSSL"]),
+        // What the worker and a platform's sender say to each other, without a word of the platform.
+        .target(name: "Delivery", dependencies: ["LiveActivity"]),
+        .target(name: "APNsWire", dependencies: ["Delivery", "LiveActivity", "OpenSSL"]),
 
         // What Lamplighter is for.
         // All access to Redis, in four storeys. The others import `Store`, which passes the lower three on.
@@ -84,13 +86,15 @@ let package = Package(
         .target(
             name: "APNsClient",
             dependencies: [
-                "APNsWire", "LiveActivity", "StrictJSON", "Curl", "NGHTTP2", "OpenSSL", "Threads", logging, metrics,
+                "APNsWire", "Delivery", "LiveActivity", "StrictJSON", "Curl", "NGHTTP2", "OpenSSL", "Threads", logging,
+                metrics,
             ]),
         .target(name: "Webhooks", dependencies: ["LiveActivity", "Curl", "OpenSSL"]),
         .target(
             name: "Fanout",
             dependencies: [
-                "Store", "APNsClient", "APNsWire", "Webhooks", "LiveActivity", "Threads", logging, metrics, lifecycle,
+                "Store", "APNsClient", "APNsWire", "Delivery", "Webhooks", "LiveActivity", "Threads", logging, metrics,
+                lifecycle,
             ]),
         .target(
             name: "Console",
@@ -134,7 +138,8 @@ let package = Package(
         .target(
             name: "Commands",
             dependencies: [
-                "HTTPAPI", "Fanout", "APNsSimulator", "APNsClient", "APNsWire", "Store", "Settings", "Redis", "Curl",
+                "HTTPAPI", "Fanout", "APNsSimulator", "APNsClient", "APNsWire", "Delivery", "Store", "Settings",
+                "Redis", "Curl",
                 "Webhooks", "OpenSSL", "PrometheusText", "LiveActivity", "StrictJSON", "Threads", "Backup", arguments,
                 logging, metrics, lifecycle,
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -148,14 +153,15 @@ let package = Package(
         .executableTarget(
             name: "SendBenchmark",
             dependencies: [
-                "APNsClient", "APNsSimulator", "APNsWire", "LiveActivity", "OpenSSL", "Redis", arguments, logging,
+                "APNsClient", "APNsSimulator", "APNsWire", "Delivery", "LiveActivity", "OpenSSL", "Redis", arguments,
+                logging,
                 .product(name: "Hummingbird", package: "hummingbird"),
             ],
             path: "Benchmarks/Send"),
         .executableTarget(
             name: "ExpandBenchmark",
             dependencies: [
-                "Fanout", "Store", "Redis", "APNsClient", "APNsWire", "LiveActivity", arguments, logging,
+                "Fanout", "Store", "Redis", "APNsClient", "APNsWire", "Delivery", "LiveActivity", arguments, logging,
             ],
             path: "Benchmarks/Expand"),
 
@@ -173,7 +179,7 @@ let package = Package(
         .testTarget(name: "PrometheusTextTests", dependencies: ["PrometheusText", metrics]),
         .testTarget(name: "LiveActivityTests", dependencies: ["LiveActivity"]),
         .testTarget(name: "OpenSSLTests", dependencies: ["OpenSSL", "TestSupport"]),
-        .testTarget(name: "APNsWireTests", dependencies: ["APNsWire", "LiveActivity"]),
+        .testTarget(name: "APNsWireTests", dependencies: ["APNsWire", "Delivery", "LiveActivity"]),
         .testTarget(name: "RedisTests", dependencies: ["Redis", "TestSupport", "Threads", logging]),
         .testTarget(
             name: "StoreTests",
@@ -210,7 +216,8 @@ let package = Package(
         .testTarget(
             name: "APNsClientTests",
             dependencies: [
-                "APNsClient", "APNsSimulator", "APNsWire", "LiveActivity", "Curl", "NGHTTP2", "OpenSSL", "TestSupport",
+                "APNsClient", "APNsSimulator", "APNsWire", "Delivery", "LiveActivity", "Curl", "NGHTTP2", "OpenSSL",
+                "TestSupport",
                 "TLSChannel",
                 "Threads", logging,
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -238,13 +245,14 @@ let package = Package(
             name: "FanoutTests",
             dependencies: [
                 "Fanout", "Store", "StoreDeliveries", "StoreRegistry", "StoreGround", "Redis", "APNsClient",
-                "APNsSimulator", "APNsWire", "Webhooks", "LiveActivity", "TestSupport", logging, lifecycle,
+                "APNsSimulator", "APNsWire", "Delivery", "Webhooks", "LiveActivity", "TestSupport", logging, lifecycle,
             ]
         ),
         .testTarget(
             name: "BroadcastTests",
             dependencies: [
-                "Fanout", "Store", "Redis", "APNsClient", "APNsSimulator", "APNsWire", "LiveActivity", "TestSupport",
+                "Fanout", "Store", "Redis", "APNsClient", "APNsSimulator", "APNsWire", "Delivery", "LiveActivity",
+                "TestSupport",
                 logging,
             ]
         ),

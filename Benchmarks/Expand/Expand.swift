@@ -1,6 +1,7 @@
 import APNsClient
 import APNsWire
 import ArgumentParser
+import Delivery
 import Fanout
 import Foundation
 import LiveActivity

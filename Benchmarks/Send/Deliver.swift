@@ -1,6 +1,7 @@
 import APNsClient
 import APNsWire
 import ArgumentParser
+import Delivery
 import Foundation
 import LiveActivity
 
@@ -90,7 +91,7 @@ struct Deliver: AsyncParsableCommand {
         switch outcome {
         case .accepted: return false
         case .rejected(let rejection):
-            let words = "\(rejection.status) \(rejection.reason.wire)"
+            let words = "\(rejection.status) \(rejection.reason)"
             if rejection.status == 429 || rejection.status >= 500 {
                 tally.note(words)
                 return true

@@ -2,6 +2,7 @@ public import APNsClient
 import APNsSimulator
 import APNsWire
 public import ArgumentParser
+public import Delivery
 import Foundation
 import LiveActivity
 import Logging
@@ -127,7 +128,7 @@ struct Run: AsyncParsableCommand {
     }
 
     /// How many were not accepted.
-    private func send(_ pages: [TokenPage], _ push: PreparedPush, _ sender: any PushTransport) async -> Int {
+    private func send(_ pages: [TokenPage], _ push: PreparedPush, _ sender: any PushTransport<PreparedPush>) async -> Int {
         await withTaskGroup(of: Int.self) { [dead] group in
             for first in 0..<Self.pagesAtOnce {
                 group.addTask {

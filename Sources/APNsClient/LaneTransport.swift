@@ -1,4 +1,5 @@
 public import APNsWire
+public import Delivery
 public import LiveActivity
 public import Logging
 internal import OpenSSL

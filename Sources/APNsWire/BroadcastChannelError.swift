@@ -1,3 +1,4 @@
+import Delivery
 public import LiveActivity
 
 /// Why a broadcast channel was not made, read, listed or deleted.

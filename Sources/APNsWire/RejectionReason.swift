@@ -1,3 +1,5 @@
+public import Delivery
+
 /// Apple's reasons, each with its status and verdict: the only such table in the program. Sources: "Handling
 /// notification responses from APNs"; "Handling error responses from Apple Push Notification service".
 public enum RejectionReason: Sendable, Hashable {
@@ -110,5 +112,15 @@ extension RejectionReason.Known {
         case .unrelatedKeyIdInToken, .idleTimeout, .shutdown: .retryOnFreshConnection
         case .tooManyProviderTokenUpdates, .tooManyRequests, .internalServerError, .serviceUnavailable: .retry
         }
+    }
+}
+
+extension Rejection {
+    /// An answer of APNs.
+    public init(status: Int, reason: RejectionReason, timestamp: Int64? = nil, retryAfter: Int? = nil) {
+        self.init(
+            status: status, reason: reason.wire, verdict: reason.verdict(status: status),
+            mayLiveElsewhere: status == 400 && reason == .known(.badDeviceToken), timestamp: timestamp,
+            retryAfter: retryAfter)
     }
 }

@@ -1,4 +1,3 @@
-import APNsClient
 import LiveActivity
 public import Logging
 public import ServiceLifecycle

@@ -1,6 +1,7 @@
 import APNsClient
 import APNsSimulator
 import APNsWire
+import Delivery
 import Foundation
 import LiveActivity
 import Logging

@@ -1,5 +1,6 @@
 public import APNsWire
 internal import Curl
+public import Delivery
 public import LiveActivity
 internal import OpenSSL
 internal import StrictJSON

@@ -1,4 +1,5 @@
 public import APNsWire
+public import Delivery
 internal import LiveActivity
 
 /// Sends the broadcasts of one app, one request for each push. A lane of their own keeps them from waiting behind a

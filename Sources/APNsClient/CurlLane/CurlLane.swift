@@ -1,5 +1,6 @@
 internal import APNsWire
 internal import Curl
+import Delivery
 internal import Glibc
 internal import LiveActivity
 internal import Logging

@@ -1,4 +1,5 @@
 internal import APNsWire
+import Delivery
 internal import Logging
 internal import Threads
 
@@ -87,9 +88,9 @@ extension Lane {
         let rejection = rejection()
         if let trace = request.part.trace {
             inbox.note(
-                request, .answered(status: status, reason: rejection.reason.wire, fields: fields()), in: trace)
+                request, .answered(status: status, reason: rejection.reason, fields: fields()), in: trace)
         }
-        if inbox.rejected(request, rejection) { retire(connection, .answer, rejection.reason.wire) }
+        if inbox.rejected(request, rejection) { retire(connection, .answer, rejection.reason) }
     }
 
     /// Settles a request that was sent and has no answer. `isLate`: its time was up.

@@ -1,4 +1,5 @@
 internal import APNsWire
+import Delivery
 internal import LiveActivity
 internal import Logging
 internal import OpenSSL
@@ -238,7 +239,7 @@ final class LaneInbox<Template> {
         case .retryOnFreshConnection:
             request.part.record(request.index, .rejected(rejection))
             return true
-        case .retry where rejection.reason == .known(.tooManyProviderTokenUpdates):
+        case .retry where rejection.reason == RejectionReason.Known.tooManyProviderTokenUpdates.rawValue:
             // Go back to the previous provider token while that is good, because APNs called the newest one too many.
             if !repeats(request, rejection, with: settings.tokens.fallBack) {
                 request.part.record(request.index, .rejected(rejection))
@@ -326,7 +327,7 @@ final class LaneInbox<Template> {
                 settings.logger.warning(
                     "APNs refuses an app's key; the app's other key signs from now on",
                     metadata: [
-                        "origin": "\(settings.origin)", "reason": "\(rejection.reason.wire)",
+                        "origin": "\(settings.origin)", "reason": "\(rejection.reason)",
                         "refused": "\(keyIDs.refused)", "key": "\(keyIDs.next)",
                     ])
             }

@@ -1,4 +1,5 @@
 internal import APNsWire
+import Delivery
 
 /// Headers and payload that a page's requests share.
 enum LanePush: Sendable, Hashable {

@@ -1,4 +1,5 @@
 internal import APNsWire
+import Delivery
 internal import LiveActivity
 internal import Synchronization
 internal import Threads

@@ -1,4 +1,5 @@
 internal import APNsWire
+import Delivery
 internal import LiveActivity
 
 /// A part of a page in a lane. `Template` is the data that its requests share, as the transport wants it. The part

@@ -1,5 +1,6 @@
 internal import APNsWire
 internal import Curl
+import Delivery
 internal import NGHTTP2
 
 /// The meaning of an ended transfer or stream for its request, from libcurl's or nghttp2's result alone.

@@ -1,4 +1,5 @@
 internal import APNsWire
+import Delivery
 internal import LiveActivity
 
 /// The path of a request: `/3/device/<hex>` in one buffer that each request overwrites.

@@ -1,4 +1,5 @@
 internal import APNsWire
+import Delivery
 internal import LiveActivity
 
 /// The body of an answer other than 200: `{"reason":"Unregistered","timestamp":1719244800000}`. Reading is tolerant: a

@@ -1,4 +1,5 @@
 internal import APNsWire
+import Delivery
 internal import LiveActivity
 
 /// A page in a transport. Lanes take parts of it and send them in any order, each from its own thread.

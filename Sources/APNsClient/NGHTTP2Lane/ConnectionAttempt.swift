@@ -1,4 +1,5 @@
 internal import APNsWire
+import Delivery
 internal import NGHTTP2
 internal import OpenSSL
 internal import Threads

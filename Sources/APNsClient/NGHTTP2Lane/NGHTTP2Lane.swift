@@ -1,4 +1,5 @@
 internal import APNsWire
+import Delivery
 internal import LiveActivity
 internal import Logging
 internal import NGHTTP2
@@ -125,7 +126,7 @@ final class NGHTTP2Lane: Lane {
             now: settings.clock())
         settings.logger.debug(
             "rejected",
-            metadata: ["reason": "\(rejection.reason.wire)", "apns_id": "\(session.apnsID(slot) ?? "")"])
+            metadata: ["reason": "\(rejection.reason)", "apns_id": "\(session.apnsID(slot) ?? "")"])
         return rejection
     }
 

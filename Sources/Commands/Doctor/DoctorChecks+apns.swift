@@ -1,6 +1,7 @@
 import APNsClient
 import APNsWire
 import Curl
+import Delivery
 import LiveActivity
 import Logging
 import Settings
@@ -90,7 +91,7 @@ extension DoctorChecks {
         configuration.origin = origin
         configuration.lanes = 1
         configuration.clock = time
-        let transport: any PushTransport
+        let transport: any PushTransport<PreparedPush>
         do {
             // The findings report every problem, so the log stays silent.
             transport = try LaneTransport(
@@ -106,7 +107,7 @@ extension DoctorChecks {
         let outcome = await transport.send(Self.page, push)
         await transport.close()
         switch outcome.exceptions.first?.outcome {
-        case .rejected(let rejection): return .answer(status: rejection.status, reason: rejection.reason.wire)
+        case .rejected(let rejection): return .answer(status: rejection.status, reason: rejection.reason)
         case .unanswered(let answer): return .silent(answer.cause.rawValue)
         case .accepted, nil: return .answer(status: 200, reason: "")
         }

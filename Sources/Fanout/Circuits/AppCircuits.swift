@@ -1,4 +1,4 @@
-import APNsWire
+import Delivery
 import LiveActivity
 import Synchronization
 import Threads

@@ -1,11 +1,10 @@
-import APNsClient
-import APNsWire
+import Delivery
 import LiveActivity
 
 /// An app's transport behind its circuit. While the circuit is half open, one request at a time is the probe. A page of
 /// a thousand is too much for a probe, because APNs would refuse all of it if the credentials are still wrong.
-struct CircuitTransport: PushTransport {
-    let transport: any PushTransport
+struct CircuitTransport<Push: Sendable>: PushTransport {
+    let transport: any PushTransport<Push>
     let app: AppKey
     let circuits: AppCircuits
     var now: @Sendable () -> Int64 = bootClock
@@ -16,7 +15,7 @@ struct CircuitTransport: PushTransport {
     func close() async { await transport.close() }
 
     func send(
-        _ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission, _ handover: Handover?
+        _ page: TokenPage, _ push: Push, while permission: any SendPermission, _ handover: Handover?
     ) async -> PageOutcome {
         guard !page.isEmpty else { return PageOutcome() }
         switch await circuits.admit(app, now: now()) {
@@ -27,7 +26,7 @@ struct CircuitTransport: PushTransport {
     }
 
     private func probe(
-        _ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission, _ handover: Handover?
+        _ page: TokenPage, _ push: Push, while permission: any SendPermission, _ handover: Handover?
     ) async -> PageOutcome {
         var plan = PagePlan(probing: page.count)
         // The probe waits for its answer, because nothing else proves that the app may send.

@@ -1,4 +1,4 @@
-import APNsWire
+import Delivery
 import Store
 
 /// Why an app's circuit opens: APNs refuses its credentials, or cannot be reached.
@@ -14,7 +14,7 @@ struct Halt: Hashable, Sendable {
     /// The outcome of each token that was not sent because of this halt.
     var outcome: PushOutcome {
         switch cause {
-        case .credentials: .rejected(Rejection(status: 403, reason: RejectionReason(wire: reason, status: 403)))
+        case .credentials: .rejected(Rejection(status: 403, reason: reason, verdict: .haltApp))
         case .unreachable:
             .unanswered(NoAnswer(NoAnswer.Cause(rawValue: reason) ?? .connectionFailed, mayHaveBeenDelivered: false))
         }

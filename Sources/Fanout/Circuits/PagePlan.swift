@@ -1,5 +1,4 @@
-import APNsClient
-import APNsWire
+import Delivery
 import LiveActivity
 
 /// Splits a page into parts, one for each variant of the push and each APNs environment, and puts the parts' outcomes
@@ -74,7 +73,7 @@ struct PagePlan: Sendable {
             for exception in partOutcome.exceptions where part.indices.indices.contains(exception.index) {
                 let index = part.indices[exception.index]
                 refused.insert(index)
-                if asksOther, exception.outcome.isBadToken {
+                if asksOther, exception.outcome.mayLiveElsewhere {
                     misplaced.append(index)
                 } else {
                     outcome.exceptions.append(.init(index: index, outcome: exception.outcome))
@@ -102,17 +101,16 @@ struct PagePlan: Sendable {
 }
 
 extension PushOutcome {
-    /// 400 BadDeviceToken: the token may live in the other environment.
-    var isBadToken: Bool {
-        guard case .rejected(let rejection) = self else { return false }
-        return rejection.status == 400 && rejection.reason == .known(.badDeviceToken)
+    /// The token may live in the other environment.
+    var mayLiveElsewhere: Bool {
+        if case .rejected(let rejection) = self { rejection.mayLiveElsewhere } else { false }
     }
 }
 
 extension PushTransport {
     /// Sends a part of a page. The index of an exception is a position in the part.
     func send(
-        _ part: PagePlan.Part, of page: TokenPage, _ push: PreparedPush, while permission: any SendPermission,
+        _ part: PagePlan.Part, of page: TokenPage, _ push: Push, while permission: any SendPermission,
         _ handover: Handover?
     ) async -> PageOutcome {
         if part.indices.isEmpty { return PageOutcome() }

@@ -1,5 +1,6 @@
 public import APNsClient
 public import APNsWire
+public import Delivery
 public import LiveActivity
 
 /// APNs's services for an app's broadcast channels: APNsClient's sender and channel management.

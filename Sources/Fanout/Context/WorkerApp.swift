@@ -1,13 +1,14 @@
-public import APNsClient
+public import APNsWire
+public import Delivery
 public import LiveActivity
 public import Store
 
 public struct WorkerApp: Sendable {
     public var key: AppKey
     public var bundleID: String
-    public var transport: any PushTransport
+    public var transport: any PushTransport<PreparedPush>
     /// For an app in both APNs environments: where tokens are tried that the first does not know.
-    public var otherTransport: (any PushTransport)?
+    public var otherTransport: (any PushTransport<PreparedPush>)?
     /// Nil: this worker makes no broadcast channels for the app and sends to none.
     public var broadcasts: BroadcastService?
     /// Nil: this worker sends no outgoing events for the app.
@@ -18,7 +19,7 @@ public struct WorkerApp: Sendable {
     public var rate: DeliveryRate?
 
     public init(
-        key: AppKey, bundleID: String, transport: any PushTransport, otherTransport: (any PushTransport)? = nil,
+        key: AppKey, bundleID: String, transport: any PushTransport<PreparedPush>, otherTransport: (any PushTransport<PreparedPush>)? = nil,
         broadcasts: BroadcastService? = nil, webhook: WebhookService? = nil, endAfter: Duration? = nil,
         rate: DeliveryRate? = nil
     ) {

@@ -1,4 +1,4 @@
-import APNsWire
+import Delivery
 import LiveActivity
 import Metrics
 import Store
@@ -147,18 +147,14 @@ struct WorkerMetrics: Sendable {
     func rejected(_ app: AppKey, _ errors: [String: Int]) {
         guard !errors.isEmpty else { return }
         for (reason, number) in errors where number > 0 {
-            let label = Self.reasons.contains(reason) ? reason : "other"
+            let label = KnownReasons.all.contains(reason) ? reason : "other"
             Counter(
                 label: WorkerMetricName.rejections.rawValue,
                 dimensions: [("app", app.rawValue), ("reason", label)]
             ).increment(by: number)
         }
-        tallies.count(app, errors: errors, known: Self.reasons)
+        tallies.count(app, errors: errors, known: KnownReasons.all)
     }
-
-    /// Apple's reasons, and our own for requests without an answer.
-    private static let reasons = Set(
-        RejectionReason.Known.allCases.map(\.rawValue) + NoAnswer.Cause.allCases.map(\.rawValue))
 
     func pageBegan(_ app: AppKey) {
         pages[app]?.increment()

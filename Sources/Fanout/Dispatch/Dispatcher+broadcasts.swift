@@ -1,4 +1,5 @@
 import APNsWire
+import Delivery
 import LiveActivity
 import Logging
 import Store
@@ -132,7 +133,7 @@ struct BroadcastReport: Hashable {
         case .accepted: settlement = BroadcastSettlement(.delivered, status: 200)
         case .unanswered(let none): settlement = again(nil, none.cause.rawValue, mayRepeat: none.mayHaveBeenDelivered)
         case .rejected(let rejection):
-            let (status, reason) = (rejection.status, rejection.reason.wire)
+            let (status, reason) = (rejection.status, rejection.reason)
             switch rejection.verdict {
             case .retry, .retryOnFreshConnection, .renewProviderToken:
                 settlement = again(status, reason, retryAfter: rejection.retryAfter)

@@ -1,4 +1,3 @@
-import APNsWire
 import LiveActivity
 import Logging
 import Store
@@ -88,7 +87,7 @@ extension LateJoiner {
     /// - Parameter record: the newest push for this channel that has begun
     /// - Returns: `drop` if that push's own sweep or the channel's retry queue has the channel, or if the push is over
     func decision(on record: PushRecord, now: Int64) -> LateDecision {
-        guard record.sequence <= upTo, record.sequence > after, record.payload.count <= Payload.maximumBytes else {
+        guard record.sequence <= upTo, record.sequence > after, !record.isTooLarge else {
             return .drop
         }
         // It waits for the token already. An `end` in the queue is for the card before this one.

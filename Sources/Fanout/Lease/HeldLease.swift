@@ -1,4 +1,4 @@
-import APNsClient
+import Delivery
 import LiveActivity
 import Logging
 import Store

@@ -1,5 +1,4 @@
-import APNsClient
-import APNsWire
+import Delivery
 import LiveActivity
 import Logging
 import Store

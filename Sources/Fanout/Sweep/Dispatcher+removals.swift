@@ -1,4 +1,3 @@
-import APNsClient
 import LiveActivity
 import Logging
 import Store

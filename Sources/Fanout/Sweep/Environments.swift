@@ -1,5 +1,5 @@
-import APNsClient
 import APNsWire
+import Delivery
 import LiveActivity
 
 /// One app's APNs servers: the first, and the other environment if the app is configured for both. A token lives in one
@@ -12,8 +12,8 @@ struct Environments: Sendable {
         let trace = Trace()
     }
 
-    let first: any PushTransport
-    let other: (any PushTransport)?
+    let first: any PushTransport<PreparedPush>
+    let other: (any PushTransport<PreparedPush>)?
 
     /// The longest time from the moment when a request is open to its answer.
     var requestTimeout: Duration { max(first.requestTimeout, other?.requestTimeout ?? .zero) }

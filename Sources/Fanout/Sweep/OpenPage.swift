@@ -1,5 +1,4 @@
-import APNsClient
-import APNsWire
+import Delivery
 import LiveActivity
 import Logging
 import Store
@@ -88,7 +87,7 @@ struct OpenPage: Sendable {
         let isUnsent =
             switch outcome {
             case .accepted: false
-            case .rejected: app.otherTransport != nil && outcome.isBadToken
+            case .rejected: app.otherTransport != nil && outcome.mayLiveElsewhere
             case .unanswered(let noAnswer): noAnswer.isUnreachable
             }
         return isUnsent ? .unanswered(NoAnswer(.cancelled, mayHaveBeenDelivered: false)) : outcome

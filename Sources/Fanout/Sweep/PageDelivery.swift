@@ -1,5 +1,5 @@
-import APNsClient
 import APNsWire
+import Delivery
 import LiveActivity
 import Logging
 import Store
@@ -201,7 +201,7 @@ extension PageDelivery {
 }
 
 extension PageDelivery.Outgoing {
-    /// The push was accepted for a broadcast channel alone: it is too large for a token.
+    /// As it is rendered: an automatic end shows the state of another push.
     var isTooLarge: Bool { push.payload.count > Payload.maximumBytes }
 
     /// The other push of a page and the indices of the entries that get it. For a start it is the one for the broadcast

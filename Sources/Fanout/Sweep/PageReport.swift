@@ -1,5 +1,4 @@
-import APNsClient
-import APNsWire
+import Delivery
 import LiveActivity
 import Store
 
@@ -82,7 +81,7 @@ struct PageReport {
                 add(index, decision, noAnswer.cause.rawValue, attempt, mayBeDuplicate: mayBeDuplicate)
             case .rejected(let rejection):
                 isAnswered = true
-                let reason = rejection.reason.wire
+                let reason = rejection.reason
                 let decision = decide(rejection, attempt, pause) { since in
                     TokenRemoval(
                         channel: Array(page.channel(index)), token: Array(page.token(index)), deadSince: since,
@@ -133,7 +132,7 @@ struct PageReport {
     private mutating func decide(
         _ rejection: Rejection, _ attempt: Attempt, _ pause: (Halt) -> Duration, removal: (Int64?) -> TokenRemoval
     ) -> Decision {
-        let reason = rejection.reason.wire
+        let reason = rejection.reason
         switch rejection.verdict {
         case .pruneToken: return .dead(removal(nil))
         // An answer without a timestamp means that the token is dead now.

@@ -1,5 +1,3 @@
-import APNsClient
-import APNsWire
 import LiveActivity
 import Logging
 import Store
@@ -106,8 +104,7 @@ struct RetryRun: Sendable {
     /// - Parameter isClosed: an `end` was accepted after the start
     private static func skips(_ channel: WaitingChannel, _ record: PushRecord, isClosed: Bool) -> Bool {
         if channel.token == nil { return true }
-        // The push was accepted for a broadcast channel alone: it is too large for a token.
-        if record.payload.count > Payload.maximumBytes { return true }
+        if record.isTooLarge { return true }
         return switch record.event {
         case .start: isClosed || channel.follows && !record.restarts
         case .end where (channel.followsSince ?? 0) >= record.createdAt: true

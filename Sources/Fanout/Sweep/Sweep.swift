@@ -1,5 +1,3 @@
-import APNsClient
-import APNsWire
 import LiveActivity
 import Logging
 import Store
@@ -198,7 +196,7 @@ struct Sweep: Sendable {
         var settlement = Settlement(range: range)
         if outgoing.isTooLarge {
             settlement = Settlement(unsent: count, as: .failed, range: range)
-            settlement.errors[RejectionReason.Known.payloadTooLarge.rawValue] = count
+            settlement.errors[PushRecord.tooLarge] = count
             return (settlement, nil)
         }
         var sent: PageDelivery.Sent?

@@ -1,4 +1,5 @@
 import APNsWire
+import Delivery
 import Glibc
 import LiveActivity
 import Testing

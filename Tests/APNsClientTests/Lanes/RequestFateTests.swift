@@ -1,4 +1,5 @@
 import APNsWire
+import Delivery
 import Testing
 
 @testable import APNsClient

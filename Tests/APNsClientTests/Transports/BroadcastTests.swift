@@ -1,5 +1,6 @@
 import APNsSimulator
 import APNsWire
+import Delivery
 import LiveActivity
 import Testing
 

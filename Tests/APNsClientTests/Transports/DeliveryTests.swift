@@ -1,5 +1,6 @@
 import APNsClient
 import APNsWire
+import Delivery
 import LiveActivity
 import Testing
 
@@ -104,7 +105,7 @@ extension TransportTests {
                         continue
                     }
                     #expect(rejection.status == 429)
-                    #expect(rejection.reason == .known(.tooManyRequests))
+                    #expect(rejection.reason == RejectionReason.Known.tooManyRequests.rawValue)
                     #expect(rejection.verdict == .retry)
                 }
             }

@@ -1,5 +1,6 @@
 import APNsClient
 import APNsWire
+import Delivery
 import Glibc
 import LiveActivity
 import Synchronization

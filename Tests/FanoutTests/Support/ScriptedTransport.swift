@@ -1,5 +1,6 @@
 import APNsClient
 import APNsWire
+import Delivery
 import Foundation
 import LiveActivity
 import Synchronization
@@ -120,7 +121,7 @@ final class ScriptedTransport: PushTransport {
             switch answer {
             case .accepted: .answered(status: 200, reason: "", fields: [])
             case .rejected(let rejection):
-                .answered(status: rejection.status, reason: rejection.reason.wire, fields: [])
+                .answered(status: rejection.status, reason: rejection.reason, fields: [])
             case .unanswered(let none): .unanswered(none.cause.rawValue)
             }
         return Exchange(

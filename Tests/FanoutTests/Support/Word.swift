@@ -1,4 +1,5 @@
 import APNsWire
+import Delivery
 import Synchronization
 
 /// APNs's answer to a token, by its number, until the test changes it.

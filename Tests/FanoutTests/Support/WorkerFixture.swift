@@ -1,4 +1,5 @@
 import APNsClient
+import Delivery
 import Fanout
 import LiveActivity
 import Redis
@@ -71,7 +72,7 @@ struct WorkerFixture {
     }
 
     func group(
-        _ transport: any PushTransport, other: (any PushTransport)? = nil, _ name: String = "w",
+        _ transport: any PushTransport<PreparedPush>, other: (any PushTransport<PreparedPush>)? = nil, _ name: String = "w",
         claimAfter: Duration = Self.patience, minInterval: Duration = .zero, pageSize: Int = 1_000,
         concurrency: Int = 48, attempts: Int = 4, budget: HighBudget = HighBudget(), endAfter: Duration? = nil,
         webhook: WebhookService? = nil, webhooks: WebhookOptions = WebhookOptions(), startHold: Duration = .seconds(10),
@@ -106,7 +107,7 @@ struct WorkerFixture {
 
     /// Runs a worker during `body`, then stops it gracefully.
     func withWorker<T: Sendable>(
-        _ transport: any PushTransport, other: (any PushTransport)? = nil, claimAfter: Duration = Self.patience,
+        _ transport: any PushTransport<PreparedPush>, other: (any PushTransport<PreparedPush>)? = nil, claimAfter: Duration = Self.patience,
         minInterval: Duration = .zero, pageSize: Int = 1_000, concurrency: Int = 48, budget: HighBudget = HighBudget(),
         endAfter: Duration? = nil, webhook: WebhookService? = nil, webhooks: WebhookOptions = WebhookOptions(),
         startHold: Duration = .seconds(10), rate: DeliveryRate? = nil, backoff: Duration = .milliseconds(20),

@@ -1,9 +1,11 @@
-public import APNsWire
 public import LiveActivity
 
-/// Sends pages of tokens to one app's APNs endpoint. There are two implementations: with libcurl's multi interface and
-/// with libnghttp2. The layers above (deadlines by page, verdicts, retries between pages) are the same for both.
-public protocol PushTransport: Sendable {
+/// Sends pages of tokens to one platform, for one app. The layers above (deadlines by page, verdicts, retries between
+/// pages, circuits, ledgers) know nothing of the platform: docs/adr/0048-platforms.md.
+public protocol PushTransport<Push>: Sendable {
+    /// What each entry of a page gets, rendered once. Its platform defines it.
+    associatedtype Push: Sendable
+
     /// Sends one request for each entry of the page, all with the push's headers and payload. It returns when each
     /// entry has an outcome. It never throws, because a missing answer is an outcome as well.
     ///
@@ -17,7 +19,7 @@ public protocol PushTransport: Sendable {
     ///   - handover: the sender takes the page back before each request has its answer. The transport never repeats an
     ///     open request: one that comes back unsent is cancelled. Nil: the page waits for all answers.
     func send(
-        _ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission, _ handover: Handover?
+        _ page: TokenPage, _ push: Push, while permission: any SendPermission, _ handover: Handover?
     ) async -> PageOutcome
     /// The longest time from the moment when a request is open to its answer.
     var requestTimeout: Duration { get }
@@ -42,7 +44,7 @@ extension PushTransport {
     public var lanes: LaneCounts { LaneCounts() }
 
     public func send(
-        _ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission = StandingPermission()
+        _ page: TokenPage, _ push: Push, while permission: any SendPermission = StandingPermission()
     ) async -> PageOutcome {
         await send(page, push, while: permission, nil)
     }

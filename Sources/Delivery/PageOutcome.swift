@@ -1,4 +1,3 @@
-public import APNsWire
 public import LiveActivity
 
 /// The outcomes of a page. Acceptances are counted, and everything else is listed, because it is rare.

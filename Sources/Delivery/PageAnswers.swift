@@ -1,11 +1,10 @@
-internal import APNsWire
 internal import LiveActivity
 internal import Synchronization
 
 /// The answers to the requests of one page. Lanes add them, each from its own thread. The sender gets the page back
 /// when each entry has an outcome or, if it takes open requests, when the rest has waited for longer than a lane's
 /// patience. The answers to open requests come later, through `next`.
-final class PageAnswers: Sendable, Hashable {
+package final class PageAnswers: Sendable, Hashable {
     private struct State {
         var outcome = PageOutcome()
         /// Entries that have no outcome, and whose requests are not open.
@@ -23,11 +22,11 @@ final class PageAnswers: Sendable, Hashable {
     /// With so few entries left the page is nearly done.
     private let few: Int
     /// The sender takes the page back while some requests are open.
-    let takesOpen: Bool
+    package let takesOpen: Bool
 
     private let load: RequestCount
 
-    init(_ count: Int, _ handover: Handover?, _ load: RequestCount, _ sender: CheckedContinuation<PageOutcome, Never>) {
+    package init(_ count: Int, _ handover: Handover?, _ load: RequestCount, _ sender: CheckedContinuation<PageOutcome, Never>) {
         few = count / Handover.nearlyDoneShare
         takesOpen = handover != nil
         self.load = load
@@ -36,7 +35,7 @@ final class PageAnswers: Sendable, Hashable {
 
     /// Adds the outcomes of some entries, and those of its `open` requests that are left open. Each entry of the page
     /// is added once.
-    func add(_ part: PageOutcome) {
+    package func add(_ part: PageOutcome) {
         let count = part.accepted + part.exceptions.count + part.open.count
         guard count > 0 else { return }
         let (nearlyDone, whole) = state.withLock { state in
@@ -62,7 +61,7 @@ final class PageAnswers: Sendable, Hashable {
     }
 
     /// Adds the answer to an open request.
-    func addLate(_ index: Int, _ outcome: PushOutcome) {
+    package func addLate(_ index: Int, _ outcome: PushOutcome) {
         let ready: (CheckedContinuation<[PageOutcome.Exception], Never>, [PageOutcome.Exception])? =
             state.withLock { state in
                 state.open.remove(index)
@@ -86,7 +85,7 @@ final class PageAnswers: Sendable, Hashable {
 
     /// Waits for answers to open requests of the page that the sender has back. One task at a time may ask.
     /// - Returns: what has come since the last call, also acceptances; empty once each open request had its answer
-    func next() async -> [PageOutcome.Exception] {
+    package func next() async -> [PageOutcome.Exception] {
         await withCheckedContinuation { reader in
             let found: [PageOutcome.Exception]? = state.withLock { state in
                 if state.late.isEmpty, !state.open.isEmpty {
@@ -101,13 +100,13 @@ final class PageAnswers: Sendable, Hashable {
     }
 
     /// The answers that came since the last call.
-    func more() -> [PageOutcome.Exception] {
+    package func more() -> [PageOutcome.Exception] {
         state.withLock { state in
             defer { state.late = [] }
             return state.late
         }
     }
 
-    static func == (one: PageAnswers, other: PageAnswers) -> Bool { one === other }
-    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+    package static func == (one: PageAnswers, other: PageAnswers) -> Bool { one === other }
+    package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

@@ -30,6 +30,11 @@ extension PushRecord {
         return variant
     }
 
+    /// The push was accepted for a broadcast channel alone: it is too large for a token.
+    var isTooLarge: Bool { payload.count > Payload.maximumBytes }
+    /// The reason for which such a push fails at a token.
+    static let tooLarge = RejectionReason.Known.payloadTooLarge.rawValue
+
     /// How many entries of a page get the push at a lower priority than its publisher asked for.
     func demoted(_ page: TokenPage) -> Int {
         switch demotion {
