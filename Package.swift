@@ -65,16 +65,22 @@ let package = Package(
         .target(name: "APNsWire", dependencies: ["LiveActivity", "OpenSSL"]),
 
         // What Lamplighter is for.
+        // All access to Redis, in four storeys. The others import `Store`, which passes the lower three on.
+        .target(
+            name: "StoreGround",
+            dependencies: ["Redis", "LiveActivity", "OpenSSL", "StrictJSON"],
+            resources: [.embedInCode("Lua")]
+        ),
+        .target(
+            name: "StoreRegistry", dependencies: ["StoreGround", "Redis", "LiveActivity", "OpenSSL", "StrictJSON"]),
+        .target(
+            name: "StoreDeliveries",
+            dependencies: ["StoreRegistry", "StoreGround", "Redis", "LiveActivity", "OpenSSL", "StrictJSON"]),
         .target(
             name: "Store",
-            dependencies: ["Redis", "LiveActivity", "OpenSSL", "StrictJSON"],
-            path: "Sources",
-            sources: [
-                "StoreGround/Scripts", "StoreGround/Keys", "StoreGround/Replies", "StoreGround/Buckets", "StoreGround/Queue",
-                "StoreRegistry", "StoreDeliveries", "Store",
-            ],
-            resources: [.embedInCode("StoreGround/Lua")]
-        ),
+            dependencies: [
+                "StoreDeliveries", "StoreRegistry", "StoreGround", "Redis", "LiveActivity", "OpenSSL", "StrictJSON",
+            ]),
         .target(
             name: "APNsClient",
             dependencies: [
@@ -170,7 +176,11 @@ let package = Package(
         .testTarget(name: "APNsWireTests", dependencies: ["APNsWire", "LiveActivity"]),
         .testTarget(name: "RedisTests", dependencies: ["Redis", "TestSupport", "Threads", logging]),
         .testTarget(
-            name: "StoreTests", dependencies: ["Store", "Redis", "LiveActivity", "StrictJSON", "TestSupport", logging]),
+            name: "StoreTests",
+            dependencies: [
+                "Store", "StoreDeliveries", "StoreRegistry", "StoreGround", "Redis", "LiveActivity", "StrictJSON",
+                "TestSupport", logging,
+            ]),
         .testTarget(
             name: "BackupTests",
             dependencies: ["Backup", "Store", "Redis", "LiveActivity", "OpenSSL", "StrictJSON", "TestSupport", logging]),
@@ -183,7 +193,7 @@ let package = Package(
             name: "CommandsTests",
             dependencies: [
                 "Commands", "StrictJSON", "PrometheusText", "APNsClient", "Fanout", "HTTPAPI", "LiveActivity", "Redis",
-                "Store", "Settings", "OpenSSL", "Backup", "TestSupport",
+                "Store", "StoreDeliveries", "StoreGround", "Settings", "OpenSSL", "Backup", "TestSupport",
                 arguments, logging,
             ]),
         .testTarget(
@@ -227,14 +237,15 @@ let package = Package(
         .testTarget(
             name: "FanoutTests",
             dependencies: [
-                "Fanout", "Store", "Redis", "APNsClient", "APNsSimulator", "APNsWire", "Webhooks", "LiveActivity",
-                "TestSupport", logging, lifecycle,
+                "Fanout", "Store", "StoreDeliveries", "StoreRegistry", "StoreGround", "Redis", "APNsClient",
+                "APNsSimulator", "APNsWire", "Webhooks", "LiveActivity", "TestSupport", logging, lifecycle,
             ]
         ),
         .testTarget(
             name: "BroadcastTests",
             dependencies: [
-                "Fanout", "Store", "Redis", "APNsClient", "APNsSimulator", "APNsWire", "LiveActivity", "TestSupport",
+                "Fanout", "Store", "StoreDeliveries", "Redis", "APNsClient", "APNsSimulator", "APNsWire",
+                "LiveActivity", "TestSupport",
                 logging,
             ]
         ),

@@ -1,6 +1,8 @@
 public import LiveActivity
 import OpenSSL
-import Redis
+package import Redis
+public import StoreGround
+package import StoreRegistry
 
 /// The result of looking at one name.
 public struct EndOutcome: Sendable, Hashable {
@@ -32,10 +34,17 @@ public struct AutomaticEnds: Sendable {
     static let postponement: Duration = .seconds(10)
     private static let pageSize = 2_000
 
-    let redis: RedisClient
-    let keys: Keyspace
-    let registry: Registry
-    let pushes: Pushes
+    package let redis: RedisClient
+    package let keys: Keyspace
+    package let registry: Registry
+    package let pushes: Pushes
+
+    package init(redis: RedisClient, keys: Keyspace, registry: Registry, pushes: Pushes) {
+        self.redis = redis
+        self.keys = keys
+        self.registry = registry
+        self.pushes = pushes
+    }
 
     /// Claims names that are due by Redis's clock, until this worker reports on each or until `hold` is over.
     public func take(_ app: AppKey, _ rule: EndRule, limit: Int) async throws(StoreError) -> [EndTask] {
@@ -76,7 +85,7 @@ public struct AutomaticEnds: Sendable {
     }
 
     /// The id is the same for a name and a cutoff, so the push is committed once, however often that is tried.
-    static func push(_ task: EndTask) -> PushID {
+    package static func push(_ task: EndTask) -> PushID {
         let digest = SHA256Digest(of: "automatic end\n\(task.app)\n\(task.member)".utf8)
         return PushID(.ordered(at: task.cutoff, named: digest))
     }

@@ -9,7 +9,7 @@ public struct EndRule: Sendable, Hashable {
     /// A card may be ended this many ms early, with others of its name. Otherwise a name would be swept for each card.
     var slack: Int64 { min(300_000, after.milliseconds / 10) }
     /// A look ends the cards that started this many milliseconds before it, or earlier.
-    var age: Int64 { after.milliseconds - slack }
+    package var age: Int64 { after.milliseconds - slack }
     /// After this time (epoch seconds) iOS has ended each card itself, and cards accept no push any more.
     static func expiry(cutoff: Int64) -> Int { Int((cutoff + LateJoiners.life.milliseconds) / 1_000) }
 }

@@ -1,4 +1,5 @@
 public import LiveActivity
+import StoreGround
 
 /// A name that a worker has claimed, to end some of its cards.
 public struct EndTask: Sendable, Hashable {

@@ -1,5 +1,6 @@
 public import LiveActivity
 import Redis
+public import StoreGround
 
 /// The result of a look at a name's broadcast queue.
 public struct BroadcastTake: Sendable {
@@ -23,7 +24,7 @@ public enum BroadcastTurn: Sendable {
 /// A name's broadcast queue. A push for everyone joins it when it begins, and is not finished before it has left it.
 extension Broadcasts {
     /// Least time between two updates to one broadcast channel. Apple's staff: about one a second.
-    static let interval: Duration = .seconds(1)
+    package static let interval: Duration = .seconds(1)
     /// Pushes that one look reads. The script stays well under 5 ms, however long the queue is.
     static let look = 100
     /// Time between two looks at a queue whose broadcast channel is not made: the worker that makes it may have died.

@@ -1,5 +1,6 @@
 public import LiveActivity
 import Redis
+public import StoreGround
 
 /// The right to make and delete an app's broadcast channels, until it lapses on Redis's clock.
 public struct BroadcastLease: Sendable, Hashable {

@@ -1,5 +1,6 @@
 public import LiveActivity
-import Redis
+package import Redis
+public import StoreGround
 
 public enum BroadcastState: String, Sendable, Hashable, CaseIterable {
     /// A worker is to make it. `error` says why it has not succeeded so far.
@@ -25,9 +26,15 @@ public struct BroadcastChannel: Sendable, Hashable {
 /// The broadcast channels of names. The name's slot and a timer hold what a name wants. Workers carry it out at APNs
 /// under a lease, one worker at a time for an app (`Broadcasts+work.swift`).
 public struct Broadcasts: Sendable {
-    let redis: RedisClient
-    let keys: Keyspace
-    var endings = PushEndings()
+    package let redis: RedisClient
+    package let keys: Keyspace
+    package var endings = PushEndings()
+
+    package init(redis: RedisClient, keys: Keyspace, endings: PushEndings = PushEndings()) {
+        self.redis = redis
+        self.keys = keys
+        self.endings = endings
+    }
 
     /// Asks for a broadcast channel and wakes a worker. An existing one stays, even with another storage. Repeat the
     /// call after a crash, because nothing else finds a record without a timer.
@@ -72,7 +79,7 @@ public struct Broadcasts: Sendable {
     }
 
     /// Schedules the work on a name's broadcast channel for `at` (epoch ms), in place of an earlier time.
-    func wake(_ app: AppKey, _ name: ActivityName, at: Int64) async throws(StoreError) {
+    package func wake(_ app: AppKey, _ name: ActivityName, at: Int64) async throws(StoreError) {
         try await redis.run("ZADD", keys.broadcastTimers(app), .int(at), .string(name.rawValue))
     }
 }

@@ -1,5 +1,6 @@
 public import LiveActivity
 import Redis
+public import StoreGround
 
 /// A channel that a push did not light.
 public struct UnlitChannel: Sendable, Hashable {

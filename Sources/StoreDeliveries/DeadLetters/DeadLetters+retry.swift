@@ -1,5 +1,6 @@
 public import LiveActivity
 import Redis
+public import StoreGround
 
 extension DeadLetters {
     /// Channels in one step. The scripts stay well under 5 ms.

@@ -1,5 +1,6 @@
 public import LiveActivity
-import Redis
+package import Redis
+public import StoreGround
 
 /// The tokens that one push gave up: their attempts were used up, or they were not sent because the push was stopped.
 public struct DeadLetter: Sendable, Hashable {
@@ -41,12 +42,22 @@ public struct DeadLetters: Sendable {
     /// An entry may get its record within this many milliseconds, because the index is written first.
     private static let grace: Int64 = 60_000
 
-    let redis: RedisClient
-    let keys: Keyspace
-    let pushes: Pushes
-    let queue: WorkQueue
+    package let redis: RedisClient
+    package let keys: Keyspace
+    package let pushes: Pushes
+    package let queue: WorkQueue
     /// Epoch milliseconds.
-    let clock: @Sendable () -> Int64
+    package let clock: @Sendable () -> Int64
+
+    package init(
+        redis: RedisClient, keys: Keyspace, pushes: Pushes, queue: WorkQueue, clock: @escaping @Sendable () -> Int64
+    ) {
+        self.redis = redis
+        self.keys = keys
+        self.pushes = pushes
+        self.queue = queue
+        self.clock = clock
+    }
 
     /// Puts pushes on the app's list. Call it before the settlement that gives tokens up. A crash in between leaves an
     /// entry without a record, which readers drop.
@@ -149,7 +160,7 @@ public struct DeadLetters: Sendable {
     /// The id comes first, because a name may contain spaces.
     static func member(_ push: PushID, _ name: ActivityName) -> String { "\(push) \(name)" }
 
-    static func pushAndName(_ member: String) -> (PushID, ActivityName)? {
+    package static func pushAndName(_ member: String) -> (PushID, ActivityName)? {
         guard let parts = member.cut(at: UInt8(ascii: " ")), let push = PushID(parts.head),
             let name = try? ActivityName(parts.tail)
         else { return nil }

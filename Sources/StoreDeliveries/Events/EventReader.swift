@@ -1,5 +1,6 @@
 public import LiveActivity
-import Redis
+package import Redis
+public import StoreGround
 
 /// One event of an app's stream, or of the queue of its webhook.
 public struct StoredEvent: Sendable, Hashable {
@@ -19,7 +20,7 @@ public struct StoredEvent: Sendable, Hashable {
     }
 
     /// Whether an id is `0-0`, before which no entry can stand.
-    static func isFirstEntry(_ entry: String) -> Bool {
+    package static func isFirstEntry(_ entry: String) -> Bool {
         entry.split(separator: "-").allSatisfy { UInt64($0) == 0 }
     }
 
@@ -36,16 +37,22 @@ public struct StoredEvent: Sendable, Hashable {
         (self.id, self.kind, self.text) = (id, kind, text)
     }
 
-    var fields: [RedisArgument] { ["id", .string(id), "type", .string(kind), "event", .string(text)] }
+    package var fields: [RedisArgument] { ["id", .string(id), "type", .string(kind), "event", .string(text)] }
 }
 
 /// Reads an app's stream of outgoing events. It blocks on a connection of its own.
 public struct EventReader: Sendable {
     private static let block: Duration = .seconds(2)
 
-    let connection: RedisBlockingConnection
-    let redis: RedisClient
-    let keys: Keyspace
+    package let connection: RedisBlockingConnection
+    package let redis: RedisClient
+    package let keys: Keyspace
+
+    package init(connection: RedisBlockingConnection, redis: RedisClient, keys: Keyspace) {
+        self.connection = connection
+        self.redis = redis
+        self.keys = keys
+    }
 
     /// The position behind the newest event.
     public func end(_ app: AppKey) async throws(StoreError) -> String {
@@ -69,7 +76,7 @@ public struct EventReader: Sendable {
 extension RedisBlockingConnection {
     /// Reads a stream of events behind a position. `unreadable` has the entries that no version wrote.
     /// - Parameter waiting: how long to wait for the first one; nil: not at all.
-    func read(
+    package func read(
         _ stream: RedisKey, after position: String, limit: Int, waiting: Duration?
     ) async throws(StoreError) -> (events: [StoredEvent], unreadable: [String]) {
         let block: [RedisArgument] = waiting.map { ["BLOCK", .int($0.milliseconds)] } ?? []
@@ -88,7 +95,7 @@ extension RedisBlockingConnection {
 
 extension Reply {
     /// Reads the entries of a stream of events.
-    func events() throws(StoreError) -> (events: [StoredEvent], unreadable: [String]) {
+    package func events() throws(StoreError) -> (events: [StoredEvent], unreadable: [String]) {
         var (events, unreadable): ([StoredEvent], [String]) = ([], [])
         for entry in try array() {
             do throws(StoreError) {

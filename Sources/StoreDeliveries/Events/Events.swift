@@ -1,5 +1,6 @@
 public import LiveActivity
-import Redis
+package import Redis
+public import StoreGround
 
 /// The outgoing events of apps: from the outboxes of names into the app's stream and the queue of its webhook.
 public struct Events: Sendable {
@@ -8,10 +9,16 @@ public struct Events: Sendable {
     /// Events that wait for a webhook, and events that it did not take, about. Older ones are dropped.
     static let mostWaiting = 100_000
 
-    let redis: RedisClient
-    let keys: Keyspace
+    package let redis: RedisClient
+    package let keys: Keyspace
     /// Only of apps with outgoing events.
-    let policies: [AppKey: EventPolicy]
+    package let policies: [AppKey: EventPolicy]
+
+    package init(redis: RedisClient, keys: Keyspace, policies: [AppKey: EventPolicy]) {
+        self.redis = redis
+        self.keys = keys
+        self.policies = policies
+    }
 
     public func isOn(_ app: AppKey) -> Bool { policies[app] != nil }
     /// The events that the app's webhook gets; none if it has no webhook.
@@ -46,7 +53,7 @@ public struct Events: Sendable {
         }
     }
 
-    func add(_ app: AppKey, _ events: [OutgoingEvent]) async throws(StoreError) {
+    package func add(_ app: AppKey, _ events: [OutgoingEvent]) async throws(StoreError) {
         guard let policy = policies[app] else { return }
         let wanted = events.filter { policy.keep > 0 || policy.webhook.contains($0.kind) }
         if wanted.isEmpty { return }
@@ -63,7 +70,7 @@ public struct Events: Sendable {
     }
 
     /// The arguments by which a script tells an alarm's event. An app without outgoing events has an empty one.
-    func arguments(of event: OutgoingEvent, _ alarm: Alarm) -> (keep: Int, text: String, isForWebhook: Bool) {
+    package func arguments(of event: OutgoingEvent, _ alarm: Alarm) -> (keep: Int, text: String, isForWebhook: Bool) {
         guard let policy = policies[alarm.app] else { return (0, "", false) }
         // A webhook that fails cannot be told so.
         return (policy.keep, event.text, alarm.kind != .webhook && policy.webhook.contains(event.kind))

@@ -35,7 +35,7 @@ public struct OutgoingEvent: Sendable, Hashable {
 
     /// The events that tell the end of a push.
     /// - Parameter ledger: of the push, as it is now. It may have gone on since with late joiners.
-    static func of(_ end: Outbox.Entry, _ ledger: Ledger, _ app: AppKey) -> [OutgoingEvent] {
+    package static func of(_ end: Outbox.Entry, _ ledger: Ledger, _ app: AppKey) -> [OutgoingEvent] {
         guard let kind = Kind(rawValue: end.state.rawValue) else { return [] }
         var ledger = ledger
         (ledger.state, ledger.finishedAt) = (end.state, end.at)

@@ -1,5 +1,6 @@
 public import LiveActivity
-import Redis
+package import Redis
+public import StoreGround
 
 /// The queue of events for apps' webhooks, for the worker that sends them. One worker at a time sends an app's events,
 /// under a lease, in the order of the queue. An event stays until the webhook has taken it or it is a dead event. If
@@ -8,9 +9,15 @@ public struct WebhookQueue: Sendable {
     private static let block: Duration = .seconds(2)
     private static let step = 500
 
-    let connection: RedisBlockingConnection
-    let redis: RedisClient
-    let keys: Keyspace
+    package let connection: RedisBlockingConnection
+    package let redis: RedisClient
+    package let keys: Keyspace
+
+    package init(connection: RedisBlockingConnection, redis: RedisClient, keys: Keyspace) {
+        self.connection = connection
+        self.redis = redis
+        self.keys = keys
+    }
 
     /// Takes the lease or prolongs it.
     /// - Returns: false if another worker has it.

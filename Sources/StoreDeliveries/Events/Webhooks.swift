@@ -1,5 +1,6 @@
 public import LiveActivity
-import Redis
+package import Redis
+public import StoreGround
 
 /// How an app's webhook fails, as of the last attempt.
 public struct WebhookFailure: Sendable, Hashable {
@@ -49,10 +50,16 @@ public struct DeadEvent: Sendable, Hashable {
 public struct Webhooks: Sendable {
     private static let step = 200
 
-    let redis: RedisClient
-    let keys: Keyspace
+    package let redis: RedisClient
+    package let keys: Keyspace
     /// Epoch milliseconds.
-    let clock: @Sendable () -> Int64
+    package let clock: @Sendable () -> Int64
+
+    package init(redis: RedisClient, keys: Keyspace, clock: @escaping @Sendable () -> Int64) {
+        self.redis = redis
+        self.keys = keys
+        self.clock = clock
+    }
 
     public func status(_ app: AppKey) async throws(StoreError) -> WebhookStatus {
         let replies = try await redis.run([

@@ -1,15 +1,23 @@
 public import LiveActivity
-import Redis
+package import Redis
+public import StoreGround
 
 public struct Alarms: Sendable {
     /// An alarm that no worker repeats ends: the workers are gone, or the app has nothing to send.
-    static let life: Duration = .seconds(900)
+    package static let life: Duration = .seconds(900)
 
-    let redis: RedisClient
-    let keys: Keyspace
+    package let redis: RedisClient
+    package let keys: Keyspace
     /// Epoch milliseconds.
-    let clock: @Sendable () -> Int64
-    let events: Events
+    package let clock: @Sendable () -> Int64
+    package let events: Events
+
+    package init(redis: RedisClient, keys: Keyspace, clock: @escaping @Sendable () -> Int64, events: Events) {
+        self.redis = redis
+        self.keys = keys
+        self.clock = clock
+        self.events = events
+    }
 
     public func raise(_ app: AppKey, _ kind: Alarm.Kind, _ reason: String) async throws(StoreError) {
         let life = Self.life(kind)

@@ -1,5 +1,7 @@
 public import LiveActivity
-import Redis
+package import Redis
+public import StoreGround
+package import StoreRegistry
 
 /// The quarantined tokens of one name, or the quarantined start tokens of one attributes type.
 public struct QuarantinedTokens: Sendable, Hashable {
@@ -27,17 +29,27 @@ public struct QuarantineResult: Sendable, Hashable {
 /// discards (prunes) them, when their channel registers another token, or when the mark expires.
 public struct Quarantine: Sendable {
     /// How long marks live after the latest one of their name: as long as the registry keeps an unrenewed token.
-    static func life(_ place: TokenPlace) -> Duration { .milliseconds(place.span.retention) }
+    package static func life(_ place: TokenPlace) -> Duration { .milliseconds(place.span.retention) }
     public typealias MarkedChannel = (channel: [UInt8], mark: QuarantineMark)
     /// Marks read in one round trip.
     private static let batch = 1_000
 
-    let redis: RedisClient
-    let keys: Keyspace
-    let registry: Registry
-    let alarms: Alarms
+    package let redis: RedisClient
+    package let keys: Keyspace
+    package let registry: Registry
+    package let alarms: Alarms
     /// Epoch milliseconds.
-    let clock: @Sendable () -> Int64
+    package let clock: @Sendable () -> Int64
+
+    package init(
+        redis: RedisClient, keys: Keyspace, registry: Registry, alarms: Alarms, clock: @escaping @Sendable () -> Int64
+    ) {
+        self.redis = redis
+        self.keys = keys
+        self.registry = registry
+        self.alarms = alarms
+        self.clock = clock
+    }
 
     /// Puts a name on the app's list. Call it before the name's tokens are marked, because a list drops names without
     /// marks. Call it again afterwards, because an operator may have released the name in between.

@@ -1,3 +1,5 @@
+import StoreGround
+
 /// Why a channel's token gets no pushes. The value in a name's quarantine.
 public struct QuarantineMark: Sendable, Hashable {
     /// APNs's reason, such as `BadDeviceToken`.
@@ -13,12 +15,12 @@ public struct QuarantineMark: Sendable, Hashable {
     }
 
     /// since, 8 bytes big-endian ‖ length of the reason, 1 ‖ reason ‖ token.
-    var storedValue: [UInt8] {
+    package var storedValue: [UInt8] {
         let text = Array(reason.utf8.prefix(255))
         return bigEndian(UInt64(bitPattern: since)) + [UInt8(text.count)] + text + token
     }
 
-    init?(storedValue: ArraySlice<UInt8>) {
+    package init?(storedValue: ArraySlice<UInt8>) {
         var rest = storedValue
         guard let since = rest.takeBigEndian(UInt64.self), let length = rest.popFirst(), rest.count > Int(length)
         else { return nil }

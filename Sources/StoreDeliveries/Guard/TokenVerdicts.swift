@@ -1,5 +1,6 @@
 public import LiveActivity
-import Redis
+package import Redis
+public import StoreGround
 
 /// Which of an app's verdicts are counted together.
 public struct TokenVerdictSpan: Sendable, Hashable {
@@ -32,8 +33,13 @@ public struct TokenVerdicts: Sendable {
         "delivered", "e:BadDeviceToken", "e:DeviceTokenNotForTopic", "e:Unregistered", "e:ExpiredToken",
     ]
 
-    let redis: RedisClient
-    let keys: Keyspace
+    package let redis: RedisClient
+    package let keys: Keyspace
+
+    package init(redis: RedisClient, keys: Keyspace) {
+        self.redis = redis
+        self.keys = keys
+    }
 
     /// Adds a worker's counts and returns the fleet's sums. A repeated call counts twice: the guard stops earlier then.
     /// `counted` is by age in minutes. `pushes` are of `name`; the verdicts on each so far are returned too.

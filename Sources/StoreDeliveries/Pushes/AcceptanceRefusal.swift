@@ -1,3 +1,5 @@
+public import StoreGround
+
 /// Why the store refused a publish. Nothing was changed then.
 public enum AcceptanceRefusal: Sendable, Hashable {
     /// The publisher's timestamp is older than the name's last one (epoch seconds): 409.

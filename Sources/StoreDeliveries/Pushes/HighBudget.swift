@@ -1,5 +1,6 @@
 public import LiveActivity
 import Redis
+public import StoreGround
 
 /// How many updates of a name may go out at priority 10 in an hour; 0 = any number. When it is used up, updates without
 /// an alert go out at priority 5, which a device does not count.

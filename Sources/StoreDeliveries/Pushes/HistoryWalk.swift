@@ -1,4 +1,5 @@
 import LiveActivity
+import StoreGround
 
 /// Walks back through the index of an app's pushes, newest first. It holds one part of the index at a time.
 struct HistoryWalk {

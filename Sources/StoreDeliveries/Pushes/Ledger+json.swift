@@ -1,4 +1,5 @@
 import LiveActivity
+import StoreGround
 public import StrictJSON
 
 extension Ledger {

@@ -1,4 +1,5 @@
 public import LiveActivity
+public import StoreGround
 
 /// The ledger of one push: `targets = delivered + pruned + failed + superseded + expired + skipped + pending`.
 public struct Ledger: Sendable, Hashable {

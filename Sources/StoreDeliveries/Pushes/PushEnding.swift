@@ -17,15 +17,17 @@ public struct PushEnding: Sendable {
 public final class PushEndings: Sendable {
     private let listener = Mutex<(@Sendable (PushEnding) -> Void)?>(nil)
 
+    package init() {}
+
     /// Replaces the listener. It is called on the caller's task and must return at once.
     public func listen(_ listener: (@Sendable (PushEnding) -> Void)?) {
         self.listener.withLock { $0 = listener }
     }
 
-    func note(_ ending: PushEnding) { listener.withLock(\.self)?(ending) }
+    package func note(_ ending: PushEnding) { listener.withLock(\.self)?(ending) }
 
     /// - Parameter ids: push ids with spaces between them, as scripts return them
-    func note(_ app: AppKey, _ name: ActivityName, ids: String, supersededBy newer: PushID? = nil) {
+    package func note(_ app: AppKey, _ name: ActivityName, ids: String, supersededBy newer: PushID? = nil) {
         guard !ids.isEmpty else { return }
         for id in ids.split(separator: " ") {
             guard let push = PushID(String(id)) else { continue }

@@ -1,19 +1,20 @@
-import LiveActivity
-import Redis
+package import LiveActivity
+package import Redis
+package import StoreGround
 import Synchronization
 
 /// An app's pushes: where a push is, and which pushes there were. For each hour there is a sorted set with equal
 /// scores, so in byte order, of id and name. The hour is that of the id. A push that is accepted more than an hour
 /// after its id was made, as schedules are, is also in the hour of its acceptance, where the history shows it.
 /// docs/adr/0020-history.md has the reasons.
-struct PushIndex: Sendable {
+package struct PushIndex: Sendable {
     static let hour: Int64 = 3_600_000
     /// After the last push that joined a set, the set lives an hour longer than the push, so that not every push has to
     /// prolong its life.
     private static let renewal = hour / 2
 
-    let redis: RedisClient
-    let keys: Keyspace
+    package let redis: RedisClient
+    package let keys: Keyspace
     private let renewals = Renewals()
 
     /// When this process last prolonged the life of each set, epoch ms. Two generations.
@@ -33,23 +34,23 @@ struct PushIndex: Sendable {
         }
     }
 
-    init(redis: RedisClient, keys: Keyspace) {
+    package init(redis: RedisClient, keys: Keyspace) {
         self.redis = redis
         self.keys = keys
     }
 
     /// The set that has the push by its id.
-    func key(_ app: AppKey, _ id: PushID) -> RedisKey { key(app, id, hour: id.uuid.time / Self.hour) }
+    package func key(_ app: AppKey, _ id: PushID) -> RedisKey { key(app, id, hour: id.uuid.time / Self.hour) }
 
     private func key(_ app: AppKey, _ id: PushID, hour: Int64) -> RedisKey {
         keys.pushIndex(app, hour: hour, slice: Int(id.uuid.low % UInt64(keys.partitions)))
     }
 
     /// How long a set lives after its life was prolonged.
-    var life: Int64 { keys.retention + Self.hour }
+    package var life: Int64 { keys.retention + Self.hour }
 
     /// The commands that put a push into the index, before its commit.
-    func note(_ app: AppKey, _ id: PushID, _ name: ActivityName, now: Int64) -> [RedisCommand] {
+    package func note(_ app: AppKey, _ id: PushID, _ name: ActivityName, now: Int64) -> [RedisCommand] {
         let member = Self.member(id, name)
         return sets(app, id, acceptedAt: now).flatMap { set in
             [RedisCommand("ZADD", set, "1", member)]
@@ -68,7 +69,7 @@ struct PushIndex: Sendable {
     }
 
     /// The command that takes a push out again, because it was not committed.
-    func drop(_ app: AppKey, _ id: PushID, _ name: ActivityName) -> RedisCommand {
+    package func drop(_ app: AppKey, _ id: PushID, _ name: ActivityName) -> RedisCommand {
         RedisCommand("ZREM", key(app, id), Self.member(id, name))
     }
 
@@ -85,7 +86,7 @@ struct PushIndex: Sendable {
     static func isLate(_ id: PushID, acceptedAt time: Int64) -> Bool { abs(time - id.uuid.time) > hour }
 
     /// The name of a push of the app.
-    func name(of id: PushID, _ app: AppKey) async throws(StoreError) -> ActivityName? {
+    package func name(of id: PushID, _ app: AppKey) async throws(StoreError) -> ActivityName? {
         if let name = try await names(of: [id], app)[0] { return name }
         // 0.1.0 noted each push by itself, with its app. Such a note lives as long as its push.
         let note = try await redis.run("GET", keys.formerPushIndex(id)).optionalString()
@@ -94,7 +95,7 @@ struct PushIndex: Sendable {
     }
 
     /// The names of pushes, nil for each that is not one of the app's.
-    func names(of ids: [PushID], _ app: AppKey) async throws(StoreError) -> [ActivityName?] {
+    package func names(of ids: [PushID], _ app: AppKey) async throws(StoreError) -> [ActivityName?] {
         let replies = try await redis.run(
             ids.map { id in
                 let bytes = id.uuid.bytes
@@ -110,7 +111,7 @@ struct PushIndex: Sendable {
         }
     }
 
-    static func push(_ member: [UInt8]) -> (id: PushID, name: ActivityName)? {
+    package static func push(_ member: [UInt8]) -> (id: PushID, name: ActivityName)? {
         guard let uuid = UUIDBytes(bytes: member.prefix(16)),
             let text = String(validating: member.dropFirst(16), as: UTF8.self), let name = try? ActivityName(text)
         else { return nil }
@@ -132,7 +133,7 @@ struct PushIndex: Sendable {
     }
 
     /// Members of one set, in their order.
-    func members(
+    package func members(
         _ app: AppKey, hour: Int64, slice: Int, after member: [UInt8]?, limit: Int
     ) async throws(StoreError) -> [[UInt8]] {
         try await redis.run(
@@ -149,7 +150,7 @@ struct PushIndex: Sendable {
     ///   - id: only pushes before this one in the first of the hours.
     ///   - limit: entries of each hour.
     /// - Returns: the entries of each hour, and whether the hour has no more.
-    func pushes(
+    package func pushes(
         _ app: AppKey, hours: [Int64], before id: PushID?, limit: Int
     ) async throws(StoreError) -> [(pushes: [(id: PushID, name: ActivityName)], isWhole: Bool)] {
         let replies = try await redis.run(

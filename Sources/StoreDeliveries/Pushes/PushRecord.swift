@@ -1,4 +1,5 @@
 public import LiveActivity
+import StoreGround
 
 /// The facts about a push that a worker needs.
 public struct PushRecord: Sendable {

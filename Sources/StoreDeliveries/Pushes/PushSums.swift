@@ -15,7 +15,7 @@ public struct PushSum: Sendable, Hashable {
 
     public var pending: Int { targets - outcomes.values.reduce(0, +) }
 
-    static func += (sum: inout PushSum, other: PushSum) {
+    package static func += (sum: inout PushSum, other: PushSum) {
         sum.pushes += other.pushes
         sum.targets += other.targets
         sum.outcomes.merge(other.outcomes, uniquingKeysWith: +)
@@ -30,12 +30,12 @@ public struct PushSums: Sendable {
         case name
     }
 
-    let group: Group
+    package let group: Group
     private var sums: [ExactText: PushSum] = [:]
 
     init(by group: Group) { self.group = group }
 
-    mutating func add(_ push: CountedPush) {
+    package mutating func add(_ push: CountedPush) {
         let key =
             switch group {
             case .day: String(TimeText.plainText(push.createdAt).prefix(10))
@@ -52,7 +52,7 @@ public struct PushSums: Sendable {
 }
 
 /// The part of a push that a sum needs.
-struct CountedPush {
+package struct CountedPush {
     var name: ActivityName
     var state: PushState
     var event: ActivityEvent

@@ -1,5 +1,6 @@
 public import LiveActivity
 import Redis
+public import StoreGround
 
 /// How far the oldest pushes of an app were looked at, to keep no more than some.
 public struct OldPushes: Sendable {

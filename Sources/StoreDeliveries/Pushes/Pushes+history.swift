@@ -1,5 +1,6 @@
 public import LiveActivity
 import Redis
+public import StoreGround
 
 /// Which pushes of an app are wanted.
 public struct PushFilter: Sendable, Hashable {
@@ -11,9 +12,9 @@ public struct PushFilter: Sendable, Hashable {
 
     public init() {}
 
-    func includes(_ ledger: Ledger) -> Bool { includes(ledger.state, ledger.event, ledger.createdAt) }
+    package func includes(_ ledger: Ledger) -> Bool { includes(ledger.state, ledger.event, ledger.createdAt) }
 
-    func includes(_ state: PushState, _ event: ActivityEvent, _ createdAt: Int64) -> Bool {
+    package func includes(_ state: PushState, _ event: ActivityEvent, _ createdAt: Int64) -> Bool {
         (states.isEmpty || states.contains(state)) && (events.isEmpty || events.contains(event))
             && (from..<max(from, to)).contains(createdAt)
     }
@@ -22,7 +23,7 @@ public struct PushFilter: Sendable, Hashable {
 /// Where a page of the history ended.
 public struct HistoryPosition: Sendable, Hashable, CustomStringConvertible {
     var hour: Int64
-    var push: PushID
+    package var push: PushID
 
     public var description: String { "\(hour).\(push)" }
     init(hour: Int64, push: PushID) { (self.hour, self.push) = (hour, push) }
@@ -77,7 +78,7 @@ extension Pushes {
     }
 
     /// The latest time at which a push may have been accepted: later than now if Redis's clock was set back since.
-    func latest(_ now: Int64) -> Int64 { now + (time.step?.by ?? 0) }
+    package func latest(_ now: Int64) -> Int64 { now + (time.step?.by ?? 0) }
 
     /// A push that was accepted long after its id was made is in two hours, and shown in that of its acceptance.
     static func shows(_ id: PushID, _ createdAt: Int64, in hour: Int64) -> Bool {

@@ -1,5 +1,6 @@
 public import LiveActivity
 import Redis
+public import StoreGround
 
 /// The newest content state of a name, and the push that brought it.
 public struct LastState: Sendable, Hashable {

@@ -1,5 +1,6 @@
 public import LiveActivity
 import Redis
+public import StoreGround
 
 /// Sums over the history. They read every push, so a call reads a bounded number of them and says where it stopped. The
 /// sums of the calls, added up, are those of all pushes.

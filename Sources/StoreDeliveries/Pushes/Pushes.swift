@@ -1,5 +1,6 @@
 public import LiveActivity
-import Redis
+package import Redis
+public import StoreGround
 
 public enum Acceptance: Sendable, Hashable {
     /// `timestamp` is that of the payload, epoch seconds.
@@ -14,16 +15,30 @@ public struct Pushes: Sendable {
     /// How many ids are tried until the node of one is there. The ids of an hour are on up to eight nodes.
     private static let mostTries = 64
 
-    let redis: RedisClient
-    let keys: Keyspace
-    let time: ServerTime
-    let replicas: ReplicaWait?
-    let memory: RegistryMemory
-    let index: PushIndex
+    package let redis: RedisClient
+    package let keys: Keyspace
+    package let time: ServerTime
+    package let replicas: ReplicaWait?
+    package let memory: RegistryMemory
+    package let index: PushIndex
     /// Apps whose outgoing events tell when a push is final.
-    let telling: Set<AppKey>
-    var endings = PushEndings()
+    package let telling: Set<AppKey>
+    package var endings = PushEndings()
     let wakes = WakeGuess()
+
+    package init(
+        redis: RedisClient, keys: Keyspace, time: ServerTime, replicas: ReplicaWait?, memory: RegistryMemory,
+        index: PushIndex, telling: Set<AppKey>, endings: PushEndings = PushEndings()
+    ) {
+        self.redis = redis
+        self.keys = keys
+        self.time = time
+        self.replicas = replicas
+        self.memory = memory
+        self.index = index
+        self.telling = telling
+        self.endings = endings
+    }
 
     /// Commits one publish on its name's slot and wakes a worker. Returns when Redis has the push.
     ///
@@ -281,7 +296,7 @@ public struct Pushes: Sendable {
     }
 
     /// The name of a push, if the push belongs to this app.
-    func name(of id: PushID, _ app: AppKey) async throws(StoreError) -> ActivityName? {
+    package func name(of id: PushID, _ app: AppKey) async throws(StoreError) -> ActivityName? {
         try await index.name(of: id, app)
     }
 }

@@ -1,4 +1,5 @@
 import LiveActivity
+import StoreGround
 
 /// The options of a start, as one digit in Redis: `restart` of a push and of a schedule. Earlier versions know 0 and 1.
 struct StartOptions: OptionSet {

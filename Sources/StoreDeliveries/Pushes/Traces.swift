@@ -1,5 +1,6 @@
 public import LiveActivity
-import Redis
+package import Redis
+public import StoreGround
 
 /// The exchanges with APNs for one channel of a push that was published with `options.trace`. They have a record of
 /// their own. The push itself says only that it is traced, so that no other push costs a command.
@@ -19,11 +20,16 @@ public struct Traces: Sendable {
         public var exchanges: [[UInt8]] = []
     }
 
-    let redis: RedisClient
-    let keys: Keyspace
+    package let redis: RedisClient
+    package let keys: Keyspace
+
+    package init(redis: RedisClient, keys: Keyspace) {
+        self.redis = redis
+        self.keys = keys
+    }
 
     /// The commands that begin a trace, before the push is committed. They may be repeated.
-    static func open(_ keys: Keyspace, _ tag: String, _ push: PushID, _ channel: ChannelID) -> [RedisCommand] {
+    package static func open(_ keys: Keyspace, _ tag: String, _ push: PushID, _ channel: ChannelID) -> [RedisCommand] {
         let key = keys.trace(tag, push)
         return [
             RedisCommand("HSET", key, .string(channelField), .bytes(channel.stored)),

@@ -1,6 +1,7 @@
 import LiveActivity
 import OpenSSL
 import Redis
+import StoreGround
 
 /// Tells whose users dismissed the card of a name: those whose app said so in a receipt, and those whose app removed a
 /// card that no `end` of ours had ended (the tombstone in the registry). docs/adr/0041-dismissals.md has the reasons.

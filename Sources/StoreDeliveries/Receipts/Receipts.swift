@@ -1,6 +1,7 @@
 public import LiveActivity
 import OpenSSL
-import Redis
+package import Redis
+public import StoreGround
 
 /// Counts receipts: each device once for each push and event. The counts are fields of the push, so that whoever reads
 /// a ledger reads them too. docs/adr/0021-receipts.md has the reasons.
@@ -13,10 +14,17 @@ public struct Receipts: Sendable {
     /// Bytes of the digest that stands for a device of a push.
     private static let fingerprintBytes = 8
 
-    let redis: RedisClient
-    let keys: Keyspace
-    let index: PushIndex
-    let time: ServerTime
+    package let redis: RedisClient
+    package let keys: Keyspace
+    package let index: PushIndex
+    package let time: ServerTime
+
+    package init(redis: RedisClient, keys: Keyspace, index: PushIndex, time: ServerTime) {
+        self.redis = redis
+        self.keys = keys
+        self.index = index
+        self.time = time
+    }
 
     /// - Parameter now: time of the receipts, epoch ms. Nil is Redis's own.
     public func count(

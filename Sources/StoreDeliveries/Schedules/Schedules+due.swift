@@ -1,5 +1,6 @@
 public import LiveActivity
 import Redis
+public import StoreGround
 
 /// The result for a schedule that was due.
 public struct ScheduleRun: Sendable, Hashable {
@@ -18,9 +19,9 @@ public struct ScheduleRun: Sendable, Hashable {
 
 extension Schedules {
     /// An alert, a start or an `end` that is at most this late (ms) goes out behind newer pushes and is not refused.
-    static let tolerance: Int64 = 60_000
+    package static let tolerance: Int64 = 60_000
     /// How long a schedule waits for room in a name's full queue, and the time between two tries. Milliseconds.
-    static let patience: Int64 = 600_000
+    package static let patience: Int64 = 600_000
     static let postponement: Int64 = 5_000
     /// How long a worker has a schedule to itself. After that, another worker commits the same push.
     static let hold: Duration = .seconds(10)
@@ -223,7 +224,7 @@ extension AcceptanceRefusal {
     var isPassing: Bool { if case .queueFull = self { true } else { false } }
 
     /// The word for it in a ledger's `errors`.
-    var word: String {
+    package var word: String {
         switch self {
         case .timestampBehind: "TimestampBehind"
         case .nameClosed: "NameEnded"

@@ -1,5 +1,6 @@
-import LiveActivity
-import Redis
+package import LiveActivity
+package import Redis
+package import StoreGround
 
 /// A schedule as a hash. Unknown fields stay, and missing ones have a default, so that schedules survive an upgrade.
 extension Schedules {
@@ -11,7 +12,7 @@ extension Schedules {
 }
 
 extension Schedule {
-    var fields: [RedisArgument] {
+    package var fields: [RedisArgument] {
         var fields: [RedisArgument] = [
             "name", .string(publish.name.rawValue), "event", .string(publish.event.rawValue), "prio",
             .int(publish.priority.rawValue), "aud", .bytes(publish.audience.encoded), "payload", .bytes(payload),
@@ -36,7 +37,7 @@ extension Schedule {
         return fields
     }
 
-    init(id: PushID, _ fields: StoredHash) throws(StoreError) {
+    package init(id: PushID, _ fields: StoredHash) throws(StoreError) {
         func json(_ field: String) -> RawJSON? { fields.bytes(field).map { RawJSON(checked: Array($0)) } }
         guard let name = fields.text("name").flatMap({ try? ActivityName($0) }),
             let event = fields.text("event").flatMap(ActivityEvent.init(rawValue:)),

@@ -1,5 +1,6 @@
 public import LiveActivity
 import Redis
+public import StoreGround
 
 /// The result of a request for another publish or another time.
 public enum ScheduleReplacement: Sendable, Hashable {

@@ -1,5 +1,6 @@
 public import LiveActivity
-import Redis
+package import Redis
+public import StoreGround
 
 public enum ScheduleCancellation: Sendable, Hashable {
     case cancelled
@@ -12,18 +13,31 @@ public enum ScheduleCancellation: Sendable, Hashable {
 /// Publishes that wait for their time. They are in Redis, and any worker that sees one due commits it.
 public struct Schedules: Sendable {
     /// Most waiting schedules of an app. More are refused.
-    var most = 100_000
+    package var most = 100_000
     /// A schedule goes out with its own time as timestamp. If something newer was published since, an update that is
     /// later than this (ms) is refused, so that an old state does not show as the newest. Others go out behind it.
     var punctual: Int64 = 2_000
     /// Tests have a longer one.
     var longestHold = Self.hold
 
-    let redis: RedisClient
-    let keys: Keyspace
-    let pushes: Pushes
-    let replicas: ReplicaWait?
+    package let redis: RedisClient
+    package let keys: Keyspace
+    package let pushes: Pushes
+    package let replicas: ReplicaWait?
     let walks = DueWalks()
+
+    package init(
+        most: Int = 100_000, punctual: Int64 = 2_000, longestHold: Duration = Self.hold, redis: RedisClient,
+        keys: Keyspace, pushes: Pushes, replicas: ReplicaWait?
+    ) {
+        self.most = most
+        self.punctual = punctual
+        self.longestHold = longestHold
+        self.redis = redis
+        self.keys = keys
+        self.pushes = pushes
+        self.replicas = replicas
+    }
 
     /// Creates all of the schedules, or none. Repeatable with the same ids. After a crash, a record expires unsent.
     /// - Returns: the schedules as they stand. One that exists already stays as it is, even if it was replaced, sent or
@@ -122,7 +136,7 @@ public struct Schedules: Sendable {
     }
 
     /// Takes a schedule out of the timer. Its name goes first: whoever finds the schedule there again, repeats this.
-    func forget(_ app: AppKey, _ member: String) async throws(StoreError) {
+    package func forget(_ app: AppKey, _ member: String) async throws(StoreError) {
         let name = RedisCommand("HDEL", keys.scheduledNames(app), .string(member))
         try await redis.run(
             (redis.isCluster ? [name] : []) + [RedisCommand("ZREM", keys.at(app), .string(member))])

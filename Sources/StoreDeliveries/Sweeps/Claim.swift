@@ -1,4 +1,6 @@
 public import LiveActivity
+public import StoreGround
+public import StoreRegistry
 
 /// A claimed shard: the push, and how far the shard is settled.
 public struct Claim: Sendable {
@@ -14,7 +16,7 @@ public struct Claim: Sendable {
     /// Too many owners in a row crashed or stalled, so the part is not tried again.
     public var isPoison: Bool
     /// All tokens of the name as `push-begin` read them, if they are few and no channel of the name has a mark.
-    let tokens: Reply?
+    package let tokens: Reply?
 }
 
 public enum Begun: Sendable {

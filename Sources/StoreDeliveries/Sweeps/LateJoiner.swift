@@ -1,4 +1,5 @@
 public import LiveActivity
+import StoreGround
 
 /// A late joiner: a channel that began to follow and gets the state that it missed.
 public struct LateJoiner: Sendable, Hashable {
@@ -10,7 +11,7 @@ public struct LateJoiner: Sendable, Hashable {
     /// The last push of the channel's retry queue when its card began. The queue brings it to the card.
     public let waitsFor: PushID?
     /// The bytes in Redis. A decision counts only while they are the same.
-    let value: [UInt8]
+    package let value: [UInt8]
     public var wasStarted: Bool { after > 0 }
 
     /// Reads a note of `registry-set`. One of an earlier version has the two numbers alone, and earlier versions skip

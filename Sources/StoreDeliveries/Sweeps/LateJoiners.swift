@@ -1,5 +1,6 @@
 public import LiveActivity
-import Redis
+package import Redis
+public import StoreGround
 
 /// States for late joiners: `push-begin` keeps them, retry queues deliver them (docs/adr/0008-late-joiners.md).
 public struct LateJoiners: Sendable {
@@ -8,9 +9,15 @@ public struct LateJoiners: Sendable {
     /// At most this many unswept pushes are read, the newest.
     private static let mostUnswept = 64
 
-    let redis: RedisClient
-    let keys: Keyspace
-    var endings = PushEndings()
+    package let redis: RedisClient
+    package let keys: Keyspace
+    package var endings = PushEndings()
+
+    package init(redis: RedisClient, keys: Keyspace, endings: PushEndings = PushEndings()) {
+        self.redis = redis
+        self.keys = keys
+        self.endings = endings
+    }
 
     public func states(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> CurrentStates {
         let tag = keys.tag(app, name)

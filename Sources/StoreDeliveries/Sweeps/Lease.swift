@@ -1,4 +1,5 @@
 public import LiveActivity
+public import StoreGround
 
 /// A worker's exclusive right to a part of a push, or to a name's retries or broadcasts. Only the latest epoch settles.
 public struct Lease: Sendable, Hashable {

@@ -1,10 +1,11 @@
 import LiveActivity
+import StoreGround
 
 /// A request whose page was settled before its answer came (docs/adr/0035-open-requests.md).
 public struct OpenRequest: Sendable, Hashable {
     /// The name of a request, never used twice: 4 random bytes of its worker and a number.
     public struct ID: Sendable, Hashable {
-        let bytes: [UInt8]
+        package let bytes: [UInt8]
 
         public init(worker: UInt32, number: UInt32) {
             bytes = bigEndian(worker) + bigEndian(number)

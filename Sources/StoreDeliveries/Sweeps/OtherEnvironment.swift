@@ -1,11 +1,17 @@
 public import LiveActivity
 import OpenSSL
-import Redis
+package import Redis
+public import StoreGround
 
 /// For apps with both APNs environments: which tokens are of the second one. A lost entry is found out again.
 public struct OtherEnvironment: Sendable {
-    let redis: RedisClient
-    let keys: Keyspace
+    package let redis: RedisClient
+    package let keys: Keyspace
+
+    package init(redis: RedisClient, keys: Keyspace) {
+        self.redis = redis
+        self.keys = keys
+    }
 
     /// Notes tokens of a page that the other environment accepted.
     public func remember(
@@ -20,5 +26,5 @@ public struct OtherEnvironment: Sendable {
     }
 
     /// Eight bytes are enough to tell two tokens of one channel apart.
-    static func hash(_ token: some Collection<UInt8>) -> [UInt8] { Array(SHA256Digest(of: token).prefix(8)) }
+    package static func hash(_ token: some Collection<UInt8>) -> [UInt8] { Array(SHA256Digest(of: token).prefix(8)) }
 }

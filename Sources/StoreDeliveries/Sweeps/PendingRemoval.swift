@@ -1,5 +1,7 @@
 public import LiveActivity
 import Redis
+public import StoreGround
+public import StoreRegistry
 
 /// A pending removal: decided for a push, and not yet applied to the registry and confirmed.
 public struct PendingRemoval: Sendable, Hashable {
@@ -12,7 +14,7 @@ public struct PendingRemoval: Sendable, Hashable {
     }
 
     /// push 16 ‖ channel's length 2 ‖ channel ‖ token
-    var field: [UInt8] { push.uuid.bytes + removal.storedField }
+    package var field: [UInt8] { push.uuid.bytes + removal.storedField }
 
     init?(field: ArraySlice<UInt8>, value: ArraySlice<UInt8>) {
         var rest = field.dropFirst(16)
@@ -44,7 +46,7 @@ extension TokenRemoval {
     /// - time, 8 bytes big-endian: epoch ms; 0 = none. A 410 of time 0 is stored as 1, because no time means a 400.
     /// - for `s`: the length of the attributes type, 1 byte, and the type
     /// - APNs's reason
-    var storedValue: [UInt8] {
+    package var storedValue: [UInt8] {
         let kind = attributesType != nil ? UInt8(ascii: "s") : UInt8(ascii: hasEnded ? "e" : "d")
         let type = attributesType.map { Array($0.utf8.prefix(255)) }
         return [kind] + bigEndian(UInt64(bitPattern: deadSince.map { max($0, 1) } ?? 0))

@@ -1,5 +1,7 @@
 public import LiveActivity
-import Redis
+package import Redis
+import StoreGround
+public import StoreRegistry
 
 /// The outcomes of attempts at waiting channels. Repeating is safe: a part is written only while its push is first.
 public struct RetrySettlement: Sendable {
@@ -23,7 +25,7 @@ public struct RetrySettlement: Sendable {
     }
 
     /// The operations of each script. A stop is in one script with its push's last operation, which alone finishes it.
-    var parts: [[RedisArgument]] {
+    package var parts: [[RedisArgument]] {
         func inParts(_ operations: [(push: PushID, arguments: [RedisArgument])]) -> [[RedisArgument]] {
             operations.scriptParts.map { $0.flatMap(\.arguments) }
         }

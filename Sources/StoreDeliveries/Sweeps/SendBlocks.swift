@@ -1,5 +1,7 @@
 public import LiveActivity
 import Redis
+public import StoreGround
+public import StoreRegistry
 
 /// Reasons not to send to channels of a page, read together.
 public struct SendBlocks: Sendable {
@@ -16,7 +18,7 @@ public struct SendBlocks: Sendable {
     public var isEmpty: Bool { marks.isEmpty && began.isEmpty }
     /// Whether the entry's card began after an end that was accepted at `time` (epoch ms).
     public func began(_ index: Int, after time: Int64) -> Bool { began[index].map { $0 >= time } ?? false }
-    mutating func insert(_ mark: SendBlock, _ index: Int) { marks[index, default: []].insert(mark) }
+    package mutating func insert(_ mark: SendBlock, _ index: Int) { marks[index, default: []].insert(mark) }
 
     /// Notes what one channel has under a mark's key. A mark about a token holds only for that token.
     fileprivate mutating func take(

@@ -1,5 +1,7 @@
 import LiveActivity
-import Redis
+package import Redis
+public import StoreGround
+public import StoreRegistry
 
 /// The outcome of one page, which one script settles. The worker builds it from the outcomes of the page's requests.
 public struct Settlement: Sendable {
@@ -99,7 +101,7 @@ public struct Settlement: Sendable {
     }
 
     /// The operations of each script; the last settles the page. Queues may have 1 KB, so a script changes only some.
-    var parts: [[RedisArgument]] {
+    package var parts: [[RedisArgument]] {
         var parts = joins.scriptParts.map { $0.flatMap(\.self) }
         parts[parts.count - 1] = arguments + parts[parts.count - 1]
         return parts

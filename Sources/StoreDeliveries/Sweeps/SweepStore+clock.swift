@@ -1,5 +1,6 @@
 import LiveActivity
 import Redis
+public import StoreGround
 
 extension SweepStore {
     /// Brings forward the attempts of a name's waiting channels, once after each step back of Redis's clock. Only the

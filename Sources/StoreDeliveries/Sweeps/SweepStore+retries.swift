@@ -1,5 +1,7 @@
 public import LiveActivity
 import Redis
+public import StoreGround
+public import StoreRegistry
 
 public enum RetryClaim: Sendable {
     /// No channel waits and no removal is pending.

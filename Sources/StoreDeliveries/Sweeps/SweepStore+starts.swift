@@ -1,5 +1,7 @@
 public import LiveActivity
 import Redis
+public import StoreGround
+public import StoreRegistry
 
 /// Facts on the name's slot that decide whether a start is sent to the channels of a page of start tokens.
 public struct StartFacts: Sendable {

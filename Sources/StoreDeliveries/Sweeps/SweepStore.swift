@@ -1,5 +1,7 @@
 public import LiveActivity
-import Redis
+package import Redis
+public import StoreGround
+public import StoreRegistry
 
 /// Sweeps of pushes over their names, and retries: begin, claim, settle. Each call is one script on the name's slot.
 public struct SweepStore: Sendable {
@@ -9,9 +11,15 @@ public struct SweepStore: Sendable {
     /// How many owners of a part may crash or stall in a row.
     public static let mostLapses = 8
 
-    let redis: RedisClient
-    let keys: Keyspace
-    var endings = PushEndings()
+    package let redis: RedisClient
+    package let keys: Keyspace
+    package var endings = PushEndings()
+
+    package init(redis: RedisClient, keys: Keyspace, endings: PushEndings = PushEndings()) {
+        self.redis = redis
+        self.keys = keys
+        self.endings = endings
+    }
 
     /// Begins the name's oldest unswept push, usually `hint`. `minInterval`: least time between updates; 0 = no pacing.
     public func begin(

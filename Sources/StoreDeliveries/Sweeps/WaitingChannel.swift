@@ -1,4 +1,6 @@
 public import LiveActivity
+package import StoreGround
+package import StoreRegistry
 
 /// A waiting channel, with the first push of its retry queue and the token that this push would go to now.
 public struct WaitingChannel: Sendable, Hashable {
@@ -27,7 +29,7 @@ public struct WaitingChannel: Sendable, Hashable {
     /// The card began after the push's sweep, so the push goes without its alert.
     public var isLate = false
     /// The retry queue's header when the token was looked up. Settling compares it. Empty for a channel of a sweep.
-    private(set) var seen: [UInt8]
+    package private(set) var seen: [UInt8]
     /// Its request is open. The answer comes late and is settled under this id.
     public var openID: OpenRequest.ID? { didSet { if let openID { seen = openID.bytes } } }
 
@@ -40,7 +42,7 @@ public struct WaitingChannel: Sendable, Hashable {
     static let lateUnit = ScriptNumbers.queueLateUnit
 
     /// A retry queue, as `shared-queue.lua` describes it: a header of 3 bytes, push ids 16 each.
-    init?(channel: [UInt8], queue: ArraySlice<UInt8>) {
+    package init?(channel: [UInt8], queue: ArraySlice<UInt8>) {
         var rest = queue
         guard queue.count >= 19, (queue.count - 3).isMultiple(of: 16), let number = rest.takeBigEndian(UInt16.self),
             let id = UUIDBytes(bytes: queue.dropFirst(3).prefix(16))
@@ -64,7 +66,7 @@ public struct WaitingChannel: Sendable, Hashable {
     }
 
     /// Takes the token of an entry, and what is noted about it. A note about another token says nothing.
-    mutating func take(_ entry: Registry.Entry?, quarantine: Reply, elsewhere: Reply) throws(StoreError) {
+    package mutating func take(_ entry: Registry.Entry?, quarantine: Reply, elsewhere: Reply) throws(StoreError) {
         (token, registeredAt) = (entry?.token, entry?.registeredAt ?? 0)
         (isQuarantined, livesElsewhere) = (false, false)
         guard let token else { return }

@@ -1,23 +1,31 @@
-import Redis
+package import Redis
 
-struct BucketChange: Sendable {
+package struct BucketChange: Sendable {
     /// Fields beyond which a bucket is divided: larger ones are cheap to read, but dear to write (compact encoding).
-    static let threshold = 128
+    package static let threshold = 128
     /// Changes of one round trip: tens of milliseconds of the server's time. A bucket can be overfilled by as many.
-    static let batch = 500
+    package static let batch = 500
 
-    let channel: [UInt8]
+    package let channel: [UInt8]
     /// The channel's arguments in a call for a whole bucket.
-    var arguments: [RedisArgument] = []
+    package var arguments: [RedisArgument] = []
+
+    package init(channel: [UInt8], arguments: [RedisArgument] = []) {
+        self.channel = channel
+        self.arguments = arguments
+    }
 }
 
 /// The answer of a script that changes a bucket. Empty: the change is stale, so nothing was stored.
-struct BucketAnswer: OptionSet, Sendable {
-    let rawValue: Int
+package struct BucketAnswer: OptionSet, Sendable {
+    package let rawValue: Int
+
+    package init(rawValue: Int) { self.rawValue = rawValue }
+
     /// The change is stored, and the bucket is too full.
-    static let isOverfull = BucketAnswer(rawValue: 2)
+    package static let isOverfull = BucketAnswer(rawValue: 2)
     /// The caller must wake a worker for late joiners.
-    static let wakesLateJoiners = BucketAnswer(rawValue: 4)
+    package static let wakesLateJoiners = BucketAnswer(rawValue: 4)
     /// The name had no tokens and no tombstones before. It may have left its app's index.
-    static let beginsName = BucketAnswer(rawValue: 8)
+    package static let beginsName = BucketAnswer(rawValue: 8)
 }

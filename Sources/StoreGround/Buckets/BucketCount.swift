@@ -2,20 +2,25 @@
 ///
 /// P is the largest power of two <= count. Hashes are taken modulo 2P if that bucket exists already, else modulo P. A
 /// channel never leaves its class (hash modulo P). `ScanPosition` relies on that.
-struct BucketCount: Sendable, Hashable {
+package struct BucketCount: Sendable, Hashable {
     /// Field `n` is absent. The hash is not needed, and no fingerprint is kept.
-    static let one = BucketCount(buckets: 1, fingerprint: "")
+    package static let one = BucketCount(buckets: 1, fingerprint: "")
     /// About 1.5 billion tokens. A higher count is considered corrupt.
-    static let maximum = 1 << 24
+    package static let maximum = 1 << 24
 
-    let buckets: Int
+    package let buckets: Int
     /// Fingerprint of the hash key by which the records were placed.
-    let fingerprint: String
+    package let fingerprint: String
+
+    package init(buckets: Int, fingerprint: String) {
+        self.buckets = buckets
+        self.fingerprint = fingerprint
+    }
 }
 
 extension BucketCount {
     /// Reads field `n` of a root: `<buckets>:<fingerprint>`, or `1`, which the scripts return for an absent one.
-    init?(stored: some Collection<UInt8>) {
+    package init?(stored: some Collection<UInt8>) {
         if stored.count == 1, stored.first == UInt8(ascii: "1") {
             self = .one
             return
@@ -27,27 +32,27 @@ extension BucketCount {
         self.init(buckets: buckets, fingerprint: String(text[text.index(after: colon)...]))
     }
 
-    var stored: String { buckets == 1 ? "1" : "\(buckets):\(fingerprint)" }
+    package var stored: String { buckets == 1 ? "1" : "\(buckets):\(fingerprint)" }
     /// log2 of P.
-    var level: Int { Int.bitWidth - 1 - buckets.leadingZeroBitCount }
+    package var level: Int { Int.bitWidth - 1 - buckets.leadingZeroBitCount }
 
-    func bucket(of hash: UInt32) -> Int {
+    package func bucket(of hash: UInt32) -> Int {
         let power = 1 << level
         let bucket = Int(hash) & (2 * power - 1)
         return bucket < buckets ? bucket : bucket & (power - 1)
     }
 
     /// The bucket that is divided next. Its upper half goes to the bucket with number `buckets`.
-    var nextSource: Int { buckets - (1 << level) }
+    package var nextSource: Int { buckets - (1 << level) }
 
-    func grown(by key: RegistryHashKey) -> BucketCount {
+    package func grown(by key: RegistryHashKey) -> BucketCount {
         BucketCount(buckets: buckets + 1, fingerprint: key.fingerprint)
     }
 }
 
 extension UInt32 {
     /// All 32 bits in the opposite order: a hash's position in a scan.
-    var bitReversed: UInt32 {
+    package var bitReversed: UInt32 {
         var value = self.byteSwapped
         value = (value >> 4) & 0x0F0F_0F0F | (value & 0x0F0F_0F0F) << 4
         value = (value >> 2) & 0x3333_3333 | (value & 0x3333_3333) << 2

@@ -1,12 +1,17 @@
-import LiveActivity
+package import LiveActivity
 import Synchronization
 
 /// Facts that the copies of a `Registry` remember between calls: guesses that Redis corrects, except for the hash key.
-final class RegistryMemory: Sendable {
+package final class RegistryMemory: Sendable {
     /// Compared by bytes, as `TokenPlace` is. A string made of it would not be.
-    struct Key: Hashable {
-        let app: AppKey
-        let tokens: TokenPlace
+    package struct Key: Hashable {
+        package let app: AppKey
+        package let tokens: TokenPlace
+
+        package init(app: AppKey, tokens: TokenPlace) {
+            self.app = app
+            self.tokens = tokens
+        }
     }
     private struct Name {
         var count = BucketCount.one
@@ -30,7 +35,7 @@ final class RegistryMemory: Sendable {
     }
 
     /// Half of the names that are remembered: a few megabytes.
-    static let generation = 5_000
+    package static let generation = 5_000
     /// A name is put into the index again after this many milliseconds, or when its root is new. This is much less than
     /// the shortest life of a root. So a worker that tidies the index has not removed a name that is skipped here.
     static let relistAfter: Int64 = 600_000
@@ -41,28 +46,32 @@ final class RegistryMemory: Sendable {
     private let key = Mutex<RegistryHashKey?>(nil)
     private let malformedCount = Atomic<Int>(0)
 
-    var hashKey: RegistryHashKey? {
+    package init() {}
+
+    package var hashKey: RegistryHashKey? {
         get { key.withLock { $0 } }
         set { key.withLock { $0 = newValue } }
     }
 
-    func count(_ key: Key) -> BucketCount { names.withLock { $0.young[key]?.count ?? $0.old[key]?.count ?? .one } }
-    func remember(_ key: Key, _ count: BucketCount) { names.withLock { $0.update(key) { $0.count = count } } }
+    package func count(_ key: Key) -> BucketCount {
+        names.withLock { $0.young[key]?.count ?? $0.old[key]?.count ?? .one }
+    }
+    package func remember(_ key: Key, _ count: BucketCount) { names.withLock { $0.update(key) { $0.count = count } } }
 
-    func needsListing(_ key: Key, now: Int64) -> Bool {
+    package func needsListing(_ key: Key, now: Int64) -> Bool {
         let listedAt = names.withLock { $0.young[key]?.listedAt ?? $0.old[key]?.listedAt ?? 0 }
         return now - listedAt >= Self.relistAfter || now < listedAt
     }
 
-    func listed(_ key: Key, at now: Int64) { names.withLock { $0.update(key) { $0.listedAt = now } } }
-    func forgetListing(_ key: Key) { names.withLock { $0.update(key) { $0.listedAt = 0 } } }
+    package func listed(_ key: Key, at now: Int64) { names.withLock { $0.update(key) { $0.listedAt = now } } }
+    package func forgetListing(_ key: Key) { names.withLock { $0.update(key) { $0.listedAt = 0 } } }
 
-    func isFollowed(_ key: Key, now: Int64) -> Bool {
+    package func isFollowed(_ key: Key, now: Int64) -> Bool {
         let at = names.withLock { $0.young[key]?.followedAt ?? $0.old[key]?.followedAt ?? 0 }
         return (0..<Self.followedFor).contains(now - at)
     }
 
-    func followed(_ key: Key, at now: Int64) { names.withLock { $0.update(key) { $0.followedAt = now } } }
-    func addMalformed(_ count: Int) { malformedCount.add(count, ordering: .relaxed) }
-    var malformed: Int { malformedCount.load(ordering: .relaxed) }
+    package func followed(_ key: Key, at now: Int64) { names.withLock { $0.update(key) { $0.followedAt = now } } }
+    package func addMalformed(_ count: Int) { malformedCount.add(count, ordering: .relaxed) }
+    package var malformed: Int { malformedCount.load(ordering: .relaxed) }
 }

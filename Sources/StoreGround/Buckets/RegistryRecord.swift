@@ -1,6 +1,6 @@
 import LiveActivity
 import OpenSSL
-import Redis
+package import Redis
 
 /// One channel's entry in a bucket. The field is the channel's stored form. The value, big-endian:
 ///
@@ -23,47 +23,47 @@ import Redis
 /// new card, however slow the device's clock is.
 ///
 /// With an 80-byte token a value is 90 bytes, below config/redis.conf's limit of 128 for the compact encoding.
-enum RegistryRecord {
-    static let tombstone = ScriptNumbers.tombstone
+package enum RegistryRecord {
+    package static let tombstone = ScriptNumbers.tombstone
     static let frequentPushesOff: UInt8 = 2
     /// On a tombstone: it is that of a prune.
-    static let pruned = ScriptNumbers.pruned
+    package static let pruned = ScriptNumbers.pruned
     /// On a registration, the same bit: the activity is scheduled and starts later than the action.
-    static let ahead = ScriptNumbers.ahead
+    package static let ahead = ScriptNumbers.ahead
     /// On a registration: another activity's removal is noted. On a removal's tombstone: a prune came before it.
     static let noted = ScriptNumbers.noted
     /// On a registration with `noted`: a second activity's removal is noted. Earlier versions skip such a record.
     static let twice = ScriptNumbers.twice
-    static let version: UInt8 = 0xE0
+    package static let version: UInt8 = 0xE0
 
     static let headerLength = 10
-    static let removalLength = ScriptNumbers.removalBytes
+    package static let removalLength = ScriptNumbers.removalBytes
     static let aheadLength = 2
     /// Milliseconds of one unit of the age at the action. The most units in a byte, 255, are longer than a life.
     static let ageUnit = ScriptNumbers.ageUnit
     /// 2020-01-01 in epoch milliseconds; five bytes reach to 2054.
-    static let epoch = ScriptNumbers.recordEpoch
+    package static let epoch = ScriptNumbers.recordEpoch
     /// How long a registration counts, and how long its key is kept. Milliseconds.
-    struct Span: Sendable, Hashable {
+    package struct Span: Sendable, Hashable {
         /// Counted from the activity's start.
-        var life: Int64
+        package var life: Int64
         /// How long a bucket is kept after its last change, and a tombstone: longer than registrations that it refuses.
-        var retention: Int64
+        package var retention: Int64
         /// Apple ends an activity after 8 h. A quarter of an hour more, because clocks differ.
-        static let activity = Span(life: ScriptNumbers.activityLife, retention: 13 * 3_600_000)
+        package static let activity = Span(life: ScriptNumbers.activityLife, retention: 13 * 3_600_000)
         /// A start token has no end of its own. If its app was not opened for a year, the user expects no card.
         static let startToken = Span(life: 365 * 86_400_000, retention: 366 * 86_400_000)
     }
 
-    static func stamp(_ milliseconds: Int64) -> Int64 { min(max(milliseconds, epoch) - epoch, 1 << 40 - 1) }
+    package static func stamp(_ milliseconds: Int64) -> Int64 { min(max(milliseconds, epoch) - epoch, 1 << 40 - 1) }
 
     /// The latest time of a stored action that is believed, ms since 2020.
     /// - Parameter now: this process's time, epoch ms.
-    static func latest(_ now: Int64) -> RedisArgument { .int(stamp(now + ServerTime.error.milliseconds)) }
+    package static func latest(_ now: Int64) -> RedisArgument { .int(stamp(now + ServerTime.error.milliseconds)) }
 
     /// The registration with its time of arrival, if its own time is so old that its card would be over: the device's
     /// clock may be slow. The time from the card's start to the registration stays. Nil: its own time can be used.
-    static func withTimeOfArrival(_ registration: Registration, now: Int64, _ span: Span) -> Registration? {
+    package static func withTimeOfArrival(_ registration: Registration, now: Int64, _ span: Span) -> Registration? {
         let startedAt = registration.startedAt ?? registration.registeredAt
         guard span == .activity, max(registration.registeredAt, startedAt) < now - span.life else { return nil }
         var registration = registration
@@ -73,10 +73,10 @@ enum RegistryRecord {
     }
 
     /// A reader of the record gets `startedAt`. The bucket must live `retention` milliseconds from now.
-    typealias Encoded = (value: [UInt8], registeredAt: Int64, startedAt: Int64, retention: Int64)
+    package typealias Encoded = (value: [UInt8], registeredAt: Int64, startedAt: Int64, retention: Int64)
 
     /// - Returns: nil if the activity's life is over.
-    static func encode(_ registration: Registration, now: Int64, _ span: Span = .activity) -> Encoded? {
+    package static func encode(_ registration: Registration, now: Int64, _ span: Span = .activity) -> Encoded? {
         let registeredAt = min(registration.registeredAt, now)
         let (age, overflow) = registeredAt.subtractingReportingOverflow(
             min(registration.startedAt ?? registeredAt, now + Registration.mostAhead))
@@ -99,7 +99,7 @@ enum RegistryRecord {
         return (value, registeredAt, startedAt, span.retention + max(0, startedAt - now))
     }
 
-    static func encode(_ removal: Untrack, now: Int64) -> [UInt8] {
+    package static func encode(_ removal: Untrack, now: Int64) -> [UInt8] {
         var value: [UInt8] = [tombstone]
         appendTime(min(removal.removedAt, now), to: &value)
         return value + [0] + activityHash(removal.activityID) + [0, 0, 0, 0, 0]
@@ -119,7 +119,7 @@ enum RegistryRecord {
         return digest == [0, 0, 0] ? [0, 0, 1] : digest
     }
 
-    enum Reading {
+    package enum Reading {
         /// A tombstone, or a registration past its life.
         case absent
         /// `tokenOffset` counts from the value's first byte; `registeredAt` is epoch ms. `isInfrequent`: frequent
@@ -130,7 +130,7 @@ enum RegistryRecord {
     }
 
     /// The time of a record's or a tombstone's action, epoch ms. Nil for bytes that no version writes.
-    static func action(of value: ArraySlice<UInt8>) -> (time: Int64, isTombstone: Bool, isPruned: Bool)? {
+    package static func action(of value: ArraySlice<UInt8>) -> (time: Int64, isTombstone: Bool, isPruned: Bool)? {
         guard value.count > headerLength, let flags = value.first, flags & version == 0 else { return nil }
         let time = value.dropFirst().prefix(5).reduce(0) { $0 << 8 | Int64($1) }
         return (epoch + time, flags & tombstone != 0, flags & tombstone != 0 && flags & pruned != 0)
@@ -138,18 +138,18 @@ enum RegistryRecord {
 
     /// When an app removed its card, epoch ms. Nil for another record, and for the removal of a card that was pruned
     /// before: it had ended.
-    static func removal(of value: ArraySlice<UInt8>) -> Int64? {
+    package static func removal(of value: ArraySlice<UInt8>) -> Int64? {
         guard let action = action(of: value), action.isTombstone, !action.isPruned, let flags = value.first,
             flags & noted == 0
         else { return nil }
         return action.time
     }
 
-    static func read(_ value: ArraySlice<UInt8>, now: Int64, _ span: Span = .activity) -> Reading {
+    package static func read(_ value: ArraySlice<UInt8>, now: Int64, _ span: Span = .activity) -> Reading {
         value.withUnsafeBytes { read($0, now: now, span) }
     }
 
-    static func read(_ bytes: UnsafeRawBufferPointer, now: Int64, _ span: Span) -> Reading {
+    package static func read(_ bytes: UnsafeRawBufferPointer, now: Int64, _ span: Span) -> Reading {
         guard bytes.count > headerLength, bytes[0] & version == 0 else { return .malformed }
         if bytes[0] & tombstone != 0 { return .absent }
         let isAhead = bytes[0] & ahead != 0
@@ -167,5 +167,5 @@ enum RegistryRecord {
 }
 
 extension TokenPlace {
-    var span: RegistryRecord.Span { isForStartTokens ? .startToken : .activity }
+    package var span: RegistryRecord.Span { isForStartTokens ? .startToken : .activity }
 }

@@ -1,25 +1,27 @@
-import LiveActivity
-import Redis
+package import LiveActivity
+package import Redis
 
 extension Keyspace {
     /// APNs's verdicts on an app's tokens, by minute.
-    func verdicts(_ app: AppKey) -> RedisKey { key("g:{\(app)}") }
+    package func verdicts(_ app: AppKey) -> RedisKey { key("g:{\(app)}") }
     /// Quarantined channels of a name: `QuarantineMark` by channel.
-    func quarantine(_ tag: String) -> RedisKey { key("x:\(tag)") }
+    package func quarantine(_ tag: String) -> RedisKey { key("x:\(tag)") }
     /// The app's names that hold quarantined tokens, by the time (epoch ms) at which their marks expire.
-    func quarantinedNames(_ app: AppKey) -> RedisKey { key("xn:{\(app)}") }
+    package func quarantinedNames(_ app: AppKey) -> RedisKey { key("xn:{\(app)}") }
     /// Channels whose token is of the app's other APNs environment, with the token's hash.
-    func otherEnvironment(_ tag: String) -> RedisKey { key("e:\(tag)") }
+    package func otherEnvironment(_ tag: String) -> RedisKey { key("e:\(tag)") }
     /// The app's pushes that have a dead letter, by time (epoch ms).
-    func deadIndex(_ app: AppKey) -> RedisKey { key("d:{\(app)}") }
+    package func deadIndex(_ app: AppKey) -> RedisKey { key("d:{\(app)}") }
     /// The dead letter of one push: reasons with their counts, and the positions where it stopped.
-    func deadLetter(_ tag: String, _ id: PushID) -> RedisKey { RedisKey(deadLetterPrefix(tag) + id.description) }
-    func deadLetterPrefix(_ tag: String) -> String { "\(prefix):dl:\(tag):" }
+    package func deadLetter(_ tag: String, _ id: PushID) -> RedisKey {
+        RedisKey(deadLetterPrefix(tag) + id.description)
+    }
+    package func deadLetterPrefix(_ tag: String) -> String { "\(prefix):dl:\(tag):" }
     /// The first channels whose tokens were pruned by a push (`DeadLetters.mostPruned`), with APNs's reasons.
-    func pruned(_ tag: String, _ id: PushID) -> RedisKey { RedisKey(prunedPrefix(tag) + id.description) }
-    func prunedPrefix(_ tag: String) -> String { "\(prefix):pr:\(tag):" }
+    package func pruned(_ tag: String, _ id: PushID) -> RedisKey { RedisKey(prunedPrefix(tag) + id.description) }
+    package func prunedPrefix(_ tag: String) -> String { "\(prefix):pr:\(tag):" }
     /// Pushes of a name whose dead letters are not on the app's list yet.
-    func unlistedDead(_ tag: String) -> RedisKey { RedisKey(deadLetterPrefix(tag) + "unlisted") }
+    package func unlistedDead(_ tag: String) -> RedisKey { RedisKey(deadLetterPrefix(tag) + "unlisted") }
     /// The first channels that the push gave up (`DeadLetters.mostChannels`).
-    func deadChannels(_ tag: String, _ id: PushID) -> RedisKey { RedisKey("\(deadLetter(tag, id)):c") }
+    package func deadChannels(_ tag: String, _ id: PushID) -> RedisKey { RedisKey("\(deadLetter(tag, id)):c") }
 }

@@ -1,40 +1,42 @@
-import LiveActivity
-import Redis
+package import LiveActivity
+package import Redis
 
 extension Keyspace {
     /// A part of the index from channels to the places where they have tokens.
-    func followings(_ app: AppKey, _ bucket: Int) -> RedisKey { key("fo:{\(app):\(bucket)}") }
+    package func followings(_ app: AppKey, _ bucket: Int) -> RedisKey { key("fo:{\(app):\(bucket)}") }
     /// An app's named users: a sorted set with equal scores, so in byte order.
-    func namedUsers(_ app: AppKey) -> RedisKey { key("nu:{\(app)}") }
+    package func namedUsers(_ app: AppKey) -> RedisKey { key("nu:{\(app)}") }
     /// Channels that are to be forgotten, by when a worker is to look at them (epoch ms). `ForgetStep` has the members.
-    func forgetSteps(_ app: AppKey) -> RedisKey { key("fg:{\(app)}") }
+    package func forgetSteps(_ app: AppKey) -> RedisKey { key("fg:{\(app)}") }
     /// Bucket `index` of a name; bucket 0 is the root, whose field `n` counts the buckets.
-    func bucket(_ tag: String, _ index: Int) -> RedisKey { index == 0 ? root(tag) : RedisKey("\(root(tag)):\(index)") }
+    package func bucket(_ tag: String, _ index: Int) -> RedisKey {
+        index == 0 ? root(tag) : RedisKey("\(root(tag)):\(index)")
+    }
     /// Values of the whole deployment. Field `hash_key` is the key for hashes of channels.
-    var deployment: RedisKey { key("meta") }
+    package var deployment: RedisKey { key("meta") }
     /// The app's names: a sorted set with equal scores, so in byte order.
-    func names(_ app: AppKey) -> RedisKey { key("names:{\(app)}") }
+    package func names(_ app: AppKey) -> RedisKey { key("names:{\(app)}") }
 
     /// A HyperLogLog of the ids that calls named in one period (Quotas.swift).
-    func seen(_ app: AppKey, _ quota: Quota, _ period: Int64) -> RedisKey {
+    package func seen(_ app: AppKey, _ quota: Quota, _ period: Int64) -> RedisKey {
         key("seen:{\(app)}:\(quota.rawValue):\(period)")
     }
 
     /// One channel: `created`, `seen`, `renewed` (epoch ms), `v`, and a field for each set (Channels+membership.swift).
-    func channel(_ app: AppKey, _ channel: ChannelID) -> RedisKey {
+    package func channel(_ app: AppKey, _ channel: ChannelID) -> RedisKey {
         key("c:{\(app):\(Self.escaped(channel.description))}")
     }
     /// The channels with a tag (`t`) or of a named user (`u`). Each set has a slot of its own, to spread large sets.
-    func members(_ app: AppKey, _ set: AudienceSet) -> RedisKey {
+    package func members(_ app: AppKey, _ set: AudienceSet) -> RedisKey {
         let (kind, text) = Self.kindAndText(set)
         return key("\(kind):{\(app):\(text)}")
     }
     /// The key of the set that a field of a channel's record stands for; nil for a field that stands for none.
-    func members(_ app: AppKey, field: String) -> RedisKey? {
+    package func members(_ app: AppKey, field: String) -> RedisKey? {
         guard let parts = field.cut(at: UInt8(ascii: ":")), ["t", "u"].contains(parts.head) else { return nil }
         return key("\(parts.head):{\(app):\(parts.tail)}")
     }
-    static func field(_ set: AudienceSet) -> String {
+    package static func field(_ set: AudienceSet) -> String {
         let (kind, text) = kindAndText(set)
         return "\(kind):\(text)"
     }
@@ -48,5 +50,7 @@ extension Keyspace {
     }
 
     /// Escapes one of several parts that are separated by colons.
-    static func escapedPart(_ text: String) -> String { escaped(text).percentEncoded { $0 == UInt8(ascii: ":") } }
+    package static func escapedPart(_ text: String) -> String {
+        escaped(text).percentEncoded { $0 == UInt8(ascii: ":") }
+    }
 }

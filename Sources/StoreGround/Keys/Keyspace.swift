@@ -1,158 +1,158 @@
-import LiveActivity
-import Redis
+package import LiveActivity
+package import Redis
 
 /// The names of all keys. docs/keyspace.md lists them with type, life and writer. The part between braces is the hash
 /// tag. Keys that one script touches have the same hash tag, so that they are on one node of a cluster.
 public struct Keyspace: Sendable {
     public static let defaultPrefix = "ll"
     public static let defaultRetention: Duration = .seconds(7 * 86_400)
-    static let nameSlack = ScriptNumbers.nameSlack
-    let prefix: String
+    package static let nameSlack = ScriptNumbers.nameSlack
+    package let prefix: String
     /// How many slots the streams and the timers of work are spread over. All processes of a deployment must agree.
-    let partitions: Int
+    package let partitions: Int
     /// How long a push, its ledger and dead letter, its name's sequence number and a finished schedule are kept, ms.
-    let retention: Int64
+    package let retention: Int64
 
-    init(prefix: String = defaultPrefix, partitions: Int = 1, retention: Duration = defaultRetention) {
+    package init(prefix: String = defaultPrefix, partitions: Int = 1, retention: Duration = defaultRetention) {
         self.prefix = prefix
         self.partitions = partitions
         self.retention = retention.milliseconds
     }
 
     /// How long a name is kept, ms: longer than its pushes, so that not every publish prolongs its life.
-    var nameRetention: Int64 { retention + Self.nameSlack.milliseconds }
+    package var nameRetention: Int64 { retention + Self.nameSlack.milliseconds }
 
-    func key(_ rest: String) -> RedisKey { RedisKey("\(prefix):\(rest)") }
+    package func key(_ rest: String) -> RedisKey { RedisKey("\(prefix):\(rest)") }
     /// The hash tag of a name. Braces and percent signs become `%XX`, so that no name can look like another one.
-    func tag(_ app: AppKey, _ name: ActivityName) -> String { tag(app, .activity(name)) }
-    func tag(_ app: AppKey, _ place: TokenPlace) -> String { "{\(app.rawValue):\(Self.escaped(place.stored))}" }
+    package func tag(_ app: AppKey, _ name: ActivityName) -> String { tag(app, .activity(name)) }
+    package func tag(_ app: AppKey, _ place: TokenPlace) -> String { "{\(app.rawValue):\(Self.escaped(place.stored))}" }
 
     static func escaped(_ text: String) -> String {
         text.percentEncoded { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}") || $0 == UInt8(ascii: "%") }
     }
 
     /// Name meta. docs/keyspace.md lists its fields.
-    func name(_ tag: String) -> RedisKey { key("n:\(tag)") }
+    package func name(_ tag: String) -> RedisKey { key("n:\(tag)") }
     /// The name's pushes that no sweep has finished, by sequence number.
-    func unswept(_ tag: String) -> RedisKey { key("q:\(tag)") }
+    package func unswept(_ tag: String) -> RedisKey { key("q:\(tag)") }
     /// One push: record and ledger.
-    func push(_ tag: String, _ id: PushID) -> RedisKey { RedisKey(pushPrefix(tag) + id.description) }
-    func pushPrefix(_ tag: String) -> String { "\(prefix):p:\(tag):" }
+    package func push(_ tag: String, _ id: PushID) -> RedisKey { RedisKey(pushPrefix(tag) + id.description) }
+    package func pushPrefix(_ tag: String) -> String { "\(prefix):p:\(tag):" }
     /// The name's final pushes that are not told yet. Scripts find it beside the pushes.
-    func outbox(_ tag: String) -> RedisKey { RedisKey(pushPrefix(tag) + "outbox") }
+    package func outbox(_ tag: String) -> RedisKey { RedisKey(pushPrefix(tag) + "outbox") }
     /// The exchanges with APNs for one channel of a push.
-    func trace(_ tag: String, _ id: PushID) -> RedisKey { key("tr:\(tag):\(id)") }
+    package func trace(_ tag: String, _ id: PushID) -> RedisKey { key("tr:\(tag):\(id)") }
     /// A push's tasks: epoch, owner, deadline and position of each shard; counts of queue entries and removals.
-    func tasks(_ tag: String, _ id: PushID) -> RedisKey { RedisKey(tasksPrefix(tag) + id.description) }
-    func tasksPrefix(_ tag: String) -> String { "\(prefix):w:\(tag):" }
+    package func tasks(_ tag: String, _ id: PushID) -> RedisKey { RedisKey(tasksPrefix(tag) + id.description) }
+    package func tasksPrefix(_ tag: String) -> String { "\(prefix):w:\(tag):" }
     /// The devices that a push has counted for an event of receipts.
-    func receipts(_ tag: String, _ id: PushID, _ event: ReceiptEvent) -> RedisKey {
+    package func receipts(_ tag: String, _ id: PushID, _ event: ReceiptEvent) -> RedisKey {
         key("rc:\(tag):\(id):\(event.rawValue)")
     }
     /// When users dismissed the name's card (ms), as receipts tell, by a digest of name and channel.
-    func dismissals(_ tag: String) -> RedisKey { key("dm:\(tag)") }
+    package func dismissals(_ tag: String) -> RedisKey { key("dm:\(tag)") }
     /// Waiting channels by due time (ms).
-    func waitingChannels(_ tag: String) -> RedisKey { key("r:\(tag)") }
-    func retryQueues(_ tag: String) -> RedisKey { key("h:\(tag)") }
+    package func waitingChannels(_ tag: String) -> RedisKey { key("r:\(tag)") }
+    package func retryQueues(_ tag: String) -> RedisKey { key("h:\(tag)") }
     /// The leases of the name's retries and of its broadcasts.
-    func nameLeases(_ tag: String) -> RedisKey { key("l:\(tag)") }
+    package func nameLeases(_ tag: String) -> RedisKey { key("l:\(tag)") }
     /// Channels that registered a token during the sweep of the active push.
-    func catchUp(_ tag: String) -> RedisKey { key("k:\(tag)") }
+    package func catchUp(_ tag: String) -> RedisKey { key("k:\(tag)") }
     /// Channels whose card began after an `end` of the name was accepted, by that time (epoch ms).
-    func newFollowers(_ tag: String) -> RedisKey { key("y:\(tag)") }
+    package func newFollowers(_ tag: String) -> RedisKey { key("y:\(tag)") }
     /// The newest states by audience.
-    func contentStates(_ tag: String) -> RedisKey { key("v:\(tag)") }
+    package func contentStates(_ tag: String) -> RedisKey { key("v:\(tag)") }
     /// Late joiners, with the last sequence number that they missed.
-    func lateJoiners(_ tag: String) -> RedisKey { key("f:\(tag)") }
+    package func lateJoiners(_ tag: String) -> RedisKey { key("f:\(tag)") }
     /// Started channels: a start went to them, and they have not registered a token yet.
-    func startedChannels(_ tag: String) -> RedisKey { key("a:\(tag)") }
+    package func startedChannels(_ tag: String) -> RedisKey { key("a:\(tag)") }
     /// Channels that are being forgotten, until no worker looks at the name for them any more.
-    func beingForgotten(_ tag: String) -> RedisKey { key("ff:\(tag)") }
+    package func beingForgotten(_ tag: String) -> RedisKey { key("ff:\(tag)") }
     /// Open requests: their pages were settled without their answers.
-    func openRequests(_ tag: String) -> RedisKey { key("z:\(tag)") }
+    package func openRequests(_ tag: String) -> RedisKey { key("z:\(tag)") }
     /// Pending removals: decided, and not yet confirmed by the registry.
-    func pendingRemovals(_ tag: String) -> RedisKey { key("o:\(tag)") }
+    package func pendingRemovals(_ tag: String) -> RedisKey { key("o:\(tag)") }
     /// Bucket 0 of the name's tokens.
-    func root(_ tag: String) -> RedisKey { key("b:\(tag)") }
+    package func root(_ tag: String) -> RedisKey { key("b:\(tag)") }
     /// An app's pushes with ids of one hour since 1970 (`PushIndex`). A cluster has several slices of each hour.
-    func pushIndex(_ app: AppKey, hour: Int64, slice: Int) -> RedisKey {
+    package func pushIndex(_ app: AppKey, hour: Int64, slice: Int) -> RedisKey {
         key("i:{\(app):\(hour)\(slice == 0 ? "" : ":\(slice)")}")
     }
     /// What 0.1.0 wrote in place of it: where a push is.
-    func formerPushIndex(_ id: PushID) -> RedisKey { key("i:{\(id)}") }
-    func idempotency(_ app: AppKey, _ id: String) -> RedisKey { key("idem:{\(app):\(Self.escaped(id))}") }
+    package func formerPushIndex(_ id: PushID) -> RedisKey { key("i:{\(id)}") }
+    package func idempotency(_ app: AppKey, _ id: String) -> RedisKey { key("idem:{\(app):\(Self.escaped(id))}") }
     /// Publishes that others write into Redis (`Intake`).
-    func intake(_ app: AppKey) -> RedisKey { key("in:{\(app)}") }
+    package func intake(_ app: AppKey) -> RedisKey { key("in:{\(app)}") }
     /// The answers to accepted ones.
-    func intakeDone(_ app: AppKey) -> RedisKey { key("in:{\(app)}:done") }
+    package func intakeDone(_ app: AppKey) -> RedisKey { key("in:{\(app)}:done") }
     /// The answers to the others.
-    func intakeRejected(_ app: AppKey) -> RedisKey { key("in:{\(app)}:rejected") }
+    package func intakeRejected(_ app: AppKey) -> RedisKey { key("in:{\(app)}:rejected") }
     /// The gateway that reads the intake.
-    func intakeLease(_ app: AppKey) -> RedisKey { key("in:{\(app)}:lease") }
+    package func intakeLease(_ app: AppKey) -> RedisKey { key("in:{\(app)}:lease") }
     /// The app's outgoing events, for anybody who may read this Redis.
-    func events(_ app: AppKey) -> RedisKey { key("out:{\(app)}") }
+    package func events(_ app: AppKey) -> RedisKey { key("out:{\(app)}") }
     /// Events that wait for the app's webhook.
-    func webhookQueue(_ app: AppKey) -> RedisKey { key("wh:{\(app)}") }
+    package func webhookQueue(_ app: AppKey) -> RedisKey { key("wh:{\(app)}") }
     /// Events that the webhook did not take.
-    func deadEvents(_ app: AppKey) -> RedisKey { key("wh:{\(app)}:dead") }
+    package func deadEvents(_ app: AppKey) -> RedisKey { key("wh:{\(app)}:dead") }
     /// The worker that sends to the webhook.
-    func webhookLease(_ app: AppKey) -> RedisKey { key("wh:{\(app)}:lease") }
+    package func webhookLease(_ app: AppKey) -> RedisKey { key("wh:{\(app)}:lease") }
     /// How the webhook fails, and how many events a full queue lost.
-    func webhookState(_ app: AppKey) -> RedisKey { key("wh:{\(app)}:state") }
+    package func webhookState(_ app: AppKey) -> RedisKey { key("wh:{\(app)}:state") }
     /// Since when the app (field '') or names of it are paused, epoch ms.
-    func pauses(_ app: AppKey) -> RedisKey { key("pause:{\(app)}") }
+    package func pauses(_ app: AppKey) -> RedisKey { key("pause:{\(app)}") }
     /// How many requests a caller may still make; `digest` is of its credential or its address.
-    func rate(_ digest: String) -> RedisKey { key("rate:{\(digest)}") }
+    package func rate(_ digest: String) -> RedisKey { key("rate:{\(digest)}") }
     /// Credentials that were made while the deployment runs, with hashes of their secrets.
-    func credentials(_ app: AppKey) -> RedisKey { key("cred:{\(app)}") }
+    package func credentials(_ app: AppKey) -> RedisKey { key("cred:{\(app)}") }
     /// The log of what callers did with the app's secrets.
-    func actions(_ app: AppKey) -> RedisKey { key("log:{\(app)}") }
+    package func actions(_ app: AppKey) -> RedisKey { key("log:{\(app)}") }
     /// When the next tokens of an app, and of one of its pushes, may go out, if there is a cap.
-    func deliveryTurn(_ app: AppKey) -> RedisKey { key("turn:{\(app)}") }
-    func deliveryTurn(_ app: AppKey, _ push: PushID) -> RedisKey { key("turn:{\(app)}:\(push)") }
+    package func deliveryTurn(_ app: AppKey) -> RedisKey { key("turn:{\(app)}") }
+    package func deliveryTurn(_ app: AppKey, _ push: PushID) -> RedisKey { key("turn:{\(app)}:\(push)") }
     /// When the next page that has waited long may go ahead of the others.
-    func reservedTurn(_ app: AppKey) -> RedisKey { key("turn:{\(app)}:reserve") }
-    func alarm(_ app: AppKey) -> RedisKey { key("alarm:{\(app)}") }
+    package func reservedTurn(_ app: AppKey) -> RedisKey { key("turn:{\(app)}:reserve") }
+    package func alarm(_ app: AppKey) -> RedisKey { key("alarm:{\(app)}") }
     /// The provider token that an app's workers share; `id` names the signing key.
-    func providerToken(_ app: AppKey, _ id: String) -> RedisKey { key("jwt:{\(app):\(Self.escaped(id))}") }
+    package func providerToken(_ app: AppKey, _ id: String) -> RedisKey { key("jwt:{\(app):\(Self.escaped(id))}") }
     /// The hash tag of keys that the whole deployment shares.
-    static let queue = RedisKey("{q}")
+    package static let queue = RedisKey("{q}")
     /// The streams and timers of a partition share one slot, because one blocking read of many streams needs that.
-    func stream(_ app: AppKey, _ kind: WorkStream, _ partition: Partition) -> RedisKey {
+    package func stream(_ app: AppKey, _ kind: WorkStream, _ partition: Partition) -> RedisKey {
         key("\(partition.tag):\(app):\(kind.rawValue)")
     }
     /// An app's tasks that wait for their time (ms).
-    func due(_ app: AppKey, _ partition: Partition) -> RedisKey { key("\(partition.tag):\(app):due") }
+    package func due(_ app: AppKey, _ partition: Partition) -> RedisKey { key("\(partition.tag):\(app):due") }
     /// The processes that live, the newest request to read the configuration again, and the answers to it.
-    var processes: RedisKey { key("{reload}:processes") }
-    var reload: RedisKey { key("{reload}") }
-    func reloadAnswers(_ id: String) -> RedisKey { key("{reload}:\(id)") }
-    func schemas(_ app: AppKey) -> RedisKey { key("schemas:{\(app)}") }
+    package var processes: RedisKey { key("{reload}:processes") }
+    package var reload: RedisKey { key("{reload}") }
+    package func reloadAnswers(_ id: String) -> RedisKey { key("{reload}:\(id)") }
+    package func schemas(_ app: AppKey) -> RedisKey { key("schemas:{\(app)}") }
     /// A session of the console; `digest` is of its id.
-    func consoleSession(_ digest: String) -> RedisKey { key("console:s:{\(digest)}") }
+    package func consoleSession(_ digest: String) -> RedisKey { key("console:s:{\(digest)}") }
     /// Sign-ins that an address has tried for an app key; `digest` is of both.
-    func consoleAttempts(_ digest: String) -> RedisKey { key("console:f:{\(digest)}") }
+    package func consoleAttempts(_ digest: String) -> RedisKey { key("console:f:{\(digest)}") }
     /// Pushes that the console's users keep to send again.
-    func consoleTemplates(_ app: AppKey) -> RedisKey { key("console:t:{\(app)}") }
+    package func consoleTemplates(_ app: AppKey) -> RedisKey { key("console:t:{\(app)}") }
     /// An app's schedules that wait, by due time (ms).
-    func at(_ app: AppKey) -> RedisKey { key("{q}:\(app):at") }
+    package func at(_ app: AppKey) -> RedisKey { key("{q}:\(app):at") }
     /// The names of these schedules, by id. Only in a cluster, where the node of a schedule's record may be away.
-    func scheduledNames(_ app: AppKey) -> RedisKey { key("{q}:\(app):names") }
+    package func scheduledNames(_ app: AppKey) -> RedisKey { key("{q}:\(app):names") }
     /// A key that a process writes at its start to find out what Redis lets it do (`RightsTrial`).
-    func scratch(_ partition: Partition, _ trial: String, _ type: String) -> RedisKey {
+    package func scratch(_ partition: Partition, _ trial: String, _ type: String) -> RedisKey {
         key("\(partition.tag):try:\(trial):\(type)")
     }
     /// The workers' record of Redis's clock.
-    var clock: RedisKey { key("{q}:clock") }
+    package var clock: RedisKey { key("{q}:clock") }
     /// An app's names by the time at which cards of theirs are to be ended (epoch ms).
-    func ends(_ app: AppKey) -> RedisKey { key("{q}:\(app):end") }
+    package func ends(_ app: AppKey) -> RedisKey { key("{q}:\(app):end") }
     /// Names that workers have claimed to end cards, with their cutoffs.
-    func claimedEnds(_ app: AppKey) -> RedisKey { key("{q}:\(app):end:h") }
+    package func claimedEnds(_ app: AppKey) -> RedisKey { key("{q}:\(app):end:h") }
     /// The value of `defaults.end_after` (ms) for which all of the app's names were put into `ends`.
-    func endsAfter(_ app: AppKey) -> RedisKey { key("{q}:\(app):end:after") }
-    func schedule(_ app: AppKey, _ id: PushID) -> RedisKey { key("at:{\(app):\(id)}") }
+    package func endsAfter(_ app: AppKey) -> RedisKey { key("{q}:\(app):end:after") }
+    package func schedule(_ app: AppKey, _ id: PushID) -> RedisKey { key("at:{\(app):\(id)}") }
     /// An app's schedules that were sent, failed or were cancelled, by when (epoch ms).
-    func finishedSchedules(_ app: AppKey) -> RedisKey { key("atf:{\(app)}") }
+    package func finishedSchedules(_ app: AppKey) -> RedisKey { key("atf:{\(app)}") }
     /// An app's names with committed work, by the time of the last commit or look. The reconciler reads them.
-    func open(_ app: AppKey, _ partition: Partition) -> RedisKey { key("\(partition.tag):\(app):open") }
+    package func open(_ app: AppKey, _ partition: Partition) -> RedisKey { key("\(partition.tag):\(app):open") }
 }

@@ -1,23 +1,23 @@
-import LiveActivity
+package import LiveActivity
 import Redis
 
 /// One of the slots over which the streams and timers of names' work are spread. One server has one partition. A name's
 /// work is always in the same one. Other timers (schedules, automatic ends, broadcast channels) are in the first.
 public struct Partition: Sendable, Hashable {
     /// How many a cluster has. A worker blocks on each of them. docs/adr/0018-partitions.md has the reasons.
-    static let ofCluster = 8
-    static let first = Partition(number: 0)
+    package static let ofCluster = 8
+    package static let first = Partition(number: 0)
 
-    let number: Int
+    package let number: Int
     /// The hash tag of its keys.
-    var tag: String { number == 0 ? "{q}" : "{q\(number)}" }
+    package var tag: String { number == 0 ? "{q}" : "{q\(number)}" }
 }
 
 extension Keyspace {
-    var allPartitions: [Partition] { (0..<partitions).map(Partition.init) }
+    package var allPartitions: [Partition] { (0..<partitions).map(Partition.init) }
 
     /// The partition of a name's work: FNV-1a of its bytes, so that every process and version agrees.
-    func partition(_ name: ActivityName) -> Partition {
+    package func partition(_ name: ActivityName) -> Partition {
         if partitions == 1 { return .first }
         let hash = name.rawValue.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         return Partition(number: Int((hash ^ hash >> 32) % UInt64(partitions)))

@@ -24,4 +24,10 @@ public struct ReceiptTally: Sendable, Hashable {
     public var late = 0
     /// The app has no such push, or its record has expired.
     public var unknown = 0
+
+    package init(accepted: Int = 0, late: Int = 0, unknown: Int = 0) {
+        self.accepted = accepted
+        self.late = late
+        self.unknown = unknown
+    }
 }

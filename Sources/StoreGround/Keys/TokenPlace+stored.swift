@@ -1,18 +1,18 @@
-import LiveActivity
+package import LiveActivity
 
 extension TokenPlace {
     /// Before an attributes type. No activity's name begins with a control character.
     private static let startTokensPrefix = "\u{1}"
 
     /// The form in keys and in members of sorted sets.
-    var stored: String {
+    package var stored: String {
         switch self {
         case .activity(let name): name.rawValue
         case .startTokens(let type): Self.startTokensPrefix + type
         }
     }
 
-    init(stored text: String) throws(IdentifierError) {
+    package init(stored text: String) throws(IdentifierError) {
         if let type = text.rest(behind: Self.startTokensPrefix) {
             self = .startTokens(of: try checkedAttributesType(type))
         } else {

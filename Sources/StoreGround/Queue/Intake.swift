@@ -1,5 +1,5 @@
 public import LiveActivity
-import Redis
+package import Redis
 
 /// One publish that was written into an app's intake.
 public struct IntakeEntry: Sendable, Hashable {
@@ -28,9 +28,15 @@ public struct Intake: Sendable {
     private static let block: Duration = .seconds(2)
     private static let entriesAtOnce = 100
 
-    let connection: RedisBlockingConnection
-    let redis: RedisClient
-    let keys: Keyspace
+    package let connection: RedisBlockingConnection
+    package let redis: RedisClient
+    package let keys: Keyspace
+
+    package init(connection: RedisBlockingConnection, redis: RedisClient, keys: Keyspace) {
+        self.connection = connection
+        self.redis = redis
+        self.keys = keys
+    }
 
     /// - Returns: whether `owner` has the lease now.
     public func hold(_ app: AppKey, owner: String) async throws(StoreError) -> Bool {

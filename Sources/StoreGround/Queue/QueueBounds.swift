@@ -32,9 +32,9 @@ public final class QueueBounds: Sendable {
     static let ownStaleAfter: Int64 = 100
     static let staleAfter: Int64 = 1_000
 
-    let apps: [AppKey]
+    package let apps: [AppKey]
     let perApp: Int
-    let total: Int
+    package let total: Int
     private let depths = Mutex<[AppKey: Depth]>([:])
 
     /// - Parameter apps: all apps that the deployment serves. The other two are most entries of one app and of all.
@@ -45,7 +45,7 @@ public final class QueueBounds: Sendable {
     }
 
     /// The queue that is full; nil if there is room.
-    func fullQueue(for app: AppKey) -> QueueScope? {
+    package func fullQueue(for app: AppKey) -> QueueScope? {
         depths.withLock { depths in
             let room = room(for: app, depths)
             return room.app <= 0 ? .app : room.total <= 0 ? .total : nil
@@ -53,7 +53,7 @@ public final class QueueBounds: Sendable {
     }
 
     /// Counts a publish of `app`, and returns the apps whose queues it measures. `now` is on the boot clock.
-    func toMeasure(for app: AppKey, now: Int64) -> [AppKey] {
+    package func toMeasure(for app: AppKey, now: Int64) -> [AppKey] {
         depths.withLock { depths in
             depths[app, default: Depth()].publishes += 1
             depths[app, default: Depth()].entries += 1
@@ -74,7 +74,7 @@ public final class QueueBounds: Sendable {
 
     /// Notes the replies to `Keyspace.depth` of each app, `count` of each. A queue without a usable reply, because its
     /// node is away, keeps its last length.
-    func note(_ apps: [AppKey], _ replies: ArraySlice<Reply?>, _ count: Int) {
+    package func note(_ apps: [AppKey], _ replies: ArraySlice<Reply?>, _ count: Int) {
         for (index, app) in apps.enumerated() {
             let start = replies.startIndex + index * count
             let lengths = replies[start..<start + count].map { try? $0?.integer() }

@@ -1,12 +1,12 @@
-import LiveActivity
+package import LiveActivity
 
 /// A stream entry that a worker has read, until it is acknowledged.
 public struct WorkEntry: Sendable, Hashable {
     /// Where an entry is. Also one that cannot be read.
     public struct Place: Sendable, Hashable {
-        var app: AppKey
-        var stream: WorkStream
-        var partition: Partition
+        package var app: AppKey
+        package var stream: WorkStream
+        package var partition: Partition
         /// The entry's id in its stream.
         public var id: String
     }

@@ -1,5 +1,5 @@
 public import LiveActivity
-import Redis
+package import Redis
 
 /// A stream entry: a hint that there is work. The name's slot says what it is, and whether it is still to be done.
 public struct WorkItem: Sendable, Hashable {
@@ -26,6 +26,14 @@ public struct WorkItem: Sendable, Hashable {
     public var priority: PushPriority
     public var part: Part
 
+    package init(app: AppKey, name: ActivityName, push: PushID, priority: PushPriority, part: Part) {
+        self.app = app
+        self.name = name
+        self.push = push
+        self.priority = priority
+        self.part = part
+    }
+
     /// Other work on the same name.
     public func about(_ push: PushID, _ part: Part, _ priority: PushPriority? = nil) -> WorkItem {
         WorkItem(app: app, name: name, push: push, priority: priority ?? self.priority, part: part)
@@ -45,7 +53,7 @@ public struct WorkItem: Sendable, Hashable {
     }
 
     /// For a name whose outbox waits. Whatever work an entry is for, its worker also empties the outbox.
-    static func outbox(_ app: AppKey, _ name: ActivityName) -> WorkItem {
+    package static func outbox(_ app: AppKey, _ name: ActivityName) -> WorkItem {
         WorkItem(app: app, name: name, push: .none, priority: .high, part: .reconcile)
     }
 
@@ -66,7 +74,7 @@ extension PushID {
 
 extension WorkItem.Part {
     /// `name`, `reconcile`, `3/8`, `c`, `r`, `b` or `l`. The fields of a push's tasks begin with the same text.
-    var text: String {
+    package var text: String {
         switch self {
         case .name: "name"
         case .reconcile: "reconcile"
@@ -97,11 +105,11 @@ extension WorkItem.Part {
 }
 
 extension WorkItem {
-    var entry: [RedisArgument] {
+    package var entry: [RedisArgument] {
         ["v", "1", "t", .string(part.text), "p", .string(push.description), "n", .string(name.rawValue)]
     }
 
-    init?(app: AppKey, priority: PushPriority, _ fields: StoredHash) {
+    package init?(app: AppKey, priority: PushPriority, _ fields: StoredHash) {
         guard let part = fields.text("t").flatMap(Part.init(text:)),
             let push = fields.text("p").flatMap({ PushID($0) }),
             let name = fields.text("n").flatMap({ try? ActivityName($0) })
@@ -110,9 +118,9 @@ extension WorkItem {
     }
 
     /// The member of the timer's set: one line of text. The name comes last because it may contain spaces.
-    var member: String { "\(app) \(priority.rawValue) \(push) \(part.text) \(name)" }
+    package var member: String { "\(app) \(priority.rawValue) \(push) \(part.text) \(name)" }
 
-    init?(member: String) {
+    package init?(member: String) {
         let parts = member.parts(between: UInt8(ascii: " "), atMost: 5)
         guard parts.count == 5, let app = try? AppKey(parts[0]),
             let priority = StoredNumber.read(parts[1]).flatMap(PushPriority.init(rawValue:)),
@@ -124,6 +132,6 @@ extension WorkItem {
 }
 
 extension Keyspace {
-    func stream(of item: WorkItem) -> RedisKey { stream(item.app, item.stream, partition(item.name)) }
-    func due(of item: WorkItem) -> RedisKey { due(item.app, partition(item.name)) }
+    package func stream(of item: WorkItem) -> RedisKey { stream(item.app, item.stream, partition(item.name)) }
+    package func due(of item: WorkItem) -> RedisKey { due(item.app, partition(item.name)) }
 }

@@ -1,5 +1,5 @@
 public import LiveActivity
-import Redis
+package import Redis
 
 extension WorkQueue {
     /// Entries of a timer that one script brings forward.
@@ -18,7 +18,7 @@ extension WorkQueue {
         }
     }
 
-    static func hasten(
+    package static func hasten(
         _ redis: RedisClient, _ timer: RedisKey, _ step: ServerTime.Step, now: Int64
     ) async throws(StoreError) {
         var from = ""

@@ -1,5 +1,5 @@
 public import LiveActivity
-import Redis
+package import Redis
 
 extension WorkQueue {
     /// Puts a task into the timer for `due` (epoch ms). If it is there with an earlier time, that time stays.
@@ -8,7 +8,7 @@ extension WorkQueue {
         wakeup.ring(due)
     }
 
-    static func putOff(_ keys: Keyspace, _ item: WorkItem, due: Int64) -> RedisCommand {
+    package static func putOff(_ keys: Keyspace, _ item: WorkItem, due: Int64) -> RedisCommand {
         RedisCommand("ZADD", keys.due(of: item), "LT", .int(due), .string(item.member))
     }
 
@@ -98,11 +98,11 @@ extension WorkQueue {
 
 extension Keyspace {
     static let depthsOfPartition = WorkStream.allCases.count + 1
-    var depthCommands: Int { partitions * Self.depthsOfPartition }
+    package var depthCommands: Int { partitions * Self.depthsOfPartition }
 
     /// Commands for the lengths of an app's streams, in the order of `WorkStream.allCases`, and of its timer, for each
     /// partition.
-    func depth(_ app: AppKey) -> [RedisCommand] {
+    package func depth(_ app: AppKey) -> [RedisCommand] {
         allPartitions.flatMap { partition in
             WorkStream.allCases.map { RedisCommand("XLEN", stream(app, $0, partition)) }
                 + [RedisCommand("ZCARD", due(app, partition))]

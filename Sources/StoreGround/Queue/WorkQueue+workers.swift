@@ -3,7 +3,7 @@ import Redis
 
 extension WorkQueue {
     /// The workers that share this queue: name, milliseconds since they last asked for work, unacknowledged entries.
-    func workers(_ apps: [AppKey]) async throws(StoreError) -> [(name: String, idle: Int, pending: Int)] {
+    package func workers(_ apps: [AppKey]) async throws(StoreError) -> [(name: String, idle: Int, pending: Int)] {
         var found: [String: (idle: Int, pending: Int)] = [:]
         for stream in streams(apps) {
             for consumer in try await consumers(stream) {
@@ -40,7 +40,7 @@ extension WorkQueue {
     }
 
     /// The fields of a part of an answer to `XINFO`.
-    static func fields(of part: Reply) throws(StoreError) -> [String: Reply] {
+    package static func fields(of part: Reply) throws(StoreError) -> [String: Reply] {
         var fields: [String: Reply] = [:]
         for (field, value) in try part.pairs() { fields[try field.string()] = value }
         return fields

@@ -1,24 +1,30 @@
 public import LiveActivity
-import Redis
+package import Redis
 
 /// Streams and timers. Entries are hints: leases and positions on the name's slot decide, so a lost one does no harm.
 public struct WorkQueue: Sendable {
-    static let group = "workers"
+    package static let group = "workers"
     /// A wake-up may be lost, so the next publish or late joiner repeats it after this time.
     static let wakeAgain = ScriptNumbers.wakeAgain
 
-    let redis: RedisClient
-    let keys: Keyspace
+    package let redis: RedisClient
+    package let keys: Keyspace
     /// Apps whose names have outboxes.
-    let telling: Set<AppKey>
+    package let telling: Set<AppKey>
     /// Rings when this process sets a timer.
     public let wakeup = TimerWakeup()
 
-    static func add(_ keys: Keyspace, _ item: WorkItem) -> RedisCommand {
+    package init(redis: RedisClient, keys: Keyspace, telling: Set<AppKey>) {
+        self.redis = redis
+        self.keys = keys
+        self.telling = telling
+    }
+
+    package static func add(_ keys: Keyspace, _ item: WorkItem) -> RedisCommand {
         RedisCommand("XADD", keys.stream(of: item), ["*"] + item.entry)
     }
 
-    static func route(_ app: AppKey, _ name: ActivityName) -> String { "\(app) \(name)" }
+    package static func route(_ app: AppKey, _ name: ActivityName) -> String { "\(app) \(name)" }
 
     /// Creates streams and groups. Repeatable. A worker calls this at its start, and after Redis lost its data. Streams on
     /// a node that is away are left out: their reader makes them when it finds none.
@@ -52,7 +58,7 @@ public struct WorkQueue: Sendable {
     }
 
     /// The command for a blocking read of new entries, at most `count` of each app. It waits up to `block`.
-    func read(
+    package func read(
         _ stream: WorkStream, _ apps: [AppKey], _ partition: Partition, consumer: String, count: Int, block: Duration
     ) -> RedisCommand {
         RedisCommand(
@@ -67,7 +73,7 @@ public struct WorkQueue: Sendable {
     public typealias Batch = (entries: [WorkEntry], unreadable: [WorkEntry.Place])
 
     /// Reads a reply to `read`.
-    func entries(
+    package func entries(
         _ reply: Reply, _ stream: WorkStream, _ apps: [AppKey], _ partition: Partition
     ) throws(StoreError) -> Batch {
         var batch: Batch = ([], [])
@@ -160,12 +166,12 @@ public struct WorkQueue: Sendable {
         }
     }
 
-    func remove(_ consumer: String, from stream: RedisKey) async throws(StoreError) {
+    package func remove(_ consumer: String, from stream: RedisKey) async throws(StoreError) {
         try await redis.run(
             RedisCommand("XGROUP", ["DELCONSUMER", .key(stream), .string(Self.group), .string(consumer)]))
     }
 
-    func streams(_ apps: [AppKey]) -> [RedisKey] {
+    package func streams(_ apps: [AppKey]) -> [RedisKey] {
         keys.allPartitions.flatMap { partition in
             apps.flatMap { app in WorkStream.allCases.map { keys.stream(app, $0, partition) } }
         }

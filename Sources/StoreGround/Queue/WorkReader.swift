@@ -1,11 +1,17 @@
 public import LiveActivity
-import Redis
+package import Redis
 
 /// A connection that does one blocking read of one partition at a time and nothing else.
 public struct WorkReader: Sendable {
-    let connection: RedisBlockingConnection
-    let queue: WorkQueue
-    let partition: Partition
+    package let connection: RedisBlockingConnection
+    package let queue: WorkQueue
+    package let partition: Partition
+
+    package init(connection: RedisBlockingConnection, queue: WorkQueue, partition: Partition) {
+        self.connection = connection
+        self.queue = queue
+        self.partition = partition
+    }
 
     /// New entries of a stream, at most `count` of each app; empty after `block` or `interrupt()`.
     public func read(

@@ -1,4 +1,4 @@
-import Redis
+package import Redis
 import Synchronization
 
 /// Notes whether a call has changed something in Redis, so that the answer after a failure can say so. A call consists
@@ -13,7 +13,7 @@ public final class CallChanges: Sendable {
     }
 
     /// Runs a part of a call whose changes nobody sees.
-    static func leavingOut<Answer: Sendable>(
+    package static func leavingOut<Answer: Sendable>(
         _ part: () async throws(StoreError) -> Answer
     ) async throws(StoreError) -> Answer {
         let outcome: Result<Answer, StoreError> = await $current.withValue(nil) {
@@ -26,10 +26,10 @@ public final class CallChanges: Sendable {
     public static var mayHaveBegun: Bool { current?.mayExist.load(ordering: .relaxed) ?? true }
 
     /// Another task may have changed something for this call.
-    static func note() { current?.mayExist.store(true, ordering: .relaxed) }
+    package static func note() { current?.mayExist.store(true, ordering: .relaxed) }
 
     /// Notes what became of commands that were sent together.
-    static func note(_ commands: [RedisCommand], _ outcome: Result<[RedisReply], RedisError>) {
+    package static func note(_ commands: [RedisCommand], _ outcome: Result<[RedisReply], RedisError>) {
         guard let current, !current.mayExist.load(ordering: .relaxed) else { return }
         let executed =
             switch outcome {

@@ -1,38 +1,42 @@
-import Redis
+package import Redis
 
 /// The requests of the store. Each turns Redis's errors into the store's once.
 extension RedisClient {
     @discardableResult
-    func run(_ command: RedisCommand) async throws(StoreError) -> Reply { try await run([command])[0] }
+    package func run(_ command: RedisCommand) async throws(StoreError) -> Reply { try await run([command])[0] }
 
     @discardableResult
-    func run(_ name: String, _ key: RedisKey, _ arguments: RedisArgument...) async throws(StoreError) -> Reply {
+    package func run(_ name: String, _ key: RedisKey, _ arguments: RedisArgument...) async throws(StoreError) -> Reply {
         try await run(RedisCommand(name, key, arguments))
     }
 
     @discardableResult
-    func run(_ name: String, _ key: RedisKey, _ arguments: [RedisArgument]) async throws(StoreError) -> Reply {
+    package func run(_ name: String, _ key: RedisKey, _ arguments: [RedisArgument]) async throws(StoreError) -> Reply {
         try await run(RedisCommand(name, key, arguments))
     }
 
     @discardableResult
-    func run(
+    package func run(
         _ script: RedisScript, keys: KeyValuePairs<String, RedisKey>,
         _ arguments: KeyValuePairs<String, RedisArgument> = [:], rest: [RedisArgument] = []
     ) async throws(StoreError) -> Reply {
         try await run(RedisCommand(script, keys: keys, arguments, rest: rest))
     }
 
-    func hash(_ key: RedisKey) async throws(StoreError) -> StoredHash { try StoredHash(await run("HGETALL", key)) }
+    package func hash(_ key: RedisKey) async throws(StoreError) -> StoredHash {
+        try StoredHash(await run("HGETALL", key))
+    }
 
     /// Sends a pipeline as `replies` does, and throws its first error reply.
     @discardableResult
-    func run(_ commands: [RedisCommand], inStepsAt boundaries: [Int] = []) async throws(StoreError) -> [Reply] {
+    package func run(_ commands: [RedisCommand], inStepsAt boundaries: [Int] = []) async throws(StoreError) -> [Reply] {
         try await replies(commands, inStepsAt: boundaries).checked()
     }
 
     /// Sends a pipeline, and leaves error replies to the caller. Boundaries make steps that run one after the other.
-    func replies(_ commands: [RedisCommand], inStepsAt boundaries: [Int] = []) async throws(StoreError) -> [Reply] {
+    package func replies(_ commands: [RedisCommand], inStepsAt boundaries: [Int] = []) async throws(StoreError)
+        -> [Reply]
+    {
         try await noted(commands) { () async throws(RedisError) in
             try await pipeline(commands, inStepsAt: boundaries)
         }
@@ -51,7 +55,7 @@ extension RedisClient {
     /// Sends commands of which each stands for itself. A node of a cluster that is away fails only its own.
     /// - Returns: nil for a command without a reply, or with an error reply.
     /// - Throws: the first error, if no command has a reply.
-    func apart(_ commands: [RedisCommand]) async throws(StoreError) -> [Reply?] {
+    package func apart(_ commands: [RedisCommand]) async throws(StoreError) -> [Reply?] {
         var failure: RedisError?
         let replies = await pipeline(eachOf: commands).map { result -> Reply? in
             switch result {
@@ -66,14 +70,14 @@ extension RedisClient {
     }
 
     /// Reads or writes at one moment: a transaction on one slot. Throws its first error reply.
-    func atOnce(_ commands: [RedisCommand]) async throws(StoreError) -> [Reply] {
+    package func atOnce(_ commands: [RedisCommand]) async throws(StoreError) -> [Reply] {
         let replies = try await noted(commands) { () async throws(RedisError) in try await transaction(commands) }
         try StoreError.check(replies.count, of: "a transaction", is: commands.count)
         return try replies.checked()
     }
 
     /// Removes at most `limit` members whose time is over, because a set may have grown for weeks. Returns how many.
-    func removeOver(_ set: RedisKey, upTo time: Int64, limit: Int) async throws(StoreError) -> Int {
+    package func removeOver(_ set: RedisKey, upTo time: Int64, limit: Int) async throws(StoreError) -> Int {
         let reply = try await run("ZRANGEBYSCORE", set, "-inf", .int(time), "LIMIT", "0", .int(limit))
         let members = try reply.byteStrings()
         if !members.isEmpty { try await run("ZREM", set, members.map { .bytes($0) }) }
@@ -81,7 +85,7 @@ extension RedisClient {
     }
 
     /// Gives a hash to `body` in parts of about `count` entries. Removes entries that `read` cannot read.
-    func eachPart<Entry>(
+    package func eachPart<Entry>(
         ofHash key: RedisKey, count: Int, read: (ArraySlice<UInt8>, ArraySlice<UInt8>) -> Entry?,
         _ body: ([Entry]) async throws(StoreError) -> Void
     ) async throws(StoreError) {
@@ -109,14 +113,14 @@ extension [Reply] {
     }
 }
 
-func translatingErrors<T>(_ body: () throws(RedisError) -> T) throws(StoreError) -> T {
+package func translatingErrors<T>(_ body: () throws(RedisError) -> T) throws(StoreError) -> T {
     do throws(RedisError) { return try body() } catch { throw .redis(error) }
 }
 
 extension Sequence {
     /// Does something for each element. One that fails does not hold up the others.
     /// - Throws: the first error, at the end.
-    func eachApart(_ body: (Element) async throws(StoreError) -> Void) async throws(StoreError) {
+    package func eachApart(_ body: (Element) async throws(StoreError) -> Void) async throws(StoreError) {
         var failure: StoreError?
         for element in self {
             do throws(StoreError) { try await body(element) } catch { failure = failure ?? error }

@@ -1,5 +1,5 @@
 import LiveActivity
-import Redis
+package import Redis
 import Synchronization
 
 /// Asks the replicas whether they have a commit, over a connection of its own, because WAIT blocks its connection.
@@ -8,8 +8,8 @@ import Synchronization
 /// sets the push's life again. Its reply also shows whether this server has the push, because a failover may have
 /// changed the server. Publishes that come during a question share the next one, so a slow replica costs each at most
 /// two timeouts. In a cluster all nodes of a publish are asked at once, each after a write.
-final class ReplicaWait: Sendable {
-    typealias Outcome = Result<Void, StoreError>
+package final class ReplicaWait: Sendable {
+    package typealias Outcome = Result<Void, StoreError>
     private typealias Waiting = (proofs: [RedisCommand], continuation: CheckedContinuation<Outcome, Never>)
     private struct State {
         var waiting: [Waiting] = []
@@ -22,14 +22,14 @@ final class ReplicaWait: Sendable {
     private let policy: ReplicaPolicy
     private let state = Mutex(State())
 
-    init(beside redis: RedisClient, _ policy: ReplicaPolicy) {
+    package init(beside redis: RedisClient, _ policy: ReplicaPolicy) {
         self.redis = redis.separate(silence: policy.timeout)
         self.policy = policy
     }
 
     /// Returns when enough replicas have everything written before the call, else throws `unreplicated`. `push`: key of
     /// the push or schedule, with `life` ms left. `elsewhere`: writes that prove the same for other slots.
-    func confirm(
+    package func confirm(
         push: RedisKey, life: Int64, elsewhere: @autoclosure () -> [RedisCommand] = []
     ) async throws(StoreError) {
         let proofs = [Self.proof(push, life: life)] + (redis.isCluster ? elsewhere() : [])
@@ -45,10 +45,10 @@ final class ReplicaWait: Sendable {
     }
 
     /// A write that changes almost nothing and shows whether the key exists.
-    static func proof(_ key: RedisKey, life: Int64) -> RedisCommand { RedisCommand("PEXPIRE", key, .int(life)) }
+    package static func proof(_ key: RedisKey, life: Int64) -> RedisCommand { RedisCommand("PEXPIRE", key, .int(life)) }
 
     /// The same for a member with a time, moved by `shift` ms: a write that changes nothing is not replicated.
-    static func proof(_ set: RedisKey, member: String, shift: Int) -> RedisCommand {
+    package static func proof(_ set: RedisKey, member: String, shift: Int) -> RedisCommand {
         RedisCommand("ZADD", set, "XX", "INCR", .int(shift), .string(member))
     }
 

@@ -1,56 +1,60 @@
-import LiveActivity
-import Redis
+package import LiveActivity
+package import Redis
 
 /// A reply of Redis whose accessors throw the store's errors.
-struct Reply: Sendable {
-    let reply: RedisReply
+package struct Reply: Sendable {
+    package let reply: RedisReply
 
-    init(_ reply: RedisReply) { self.reply = reply }
-    var isNil: Bool { reply.isNil }
-    var error: RedisError? { reply.error }
+    package init(_ reply: RedisReply) { self.reply = reply }
+    package var isNil: Bool { reply.isNil }
+    package var error: RedisError? { reply.error }
     /// How many elements an array has. 0 for anything else.
-    var count: Int { reply.count }
-    subscript(index: Int) -> Reply { Reply(reply[index]) }
+    package var count: Int { reply.count }
+    package subscript(index: Int) -> Reply { Reply(reply[index]) }
 
-    func integer() throws(StoreError) -> Int {
+    package func integer() throws(StoreError) -> Int {
         let number = try translatingErrors { () throws(RedisError) in try reply.integer() }
         guard StoredNumber.range.contains(number) else { throw .unexpectedReply("a number of more than 53 bits") }
         return number
     }
-    func bytes() throws(StoreError) -> ArraySlice<UInt8> {
+    package func bytes() throws(StoreError) -> ArraySlice<UInt8> {
         try translatingErrors { () throws(RedisError) in try reply.bytes() }
     }
-    func string() throws(StoreError) -> String { try translatingErrors { () throws(RedisError) in try reply.string() } }
-    func array() throws(StoreError) -> [Reply] {
+    package func string() throws(StoreError) -> String {
+        try translatingErrors { () throws(RedisError) in try reply.string() }
+    }
+    package func array() throws(StoreError) -> [Reply] {
         try translatingErrors { () throws(RedisError) in try reply.array() }.map { Reply($0) }
     }
-    func forEachPair(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void) throws(StoreError) {
+    package func forEachPair(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void) throws(StoreError) {
         try translatingErrors { () throws(RedisError) in try reply.forEachPair(body) }
     }
-    func forEachInteger(_ body: (_ index: Int, _ number: Int) -> Void) throws(StoreError) {
+    package func forEachInteger(_ body: (_ index: Int, _ number: Int) -> Void) throws(StoreError) {
         try translatingErrors { () throws(RedisError) in try reply.forEachInteger(body) }
     }
 
     /// The answer of a script that says yes or no.
-    func isOne() throws(StoreError) -> Bool { try integer() == 1 }
-    func optionalString() throws(StoreError) -> String? { isNil ? nil : try string() }
-    func optionalBytes() throws(StoreError) -> ArraySlice<UInt8>? { isNil ? nil : try bytes() }
-    func strings() throws(StoreError) -> [String] { try array().map { item throws(StoreError) in try item.string() } }
-    func byteStrings() throws(StoreError) -> [[UInt8]] {
+    package func isOne() throws(StoreError) -> Bool { try integer() == 1 }
+    package func optionalString() throws(StoreError) -> String? { isNil ? nil : try string() }
+    package func optionalBytes() throws(StoreError) -> ArraySlice<UInt8>? { isNil ? nil : try bytes() }
+    package func strings() throws(StoreError) -> [String] {
+        try array().map { item throws(StoreError) in try item.string() }
+    }
+    package func byteStrings() throws(StoreError) -> [[UInt8]] {
         try array().map { item throws(StoreError) in Array(try item.bytes()) }
     }
 
     /// The elements of an array in twos: fields and values, or members and scores.
-    func pairs() throws(StoreError) -> [(Reply, Reply)] {
+    package func pairs() throws(StoreError) -> [(Reply, Reply)] {
         let items = try array()
         return stride(from: 0, to: items.count - 1, by: 2).map { (items[$0], items[$0 + 1]) }
     }
 
     /// Reads a number that is stored as text. Nil if there is none, or none of ours.
-    func optionalNumber() throws(StoreError) -> Int? { try optionalString().flatMap { StoredNumber.read($0) } }
+    package func optionalNumber() throws(StoreError) -> Int? { try optionalString().flatMap { StoredNumber.read($0) } }
 
     /// Reads a score as epoch ms, '' as nil. A score that is no time becomes a time that never comes.
-    func optionalTime() throws(StoreError) -> Int64? {
+    package func optionalTime() throws(StoreError) -> Int64? {
         Double(try string()).map { time in
             guard let whole = Int(exactly: time.rounded()), whole <= StoredNumber.range.upperBound else { return .max }
             return Int64(max(whole, StoredNumber.range.lowerBound))
@@ -58,7 +62,7 @@ struct Reply: Sendable {
     }
 
     /// Reads the answer to TIME, epoch ms.
-    func redisTime() throws(StoreError) -> Int64 {
+    package func redisTime() throws(StoreError) -> Int64 {
         guard let seconds = StoredNumber.read(try self[0].string()),
             let micros = StoredNumber.read(try self[1].string())
         else {
@@ -68,7 +72,7 @@ struct Reply: Sendable {
     }
 
     /// Reads an array of names. Items that are no names come back separately.
-    func names() throws(StoreError) -> (names: [ActivityName], unreadable: [RedisArgument]) {
+    package func names() throws(StoreError) -> (names: [ActivityName], unreadable: [RedisArgument]) {
         var (names, unreadable): ([ActivityName], [RedisArgument]) = ([], [])
         for item in try array() {
             let name = (try? item.string()).flatMap { try? ActivityName($0) }

@@ -1,5 +1,5 @@
 import LiveActivity
-import Redis
+package import Redis
 import Synchronization
 
 /// The one clock of a deployment: Redis's clock, as this process last measured it. Times that processes send to Redis
@@ -50,7 +50,7 @@ public final class ServerTime: Sendable {
     private let state = Mutex(State())
 
     /// - Parameter machine: this machine's clock, epoch milliseconds.
-    init(
+    package init(
         redis: RedisClient, keys: Keyspace = Keyspace(prefix: Keyspace.defaultPrefix),
         machine: @escaping @Sendable () -> Int64 = wallClock
     ) {

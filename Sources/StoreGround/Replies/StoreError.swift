@@ -15,14 +15,14 @@ public enum StoreError: Error, Sendable, Hashable {
     /// The app has as many as its quota allows. Nothing was added.
     case quotaReached(Quota, limit: Int)
 
-    static func unexpectedReply(_ what: String) -> StoreError { .redis(.unexpectedReply(what)) }
+    package static func unexpectedReply(_ what: String) -> StoreError { .redis(.unexpectedReply(what)) }
 
     /// A reply has another number of items than were asked for.
-    static func wrongCount(_ what: String, _ count: Int, expected: Int) -> StoreError {
+    package static func wrongCount(_ what: String, _ count: Int, expected: Int) -> StoreError {
         .unexpectedReply("\(what) has \(count) items, expected \(expected)")
     }
 
-    static func check(_ count: Int, of what: String, is expected: Int) throws(StoreError) {
+    package static func check(_ count: Int, of what: String, is expected: Int) throws(StoreError) {
         if count != expected { throw .wrongCount(what, count, expected: expected) }
     }
 

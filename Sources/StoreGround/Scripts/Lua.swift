@@ -1,90 +1,92 @@
-import Redis
+package import Redis
 
 /// The scripts of `Lua/`, embedded at build time, with the fragments they call. Their heads name keys and arguments.
-enum Lua {
+package enum Lua {
     private typealias Source = PackageResources
 
-    static let registrySet = script(
+    package static let registrySet = script(
         "registry-set", [.constants, .buckets], rules: [.rotation],
         laterRules: [.queueLate, .supersedeQueued, .registration, .newcomers], Source.registry_set_lua)
-    static let registryJoin = script("registry-join", [.buckets, .rotation], Source.registry_join_lua)
-    static let registryRemove = script("registry-remove", [.removals, .buckets], Source.registry_remove_lua)
-    static let registryPrune = script("registry-prune", [.removals], Source.registry_prune_lua)
-    static let registrySplit = script("registry-split", [.record, .tally], Source.registry_split_lua)
-    static let registryAlive = script("registry-alive", [.holders], Source.registry_alive_lua)
-    static let registryFollowed = script("registry-followed", [.holders], Source.registry_followed_lua)
-    static let registryForget = script("registry-forget", [.record], Source.registry_forget_lua)
-    static let registryForgotten = script("registry-forgotten", Source.registry_forgotten_lua)
-    static let registryRestore = script(
+    package static let registryJoin = script("registry-join", [.buckets, .rotation], Source.registry_join_lua)
+    package static let registryRemove = script("registry-remove", [.removals, .buckets], Source.registry_remove_lua)
+    package static let registryPrune = script("registry-prune", [.removals], Source.registry_prune_lua)
+    package static let registrySplit = script("registry-split", [.record, .tally], Source.registry_split_lua)
+    package static let registryAlive = script("registry-alive", [.holders], Source.registry_alive_lua)
+    package static let registryFollowed = script("registry-followed", [.holders], Source.registry_followed_lua)
+    package static let registryForget = script("registry-forget", [.record], Source.registry_forget_lua)
+    package static let registryForgotten = script("registry-forgotten", Source.registry_forgotten_lua)
+    package static let registryRestore = script(
         "registry-restore", [.buckets, .registration, .newcomers], Source.registry_restore_lua)
-    static let registrySize = script("registry-size", Source.registry_size_lua)
-    static let hashRestore = script("hash-restore", Source.hash_restore_lua)
-    static let followingTidy = script("following-tidy", [.tally], Source.following_tidy_lua)
-    static let channelMark = script("channel-mark", [.since, .tags], Source.channel_mark_lua)
-    static let channelConfirm = script("channel-confirm", [.since], Source.channel_confirm_lua)
-    static let channelForget = script("channel-forget", Source.channel_forget_lua)
-    static let pushAccept = script(
+    package static let registrySize = script("registry-size", Source.registry_size_lua)
+    package static let hashRestore = script("hash-restore", Source.hash_restore_lua)
+    package static let followingTidy = script("following-tidy", [.tally], Source.following_tidy_lua)
+    package static let channelMark = script("channel-mark", [.since, .tags], Source.channel_mark_lua)
+    package static let channelConfirm = script("channel-confirm", [.since], Source.channel_confirm_lua)
+    package static let channelForget = script("channel-forget", Source.channel_forget_lua)
+    package static let pushAccept = script(
         "push-accept", [.constants, .time], rules: [.holders, .supersedeUnswept, .waking], laterRules: [.endings],
         Source.push_accept_lua)
-    static let pushChain = script("push-chain", Source.push_chain_lua)
-    static let pushForget = script("push-forget", Source.push_forget_lua)
-    static let pushBegin = script(
+    package static let pushChain = script("push-chain", Source.push_chain_lua)
+    package static let pushForget = script("push-forget", Source.push_forget_lua)
+    package static let pushBegin = script(
         "push-begin", [.constants, .time], rules: [.lease, .broadcast, .sweep, .pacing, .states, .budget],
         Source.push_begin_lua)
-    static let pushCancel = script("push-cancel", [.constants, .time, .endings], Source.push_cancel_lua)
-    static let receiptCount = script("receipt-count", [.time], Source.receipt_count_lua)
-    static let taskClaim = script("task-claim", [.time, .queue, .lease], Source.task_claim_lua)
-    static let taskPlanned = script("task-planned", Source.task_planned_lua)
-    static let taskRenew = script("task-renew", [.time, .lease], Source.task_renew_lua)
-    static let taskSettle = script(
+    package static let pushCancel = script("push-cancel", [.constants, .time, .endings], Source.push_cancel_lua)
+    package static let receiptCount = script("receipt-count", [.time], Source.receipt_count_lua)
+    package static let taskClaim = script("task-claim", [.time, .queue, .lease], Source.task_claim_lua)
+    package static let taskPlanned = script("task-planned", Source.task_planned_lua)
+    package static let taskRenew = script("task-renew", [.time, .lease], Source.task_renew_lua)
+    package static let taskSettle = script(
         "task-settle", [.time], rules: [.lease, .waiting, .checkpoint, .sweep], Source.task_settle_lua)
-    static let retryClaim = script("retry-claim", [.time, .lease], Source.retry_claim_lua)
-    static let retrySettle = script("retry-settle", [.time, .lease, .attempts], Source.retry_settle_lua)
-    static let latePut = script("late-put", [.time, .queueLate, .supersedeQueued], Source.late_put_lua)
-    static let removalConfirm = script("removal-confirm", [.time, .queue, .endings], Source.removal_confirm_lua)
-    static let queueDue = script("queue-due", Source.queue_due_lua)
-    static let deadRetry = script("dead-retry", [.time, .broadcast, .resuming], Source.dead_retry_lua)
-    static let deadCollect = script("dead-collect", [.time, .queue], Source.dead_collect_lua)
-    static let guardCount = script("guard-count", [.time], Source.guard_count_lua)
-    static let quarantineForget = script("quarantine-forget", Source.quarantine_forget_lua)
-    static let alarmRaise = script("alarm-raise", [.events], Source.alarm_raise_lua)
-    static let alarmClear = script("alarm-clear", [.events], Source.alarm_clear_lua)
-    static let eventAdd = script("event-add", [.events], Source.event_add_lua)
-    static let eventLease = script("event-lease", Source.event_lease_lua)
-    static let broadcastWant = script("broadcast-want", Source.broadcast_want_lua)
-    static let broadcastLive = script("broadcast-live", Source.broadcast_live_lua)
-    static let broadcastDiscard = script("broadcast-discard", Source.broadcast_discard_lua)
-    static let broadcastRetire = script("broadcast-retire", Source.broadcast_retire_lua)
-    static let broadcastGone = script("broadcast-gone", Source.broadcast_gone_lua)
-    static let broadcastFail = script("broadcast-fail", Source.broadcast_fail_lua)
-    static let broadcastLease = script("broadcast-lease", [.time, .lease], Source.broadcast_lease_lua)
-    static let broadcastIntend = script("broadcast-intend", [.time, .lease], Source.broadcast_intend_lua)
-    static let broadcastTake = script(
+    package static let retryClaim = script("retry-claim", [.time, .lease], Source.retry_claim_lua)
+    package static let retrySettle = script("retry-settle", [.time, .lease, .attempts], Source.retry_settle_lua)
+    package static let latePut = script("late-put", [.time, .queueLate, .supersedeQueued], Source.late_put_lua)
+    package static let removalConfirm = script(
+        "removal-confirm", [.time, .queue, .endings], Source.removal_confirm_lua)
+    package static let queueDue = script("queue-due", Source.queue_due_lua)
+    package static let deadRetry = script("dead-retry", [.time, .broadcast, .resuming], Source.dead_retry_lua)
+    package static let deadCollect = script("dead-collect", [.time, .queue], Source.dead_collect_lua)
+    package static let guardCount = script("guard-count", [.time], Source.guard_count_lua)
+    package static let quarantineForget = script("quarantine-forget", Source.quarantine_forget_lua)
+    package static let alarmRaise = script("alarm-raise", [.events], Source.alarm_raise_lua)
+    package static let alarmClear = script("alarm-clear", [.events], Source.alarm_clear_lua)
+    package static let eventAdd = script("event-add", [.events], Source.event_add_lua)
+    package static let eventLease = script("event-lease", Source.event_lease_lua)
+    package static let broadcastWant = script("broadcast-want", Source.broadcast_want_lua)
+    package static let broadcastLive = script("broadcast-live", Source.broadcast_live_lua)
+    package static let broadcastDiscard = script("broadcast-discard", Source.broadcast_discard_lua)
+    package static let broadcastRetire = script("broadcast-retire", Source.broadcast_retire_lua)
+    package static let broadcastGone = script("broadcast-gone", Source.broadcast_gone_lua)
+    package static let broadcastFail = script("broadcast-fail", Source.broadcast_fail_lua)
+    package static let broadcastLease = script("broadcast-lease", [.time, .lease], Source.broadcast_lease_lua)
+    package static let broadcastIntend = script("broadcast-intend", [.time, .lease], Source.broadcast_intend_lua)
+    package static let broadcastTake = script(
         "broadcast-take", [.time, .since, .lease, .broadcast, .supersedeBroadcasts, .broadcastWalk],
         Source.broadcast_take_lua)
-    static let broadcastSettle = script("broadcast-settle", [.time, .lease, .broadcast], Source.broadcast_settle_lua)
-    static let broadcastForeign = script("broadcast-foreign", Source.broadcast_foreign_lua)
-    static let queueLook = script("queue-look", Source.queue_look_lua)
-    static let clockLook = script("clock-look", [.time], Source.clock_look_lua)
-    static let timerHasten = script("timer-hasten", Source.timer_hasten_lua)
-    static let intakeLease = script("intake-lease", Source.intake_lease_lua)
-    static let queueForget = script("queue-forget", Source.queue_forget_lua)
-    static let scheduleCreate = script("schedule-create", Source.schedule_create_lua)
-    static let scheduleQueue = script("schedule-queue", Source.schedule_queue_lua)
-    static let scheduleDue = script("schedule-due", [.time], Source.schedule_due_lua)
-    static let scheduleClaim = script("schedule-claim", [.since], Source.schedule_claim_lua)
-    static let scheduleReplace = script("schedule-replace", Source.schedule_replace_lua)
-    static let scheduleSettle = script("schedule-settle", Source.schedule_settle_lua)
-    static let endClaim = script("end-claim", [.time], Source.end_claim_lua)
-    static let providerToken = script("provider-token", Source.provider_token_lua)
-    static let schemaSet = script("schema-set", Source.schema_set_lua)
-    static let credentialSet = script("credential-set", Source.credential_set_lua)
-    static let rateTake = script("rate-take", [.time, .since], Source.rate_take_lua)
-    static let deliveryTurn = script("delivery-turn", [.time, .since], Source.delivery_turn_lua)
-    static let rightsTry = script("rights-try", Source.rights_try_lua)
-    static let actionAdd = script("action-add", [.time], Source.action_add_lua)
+    package static let broadcastSettle = script(
+        "broadcast-settle", [.time, .lease, .broadcast], Source.broadcast_settle_lua)
+    package static let broadcastForeign = script("broadcast-foreign", Source.broadcast_foreign_lua)
+    package static let queueLook = script("queue-look", Source.queue_look_lua)
+    package static let clockLook = script("clock-look", [.time], Source.clock_look_lua)
+    package static let timerHasten = script("timer-hasten", Source.timer_hasten_lua)
+    package static let intakeLease = script("intake-lease", Source.intake_lease_lua)
+    package static let queueForget = script("queue-forget", Source.queue_forget_lua)
+    package static let scheduleCreate = script("schedule-create", Source.schedule_create_lua)
+    package static let scheduleQueue = script("schedule-queue", Source.schedule_queue_lua)
+    package static let scheduleDue = script("schedule-due", [.time], Source.schedule_due_lua)
+    package static let scheduleClaim = script("schedule-claim", [.since], Source.schedule_claim_lua)
+    package static let scheduleReplace = script("schedule-replace", Source.schedule_replace_lua)
+    package static let scheduleSettle = script("schedule-settle", Source.schedule_settle_lua)
+    package static let endClaim = script("end-claim", [.time], Source.end_claim_lua)
+    package static let providerToken = script("provider-token", Source.provider_token_lua)
+    package static let schemaSet = script("schema-set", Source.schema_set_lua)
+    package static let credentialSet = script("credential-set", Source.credential_set_lua)
+    package static let rateTake = script("rate-take", [.time, .since], Source.rate_take_lua)
+    package static let deliveryTurn = script("delivery-turn", [.time, .since], Source.delivery_turn_lua)
+    package static let rightsTry = script("rights-try", Source.rights_try_lua)
+    package static let actionAdd = script("action-add", [.time], Source.action_add_lua)
 
-    static let all: [RedisScript] = [
+    package static let all: [RedisScript] = [
         registrySet, registryJoin, registryRemove, registryPrune, registrySplit, registryAlive, registryFollowed,
         registryForget, registryForgotten, registryRestore, registrySize, hashRestore, followingTidy, channelMark,
         channelConfirm, channelForget, pushAccept, pushChain, pushForget, pushBegin, pushCancel,

@@ -3,30 +3,30 @@ import LiveActivity
 /// The numbers that Swift and scripts share; one script's own numbers are locals there. The type that a number is about
 /// has a constant of its own for it, with the reason. It takes the value from here, because scripts stand below all
 /// types that call them.
-enum ScriptNumbers {
-    static let lateLife: Duration = .seconds(8 * 3_600)
-    static let activityLife: Int64 = (8 * 60 + 15) * 60_000
-    static let recordEpoch: Int64 = 1_577_836_800_000
-    static let ageUnit: Int64 = 2 * 60_000
-    static let nameSlack: Duration = .seconds(3_600)
-    static let outboxLife: Duration = .seconds(7 * 86_400)
-    static let deadLetterChannels = 100_000
-    static let queueMost = 64
-    static let queueOneLate: UInt16 = 16_384
-    static let queueMoreLate: UInt16 = 32_768
-    static let queueLateUnit: UInt16 = 512
-    static let tombstone: UInt8 = 1
-    static let pruned: UInt8 = 4
-    static let ahead: UInt8 = 4
-    static let noted: UInt8 = 8
-    static let twice: UInt8 = 16
-    static let removalBytes = 8
-    static let budgetWindow: Int64 = 3_600_000
-    static let clockError: Duration = .seconds(1)
-    static let wakeAgain: Duration = .seconds(5)
+package enum ScriptNumbers {
+    package static let lateLife: Duration = .seconds(8 * 3_600)
+    package static let activityLife: Int64 = (8 * 60 + 15) * 60_000
+    package static let recordEpoch: Int64 = 1_577_836_800_000
+    package static let ageUnit: Int64 = 2 * 60_000
+    package static let nameSlack: Duration = .seconds(3_600)
+    package static let outboxLife: Duration = .seconds(7 * 86_400)
+    package static let deadLetterChannels = 100_000
+    package static let queueMost = 64
+    package static let queueOneLate: UInt16 = 16_384
+    package static let queueMoreLate: UInt16 = 32_768
+    package static let queueLateUnit: UInt16 = 512
+    package static let tombstone: UInt8 = 1
+    package static let pruned: UInt8 = 4
+    package static let ahead: UInt8 = 4
+    package static let noted: UInt8 = 8
+    package static let twice: UInt8 = 16
+    package static let removalBytes = 8
+    package static let budgetWindow: Int64 = 3_600_000
+    package static let clockError: Duration = .seconds(1)
+    package static let wakeAgain: Duration = .seconds(5)
 
     /// The same as locals of Lua. Times are in milliseconds.
-    static let text = """
+    package static let text = """
         -- How long a push is tried if its record has no deadline.
         local PUSH_LIFE = \(ActivityEvent.update.life.milliseconds)
         -- How long content states for late joiners are kept, and the notes of late joiners and started channels.

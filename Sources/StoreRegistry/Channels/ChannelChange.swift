@@ -18,7 +18,7 @@ public struct ChannelChange: Sendable, Hashable {
         self.namedUser = namedUser
     }
 
-    var operations: [ChannelOperation] {
+    package var operations: [ChannelOperation] {
         let user: [ChannelOperation] =
             switch namedUser {
             case .unchanged: []

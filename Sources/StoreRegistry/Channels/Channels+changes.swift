@@ -1,5 +1,6 @@
 public import LiveActivity
 import Redis
+public import StoreGround
 
 extension Channels {
     /// Changes many channels, each in its own way. The changes of one channel are made in their order. To repeat the

@@ -1,5 +1,6 @@
 public import LiveActivity
 import Redis
+public import StoreGround
 
 extension Channels {
     private static let fieldsAtOnce = 500

@@ -1,5 +1,6 @@
 public import LiveActivity
-import Redis
+package import Redis
+public import StoreGround
 
 /// One bit per entry of a page.
 struct PageBits: Sendable, Hashable {
@@ -63,7 +64,7 @@ struct PageMembership {
 
 extension TokenPage {
     /// Its channels, as arguments for any number of commands that name all of them.
-    var packedChannels: PackedArguments {
+    package var packedChannels: PackedArguments {
         var packed = PackedArguments(reservingBytes: 24 * count)
         forEachChannel { packed.append($0) }
         return packed

@@ -1,11 +1,12 @@
 public import LiveActivity
-import Redis
+package import Redis
+public import StoreGround
 
 /// Where a page of the list of channels ended: a bucket of the index, and the last channel of it that was shown.
 public struct ChannelPosition: Sendable, Hashable, CustomStringConvertible {
-    var bucket: Int
+    package var bucket: Int
     /// Stored form; empty: the bucket begins.
-    var channel: [UInt8]
+    package var channel: [UInt8]
 
     public var description: String { "\(bucket).\(Hex.encode(channel))" }
     init(bucket: Int, channel: [UInt8]) { (self.bucket, self.channel) = (bucket, channel) }
@@ -103,7 +104,7 @@ extension Channels {
     }
 
     /// The command that puts named users on the app's list.
-    func list(_ app: AppKey, users: [String]) -> RedisCommand {
+    package func list(_ app: AppKey, users: [String]) -> RedisCommand {
         RedisCommand("ZADD", keys.namedUsers(app), users.flatMap { ["1", .string($0)] })
     }
 

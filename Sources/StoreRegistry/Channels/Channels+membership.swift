@@ -1,9 +1,10 @@
-import LiveActivity
-import Redis
+package import LiveActivity
+package import Redis
+package import StoreGround
 
 /// One change to the sets that a channel is in. The channel's record has a field for each set: `t:<group>:<tag>` or
 /// `u:<named user>`, each part escaped. The set's key is the app and the same text.
-enum ChannelOperation: Sendable, Hashable {
+package enum ChannelOperation: Sendable, Hashable {
     case add(AudienceSet)
     case remove(AudienceSet)
     /// The channel is in these sets, and in no other whose field begins with the prefix.
@@ -62,15 +63,20 @@ enum ChannelOperation: Sendable, Hashable {
 
 extension Channels {
     /// The changes of one channel, while they are made.
-    struct Work {
-        var channel: ChannelID
-        var operations: [RedisArgument]
-        var version = 0
-        var fields: [String] = []
+    package struct Work {
+        package var channel: ChannelID
+        package var operations: [RedisArgument]
+        package var version = 0
+        package var fields: [String] = []
+
+        package init(channel: ChannelID, operations: [RedisArgument]) {
+            self.channel = channel
+            self.operations = operations
+        }
     }
 
     /// Channels in one round trip, and their arguments together: each channel's command repeats the call's tags.
-    static let batch = 500
+    package static let batch = 500
     static let batchArguments = 100_000
     /// How many channels fit in one round trip, if each channel's command has this many arguments.
     static func batchSize(of arguments: Int) -> Int { max(1, min(batch, batchArguments / max(1, arguments))) }
@@ -89,7 +95,7 @@ extension Channels {
     /// A crash leaves marks in the record, which the channel's next change finishes. If another writer changed the
     /// record in between, the changes of the sets may have crossed, so the sets are changed to match the record again.
     /// A change without effect, as apps send at each launch, takes only the first step.
-    func applyMemberships(
+    package func applyMemberships(
         _ app: AppKey, _ channels: [ChannelID], _ operations: [ChannelOperation]
     ) async throws(StoreError) {
         try await requireRoom(app, channels)
@@ -117,7 +123,7 @@ extension Channels {
     /// The three steps for different channels, again for those that another writer changed meanwhile. Channels that
     /// would have too many tags come to `full`.
     /// - Parameter limit: as for `mark`
-    func change(
+    package func change(
         _ app: AppKey, _ works: [Work], _ full: inout [ChannelID], _ limit: RedisArgument
     ) async throws(StoreError) {
         var open = works

@@ -1,5 +1,6 @@
 public import LiveActivity
 import Redis
+public import StoreGround
 
 /// A channel as Lamplighter knows it. Times are epoch ms.
 public struct ChannelRecord: Sendable, Hashable {

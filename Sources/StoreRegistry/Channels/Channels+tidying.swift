@@ -1,5 +1,6 @@
-import LiveActivity
+package import LiveActivity
 import Redis
+package import StoreGround
 
 extension Channels {
     /// Members of a set that each change of the set looks at.
@@ -7,7 +8,7 @@ extension Channels {
 
     /// Looks at a few random members of the set of a record's `field`, and removes those whose record lacks it, for
     /// example because it has expired. Each change of a set does so. After an error, the next change tries again.
-    func tidy(_ app: AppKey, _ field: String) async {
+    package func tidy(_ app: AppKey, _ field: String) async {
         do throws(StoreError) {
             guard let set = keys.members(app, field: field) else { return }
             let members = try await redis.run("SRANDMEMBER", set, .int(Self.sample)).byteStrings()
@@ -28,7 +29,7 @@ extension Channels {
     }
 
     /// The channels whose record does not have the field.
-    func without(
+    package func without(
         _ app: AppKey, _ field: String, _ channels: [ChannelID]
     ) async throws(StoreError) -> [ChannelID] {
         if channels.isEmpty { return [] }

@@ -1,26 +1,27 @@
 public import LiveActivity
-import Redis
+package import Redis
+public import StoreGround
 
 /// Installs, their tags and named users.
 ///
 /// A channel's record and its sets are on different slots of a cluster, so no script changes both (see
 /// `applyMemberships`). Repeating a call is harmless, and finishes one that was interrupted.
 public struct Channels: Sendable {
-    let redis: RedisClient
-    let keys: Keyspace
+    package let redis: RedisClient
+    package let keys: Keyspace
     /// For the index of channels.
-    let registry: Registry
+    package let registry: Registry
     /// Tags that a channel may have.
-    public internal(set) var maximumTags = Self.defaultMaximumTags
-    var quotas: Quotas
+    public package(set) var maximumTags = Self.defaultMaximumTags
+    package var quotas: Quotas
     /// Epoch milliseconds.
-    let clock: @Sendable () -> Int64
+    package let clock: @Sendable () -> Int64
     /// How long a channel is kept after it was last seen; zero: for ever.
-    let life: Duration
+    package let life: Duration
     /// A bound on what `channel-mark` reads at once.
     public static let defaultMaximumTags = 1_000
 
-    init(
+    package init(
         redis: RedisClient, keys: Keyspace, registry: Registry, life: Duration = .zero,
         clock: @escaping @Sendable () -> Int64 = wallClock
     ) {

@@ -1,5 +1,6 @@
 import LiveActivity
 import Redis
+package import StoreGround
 import Synchronization
 
 /// How many names, channels, followers, start tokens and tags an app has, as this process last measured it, and their
@@ -9,7 +10,7 @@ import Synchronization
 /// One takes 12 KB and has an error of about 1 %. It counts a removed id until its period is over. The counting
 /// commands travel with the calls that they count, so they cost no round trip. Processes may pass a limit by what they
 /// add between two measurements. A call asks whether it adds something only while a quota is full.
-struct Quotas: Sendable {
+package struct Quotas: Sendable {
     /// The least time between two measurements by one process, ms. The second is for a quota that is full.
     static let interval: Int64 = 10_000
     static let intervalWhileFull: Int64 = 1_000
@@ -35,13 +36,13 @@ struct Quotas: Sendable {
     }
 
     /// 0 or absent means no limit.
-    var limits: [Quota: Int] = [:]
+    package var limits: [Quota: Int] = [:]
     let keys: Keyspace
     private let meters = Meters()
 
     /// Whether everybody with the app can make these calls. The last tenth of each quota is not for them. Otherwise a
     /// stranger who fills it shuts out the app's own servers too.
-    var areForApps = false
+    package var areForApps = false
 
     /// The limit for these calls.
     func limit(_ quota: Quota) -> Int {

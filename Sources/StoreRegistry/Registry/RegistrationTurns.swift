@@ -1,4 +1,5 @@
 public import LiveActivity
+public import StoreGround
 import Synchronization
 
 /// Gathers registrations of one name that come at once from many requests, as a crowd does at kick-off.

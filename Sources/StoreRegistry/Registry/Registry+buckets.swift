@@ -1,11 +1,12 @@
-import LiveActivity
-import Redis
+package import LiveActivity
+package import Redis
+package import StoreGround
 
 extension Registry {
     /// Most tries with a changed count. A larger count does not use one up, because other writers may be faster.
-    static let countAttempts = 32
+    package static let countAttempts = 32
 
-    func placeKeys(_ app: AppKey, _ tokens: TokenPlace) -> PlaceKeys {
+    package func placeKeys(_ app: AppKey, _ tokens: TokenPlace) -> PlaceKeys {
         PlaceKeys(key: RegistryMemory.Key(app: app, tokens: tokens), tag: keys.tag(app, tokens))
     }
 
@@ -76,7 +77,7 @@ extension Registry {
     /// Runs commands that change buckets, in one round trip with what counts their channels for the quotas.
     /// - Parameter earlier: commands that Redis must have executed before.
     /// - Returns: the replies to the commands.
-    func run(
+    package func run(
         _ commands: [RedisCommand], after earlier: [RedisCommand], counting channels: [[UInt8]], in place: PlaceKeys
     ) async throws(StoreError) -> ArraySlice<Reply> {
         let (quota, count) = counting(place, channels)
@@ -106,7 +107,7 @@ extension Registry {
 
     /// Like `apply` for `registry-prune`, but with one call for each bucket, because an `end` removes whole buckets.
     /// - Returns: one digit of the script's answer for each change.
-    func prune(_ changes: [BucketChange], in place: PlaceKeys, now: Int64) async throws(StoreError) -> [Int] {
+    package func prune(_ changes: [BucketChange], in place: PlaceKeys, now: Int64) async throws(StoreError) -> [Int] {
         var answers = [Int](repeating: 0, count: changes.count)
         let (root, newFollowers) = (keys.root(place.tag), keys.newFollowers(place.tag))
         for start in stride(from: 0, to: changes.count, by: 2 * BucketChange.batch) {
@@ -129,7 +130,7 @@ extension Registry {
     /// - Parameters:
     ///   - command: the call for a bucket and the changes in it, by index
     ///   - take: reads the script's answer for these changes, a digit for each
-    func eachBucket(
+    package func eachBucket(
         _ indices: Range<Int>, of changes: [BucketChange], in place: PlaceKeys,
         _ command: (_ bucket: RedisKey, _ indices: [Int], BucketCount) -> RedisCommand,
         take: (_ indices: [Int], _ digits: ArraySlice<UInt8>) throws(StoreError) -> Void
@@ -174,7 +175,7 @@ extension Registry {
 
     /// Adds buckets until none of these channels' buckets is too full, at most one for each channel. This pace of
     /// growth keeps buckets at about 90 records. If the process dies half way, the next registration continues.
-    func divide(_ place: PlaceKeys, for channels: [[UInt8]]) async throws(StoreError) {
+    package func divide(_ place: PlaceKeys, for channels: [[UInt8]]) async throws(StoreError) {
         // Records must be placed by a key that Redis has. It may have lost everything since the key was read.
         var key = try await loadHashKey(keeping: memory.hashKey)
         var roomy: Set<Int> = []
@@ -218,14 +219,14 @@ extension Registry {
         }
     }
 
-    func bucketCount(_ reply: Reply) throws(StoreError) -> BucketCount {
+    package func bucketCount(_ reply: Reply) throws(StoreError) -> BucketCount {
         if reply.isNil { return .one }
         guard let count = BucketCount(stored: try reply.bytes()) else { throw .corrupt("bucket count") }
         return count
     }
 
     /// The deployment's hash key. It must be the key by which the counted buckets were filled.
-    func hashKey(for count: BucketCount) async throws(StoreError) -> RegistryHashKey {
+    package func hashKey(for count: BucketCount) async throws(StoreError) -> RegistryHashKey {
         if let key = memory.hashKey, count == .one || key.fingerprint == count.fingerprint { return key }
         let key = try await loadHashKey(keeping: nil)
         guard count == .one || key.fingerprint == count.fingerprint else {
@@ -243,7 +244,7 @@ extension Registry {
     }
 
     /// Reads the key, and makes one if there is none. If several processes do so at once, one of them wins.
-    func loadHashKey(keeping known: RegistryHashKey?) async throws(StoreError) -> RegistryHashKey {
+    package func loadHashKey(keeping known: RegistryHashKey?) async throws(StoreError) -> RegistryHashKey {
         let proposed = known ?? .random()
         let replies = try await redis.replies([
             RedisCommand("HSETNX", keys.deployment, "hash_key", .bytes(proposed.bytes)),

@@ -1,5 +1,6 @@
 public import LiveActivity
-import Redis
+package import Redis
+public import StoreGround
 
 /// The index from channels to the places where they have tokens. It is written before the registration, so it has at
 /// least all of them; a reader looks into each place, which decides. So removals and prunes need not touch it.
@@ -9,7 +10,7 @@ extension Registry {
     private static let followingSlack: Int64 = 3_600_000
 
     /// The commands that note registrations in the index.
-    func noteFollowings(
+    package func noteFollowings(
         _ place: PlaceKeys, _ records: [(channel: [UInt8], retention: Int64)], now: Int64
     ) async throws(StoreError) -> [RedisCommand] {
         let key = try await deploymentHashKey()
@@ -37,7 +38,7 @@ extension Registry {
     }
 
     /// The places at which the index says that a channel may have a token.
-    func notedPlaces(_ app: AppKey, _ channel: [UInt8]) async throws(StoreError) -> [TokenPlace] {
+    package func notedPlaces(_ app: AppKey, _ channel: [UInt8]) async throws(StoreError) -> [TokenPlace] {
         let key = try await deploymentHashKey()
         let bucket = try await redis.run("HKEYS", keys.followings(app, FollowingIndex.bucket(of: channel, key)))
         let places = try bucket.byteStrings().compactMap { FollowingIndex.place($0, of: channel) }
@@ -62,20 +63,20 @@ extension Registry {
 
 /// How the index lies in Redis: a fixed number of hashes, which the channel's hash chooses. A field is the length of
 /// the channel's stored form, that form and the place's; the value is until when it may be true.
-enum FollowingIndex {
+package enum FollowingIndex {
     /// With 33 million entries a hash has 512, the most that config/redis.conf keeps in the compact encoding.
-    static let buckets = 1 << 16
+    package static let buckets = 1 << 16
 
-    static func bucket(of channel: [UInt8], _ key: RegistryHashKey) -> Int {
+    package static func bucket(of channel: [UInt8], _ key: RegistryHashKey) -> Int {
         Int(key.hash(channel)) & (buckets - 1)
     }
 
-    static func field(_ channel: [UInt8], _ place: [UInt8]) -> [UInt8] {
+    package static func field(_ channel: [UInt8], _ place: [UInt8]) -> [UInt8] {
         [UInt8(truncatingIfNeeded: channel.count)] + channel + place
     }
 
     /// The place of a field, if the field is the channel's.
-    static func place(_ field: [UInt8], of channel: [UInt8]) -> TokenPlace? {
+    package static func place(_ field: [UInt8], of channel: [UInt8]) -> TokenPlace? {
         guard field.first.map(Int.init) == channel.count, field.dropFirst().starts(with: channel),
             let text = String(validating: field.dropFirst(1 + channel.count), as: UTF8.self)
         else { return nil }
@@ -83,13 +84,13 @@ enum FollowingIndex {
     }
 
     /// The channel of a field, in its stored form.
-    static func channel(_ field: ArraySlice<UInt8>) -> [UInt8]? {
+    package static func channel(_ field: ArraySlice<UInt8>) -> [UInt8]? {
         guard let length = field.first, length > 0, field.count > Int(length) else { return nil }
         return Array(field.dropFirst().prefix(Int(length)))
     }
 
     /// Minutes since 2020 in three bytes, which reach to 2051.
-    static func minutes(_ milliseconds: Int64) -> [UInt8] {
+    package static func minutes(_ milliseconds: Int64) -> [UInt8] {
         let minutes = min(max(0, (milliseconds - RegistryRecord.epoch) / 60_000), 0xFF_FFFF)
         return [16, 8, 0].map { UInt8(truncatingIfNeeded: minutes >> $0) }
     }

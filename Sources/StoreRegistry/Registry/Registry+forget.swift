@@ -1,8 +1,9 @@
-import LiveActivity
+package import LiveActivity
 import Redis
+package import StoreGround
 
 /// The rest that a name still has of a forgotten channel.
-enum Remainder: Int {
+package enum Remainder: Int {
     case nothing
     /// The channel was registered later. It follows the name.
     case registration
@@ -20,7 +21,7 @@ extension Registry {
     /// Removes what a name has of a channel, unless it was registered after `time` (epoch ms). It leaves no tombstone,
     /// but a note for `registry-set`. So a registration that arrives from now on stays, even if its device's clock is
     /// slow.
-    func forget(
+    package func forget(
         _ app: AppKey, _ tokens: TokenPlace, _ channel: [UInt8], before time: Int64
     ) async throws(StoreError) -> Remainder {
         let place = placeKeys(app, tokens)
@@ -58,7 +59,7 @@ extension Registry {
 
     /// Drops the note that `forget` left for the registrations of a channel. A later note stays for some minutes:
     /// another request, with its second look still to come, knows by that note alone which registration stays.
-    func endForgetting(
+    package func endForgetting(
         _ app: AppKey, _ tokens: TokenPlace, _ channel: [UInt8], before time: Int64
     ) async throws(StoreError) {
         try await redis.run(
@@ -70,7 +71,7 @@ extension Registry {
     }
 
     /// Drops a channel's notes of places from the index. Returns how many there were.
-    func dropNotes(_ app: AppKey, _ channel: [UInt8], _ places: [TokenPlace]) async throws(StoreError) -> Int {
+    package func dropNotes(_ app: AppKey, _ channel: [UInt8], _ places: [TokenPlace]) async throws(StoreError) -> Int {
         if places.isEmpty { return 0 }
         let key = try await deploymentHashKey()
         let fields = places.map { RedisArgument.bytes(FollowingIndex.field(channel, Array($0.stored.utf8))) }
@@ -79,14 +80,14 @@ extension Registry {
     }
 
     /// Drops the note of the channel itself.
-    func dropChannelNote(_ app: AppKey, _ channel: [UInt8]) async throws(StoreError) {
+    package func dropChannelNote(_ app: AppKey, _ channel: [UInt8]) async throws(StoreError) {
         let key = try await deploymentHashKey()
         let bucket = keys.followings(app, FollowingIndex.bucket(of: channel, key))
         try await redis.run("HDEL", bucket, .bytes(FollowingIndex.field(channel, [])))
     }
 
     /// Notes in the index that a channel may have a token at a place, for as long as any token is kept there.
-    func noteAgain(_ app: AppKey, _ channel: [UInt8], _ tokens: TokenPlace) async throws(StoreError) {
+    package func noteAgain(_ app: AppKey, _ channel: [UInt8], _ tokens: TokenPlace) async throws(StoreError) {
         let place = placeKeys(app, tokens)
         try await redis.run(noteFollowings(place, [(channel, place.span.retention)], now: clock()))
     }

@@ -1,5 +1,6 @@
 import LiveActivity
-import Redis
+package import Redis
+package import StoreGround
 
 extension Registry {
     /// Most registrations of one call of `registry-join`: under a millisecond of the server's time.
@@ -8,7 +9,7 @@ extension Registry {
     /// Stores those registrations that are the usual case, many with one call.
     /// - Parameter notes: commands that Redis must have executed before, one for each registration.
     /// - Returns: an answer for each. Nil: nothing was done, and `registry-set` must decide.
-    func join(
+    package func join(
         _ entries: [EncodedRegistration], in place: PlaceKeys, after notes: [RedisCommand]
     ) async throws(StoreError) -> [BucketAnswer?] {
         let changes = entries.map { BucketChange(channel: $0.channel) }

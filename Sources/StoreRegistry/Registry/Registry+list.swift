@@ -1,5 +1,6 @@
 public import LiveActivity
 import Redis
+public import StoreGround
 
 /// Which names of an app are wanted.
 public struct NameFilter: Sendable, Hashable {
@@ -12,7 +13,7 @@ public struct NameFilter: Sendable, Hashable {
     public init() {}
 
     var needsDetails: Bool { ended != nil || followed != nil }
-    func includes(_ name: NameSummary) -> Bool {
+    package func includes(_ name: NameSummary) -> Bool {
         (ended == nil || ended == name.ended) && (followed == nil || followed == (name.followers > 0))
     }
 }

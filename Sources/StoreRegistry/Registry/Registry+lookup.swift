@@ -1,21 +1,23 @@
 public import LiveActivity
-import Redis
+package import Redis
+public import StoreGround
 
 extension Registry {
     /// A channel's registration under a name, as far as a push needs it.
-    struct Entry: Sendable, Hashable {
-        var token: [UInt8]
+    package struct Entry: Sendable, Hashable {
+        package var token: [UInt8]
         /// Epoch ms.
-        var registeredAt: Int64
-        var isInfrequent: Bool
+        package var registeredAt: Int64
+        package var isInfrequent: Bool
         /// Minutes from the activity's start to the registration; negative if it starts later.
-        var minutes: Int32
-        var startedAt: Int64 { registeredAt - Int64(minutes) * 60_000 }
+        package var minutes: Int32
+
+        package var startedAt: Int64 { registeredAt - Int64(minutes) * 60_000 }
     }
 
     /// Looks channels up in one round trip, and reads `more` at the same moment.
     /// - Returns: the entries in order; nil for a channel that is not tracked or whose registration's life is over.
-    func lookup(
+    package func lookup(
         _ place: PlaceKeys, _ channels: [[UInt8]], and more: [RedisCommand] = []
     ) async throws(StoreError) -> (entries: [Entry?], more: [Reply]) {
         var removals: [Int64?] = []
@@ -23,7 +25,7 @@ extension Registry {
     }
 
     /// - Parameter removals: when the app removed each channel whose card no `end` of ours had ended, epoch ms.
-    func lookup(
+    package func lookup(
         _ place: PlaceKeys, _ channels: [[UInt8]], and more: [RedisCommand], removals: inout [Int64?]
     ) async throws(StoreError) -> (entries: [Entry?], more: [Reply]) {
         let now = clock()

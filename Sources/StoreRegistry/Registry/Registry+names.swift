@@ -1,5 +1,6 @@
 public import LiveActivity
-import Redis
+package import Redis
+public import StoreGround
 
 public struct ActivityInfo: Sendable, Hashable {
     public var name: ActivityName
@@ -92,7 +93,7 @@ extension Registry {
     }
 
     /// The next part of the app's list of names, in byte order, as it is.
-    func listed(
+    package func listed(
         _ app: AppKey, prefix: String, after cursor: [UInt8]?, limit: Int
     ) async throws(StoreError) -> [[UInt8]] {
         // No byte of UTF-8 is 0xFF.
@@ -106,7 +107,7 @@ extension Registry {
     }
 
     /// The names among members of the list that have tokens or a publish. Those that are gone leave the list.
-    func present(_ app: AppKey, _ members: [[UInt8]]) async throws(StoreError) -> [ActivityName] {
+    package func present(_ app: AppKey, _ members: [[UInt8]]) async throws(StoreError) -> [ActivityName] {
         let names = members.compactMap { String(validating: $0, as: UTF8.self).flatMap { try? ActivityName($0) } }
         let presences = try await presences(app, names)
         try await forget(app, zip(names, presences).filter { $0.1 == .gone }.map(\.0))
@@ -131,7 +132,7 @@ extension Registry {
     ///   registration, because a repeated one begins no card.
     /// - Parameter isNew: the name's root is new. Since this process put the name in, another one may have taken it out
     ///   of the index, or Redis may have lost it.
-    func enlist(
+    package func enlist(
         _ place: PlaceKeys, now: Int64, endDue: Int64? = nil, isNew: Bool = false
     ) async throws(StoreError) {
         guard case .activity(let name) = place.key.tokens else { return }
@@ -152,7 +153,7 @@ extension Registry {
     }
 
     /// Puts names into the timer of automatic ends. A name that is there with an earlier time keeps that time.
-    func ending(_ app: AppKey, _ names: [(ActivityName, due: Int64)]) -> RedisCommand {
+    package func ending(_ app: AppKey, _ names: [(ActivityName, due: Int64)]) -> RedisCommand {
         RedisCommand("ZADD", keys.ends(app), ["LT"] + names.flatMap { [.int($0.due), .string($0.0.rawValue)] })
     }
 

@@ -1,5 +1,6 @@
 public import LiveActivity
 import Redis
+public import StoreGround
 
 /// For the hint that a publisher gets about a name that no channel follows.
 extension Registry {

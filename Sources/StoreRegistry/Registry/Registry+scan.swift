@@ -1,15 +1,16 @@
 public import LiveActivity
 import Redis
+public import StoreGround
 
 /// The classes that one read covers: neighbours in the scan's order, at the level of a maybe outdated bucket count.
-struct ScanStep: Sendable, Hashable {
-    let positions: Range<UInt64>
-    let buckets: [Int]
+package struct ScanStep: Sendable, Hashable {
+    package let positions: Range<UInt64>
+    package let buckets: [Int]
     private let power: Int
     private let bound: Int
 
     /// Begins with the class of position `from`. `density`: tokens that a bucket is expected to hold.
-    init(_ count: BucketCount, from: UInt64, end: UInt64, tokens: Int, density: Double) {
+    package init(_ count: BucketCount, from: UInt64, end: UInt64, tokens: Int, density: Double) {
         let shift = UInt64(32 - count.level)
         power = 1 << count.level
         // Ask also for buckets that other writers may add meanwhile, because a missing key costs almost nothing.
@@ -29,7 +30,7 @@ struct ScanStep: Sendable, Hashable {
     }
 
     /// Whether the read buckets are all of these classes, if the name had `count` buckets at that moment.
-    func isWhole(_ count: BucketCount) -> Bool { count.buckets >= power && count.buckets <= bound }
+    package func isWhole(_ count: BucketCount) -> Bool { count.buckets >= power && count.buckets <= bound }
 }
 
 extension Registry {
@@ -99,7 +100,7 @@ extension Registry {
     }
 
     /// Adds the live tokens of a whole bucket, of these positions, to a page. Malformed records are counted.
-    func collect(
+    package func collect(
         _ reply: Reply, filter: (key: RegistryHashKey, range: Range<UInt64>)?, now: Int64,
         span: RegistryRecord.Span, into page: inout TokenPage
     ) throws(StoreError) {

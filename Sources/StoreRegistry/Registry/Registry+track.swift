@@ -1,9 +1,10 @@
 public import LiveActivity
 import Redis
+public import StoreGround
 
 extension Registry {
     /// A registration as the scripts take it.
-    struct EncodedRegistration {
+    package struct EncodedRegistration {
         /// In the caller's list.
         let position: Int
         let channel: [UInt8]

@@ -1,5 +1,6 @@
 public import LiveActivity
-import Redis
+package import Redis
+public import StoreGround
 
 /// The registry: which channels follow which name, and with which token.
 ///
@@ -10,15 +11,15 @@ import Redis
 /// A process may die at any point without leaving anything to repair: a call without an answer is repeated. Start
 /// tokens have the same layout and live longer. docs/adr/0002-registry-layout.md has reasons and measurements.
 public struct Registry: Sendable {
-    let redis: RedisClient
-    let keys: Keyspace
-    let memory = RegistryMemory()
+    package let redis: RedisClient
+    package let keys: Keyspace
+    package let memory = RegistryMemory()
     private(set) var turns = RegistrationTurns()
-    var quotas: Quotas
+    package var quotas: Quotas
     /// Epoch milliseconds.
-    let clock: @Sendable () -> Int64
+    package let clock: @Sendable () -> Int64
 
-    init(redis: RedisClient, keys: Keyspace, clock: @escaping @Sendable () -> Int64 = wallClock) {
+    package init(redis: RedisClient, keys: Keyspace, clock: @escaping @Sendable () -> Int64 = wallClock) {
         self.redis = redis
         self.keys = keys
         self.clock = clock
@@ -27,7 +28,7 @@ public struct Registry: Sendable {
 
     /// The same for calls that everybody with the app can make. Their registrations share no call with those of others,
     /// because a full quota refuses a call as a whole.
-    func forApps() -> Registry {
+    package func forApps() -> Registry {
         var registry = self
         registry.quotas.areForApps = true
         registry.turns = RegistrationTurns()

@@ -1,4 +1,5 @@
-import Redis
+package import Redis
+package import StoreGround
 
 /// A reason not to send to a channel now. Each is a key on the name's slot, usually absent.
 public enum SendBlock: Sendable, Hashable, CaseIterable {
@@ -15,7 +16,7 @@ public enum SendBlock: Sendable, Hashable, CaseIterable {
 }
 
 extension SendBlock {
-    func key(_ keys: Keyspace, _ tag: String) -> RedisKey {
+    package func key(_ keys: Keyspace, _ tag: String) -> RedisKey {
         switch self {
         case .waiting: keys.retryQueues(tag)
         case .catchingUp: keys.catchUp(tag)
@@ -26,7 +27,7 @@ extension SendBlock {
     }
 
     /// Channels with the mark are members of a sorted set, otherwise fields of a hash.
-    var isScored: Bool {
+    package var isScored: Bool {
         switch self {
         case .waiting, .quarantined, .elsewhere: false
         case .catchingUp, .newFollower: true

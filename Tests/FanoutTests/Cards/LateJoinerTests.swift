@@ -7,6 +7,7 @@ import Testing
 
 @testable import Fanout
 @testable import Store
+@testable import StoreDeliveries
 
 /// Tests late joiners that want the current state.
 @Suite struct LateJoinerTests {

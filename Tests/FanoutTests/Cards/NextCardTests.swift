@@ -6,6 +6,7 @@ import Testing
 
 @testable import Fanout
 @testable import Store
+@testable import StoreDeliveries
 
 /// Tests a phone that removes a card and begins the next one of the same name, as it does after it was offline. The
 /// next card has the newest state, once.

@@ -5,6 +5,7 @@ import Testing
 
 @testable import Fanout
 @testable import Store
+@testable import StoreDeliveries
 
 /// The first tokens that a push reaches, whatever becomes of its first page.
 @Suite struct FirstTokenTests {

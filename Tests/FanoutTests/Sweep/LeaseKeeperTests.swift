@@ -6,6 +6,7 @@ import Testing
 
 @testable import Fanout
 @testable import Store
+@testable import StoreDeliveries
 
 /// Tests how a worker renews its leases.
 @Suite struct LeaseKeeperTests {

@@ -4,6 +4,7 @@ import Testing
 
 @testable import Fanout
 @testable import Store
+@testable import StoreGround
 
 /// Tests pacing as followers see it.
 @Suite struct PacingTests {

@@ -7,6 +7,9 @@ import Testing
 
 @testable import Fanout
 @testable import Store
+@testable import StoreDeliveries
+@testable import StoreGround
+@testable import StoreRegistry
 
 /// Tests that cards are ended automatically, each at its time.
 @Suite struct EndTimerTests {

@@ -3,6 +3,7 @@ import Testing
 
 @testable import Fanout
 @testable import Store
+@testable import StoreGround
 
 /// Tests which work a worker begins by the timers in Redis, and when it looks again.
 @Suite struct TimerPlanTests {

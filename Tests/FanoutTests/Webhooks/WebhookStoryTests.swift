@@ -9,6 +9,7 @@ import Webhooks
 
 @testable import Fanout
 @testable import Store
+@testable import StoreDeliveries
 
 /// Outgoing events of real pushes, from Redis to a real server over TLS.
 @Suite struct WebhookStoryTests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Store
+@testable import StoreDeliveries
 
 /// What waits for a webhook, who sends it, and what it did not take.
 @Suite struct WebhookQueueTests {

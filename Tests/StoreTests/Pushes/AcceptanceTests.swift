@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Store
+@testable import StoreDeliveries
 
 @Suite struct AcceptanceTests {
     @Test func `a push gets a sequence number a time and a ledger`() async throws {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Store
+@testable import StoreDeliveries
 
 /// What a push counts of the receipts of devices, and what not.
 @Suite struct ReceiptsTests {

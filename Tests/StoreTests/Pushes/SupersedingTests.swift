@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Store
+@testable import StoreDeliveries
 
 /// Tests which pushes supersede an older one: in the queue of a name, in the retry queue of a channel, and in
 /// the broadcast queue.

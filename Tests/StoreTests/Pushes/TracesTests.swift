@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Store
+@testable import StoreDeliveries
 
 /// What is kept of the exchanges with APNs for one channel of a push.
 @Suite struct TracesTests {

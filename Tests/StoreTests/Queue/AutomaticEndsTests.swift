@@ -4,6 +4,9 @@ import TestSupport
 import Testing
 
 @testable import Store
+@testable import StoreDeliveries
+@testable import StoreGround
+@testable import StoreRegistry
 
 /// Tests which cards are ended automatically, and that one push does it whichever worker dies.
 @Suite struct AutomaticEndsTests {

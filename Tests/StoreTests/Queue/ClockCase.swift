@@ -3,6 +3,8 @@ import Redis
 import Testing
 
 @testable import Store
+@testable import StoreDeliveries
+@testable import StoreGround
 
 /// A wait that a stored time ends, for the table of `ClockStepTests`.
 struct ClockCase: Sendable, CustomTestStringConvertible, CustomStringConvertible {

@@ -3,6 +3,7 @@ import Redis
 import Testing
 
 @testable import Store
+@testable import StoreGround
 
 /// Tests bytes in Redis that Lamplighter did not write. They stop one thing, but not the work after it.
 @Suite struct ForeignContentTests {

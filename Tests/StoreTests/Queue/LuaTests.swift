@@ -2,6 +2,7 @@ import Redis
 import Testing
 
 @testable import Store
+@testable import StoreGround
 
 /// Tests the sources of the scripts, without Redis.
 @Suite struct LuaTests {

@@ -3,6 +3,7 @@ import Redis
 import Testing
 
 @testable import Store
+@testable import StoreGround
 
 /// Tests that the reconciler finds work whose entry was lost, and changes nothing else.
 @Suite struct ReconcilerTests {

@@ -3,6 +3,7 @@ import Redis
 import Testing
 
 @testable import Store
+@testable import StoreGround
 
 /// Tests that `pushes.expire_after` decides how long everything of a push is kept.
 @Suite struct RetentionTests {

@@ -4,6 +4,8 @@ import TestSupport
 import Testing
 
 @testable import Store
+@testable import StoreDeliveries
+@testable import StoreGround
 
 @Suite struct ScheduleTests {
     private let name = try! ActivityName("match-1")

@@ -3,6 +3,9 @@ import Redis
 import Testing
 
 @testable import Store
+@testable import StoreDeliveries
+@testable import StoreGround
+@testable import StoreRegistry
 
 /// Tests that no list grows for ever. An entry whose subject is gone is removed even if no caller reads the list.
 @Suite struct TidyingTests {

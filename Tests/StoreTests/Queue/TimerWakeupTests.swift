@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Store
+@testable import StoreGround
 
 /// Tests that a process wakes in time for work that it scheduled itself.
 @Suite(.timeLimit(.minutes(1))) struct TimerWakeupTests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Store
+@testable import StoreRegistry
 
 /// Changes of many channels, as an import makes them.
 @Suite struct ChannelChangesTests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Store
+@testable import StoreRegistry
 
 @Suite struct ChannelsTests {
     private func members(_ fixture: RegistryFixture, _ set: AudienceSet) async throws -> Set<ChannelID> {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Store
+@testable import StoreRegistry
 
 /// The index from channels to the places where they have tokens.
 @Suite struct FollowingsTests {

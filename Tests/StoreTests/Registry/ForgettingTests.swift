@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Store
+@testable import StoreRegistry
 
 /// To forget a person: nothing of a channel is left in Redis.
 @Suite struct ForgettingTests {

@@ -3,6 +3,9 @@ import Redis
 import Testing
 
 @testable import Store
+@testable import StoreDeliveries
+@testable import StoreGround
+@testable import StoreRegistry
 
 /// A name is its UTF-8 bytes. Swift compares and splits by Characters, where a combining mark joins the
 /// separator before it.

@@ -3,6 +3,7 @@ import Redis
 import Testing
 
 @testable import Store
+@testable import StoreRegistry
 
 @Suite struct NearNamesTests {
     @Test(arguments: [

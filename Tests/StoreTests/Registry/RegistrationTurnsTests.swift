@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Store
+@testable import StoreRegistry
 
 /// Requests of a crowd, each with one registration, while Redis answers late.
 @Suite struct RegistrationTurnsTests {

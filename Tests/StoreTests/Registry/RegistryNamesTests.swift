@@ -3,6 +3,7 @@ import Redis
 import Testing
 
 @testable import Store
+@testable import StoreRegistry
 
 @Suite struct RegistryNamesTests {
     private func follow(_ fixture: RegistryFixture, _ names: [String]) async throws {

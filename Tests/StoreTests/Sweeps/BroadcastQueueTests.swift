@@ -4,6 +4,9 @@ import Synchronization
 import Testing
 
 @testable import Store
+@testable import StoreDeliveries
+@testable import StoreGround
+@testable import StoreRegistry
 
 /// Tests the broadcast queue of a name, as the script broadcast-take keeps it.
 @Suite struct BroadcastQueueTests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Store
+@testable import StoreDeliveries
 
 /// Tests retries of dead letters: each token that was given up gets one more attempt, and finished tokens get none.
 @Suite struct DeadRetryTests {

@@ -3,6 +3,7 @@ import Redis
 import Testing
 
 @testable import Store
+@testable import StoreGround
 
 /// Tests work that goes from one worker to another: released leases, and entries of dead workers.
 @Suite struct HandoverTests {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Store
+@testable import StoreDeliveries
 
 /// Tests tokens in quarantine until an operator decides, and the alarm that lasts as long.
 @Suite struct QuarantineTests {

@@ -5,6 +5,9 @@ import TestSupport
 import Testing
 
 @testable import Store
+@testable import StoreDeliveries
+@testable import StoreGround
+@testable import StoreRegistry
 
 /// Bounds the largest call of each script by its commands, whose number does not depend on the machine. Redis serves no
 /// other client while a script runs.
