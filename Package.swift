@@ -199,7 +199,7 @@ let package = Package(
             name: "CommandsTests",
             dependencies: [
                 "Commands", "StrictJSON", "PrometheusText", "APNsClient", "Fanout", "HTTPAPI", "LiveActivity", "Redis",
-                "Store", "Settings", "OpenSSL", "Backup", "TestSupport",
+                "Store", "StoreDeliveries", "StoreGround", "Settings", "OpenSSL", "Backup", "TestSupport",
                 arguments, logging,
             ]),
         .testTarget(
@@ -251,8 +251,8 @@ let package = Package(
         .testTarget(
             name: "BroadcastTests",
             dependencies: [
-                "Fanout", "Store", "Redis", "APNsClient", "APNsSimulator", "APNsWire", "Delivery", "LiveActivity",
-                "TestSupport",
+                "Fanout", "Store", "StoreDeliveries", "Redis", "APNsClient", "APNsSimulator", "APNsWire",
+                "Delivery", "LiveActivity", "TestSupport",
                 logging,
             ]
         ),

@@ -7,6 +7,7 @@ import Testing
 
 @testable import Fanout
 @testable import Store
+@testable import StoreDeliveries
 
 /// Tests that names get the broadcast channels they want and lose the others, whatever dies in between.
 @Suite(.timeLimit(.minutes(5)), .serialized)

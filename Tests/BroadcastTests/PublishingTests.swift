@@ -6,6 +6,7 @@ import Testing
 
 @testable import Fanout
 @testable import Store
+@testable import StoreDeliveries
 
 /// Tests the way from an accepted publish to the simulator's record: once to the broadcast channel, once to each token.
 @Suite(.timeLimit(.minutes(5)), .serialized)

@@ -3,6 +3,8 @@ import Testing
 
 @testable import Commands
 @testable import Store
+@testable import StoreDeliveries
+@testable import StoreGround
 
 @Suite("The page of status --watch")
 struct WatchScreenTests {

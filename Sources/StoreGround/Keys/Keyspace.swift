@@ -6,7 +6,7 @@ package import Redis
 public struct Keyspace: Sendable {
     public static let defaultPrefix = "ll"
     public static let defaultRetention: Duration = .seconds(7 * 86_400)
-    static let nameSlack = ScriptNumbers.nameSlack
+    package static let nameSlack = ScriptNumbers.nameSlack
     package let prefix: String
     /// How many slots the streams and the timers of work are spread over. All processes of a deployment must agree.
     package let partitions: Int
@@ -84,11 +84,11 @@ public struct Keyspace: Sendable {
     /// Publishes that others write into Redis (`Intake`).
     package func intake(_ app: AppKey) -> RedisKey { key("in:{\(app)}") }
     /// The answers to accepted ones.
-    func intakeDone(_ app: AppKey) -> RedisKey { key("in:{\(app)}:done") }
+    package func intakeDone(_ app: AppKey) -> RedisKey { key("in:{\(app)}:done") }
     /// The answers to the others.
-    func intakeRejected(_ app: AppKey) -> RedisKey { key("in:{\(app)}:rejected") }
+    package func intakeRejected(_ app: AppKey) -> RedisKey { key("in:{\(app)}:rejected") }
     /// The gateway that reads the intake.
-    func intakeLease(_ app: AppKey) -> RedisKey { key("in:{\(app)}:lease") }
+    package func intakeLease(_ app: AppKey) -> RedisKey { key("in:{\(app)}:lease") }
     /// The app's outgoing events, for anybody who may read this Redis.
     package func events(_ app: AppKey) -> RedisKey { key("out:{\(app)}") }
     /// Events that wait for the app's webhook.

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Store
 
-/// Measures the costs of the registry for docs/adr/0002-registry-layout.md. It runs only on request:
+/// Measures the costs of the registry for Benchmarks/measurements.md. It runs only on request:
 ///
 ///     LAMPLIGHTER_MEASURE=1 swift test -c release -Xswiftc -enable-testing --filter RegistryMeasurements
 ///

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Store
+@testable import StoreDeliveries
 
 @Suite struct SweepTests {
     @Test func `a timestamp of zero stays a timestamp after a death`() throws {

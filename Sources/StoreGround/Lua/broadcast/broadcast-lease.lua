@@ -2,8 +2,8 @@
 -- key bcl: lease and intent, hash
 -- arguments owner, length: the caller, and how long its lease is to be, ms
 -- Returns {'held', ms left}: another worker has the lease.
---   {'claimed', epoch, intended name, its broadcast channel id}: name and id are '' unless the owner before died while
---     it made a channel. The id alone is '' if the channel may not exist.
+--   {'claimed', epoch, intended name, its broadcast channel id}: name and id are set only if the previous owner died
+--     while it created one, and '' otherwise. The id alone is '' if the channel may not exist.
 local now = redis_now()
 local lease, name, id = lease_of(bcl, '', 'name', 'id')
 local held = lease_left(bcl, '', lease, now)
