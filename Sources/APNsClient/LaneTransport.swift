@@ -10,6 +10,8 @@ internal import Threads
 /// transport is released, each lane ends after its requests in flight. Certificate and host name are always checked.
 /// Redirects are never followed and no proxy is used, so the environment cannot redirect the provider token.
 public final class LaneTransport: PushTransport {
+    public typealias Push = PreparedPush
+
     private let queue: PageQueue
     private let requests = RequestCount()
     public let requestTimeout: Duration

@@ -1,4 +1,4 @@
-import Delivery
+public import Delivery
 public import LiveActivity
 
 /// Why a broadcast channel was not made, read, listed or deleted.
@@ -12,7 +12,7 @@ public enum BroadcastChannelError: Error, Sendable, Hashable, CustomStringConver
     case unsigned(String)
 
     public var reason: RejectionReason.Known? {
-        if case .rejected(_, let rejection) = self, case .known(let known) = rejection.reason { known } else { nil }
+        if case .rejected(_, let rejection) = self { RejectionReason.Known(rawValue: rejection.reason) } else { nil }
     }
 
     /// The answer that APNs would give if the app already has all the channels it may have.
@@ -42,7 +42,7 @@ public enum BroadcastChannelError: Error, Sendable, Hashable, CustomStringConver
     public var description: String {
         switch self {
         case .rejected(let request, let rejection):
-            "APNs does not \(request.phrase): \(rejection.status) \(rejection.reason.wire)\(advice.map { "; \($0)" } ?? "")"
+            "APNs does not \(request.phrase): \(rejection.status) \(rejection.reason)\(advice.map { "; \($0)" } ?? "")"
         case .unanswered(let request, let message, _): "APNs could not be asked to \(request.phrase): \(message)"
         case .unreadable(let request, let message): "APNs was asked to \(request.phrase), but \(message)"
         case .unsigned(let message): "no provider token could be signed: \(message)"

@@ -1,3 +1,4 @@
+public import Delivery
 public import LiveActivity
 
 /// Headers and payload that one push sends to every token, rendered once.

@@ -1,3 +1,4 @@
+import Delivery
 import LiveActivity
 public import Logging
 public import ServiceLifecycle

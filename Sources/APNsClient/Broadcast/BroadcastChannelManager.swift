@@ -1,6 +1,6 @@
 public import APNsWire
 internal import Curl
-public import Delivery
+import Delivery
 public import LiveActivity
 internal import OpenSSL
 internal import StrictJSON

@@ -1,4 +1,3 @@
-internal import APNsWire
 import Delivery
 internal import LiveActivity
 

@@ -1,4 +1,3 @@
-internal import APNsWire
 internal import Curl
 import Delivery
 internal import NGHTTP2

@@ -1,4 +1,3 @@
-internal import APNsWire
 internal import LiveActivity
 internal import NGHTTP2
 internal import OpenSSL

@@ -1,4 +1,3 @@
-public import APNsWire
 public import Delivery
 internal import LiveActivity
 internal import StrictJSON

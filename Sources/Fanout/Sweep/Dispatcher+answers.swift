@@ -1,3 +1,4 @@
+import APNsClient
 import Delivery
 import LiveActivity
 import Logging
