@@ -1,4 +1,4 @@
-import APNsWire
+import Delivery
 import Testing
 
 @Suite struct RetryAfterTests {
