@@ -178,7 +178,7 @@ let package = Package(
             name: "CommandsTests",
             dependencies: [
                 "Commands", "StrictJSON", "PrometheusText", "APNsClient", "Fanout", "HTTPAPI", "LiveActivity", "Redis",
-                "Store", "Settings", "OpenSSL", "Backup", "TestSupport",
+                "Store", "Settings", "OpenSSL", "Backup", "TestSupport", "Threads", "Webhooks",
                 arguments, logging,
             ]),
         .testTarget(

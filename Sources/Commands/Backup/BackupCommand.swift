@@ -39,7 +39,7 @@ struct BackupCommand: AsyncParsableCommand {
         let logger = global.quietLogger("backup", settings)
         let client = RedisInspection.client(settings, logger: logger)
         try await RedisInspection.await(client, settings, logger: logger)
-        let store = Store(redis: client, prefix: settings.redisPrefix, retention: settings.pushesExpireAfter)
+        let store = Store(settings, redis: client)
         try await store.checkFormat()
         let output = try NewFile(file)
         let entries: Int

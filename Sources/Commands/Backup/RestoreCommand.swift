@@ -68,10 +68,7 @@ struct RestoreCommand: AsyncParsableCommand {
         let logger = global.quietLogger("restore", settings)
         let client = RedisInspection.client(settings, logger: logger)
         try await RedisInspection.await(client, settings, logger: logger)
-        let store = Store(
-            redis: client, prefix: settings.redisPrefix, channelLife: settings.channelsExpireAfter,
-            retention: settings.pushesExpireAfter, tagsPerChannel: settings.tagsPerChannel,
-            maximumSchemas: settings.maximumSchemas, events: settings.eventPolicies, actions: settings.actions)
+        let store = Store(settings, redis: client).withoutQuotas(settings)
         try await store.claimFormat()
         try await store.time.measure()
         // Before the first entry, because a restore that is cut off has changed something too.

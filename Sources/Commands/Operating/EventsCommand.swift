@@ -37,7 +37,7 @@ struct EventsCommand: ParsableCommand {
             let logger = global.quietLogger("events", settings)
             let client = RedisInspection.client(settings, logger: logger)
             try await RedisInspection.await(client, settings, logger: logger)
-            let store = Store(redis: client, prefix: settings.redisPrefix, retention: settings.pushesExpireAfter)
+            let store = Store(settings, redis: client)
             try await store.checkFormat()
             let reader = store.eventReader()
             var position = all ? "0-0" : try await reader.end(app)

@@ -35,7 +35,7 @@ struct ReloadCommand: AsyncParsableCommand {
         let logger = global.quietLogger("reload", settings)
         let client = RedisInspection.client(settings, logger: logger)
         try await RedisInspection.await(client, settings, logger: logger)
-        let store = Store(redis: client, prefix: settings.redisPrefix)
+        let store = Store(settings, redis: client)
         // Processes note by Redis's clock that they live.
         try await store.time.measure()
         let requests = store.reloads

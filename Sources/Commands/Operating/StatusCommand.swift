@@ -33,9 +33,7 @@ struct StatusCommand: AsyncParsableCommand {
         let logger = global.quietLogger("status", settings)
         let client = RedisInspection.client(settings, logger: logger)
         try await RedisInspection.await(client, settings, logger: logger)
-        let store = Store(
-            redis: client, prefix: settings.redisPrefix, retention: settings.pushesExpireAfter,
-            events: settings.eventPolicies)
+        let store = Store(settings, redis: client)
         try await store.checkFormat()
         let findings = try await RedisInspection.findings(client, settings)
         let keys = settings.apps.map(\.key)

@@ -82,21 +82,25 @@ struct WorkerFixture {
         options.pageSize = pageSize
         options.claimAfter = claimAfter
         options.concurrency = concurrency
-        options.minInterval = minInterval
-        options.budget = budget
         options.startHold = startHold
         options.now = now
-        options.webhooks = webhooks
-        options.retries.base = backoff
-        options.retries.attempts = attempts
         let worker = Worker(
             store: store,
             apps: [
                 WorkerApp(
                     key: app, bundleID: "com.example.shop", transport: transport, otherTransport: other,
-                    webhook: webhook, endAfter: endAfter, rate: rate)
+                    webhook: webhook)
             ],
             options: options, logger: .quiet)
+        // Live options come by a reload, so that each test of an effect is a test of the reload too.
+        options.minInterval = minInterval
+        options.budget = budget
+        options.webhooks = webhooks
+        options.retries.base = backoff
+        options.retries.attempts = attempts
+        options.endAfter[app] = endAfter
+        options.rates[app] = rate
+        worker.reload(options)
         return ServiceGroup(configuration: .init(services: [.init(service: worker)], logger: .quiet))
     }
 
