@@ -76,7 +76,7 @@ struct WorkerFixture {
         concurrency: Int = 48, attempts: Int = 4, budget: HighBudget = HighBudget(), endAfter: Duration? = nil,
         webhook: WebhookService? = nil, webhooks: WebhookOptions = WebhookOptions(), startHold: Duration = .seconds(10),
         rate: DeliveryRate? = nil, backoff: Duration = .milliseconds(20),
-        now: @escaping @Sendable () -> Int64 = bootClock
+        now: @escaping @Sendable () -> Int64 = bootClock, live: (inout WorkerOptions) -> Void = { _ in }
     ) -> ServiceGroup {
         var options = WorkerOptions(name: name)
         options.pageSize = pageSize
@@ -100,6 +100,7 @@ struct WorkerFixture {
         options.retries.attempts = attempts
         options.endAfter[app] = endAfter
         options.rates[app] = rate
+        live(&options)
         worker.reload(options)
         return ServiceGroup(configuration: .init(services: [.init(service: worker)], logger: .quiet))
     }
@@ -114,13 +115,13 @@ struct WorkerFixture {
         minInterval: Duration = .zero, pageSize: Int = 1_000, concurrency: Int = 48, budget: HighBudget = HighBudget(),
         endAfter: Duration? = nil, webhook: WebhookService? = nil, webhooks: WebhookOptions = WebhookOptions(),
         startHold: Duration = .seconds(10), rate: DeliveryRate? = nil, backoff: Duration = .milliseconds(20),
-        now: @escaping @Sendable () -> Int64 = bootClock,
+        now: @escaping @Sendable () -> Int64 = bootClock, live: (inout WorkerOptions) -> Void = { _ in },
         _ body: @Sendable () async throws -> T
     ) async throws -> T {
         let group = group(
             transport, other: other, claimAfter: claimAfter, minInterval: minInterval, pageSize: pageSize,
             concurrency: concurrency, budget: budget, endAfter: endAfter, webhook: webhook, webhooks: webhooks,
-            startHold: startHold, rate: rate, backoff: backoff, now: now)
+            startHold: startHold, rate: rate, backoff: backoff, now: now, live: live)
         async let running: Void = group.run()
         let value: T
         do { value = try await body() } catch {
