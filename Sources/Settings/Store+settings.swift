@@ -26,7 +26,7 @@ extension Store {
 
     /// This store without quotas. It shares everything else. A restore writes back what was once allowed, also above a
     /// quota that is lower now.
-    public func withoutQuotas(_ settings: Settings) -> Store {
-        limited(tagsPerChannel: settings.tagsPerChannel, maximumSchemas: settings.maximumSchemas, quotas: [:])
+    public func withoutQuotas() -> Store {
+        limited(tagsPerChannel: channels.maximumTags, maximumSchemas: schemas.maximum, quotas: [:])
     }
 }

@@ -47,7 +47,8 @@ import Testing
         let limited = store.limited(by: less)
         #expect(limited.channels.maximumTags == 1 && limited.schemas.maximum == 2)
         #expect(limited.registry.quotas.limits[.names] == 3 && limited.channels.life == .seconds(20))
-        let restoring = store.withoutQuotas(less)
+        let restoring = store.withoutQuotas()
+        #expect(restoring.channels.maximumTags == 21 && restoring.schemas.maximum == 22)
         #expect(restoring.registry.quotas.limits.isEmpty && restoring.channels.quotas.limits.isEmpty)
     }
 }

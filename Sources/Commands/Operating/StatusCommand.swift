@@ -30,12 +30,9 @@ struct StatusCommand: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try global.settings(redis.given)
-        let logger = global.quietLogger("status", settings)
-        let client = RedisInspection.client(settings, logger: logger)
-        try await RedisInspection.await(client, settings, logger: logger)
-        let store = Store(settings, redis: client)
+        let store = try await RedisInspection.store(settings, logger: global.quietLogger("status", settings))
         try await store.checkFormat()
-        let findings = try await RedisInspection.findings(client, settings)
+        let findings = try await RedisInspection.findings(store.redis, settings)
         let keys = settings.apps.map(\.key)
         if watch {
             let version = findings.first?.version.text ?? "Redis"
@@ -43,13 +40,13 @@ struct StatusCommand: AsyncParsableCommand {
                 store: store, keys: keys, redis: "\(version) at \(settings.redisURL)",
                 interval: .seconds(interval ?? 2), isJSON: global.json
             ).run()
-            return await client.close()
+            return await store.redis.close()
         }
         try await store.time.measure()
         let snapshot = try await store.snapshot(keys, Report.parts)
         let report = Report(
             settings: settings, findings: findings, snapshot: snapshot, ahead: store.time.machineAhead ?? 0)
-        await client.close()
+        await store.redis.close()
         if global.json { Terminal.print(report.json.text) } else { report.lines.forEach(Terminal.print) }
     }
 
