@@ -199,7 +199,8 @@ let package = Package(
             name: "CommandsTests",
             dependencies: [
                 "Commands", "StrictJSON", "PrometheusText", "APNsClient", "Fanout", "HTTPAPI", "LiveActivity", "Redis",
-                "Store", "StoreDeliveries", "StoreGround", "Settings", "OpenSSL", "Backup", "TestSupport",
+                "Store", "StoreDeliveries", "StoreGround", "Settings", "OpenSSL", "Backup", "TestSupport", "Threads",
+                "Webhooks",
                 arguments, logging,
             ]),
         .testTarget(

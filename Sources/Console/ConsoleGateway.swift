@@ -1,5 +1,6 @@
-/// The console's only way to the gateway. It sees and changes an app through the calls of the API alone, so each page
-/// shows what the API answers, and each change is checked, counted and refused as the API would.
+/// The console's way to the gateway. It sees and changes an app through the calls of the API, so each page shows what
+/// the API answers, and each change is checked, counted and refused as the API would. The state of the deployment on
+/// Home (`Store.snapshot`) and the console's own templates have no call.
 public struct ConsoleGateway: Sendable {
     public typealias SignIn =
         @Sendable (_ key: String, _ secret: String, _ now: Int64) async throws -> ConsoleIdentity?

@@ -13,7 +13,7 @@ import Threads
 public struct Worker: Service {
     private let store: Store
     private let apps: [WorkerApp]
-    private let options: Replaceable<WorkerOptions>
+    let options: Replaceable<WorkerOptions>
     private let logger: Logger
     /// The name with a random part.
     public let consumer: String
@@ -33,21 +33,14 @@ public struct Worker: Service {
         self.logger = logger
     }
 
-    /// Uses other options while the worker runs: those that concern single decisions. Sizes, names and times that other
-    /// workers and readers rely on stay as they are.
+    /// Uses other options from the next decision on. The settings decide which ones differ: those that need a restart are
+    /// the same in `next`, and most of them are read once, in `run`.
     public func reload(_ next: WorkerOptions) {
         options.change { options in
-            options.minInterval = next.minInterval
-            options.budget = next.budget
-            options.retries = next.retries
-            options.maxClaims = next.maxClaims
-            options.pruneGuard = next.pruneGuard
-            options.broadcastChannelLife = next.broadcastChannelLife
-            options.startTokensStaleAfter = next.startTokensStaleAfter
-            options.webhooks = next.webhooks
-            options.endAfter = next.endAfter
-            options.rates = next.rates
-            options.mostPushes = next.mostPushes
+            var next = next
+            // These are of this process, and no settings.
+            (next.name, next.startHold, next.now) = (options.name, options.startHold, options.now)
+            options = next
         }
     }
 

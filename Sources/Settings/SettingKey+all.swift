@@ -41,27 +41,30 @@ extension SettingKey {
         .whole(\.gateway.port, "gateway.port", 0...65_535, "8080").orVariable("PORT")
             .help("port to listen on; 0 picks a free one; the variable PORT is read too"),
         .file(\.gatewayTLS.certificate, "gateway.cert_file")
-            .help("PEM certificate of the gateway and its chain; default: the gateway speaks plain HTTP"),
-        .file(\.gatewayTLS.key, "gateway.key_file").help("PEM private key of gateway.cert_file"),
+            .help("PEM certificate of the gateway and its chain; default: the gateway speaks plain HTTP")
+            .live(.gateway),
+        .file(\.gatewayTLS.key, "gateway.key_file").help("PEM private key of gateway.cert_file").live(.gateway),
         .file(\.gatewayTLS.roots, "gateway.ca_file")
             .help("PEM roots with which commands check the gateway; default: those of the system"),
         .text(\.gatewayURL, "gateway.url", nil, expected: "http://host:port or https://host", parse: address)
             .help("address at which commands find the gateway; default: gateway.host and gateway.port"),
         .text(\.gateway.publicURL, "gateway.public_url", nil, expected: "https://host") {
             address($0).map(Optional.some)
-        }.help("address at which devices find the gateway; Airship's SDK gets it in its remote config"),
+        }.help("address at which devices find the gateway; Airship's SDK gets it in its remote config").live(.gateway),
         .size(\.gateway.maximumBodyBytes, "gateway.max_body", 4_096...(64 << 20), "1M")
-            .help("largest request body, except for bulk imports"),
+            .help("largest request body, except for bulk imports").live(.gateway),
         .whole(\.gateway.maximumRequests, "gateway.max_concurrency", 1...100_000, "512")
-            .help("the most publishers' requests at once; others are answered 503"),
+            .help("the most publishers' requests at once; others are answered 503").live(.gateway),
         .optionalWhole(\.gateway.maximumAppRequests, "gateway.max_concurrency_app", 1...100_000)
-            .help("the most requests with the app secret at once; default: half of gateway.max_concurrency"),
+            .help("the most requests with the app secret at once; default: half of gateway.max_concurrency")
+            .live(.gateway),
         .optionalWhole(\.gateway.maximumDeviceRequests, "gateway.max_concurrency_device", 1...100_000)
-            .help("the most requests of devices at once; default: half of gateway.max_concurrency"),
+            .help("the most requests of devices at once; default: half of gateway.max_concurrency").live(.gateway),
         .size(\.gateway.maximumBodyMemory, "gateway.max_body_memory", (1 << 20)...(64 << 30), "64M")
             .help(
                 "the most bytes of request bodies, and of reading their JSON, in memory, each for publishers, the app "
-                    + "secret and devices"),
+                    + "secret and devices"
+            ).live(.gateway),
         .whole(\.gateway.maximumConnections, "gateway.max_connections", 16...1_000_000, "4096")
             .help("the most open connections; others wait until one closes"),
         .whole(\.gateway.maximumConnectionsPerAddress, "gateway.max_connections_per_address", 0...1_000_000, "1024")
@@ -71,19 +74,21 @@ extension SettingKey {
         .time(\.gateway.headTimeout, "gateway.head_timeout", 1...600, "30s")
             .help("a connection whose request's head takes longer is closed"),
         .time(\.gateway.readTimeout, "gateway.read_timeout", 1...600, "30s")
-            .help("a request whose body takes longer is answered 408; bulk calls have no limit"),
+            .help("a request whose body takes longer is answered 408; bulk calls have no limit").live(.gateway),
         .time(\.gateway.writeTimeout, "gateway.write_timeout", 1...600, "30s")
             .help("a connection whose client takes no answers for this long is closed"),
         .whole(\.gateway.maximumQueue, "gateway.max_queue", 1...100_000_000, "100000")
-            .help("the most queued names and shards of one app; above it publishes are answered 429"),
+            .help("the most queued names and shards of one app; above it publishes are answered 429").live(.gateway),
         .whole(\.gateway.maximumQueueTotal, "gateway.max_queue_total", 1...100_000_000, "500000")
-            .help("the most queued names and shards of all apps; above it publishes are answered 429"),
+            .help("the most queued names and shards of all apps; above it publishes are answered 429").live(.gateway),
         .text(\.gateway.trustedProxies, "gateway.trusted_proxies", nil, expected: AddressRanges.rule) {
             AddressRanges($0).map(TrustedProxies.init)
-        }.help("proxies whose X-Forwarded-For is believed: addresses or networks, with commas between them"),
+        }.help("proxies whose X-Forwarded-For is believed: addresses or networks, with commas between them")
+            .live(.gateway),
         .text(\.gateway.serverAddresses, "gateway.server_addresses", nil, expected: AddressRanges.rule) {
             AddressRanges($0)
-        }.help("where servers and operators are: from elsewhere the master secret and credentials are refused"),
+        }.help("where servers and operators are: from elsewhere the master secret and credentials are refused")
+            .live(.gateway),
         .choice(\.gateway.readsIntake, "gateway.intake", [("false", false), ("true", true)], "false")
             .help("whether to publish what others write into the stream of publishes in Redis, see docs/api.md"),
     ]
@@ -101,7 +106,8 @@ extension SettingKey {
             }
             settings.monitorSecret = text
             return nil
-        }.help("what /readyz and /metrics ask for, as the password of Basic or as a Bearer token; default: nothing"),
+        }.help("what /readyz and /metrics ask for, as the password of Basic or as a Bearer token; default: nothing")
+            .live(.gateway),
     ]
 
     private static let console: [SettingKey] = [
@@ -119,29 +125,37 @@ extension SettingKey {
 
     private static let quota = 0...1_000_000_000_000
     private static let limits: [SettingKey] = [
-        .whole(\.tagsPerChannel, "limits.tags_per_channel", 1...1_000, "1000").help("the most tags of one channel"),
+        .whole(\.tagsPerChannel, "limits.tags_per_channel", 1...1_000, "1000").help("the most tags of one channel")
+            .live(.gateway),
         .whole(\.gateway.failedSignInsPerMinute, "limits.failed_sign_ins", 0...1_000_000, "60")
-            .help("the most wrong secrets of one address in a minute; then its secrets are answered 429; 0 = no limit"),
+            .help("the most wrong secrets of one address in a minute; then its secrets are answered 429; 0 = no limit")
+            .live(.gateway),
         .whole(\.gateway.requestsPerAddress, "limits.requests_per_address", 0...1_000_000, "200")
             .help(
                 "the most requests of one address in a second, at all gateways; more are answered 429; the master "
-                    + "secret and credentials are not counted; 0 = no limit"),
+                    + "secret and credentials are not counted; 0 = no limit"
+            ).live(.gateway),
         .whole(\.gateway.requestsPerCredential, "limits.requests_per_credential", 0...1_000_000, "0")
             .help(
-                "the most requests with one credential in a second, at all gateways; devices have none; 0 = no limit"),
+                "the most requests with one credential in a second, at all gateways; devices have none; 0 = no limit"
+            )
+            .live(.gateway),
         .whole(\.gateway.maximumBulkCalls, "limits.bulk_calls", 1...100_000, "64")
-            .help("the most bulk calls that a gateway reads at once, each for publishers and the app secret"),
+            .help("the most bulk calls that a gateway reads at once, each for publishers and the app secret")
+            .live(.gateway),
         .whole(\.quotas[orZero: .names], "limits.names", quota, "1000000")
-            .help("the most followed names of one app; new ones above it are answered 429; 0 = no limit"),
+            .help("the most followed names of one app; new ones above it are answered 429; 0 = no limit")
+            .live(.gateway),
         .whole(\.quotas[orZero: .channels], "limits.channels", quota, "10000000")
-            .help("the most channels of one app, estimated"),
+            .help("the most channels of one app, estimated").live(.gateway),
         .whole(\.quotas[orZero: .followers], "limits.followers", quota, "50000000")
-            .help("the most followers of all names of one app together, estimated"),
+            .help("the most followers of all names of one app together, estimated").live(.gateway),
         .whole(\.quotas[orZero: .startTokens], "limits.start_tokens", quota, "50000000")
-            .help("the most push-to-start tokens of all types of one app together, estimated"),
+            .help("the most push-to-start tokens of all types of one app together, estimated").live(.gateway),
         .whole(\.quotas[orZero: .tags], "limits.tags", quota, "1000000")
-            .help("the most different tags of all channels of one app together, estimated"),
-        .whole(\.maximumSchemas, "limits.schemas", 1...10_000, "200").help("the most schemas of one app"),
+            .help("the most different tags of all channels of one app together, estimated").live(.gateway),
+        .whole(\.maximumSchemas, "limits.schemas", 1...10_000, "200").help("the most schemas of one app")
+            .live(.gateway),
     ]
 
     private static let worker: [SettingKey] = [
@@ -157,9 +171,9 @@ extension SettingKey {
         .time(\.worker.claimAfter, "worker.claim_after", 1...3_600, "10s")
             .help("time after which other workers claim the tasks of a silent worker"),
         .whole(\.worker.maxClaims, "worker.max_claims", 1...1_000, "8")
-            .help("owners of a task that may crash or stall in a row before it is given up (PoisonTask)"),
+            .help("owners of a task that may crash or stall in a row before it is given up (PoisonTask)").live(.worker),
         .whole(\.worker.retries.attempts, "worker.max_attempts", 0...10_000, "0")
-            .help("attempts for one token before it becomes a dead letter; 0 = until the push expires"),
+            .help("attempts for one token before it becomes a dead letter; 0 = until the push expires").live(.worker),
         .time(\.worker.drainTimeout, "worker.drain_timeout", 1...3_600, "25s")
             .help("the longest wait for pages in flight after SIGTERM"),
         .time(\.apns.requestTimeout, "worker.request_timeout", 0.1...300, "10s")
@@ -178,65 +192,80 @@ extension SettingKey {
     private static let delivery: [SettingKey] = [
         .whole(\.maximumPerSecond, "delivery.max_per_second", 0...10_000_000, "0")
             .help(
-                "the most tokens a second that all workers send to for one app; 0 = no limit; an app may have its own"),
+                "the most tokens a second that all workers send to for one app; 0 = no limit; an app may have its own"
+            )
+            .live(.worker),
         .whole(\.maximumPerSecondOfPush, "delivery.max_per_second_push", 0...10_000_000, "0")
-            .help("the same for one push; an app may have its own"),
+            .help("the same for one push; an app may have its own").live(.worker),
     ]
 
     private static let prune: [SettingKey] = [
         .share(\.worker.pruneGuard.share, "guard.share", 0.01...1, "0.5")
-            .help("share of tokens called wrong (400) from which they are quarantined instead of pruned"),
+            .help("share of tokens called wrong (400) from which they are quarantined instead of pruned").live(.worker),
         .whole(\.worker.pruneGuard.answers, "guard.answers", 1...1_000_000, "200")
-            .help("the fewest answers, of a push or of an app, that make a share count"),
+            .help("the fewest answers, of a push or of an app, that make a share count").live(.worker),
         .time(\.worker.pruneGuard.window, "guard.window", 60...7_200, "10m")
-            .help("time over which an app's answers are counted, in whole minutes"),
+            .help("time over which an app's answers are counted, in whole minutes").live(.worker),
         .time(\.worker.pruneGuard.memory, "guard.memory", 60...604_800, "24h")
-            .help("time over which an app's last answers are counted if guard.window has fewer than guard.answers"),
+            .help("time over which an app's last answers are counted if guard.window has fewer than guard.answers")
+            .live(.worker),
     ]
 
     private static let defaults: [SettingKey] = [
         .time(\.staleAfter, "defaults.stale_after", 0...28_800, "0")
-            .help("time to the stale_date of updates that have none; 0 = no stale date; an app may have its own"),
+            .help("time to the stale_date of updates that have none; 0 = no stale date; an app may have its own")
+            .live(.gateway),
         .time(\.endAfter, "defaults.end_after", 0...28_800, "0")
-            .help("time from a card's start to its automatic end; 0 = no automatic end; an app may have its own"),
+            .help("time from a card's start to its automatic end; 0 = no automatic end; an app may have its own")
+            .live(.gateway, .worker),
         .choice(\.catchUp, "defaults.catch_up", [("false", false), ("true", true)], "false")
-            .help("whether a new follower gets the last published state at once; an app may have its own"),
+            .help("whether a new follower gets the last published state at once; an app may have its own")
+            .live(.gateway),
         .choice(\.receipts, "defaults.receipts", [("false", false), ("true", true)], "false")
-            .help("whether pushes carry a mark, and devices may tell which they show; an app may have its own"),
+            .help("whether pushes carry a mark, and devices may tell which they show; an app may have its own")
+            .live(.gateway),
         .choice(\.respectDismissal, "defaults.respect_dismissal", [("false", false), ("true", true)], "false")
-            .help("whether a start leaves out devices whose user dismissed the name's card; an app may have its own"),
+            .help("whether a start leaves out devices whose user dismissed the name's card; an app may have its own")
+            .live(.gateway),
         .choice(\.deviceTags, "defaults.device_tags", [("true", true), ("false", false)], "true")
-            .help("whether devices, and the app secret, may set tags of channels; an app may have its own"),
+            .help("whether devices, and the app secret, may set tags of channels; an app may have its own")
+            .live(.gateway),
         .choice(\.deviceUsers, "defaults.device_users", [("true", true), ("false", false)], "true")
-            .help("whether devices, and the app secret, may say whose a channel is; an app may have its own"),
+            .help("whether devices, and the app secret, may say whose a channel is; an app may have its own")
+            .live(.gateway),
         .time(\.lives[orZero: .start], "defaults.expiry_start", 1...86_400, "1h")
-            .help("how long a start without options.expiry is tried after its acceptance; an app may have its own"),
+            .help("how long a start without options.expiry is tried after its acceptance; an app may have its own")
+            .live(.gateway),
         .time(\.lives[orZero: .update], "defaults.expiry_update", 1...86_400, "8h")
-            .help("how long an update without options.expiry is tried after its acceptance; an app may have its own"),
+            .help("how long an update without options.expiry is tried after its acceptance; an app may have its own")
+            .live(.gateway),
         .time(\.lives[orZero: .end], "defaults.expiry_end", 1...86_400, "8h")
-            .help("how long an end without options.expiry is tried after its acceptance; an app may have its own"),
+            .help("how long an end without options.expiry is tried after its acceptance; an app may have its own")
+            .live(.gateway),
     ]
 
     private static let lifetimes: [SettingKey] = [
         .whole(\.worker.budget.perHour, "budget.high_per_hour", 0...100_000, "0")
-            .help("updates of a name per hour at priority 10; others without an alert go at 5; 0 = no limit"),
+            .help("updates of a name per hour at priority 10; others without an alert go at 5; 0 = no limit")
+            .live(.gateway, .worker),
         .whole(\.worker.budget.perHourInfrequent, "budget.high_per_hour_infrequent", 0...100_000, "0")
-            .help("the same for devices whose user switched frequent updates off"),
+            .help("the same for devices whose user switched frequent updates off").live(.gateway, .worker),
         .time(\.worker.minInterval, "pacing.min_interval", 0...3_600, "1")
-            .help("the least time between updates of a name without an alert; 0 = no pacing"),
+            .help("the least time between updates of a name without an alert; 0 = no pacing").live(.worker),
         .time(\.worker.broadcastChannelLife, "broadcast.delete_after", 0...604_800, "1h")
-            .help("time from a name's end to the deletion of its broadcast channel"),
+            .help("time from a name's end to the deletion of its broadcast channel").live(.worker),
         .time(\.worker.startTokensStaleAfter, "start_tokens.stale_after", 60...31_536_000, "48h")
-            .help("time without a report after which a start token counts as stale"),
+            .help("time without a report after which a start token counts as stale").live(.gateway, .worker),
         .whole(\.eventsKept, "events.keep", 0...100_000_000, "0")
             .help("about how many events the stream of an app keeps in Redis for others to read; 0 = no stream"),
-        .time(\.webhookTimeout, "webhook.timeout", 0.1...60, "10s").help("deadline of one request to a webhook"),
+        .time(\.webhookTimeout, "webhook.timeout", 0.1...60, "10s").help("deadline of one request to a webhook")
+            .live(.worker),
         .time(\.worker.webhooks.giveUpAfter, "webhook.give_up_after", 60...604_800, "24h")
-            .help("time after which an event that a webhook does not take becomes a dead event"),
+            .help("time after which an event that a webhook does not take becomes a dead event").live(.worker),
         .time(\.pushesExpireAfter, "pushes.expire_after", 172_800...315_360_000, "168h")
             .help("how long a push, its counts, its dead letter and a finished schedule are kept"),
         .whole(\.worker.mostPushes, "pushes.most", 0...1_000_000_000_000, "10000000")
-            .help("about how many pushes of an app are kept; the oldest ones go; 0 = no limit"),
+            .help("about how many pushes of an app are kept; the oldest ones go; 0 = no limit").live(.worker),
         .time(\.actions.life, "actions.expire_after", 3_600...315_360_000, "2160h")
             .help("how long the log of actions keeps who did what"),
         .whole(\.actions.keep, "actions.keep", 0...100_000_000, "100000")
@@ -249,7 +278,7 @@ extension SettingKey {
         .choice(
             \.log.level, "log.level",
             ["trace", "debug", "info", "notice", "warning", "error", "critical"].map { ($0, $0) }, "info"
-        ).help("least severe message that is logged"),
+        ).help("least severe message that is logged").live(.gateway, .worker),
         .choice(\.log.format, "log.format", [("text", .text), ("json", .json), ("ecs", .ecs)], "text")
             .help("form of log lines"),
     ]

@@ -26,10 +26,15 @@ public struct SettingKey: Sendable {
     private(set) var otherVariable: String?
     /// A variable that is read after the file, because other programs read it too.
     private(set) var lastVariable: String?
+    /// The processes in which a reload changes it: the only list of these. A reload copies these fields into the running
+    /// settings, and no others (`Settings.reloaded`).
+    public private(set) var live: Set<SettingsChange.Process> = []
     /// The field of `Settings`. It identifies the row, so that code names a setting by its field.
     let field: any AnyKeyPath & Sendable
     /// Parses a value and sets the field. Returns a problem if the value is wrong.
     let set: @Sendable (String, SettingOrigin, inout Settings) -> SettingsError?
+    /// Copies the field from the first settings to the second.
+    let copy: @Sendable (Settings, inout Settings) -> Void
 
     /// The row that sets a field.
     public static subscript(field: PartialKeyPath<Settings>) -> SettingKey {
@@ -63,11 +68,12 @@ public struct SettingKey: Sendable {
         }
     }
 
-    init(
-        _ field: any AnyKeyPath & Sendable, _ path: String, _ form: Form, _ defaultText: String?,
+    init<Value>(
+        _ field: Field<Value>, _ path: String, _ form: Form, _ defaultText: String?,
         set: @escaping @Sendable (String, SettingOrigin, inout Settings) -> SettingsError?
     ) {
         self.field = field
+        copy = { source, target in target[keyPath: field] = source[keyPath: field] }
         self.path = path
         self.form = form
         self.defaultText = defaultText
@@ -78,6 +84,13 @@ public struct SettingKey: Sendable {
     func help(_ summary: String) -> SettingKey {
         var key = self
         key.summary = summary
+        return key
+    }
+
+    /// The same row, for a setting that a reload changes in these processes.
+    func live(_ processes: SettingsChange.Process...) -> SettingKey {
+        var key = self
+        key.live = Set(processes)
         return key
     }
 

@@ -36,18 +36,7 @@ extension Settings {
         var apps = AppsReader(input: input, file: file)
         settings.apps = apps.read()
         if let error = SettingsError.joined(problems + apps.problems) { throw error }
-        // A gateway needs two settings of workers: the budget for its warnings, and the age from which start tokens are
-        // shown as stale.
-        settings.gateway.budget = settings.worker.budget
-        settings.gateway.monitorSecret = settings.monitorSecret
-        settings.gateway.hasOwnMonitor = settings.gatewayMonitorPort != nil
-        settings.gateway.startTokensStaleAfter = settings.worker.startTokensStaleAfter
-        if settings.gatewayURL.isEmpty {
-            let reachable =
-                ["0.0.0.0", "::", "*"].contains(settings.gateway.host) ? "127.0.0.1" : settings.gateway.host
-            let scheme = settings.gatewayTLS.certificate == nil ? "http" : "https"
-            settings.gatewayURL = "\(scheme)://" + authority(reachable, settings.gateway.port)
-        }
+        settings.derive()
         settings.warnings = ServiceLinks.warning(links) + unknownVariables(input.environment)
         settings.warnings += settings.shownPassword(origins["redis.url"]) + apps.warnings
         for place in quoted + apps.quoted {
@@ -55,6 +44,20 @@ extension Settings {
         }
         settings.file = input.file?.path
         return settings
+    }
+
+    /// Sets the fields that follow from others.
+    mutating func derive() {
+        // A gateway needs two settings of workers: the budget for its warnings, and the age from which start tokens are
+        // shown as stale.
+        gateway.budget = worker.budget
+        gateway.monitorSecret = monitorSecret
+        gateway.hasOwnMonitor = gatewayMonitorPort != nil
+        gateway.startTokensStaleAfter = worker.startTokensStaleAfter
+        guard gatewayURL.isEmpty else { return }
+        let reachable = ["0.0.0.0", "::", "*"].contains(gateway.host) ? "127.0.0.1" : gateway.host
+        let scheme = gatewayTLS.certificate == nil ? "http" : "https"
+        gatewayURL = "\(scheme)://" + Self.authority(reachable, gateway.port)
     }
 
     /// The value of a setting and its source, the strongest first: flag, environment, file, default.

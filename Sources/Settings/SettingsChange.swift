@@ -16,32 +16,10 @@ public struct SettingsChange: Sendable, Hashable {
 
     public var isEmpty: Bool { applied.isEmpty && needsRestart.isEmpty }
 
-    /// Settings that a running process can change, for each kind of process. docs/reference.md lists them.
-    static let live: [Process: Set<String>] = [
-        .gateway: [
-            "log.level", "gateway.public_url", "gateway.max_body", "gateway.max_concurrency",
-            "gateway.max_concurrency_app", "gateway.max_concurrency_device", "gateway.max_body_memory",
-            "gateway.max_queue", "gateway.max_queue_total", "gateway.cert_file", "gateway.key_file",
-            "gateway.read_timeout", "gateway.trusted_proxies", "gateway.server_addresses", "monitor.secret",
-            "limits.requests_per_address", "limits.requests_per_credential", "limits.failed_sign_ins",
-            "limits.bulk_calls", "limits.tags_per_channel", "limits.names", "limits.channels", "limits.followers",
-            "limits.start_tokens", "limits.tags", "limits.schemas",
-            "defaults.stale_after", "defaults.end_after", "defaults.catch_up", "defaults.receipts",
-            "defaults.respect_dismissal", "defaults.device_tags", "defaults.device_users",
-            "defaults.expiry_start", "defaults.expiry_update", "defaults.expiry_end", "budget.high_per_hour",
-            "budget.high_per_hour_infrequent", "start_tokens.stale_after",
-        ],
-        .worker: [
-            "log.level", "defaults.end_after", "budget.high_per_hour", "budget.high_per_hour_infrequent",
-            "pacing.min_interval", "broadcast.delete_after", "start_tokens.stale_after", "guard.share",
-            "guard.answers", "guard.window", "guard.memory", "worker.max_attempts", "worker.max_claims",
-            "pushes.most", "webhook.timeout", "webhook.give_up_after", "delivery.max_per_second",
-            "delivery.max_per_second_push",
-        ],
-    ]
-
-    /// The settings that a running process can change, by their paths.
-    public static func changeable(_ process: Process) -> Set<String> { live[process] ?? [] }
+    /// The settings that a running process can change, by their paths. docs/reference.md lists them.
+    public static func changeable(_ process: Process) -> Set<String> {
+        Set(SettingKey.all.filter { $0.live.contains(process) }.map(\.path))
+    }
 
     /// Settings that a process does not use, by the beginning of their paths.
     static let foreign: [Process: [String]] = [
@@ -50,15 +28,14 @@ public struct SettingsChange: Sendable, Hashable {
             "pushes.most",
         ],
         .worker: [
-            "gateway.", "limits.", "defaults.", "redis.wait_", "channels.", "console.", "actions.", "monitor.host",
-            "monitor.port",
+            "gateway.", "limits.", "defaults.", "redis.wait_", "console.", "actions.", "monitor.host", "monitor.port",
         ],
     ]
 
     /// Compares. Both settings are of one process, with the same flags and environment.
     public init(from old: Settings, to new: Settings, in process: Process) {
         for key in SettingKey.all where old.texts[key.path] != new.texts[key.path] {
-            note(key.path, isLive: Self.live[process]?.contains(key.path) == true, in: process)
+            note(key.path, isLive: key.live.contains(process), in: process)
         }
         let before = Dictionary(old.apps.map { ($0.key, $0) }) { $1 }
         let after = Dictionary(new.apps.map { ($0.key, $0) }) { $1 }
@@ -72,7 +49,7 @@ public struct SettingsChange: Sendable, Hashable {
                 continue
             }
             let changed = AppField.allCases.filter { known[$0] != app[$0] }
-            for field in changed where Self.uses(field, process) {
+            for field in changed where Self.uses(field, process, from: known, to: app) {
                 note("\(app.key): \(field.path)", isLive: Self.isLive(field, from: known, to: app), in: process)
             }
             if process == .gateway, known.credentials != app.credentials {
@@ -101,14 +78,16 @@ public struct SettingsChange: Sendable, Hashable {
         }
     }
 
-    /// Only workers send, and only gateways know the secrets.
-    private static func uses(_ field: AppField, _ process: Process) -> Bool {
+    /// Only workers send, and only gateways know the secrets. A gateway needs to know which events a webhook gets, and not
+    /// where it is.
+    static func uses(_ field: AppField, _ process: Process, from old: AppSettings, to new: AppSettings) -> Bool {
         switch field {
         case .secret, .masterSecret: process == .gateway
         case .staleAfter, .catchUp, .receipts, .respectDismissal, .deviceTags, .deviceUsers, .expiryStart,
             .expiryUpdate, .expiryEnd:
             process == .gateway
-        case .key, .endAfter, .webhookEvents, .webhookURL: true
+        case .key, .endAfter, .webhookEvents: true
+        case .webhookURL: process == .worker || old.webhookEvents != new.webhookEvents
         default: process == .worker
         }
     }
@@ -131,25 +110,30 @@ public struct SettingsChange: Sendable, Hashable {
 }
 
 extension Settings {
-    /// These settings, but with the running process's own where a new value needs a restart. So the next reload names
-    /// these again.
-    public func keepingRestartOnes(of running: Settings, in process: SettingsChange.Process) -> Settings {
-        var kept = self
-        for key in SettingKey.all where SettingsChange.live[process]?.contains(key.path) != true {
-            kept.texts[key.path] = running.texts[key.path]
+    /// The settings that a process uses after a reload: those that it runs with, and the live ones of these. So a value
+    /// that needs a restart has no effect before it, and the next reload names it again.
+    public func reloaded(over running: Settings, in process: SettingsChange.Process) -> Settings {
+        var next = self
+        for key in SettingKey.all where !key.live.contains(process) {
+            key.copy(running, &next)
+            next.texts[key.path] = running.texts[key.path]
         }
-        let next = Dictionary(apps.map { ($0.key, $0) }) { $1 }
+        let read = Dictionary(apps.map { ($0.key, $0) }) { $1 }
         let known = Set(running.apps.map(\.key))
-        kept.apps = running.apps.compactMap { app in
-            guard let new = next[app.key] else { return process == .worker ? app : nil }
+        next.apps = running.apps.compactMap { app in
+            guard let new = read[app.key] else { return process == .worker ? app : nil }
             let values = AppField.allCases.compactMap { field in
-                (SettingsChange.isLive(field, from: app, to: new) ? new[field] : app[field]).map { (field, $0) }
+                let takesNew =
+                    SettingsChange.isLive(field, from: app, to: new)
+                    || !SettingsChange.uses(field, process, from: app, to: new)
+                return (takesNew ? new[field] : app[field]).map { (field, $0) }
             }
             return AppSettings(
                 key: app.key, path: new.path, values: Dictionary(uniqueKeysWithValues: values),
                 credentials: new.credentials)
         }
-        if process == .gateway { kept.apps += apps.filter { !known.contains($0.key) } }
-        return kept
+        if process == .gateway { next.apps += apps.filter { !known.contains($0.key) } }
+        next.derive()
+        return next
     }
 }

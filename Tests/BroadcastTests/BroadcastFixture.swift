@@ -79,14 +79,20 @@ struct BroadcastFixture: Sendable {
     }
 
     /// Runs a whole worker during `body`. Its tokens also go to the simulator.
-    func working(budget: HighBudget = HighBudget(), _ body: () async throws -> Void) async throws {
+    /// - Parameter live: options that a reload brings.
+    func working(
+        budget: HighBudget = HighBudget(), live: (inout WorkerOptions) -> Void = { _ in },
+        _ body: () async throws -> Void
+    ) async throws {
         let app = WorkerApp(
             key: app, bundleID: Self.bundleID,
             transport: try LaneTransport(.libcurl, configuration: apns, logger: logger),
             broadcasts: service)
         var options = WorkerOptions()
-        options.budget = budget
         let worker = Worker(store: store, apps: [app], options: options, logger: logger)
+        options.budget = budget
+        live(&options)
+        worker.reload(options)
         let running = Task { try await worker.run() }
         let result: Result<Void, any Error>
         do { result = .success(try await body()) } catch { result = .failure(error) }

@@ -146,6 +146,18 @@ struct PublishingTests {
         }
     }
 
+    @Test func `a reload changes when the channel of an ended name is deleted`() async throws {
+        try await BroadcastFixture.run { it in
+            _ = try await liveChannel(it, .newest)
+            try await it.working(live: { $0.broadcastChannelLife = .seconds(60) }) {
+                let end = try await it.ledger(try await publish(it, goals: 1, event: .end))
+                #expect(end.broadcast?.state == .delivered)
+                let deleteAt = try #require(try await it.channel(try it.name())?.deleteAt)
+                #expect((it.now - 1_000...it.now + 61_000).contains(deleteAt))
+            }
+        }
+    }
+
     /// The channel was deleted without us. The broadcast waits for the new channel and goes to that.
     @Test func `a lost channel is made anew and gets the broadcast`() async throws {
         try await BroadcastFixture.run { it in

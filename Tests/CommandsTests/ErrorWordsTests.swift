@@ -210,6 +210,8 @@ import Testing
         for (error, words) in backups { #expect(BackupFile.failure(error, "").message.contains(words)) }
         let stored = try #require(CommandFailure(StoreError.corrupt("a push")))
         #expect(stored.message.contains("a push") && stored.message.contains("redis.prefix"))
+        let overtaken = try #require(CommandFailure(StoreError.overtaken))
+        #expect(overtaken.message.contains("try again") && overtaken.status == .failed)
         let newer = try #require(CommandFailure(StoreError.newerFormat(2, known: 1)))
         #expect(newer.message.contains("install that version") && newer.status == .configuration)
     }

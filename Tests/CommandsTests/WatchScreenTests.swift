@@ -10,9 +10,11 @@ import Testing
 struct WatchScreenTests {
     private static let now: Int64 = 1_795_276_923_007
 
+    private static let redis = "Redis 7.0.15 at redis://127.0.0.1:6379/0"
+
     private static func snapshot(
         name: String = "match-42-final-in-the-stadium-of-the-capital"
-    ) throws -> FleetSnapshot {
+    ) throws -> Snapshot {
         let shop = try AppKey("shop")
         var depth = QueueDepth(app: shop)
         (depth.pushesHigh, depth.pushesLow, depth.shardTasks, depth.retriesDue) = (12, 0, 61, 1_204)
@@ -29,24 +31,23 @@ struct WatchScreenTests {
             app: shop, name: try ActivityName(name),
             id: try #require(PushID("2f1b7c1e-66f0-4d0c-9d3c-5c2c0e3d7a55")), event: .update, priority: .high,
             createdAt: now - 44_000, targets: 5_140_754, settled: 5_139_871, share: 0.515)
-        return FleetSnapshot(
-            now: now, redis: "Redis 7.0.15 at redis://127.0.0.1:6379/0", load: memory,
-            apps: [.init(depth: depth, age: age, deadLetters: 2, quarantinedNames: 0, webhookDead: 0)],
-            alarms: [
-                Alarm(app: shop, kind: .manyUnregistered, reason: "2100 of 4000 answers", since: now - 300_000)
-            ],
-            pauses: [],
-            heartbeats: [
-                Heartbeat(
-                    worker: "worker-eu-1-9f3c2b1a", at: now - 900, startedAt: now - 7_300_000, loads: [shop: load]),
-                Heartbeat(
-                    worker: "worker-eu-2-03c4d5e6", at: now - 61_000, startedAt: now - 90_000, loads: [shop: .init()]),
-            ],
-            pushes: [push])
+        var snapshot = Snapshot(now: now, apps: [shop])
+        snapshot.load = memory
+        (snapshot.apps[0].depth, snapshot.apps[0].age, snapshot.apps[0].deadLetters) = (depth, age, 2)
+        snapshot.alarms = [
+            Alarm(app: shop, kind: .manyUnregistered, reason: "2100 of 4000 answers", since: now - 300_000)
+        ]
+        snapshot.heartbeats = [
+            Heartbeat(worker: "worker-eu-1-9f3c2b1a", at: now - 900, startedAt: now - 7_300_000, loads: [shop: load]),
+            Heartbeat(
+                worker: "worker-eu-2-03c4d5e6", at: now - 61_000, startedAt: now - 90_000, loads: [shop: .init()]),
+        ]
+        snapshot.pushes = [push]
+        return snapshot
     }
 
     private static func page(_ width: Int, _ height: Int? = nil) throws -> String {
-        WatchScreen(snapshot: try snapshot(), width: width, height: height).lines.joined(separator: "\n")
+        WatchScreen(snapshot: try snapshot(), redis: redis, width: width, height: height).lines.joined(separator: "\n")
     }
 
     @Test func `80 columns show what matters most`() throws {
@@ -103,7 +104,7 @@ struct WatchScreenTests {
 
     @Test(arguments: [20, 40, 79, 80, 81, 120, 200, 400])
     func `no line is wider than the terminal`(width: Int) throws {
-        let lines = WatchScreen(snapshot: try Self.snapshot(), width: width, height: nil).lines
+        let lines = WatchScreen(snapshot: try Self.snapshot(), redis: Self.redis, width: width, height: nil).lines
         #expect(lines.allSatisfy { $0.count <= width })
     }
 
@@ -113,7 +114,8 @@ struct WatchScreenTests {
     ])
     func `a name of wide characters keeps the columns`(name: String) throws {
         for width in [80, 81, 120, 200] {
-            let lines = WatchScreen(snapshot: try Self.snapshot(name: name), width: width, height: nil).lines
+            let snapshot = try Self.snapshot(name: name)
+            let lines = WatchScreen(snapshot: snapshot, redis: Self.redis, width: width, height: nil).lines
             #expect(lines.allSatisfy { $0.displayWidth <= width }, "\(lines)")
             // The title and the time end in the same column.
             let (titles, push) = (lines[lines.count - 2], lines[lines.count - 1])
@@ -145,7 +147,7 @@ struct WatchScreenTests {
     }
 
     @Test func `a page that does not fit says so in its last line`() throws {
-        let lines = WatchScreen(snapshot: try Self.snapshot(), width: 80, height: 10).lines
+        let lines = WatchScreen(snapshot: try Self.snapshot(), redis: Self.redis, width: 80, height: 10).lines
         #expect(lines.count == 10 && lines[9].hasPrefix("… "))
     }
 
@@ -155,7 +157,7 @@ struct WatchScreenTests {
         snapshot.load.memoryLimit = 64 << 20
         func lines(used: Int) -> [String] {
             snapshot.load.usedMemory = used << 20
-            return WatchScreen(snapshot: snapshot, width: 120, height: nil).lines
+            return WatchScreen(snapshot: snapshot, redis: Self.redis, width: 120, height: nil).lines
         }
         #expect(lines(used: 61).contains("! Redis is nearly full: 95 % of its limit"))
         let full = lines(used: 64)
@@ -166,14 +168,14 @@ struct WatchScreenTests {
     @Test func `without a heartbeat the page says what to start`() throws {
         var snapshot = try Self.snapshot()
         snapshot.heartbeats = []
-        let lines = WatchScreen(snapshot: snapshot, width: 80, height: nil).lines
+        let lines = WatchScreen(snapshot: snapshot, redis: Self.redis, width: 80, height: nil).lines
         #expect(lines.contains("✗ no worker sends a heartbeat: start 'lamplighter work'"))
     }
 
     @Test func `a push that no worker has begun has no bar`() throws {
         var snapshot = try Self.snapshot()
         (snapshot.pushes[0].isWaiting, snapshot.pushes[0].targets, snapshot.pushes[0].settled) = (true, 0, 0)
-        let last = try #require(WatchScreen(snapshot: snapshot, width: 80, height: nil).lines.last)
+        let last = try #require(WatchScreen(snapshot: snapshot, redis: Self.redis, width: 80, height: nil).lines.last)
         #expect(last.hasSuffix("0        0  44 s  waits for a worker"), "\(last)")
     }
 }

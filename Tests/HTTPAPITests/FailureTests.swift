@@ -241,6 +241,12 @@ import Testing
         #expect(!answer.body(operation: "x").text.contains("secret"))
     }
 
+    @Test func `a lost race is answered 503, and is not called damage`() {
+        let answer = APIError(StoreError.overtaken)
+        #expect(answer.status == 503 && answer.retryAfter == 2)
+        #expect(answer.body(operation: "x").text.contains("at the same time"))
+    }
+
     @Test func `a right that the user of Redis lacks is not called a wrong password`() {
         let answer = APIError(StoreError.redis(.server(code: "NOPERM", message: "")))
         #expect(answer.body(operation: "x").text.contains("lacks a right"))

@@ -63,17 +63,23 @@ struct GatewayFixture: Sendable {
             url: url, connections: connections, scripts: scripts, options: options, logger: .quiet)
         // The gateway dates registrations, and the same clock decides about their life. So the real
         // date does not matter.
-        let store = Store(
-            redis: client, replicas: replicas, maximumSchemas: maximumSchemas, quotas: quotas,
+        let started = Store(
+            redis: client, replicas: replicas,
             events: try events.map { [try AppKey(key): $0] } ?? [:], clock: { testNow })
         var configuration = GatewayConfiguration(
             apps: [
                 GatewayApp(key: try AppKey(key), secret: secret, masterSecret: masterSecret),
                 GatewayApp(key: try AppKey("other-app"), secret: "other-s", masterSecret: "other-m"),
             ])
+        let apps = configuration.apps
         configure(&configuration)
+        // Live settings come by a reload, so that each test of an effect is a test of the reload too.
         let gateway = Gateway(
-            configuration, store: store, registry: PrometheusRegistry(), logger: log.logger, clock: { testNow })
+            configuration.atStart(apps), store: started, registry: PrometheusRegistry(), logger: log.logger,
+            clock: { testNow })
+        let store = started.limited(
+            tagsPerChannel: Channels.defaultMaximumTags, maximumSchemas: maximumSchemas, quotas: quotas)
+        gateway.reload(configuration, store: store)
         let group = ServiceGroup(configuration: .init(services: [gateway], logger: .quiet))
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
@@ -114,6 +120,25 @@ struct GatewayFixture: Sendable {
         let id = try #require(PushID(try reply.strings("push_ids")[0]))
         let tag = store.keys.tag(try app, try ActivityName(name))
         return try await store.redis.send(RedisCommand("HMGET", store.keys.push(tag, id), fields))
+    }
+}
+
+extension GatewayConfiguration {
+    /// The fields that need a restart, and the defaults of the others.
+    fileprivate func atStart(_ apps: [GatewayApp]) -> GatewayConfiguration {
+        let known = Set(apps.map(\.key))
+        var start = GatewayConfiguration(
+            host: host, port: port, apps: apps + self.apps.filter { !known.contains($0.key) })
+        start.maximumConnections = maximumConnections
+        start.maximumConnectionsPerAddress = maximumConnectionsPerAddress
+        start.idleTimeout = idleTimeout
+        start.headTimeout = headTimeout
+        start.writeTimeout = writeTimeout
+        start.readsIntake = readsIntake
+        start.hasOwnMonitor = hasOwnMonitor
+        start.hasConsole = hasConsole
+        start.version = version
+        return start
     }
 }
 

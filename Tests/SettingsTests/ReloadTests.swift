@@ -1,3 +1,5 @@
+import Fanout
+import HTTPAPI
 import LiveActivity
 import Settings
 import Store
@@ -101,24 +103,38 @@ import Testing
         #expect(first.applied == ["shop: credentials"] && first.access.map(\.rawValue) == ["shop"])
         #expect(try change(.gateway, file("read"), file("read, publish")).applied == ["shop: credentials"])
         #expect(try change(.worker, oneApp, file("read")).isEmpty)
-        let kept = try load(file: file("read")).keepingRestartOnes(of: try load(file: oneApp), in: .gateway)
+        let kept = try load(file: file("read")).reloaded(over: try load(file: oneApp), in: .gateway)
         #expect(SettingsChange(from: kept, to: try load(file: file("read")), in: .gateway).isEmpty)
     }
 
     @Test func `what needs a restart is named at every reload until it has one`() throws {
         let old = try load(file: "worker: {lanes: 1}\napps:\n  - key: a\n")
         let new = try load(file: "worker: {lanes: 2}\napps:\n  - key: a\n  - key: b\n")
-        let kept = new.keepingRestartOnes(of: old, in: .worker)
+        let kept = new.reloaded(over: old, in: .worker)
         let again = SettingsChange(from: kept, to: new, in: .worker)
         #expect(again.needsRestart == ["worker.lanes", "apps: b is new"] && again.applied.isEmpty)
-        let gateway = SettingsChange(from: new.keepingRestartOnes(of: old, in: .gateway), to: new, in: .gateway)
+        let gateway = SettingsChange(from: new.reloaded(over: old, in: .gateway), to: new, in: .gateway)
         #expect(gateway.isEmpty, "\(gateway)")
     }
 
-    @Test func `every setting that can change is one that exists`() {
-        let known = Set(SettingKey.all.map(\.path))
+    @Test func `what needs a restart keeps its value, in the process too`() throws {
+        let old = try load(file: "gateway: {port: 1}\n" + oneApp)
+        let new = try load(
+            file: "gateway: {port: 2, max_body: 8K}\nmonitor: {port: 3}\npacing: {min_interval: 2}\n" + oneApp)
+        let gateway = new.reloaded(over: old, in: .gateway)
+        #expect(gateway.gateway.port == 1 && gateway.gateway.maximumBodyBytes == 8_192)
+        #expect(!gateway.gateway.hasOwnMonitor && gateway.worker.minInterval == .seconds(1))
+        let worker = new.reloaded(over: old, in: .worker)
+        #expect(worker.worker.minInterval == .seconds(2) && worker.gateway.maximumBodyBytes == 1 << 20)
+    }
+
+    @Test func `a webhook with other events waits for the restart as a whole`() throws {
+        func file(_ webhook: String) -> String { oneApp + "    webhook: {\(webhook)}\n" }
+        let old = try load(file: file("url: 'https://a.example.com/', secret: the-secret-01, events: done"))
+        let new = try load(file: file("url: 'https://b.example.com/', secret: the-secret-01, events: failed"))
         for process in [SettingsChange.Process.gateway, .worker] {
-            #expect(SettingsChange.changeable(process).isSubset(of: known))
+            let next = try #require(new.reloaded(over: old, in: process).apps.first)
+            #expect(next[.webhookURL] == "https://a.example.com/" && next[.webhookEvents] == "done")
         }
     }
 }

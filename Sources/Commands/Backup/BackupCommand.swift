@@ -36,10 +36,7 @@ struct BackupCommand: AsyncParsableCommand {
         let settings = try global.settings(redis.given)
         let apps = try BackupFile.apps(app, settings)
         let key = try BackupFile.key(keyFile)
-        let logger = global.quietLogger("backup", settings)
-        let client = RedisInspection.client(settings, logger: logger)
-        try await RedisInspection.await(client, settings, logger: logger)
-        let store = Store(redis: client, prefix: settings.redisPrefix, retention: settings.pushesExpireAfter)
+        let store = try await RedisInspection.store(settings, logger: global.quietLogger("backup", settings))
         try await store.checkFormat()
         let output = try NewFile(file)
         let entries: Int
@@ -50,7 +47,7 @@ struct BackupCommand: AsyncParsableCommand {
             output.discard()
             throw error
         }
-        await client.close()
+        await store.redis.close()
         if global.json {
             let report: JSON = [
                 "ok": .bool(true), "file": .string(file), "entries": .integer(entries),

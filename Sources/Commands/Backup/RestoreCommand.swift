@@ -65,13 +65,8 @@ struct RestoreCommand: AsyncParsableCommand {
                     + "add the app to the configuration, or name those to restore with --app")
         }
         let apps = try wanted.map { try settings.app(named: $0) }
-        let logger = global.quietLogger("restore", settings)
-        let client = RedisInspection.client(settings, logger: logger)
-        try await RedisInspection.await(client, settings, logger: logger)
-        let store = Store(
-            redis: client, prefix: settings.redisPrefix, channelLife: settings.channelsExpireAfter,
-            retention: settings.pushesExpireAfter, tagsPerChannel: settings.tagsPerChannel,
-            maximumSchemas: settings.maximumSchemas, events: settings.eventPolicies, actions: settings.actions)
+        let store = try await RedisInspection.store(settings, logger: global.quietLogger("restore", settings))
+            .withoutQuotas()
         try await store.claimFormat()
         try await store.time.measure()
         // Before the first entry, because a restore that is cut off has changed something too.
@@ -92,7 +87,7 @@ struct RestoreCommand: AsyncParsableCommand {
             }
             return counts
         }
-        await client.close()
+        await store.redis.close()
         report(counts, reader.entries)
     }
 

@@ -116,7 +116,7 @@ struct DoctorChecks {
     /// Also returns Redis's time as this machine knows it, epoch ms.
     private func redis() async -> (findings: [Finding], time: @Sendable () -> Int64) {
         let client = RedisInspection.client(settings, logger: logger)
-        let store = Store(redis: client, prefix: settings.redisPrefix)
+        let store = Store(settings, redis: client)
         let time = store.time
         var findings: [Finding] = []
         do {
@@ -133,7 +133,7 @@ struct DoctorChecks {
                 return (findings, time.now)
             }
             if let failover = RedisInspection.failover(settings) { findings.append(failover) }
-            findings.append(try await format(client))
+            findings.append(try await format(store))
             if let waiting = try await RedisInspection.waiting(client, settings) { findings.append(waiting) }
             try await time.measure()
             findings.append(try await clock(client))
@@ -147,9 +147,9 @@ struct DoctorChecks {
     }
 
     /// Finds out whether a newer version has changed what is stored.
-    private func format(_ client: RedisClient) async throws -> Finding {
+    private func format(_ store: Store) async throws -> Finding {
         do throws(StoreError) {
-            try await Store(redis: client, prefix: settings.redisPrefix).checkFormat()
+            try await store.checkFormat()
             return .good("stored format", "\(StoredFormat.current), which this version reads and writes")
         } catch .newerFormat(let found, let known) {
             let remedy = "install that version here too, before any gateway or worker runs here"

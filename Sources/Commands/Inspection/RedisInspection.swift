@@ -18,6 +18,13 @@ struct RedisInspection {
             logger: logger)
     }
 
+    /// The store of a command, once Redis answers.
+    static func store(_ settings: Settings, logger: Logger) async throws -> Store {
+        let store = Store(settings, redis: client(settings, logger: logger))
+        try await Self.await(store.redis, settings, logger: logger)
+        return store
+    }
+
     /// Returns when Redis answers. Throws after `patience`, with a remedy.
     static func await(_ redis: RedisClient, _ settings: Settings, logger: Logger) async throws {
         try settings.checkRedisFiles()

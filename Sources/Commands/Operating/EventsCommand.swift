@@ -34,10 +34,7 @@ struct EventsCommand: ParsableCommand {
                 throw CommandFailure(
                     .configuration, "the stream of events is off: set events.keep, for gateways and workers too")
             }
-            let logger = global.quietLogger("events", settings)
-            let client = RedisInspection.client(settings, logger: logger)
-            try await RedisInspection.await(client, settings, logger: logger)
-            let store = Store(redis: client, prefix: settings.redisPrefix, retention: settings.pushesExpireAfter)
+            let store = try await RedisInspection.store(settings, logger: global.quietLogger("events", settings))
             try await store.checkFormat()
             let reader = store.eventReader()
             var position = all ? "0-0" : try await reader.end(app)
@@ -56,7 +53,7 @@ struct EventsCommand: ParsableCommand {
                 if !follow, events.isEmpty { break }
             }
             reader.close()
-            await client.close()
+            await store.redis.close()
         }
     }
 

@@ -32,20 +32,17 @@ struct ReloadCommand: AsyncParsableCommand {
     func run() async throws {
         if let pid { return try signal(pid) }
         let settings = try global.settings(redis.given)
-        let logger = global.quietLogger("reload", settings)
-        let client = RedisInspection.client(settings, logger: logger)
-        try await RedisInspection.await(client, settings, logger: logger)
-        let store = Store(redis: client, prefix: settings.redisPrefix)
+        let store = try await RedisInspection.store(settings, logger: global.quietLogger("reload", settings))
         // Processes note by Redis's clock that they live.
         try await store.time.measure()
         let requests = store.reloads
         let (id, processes) = try await requests.ask()
         guard !processes.isEmpty else {
-            await client.close()
+            await store.redis.close()
             throw CommandFailure(.failed, "no gateway or worker runs with \(settings.redisURL)")
         }
         let answers = try await answers(requests, id, processes)
-        await client.close()
+        await store.redis.close()
         print(processes, answers)
         let isFine = processes.allSatisfy { answers[$0.name] != nil && answers[$0.name]?.error == nil }
         if !isFine { throw CommandFailure(.failed, "") }

@@ -30,14 +30,9 @@ struct StatusCommand: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try global.settings(redis.given)
-        let logger = global.quietLogger("status", settings)
-        let client = RedisInspection.client(settings, logger: logger)
-        try await RedisInspection.await(client, settings, logger: logger)
-        let store = Store(
-            redis: client, prefix: settings.redisPrefix, retention: settings.pushesExpireAfter,
-            events: settings.eventPolicies)
+        let store = try await RedisInspection.store(settings, logger: global.quietLogger("status", settings))
         try await store.checkFormat()
-        let findings = try await RedisInspection.findings(client, settings)
+        let findings = try await RedisInspection.findings(store.redis, settings)
         let keys = settings.apps.map(\.key)
         if watch {
             let version = findings.first?.version.text ?? "Redis"
@@ -45,83 +40,40 @@ struct StatusCommand: AsyncParsableCommand {
                 store: store, keys: keys, redis: "\(version) at \(settings.redisURL)",
                 interval: .seconds(interval ?? 2), isJSON: global.json
             ).run()
-            return await client.close()
+            return await store.redis.close()
         }
         try await store.time.measure()
-        var apps: [App] = []
-        for depth in try await store.queue.depth(keys) {
-            let deadLetters = try await store.deadLetters.count(depth.app)
-            let names = try await store.quarantine.count(depth.app)
-            let webhook = try await store.webhooks.status(depth.app)
-            apps.append(App(depth: depth, deadLetters: deadLetters, quarantinedNames: names, webhook: webhook))
-        }
+        let snapshot = try await store.snapshot(keys, Report.parts)
         let report = Report(
-            settings: settings, findings: findings, apps: apps, alarms: try await store.alarms.list(keys),
-            pauses: try await store.pauses.list(keys),
-            workers: try await store.workers(keys), now: store.time.now(), ahead: store.time.machineAhead ?? 0)
-        await client.close()
+            settings: settings, findings: findings, snapshot: snapshot, ahead: store.time.machineAhead ?? 0)
+        await store.redis.close()
         if global.json { Terminal.print(report.json.text) } else { report.lines.forEach(Terminal.print) }
-    }
-
-    /// The queues of an app, and its work that waits for an operator.
-    private struct App {
-        var depth: QueueDepth
-        var deadLetters: Int
-        var quarantinedNames: Int
-        var webhook: WebhookStatus
-
-        /// The line about a webhook that needs an operator. Nil: it needs none.
-        func webhookLine(now: Int64) -> String? {
-            let (waiting, dead) = (Terminal.grouped(webhook.waiting), Terminal.grouped(webhook.dead))
-            var parts: [String] = []
-            if let failure = webhook.failure {
-                let next = max(0, (failure.next - now) / 1_000)
-                parts.append(
-                    "the webhook does not take events: \(failure.reason) (\(failure.attempts) attempts, the next in "
-                        + "\(next) s, \(waiting) events wait)")
-            }
-            if webhook.dead > 0 { parts.append("\(dead) events were given up ('lamplighter events dead')") }
-            if webhook.dropped > 0 {
-                parts.append("\(Terminal.grouped(webhook.dropped)) events were lost because too many waited")
-            }
-            return parts.isEmpty ? nil : "! app \(depth.app): " + parts.joined(separator: "; ")
-        }
-
-        var webhookJSON: JSON {
-            let failing: JSON? = webhook.failure.map { failure in
-                [
-                    "since": .integer(failure.since), "attempts": .integer(failure.attempts),
-                    "reason": .string(failure.reason), "next": .integer(failure.next),
-                ]
-            }
-            return [
-                "waiting": .integer(webhook.waiting), "dead": .integer(webhook.dead),
-                "dropped": .integer(webhook.dropped), "failing": failing ?? .null,
-            ]
-        }
     }
 
     private struct Report {
         var settings: Settings
         var findings: [RedisFindings]
-        var apps: [App]
-        var alarms: [Alarm]
-        var pauses: [Pause]
-        var workers: [WorkerSight]
-        /// Epoch ms of Redis's clock, and how far that of this machine is ahead.
-        var now: Int64
+        var snapshot: Snapshot
+        /// Ms that this machine's clock is ahead of Redis's.
         var ahead: Int64
+
+        static let parts: [Snapshot.Part] = [
+            .depths, .deadLetters, .quarantine, .webhooks, .alarms, .pauses, .workers,
+        ]
+
+        private var apps: [Snapshot.App] { snapshot.apps }
+        private var now: Int64 { snapshot.now }
 
         var lines: [String] {
             let memory = (findings.usedMemory ?? 0) >> 20
             var lines = ["\(findings.first?.version.text ?? "") at \(settings.redisURL): \(memory) MB in use"]
             lines += findings.merged(\.losses).map { "\($0.mark.rawValue) \($0.text)" }
             if let difference = ClockDifference(ahead: ahead) { lines.append("! \(difference)") }
-            lines += alarms.map { alarm in
+            lines += snapshot.alarms.map { alarm in
                 let since = ago(Int(max(0, now - alarm.since)))
                 return "✗ app \(alarm.app): \(alarm.kind.rawValue): \(alarm.reason), first \(since)"
             }
-            lines += pauses.map { pause in
+            lines += snapshot.pauses.map { pause in
                 let what = pause.name.map { "name \($0) of app \(pause.app)" } ?? "app \(pause.app)"
                 return "! \(what) is paused, since \(ago(Int(max(0, now - pause.since)))) ('lamplighter resume')"
             }
@@ -136,9 +88,10 @@ struct StatusCommand: AsyncParsableCommand {
                 let letters = "\(Terminal.grouped(app.deadLetters)) pushes with dead letters ('lamplighter dead list')"
                 let names =
                     "\(Terminal.grouped(app.quarantinedNames)) names in quarantine ('lamplighter quarantine list')"
-                lines.append("! app \(app.depth.app): \(letters), \(names)")
+                lines.append("! app \(app.key): \(letters), \(names)")
             }
             lines += apps.compactMap { $0.webhookLine(now: now) }
+            let workers = snapshot.workers
             guard !workers.isEmpty else { return lines + ["", "no worker has joined yet: start 'lamplighter work'"] }
             var table = Table(.left, .right, .right)
             table.add("WORKER", "TASKS", "LAST SEEN")
@@ -157,15 +110,15 @@ struct StatusCommand: AsyncParsableCommand {
                 "apps": .array(
                     apps.map { app in
                         [
-                            "key": .string(app.depth.app.rawValue), "pushes_high": .integer(app.depth.pushesHigh),
+                            "key": .string(app.key.rawValue), "pushes_high": .integer(app.depth.pushesHigh),
                             "pushes_low": .integer(app.depth.pushesLow), "shard_tasks": .integer(app.depth.shardTasks),
                             "retries_due": .integer(app.depth.retriesDue), "dead_letters": .integer(app.deadLetters),
                             "quarantined_names": .integer(app.quarantinedNames), "webhook": app.webhookJSON,
                         ]
                     }),
-                "alarms": .array(alarms.map(\.json)), "paused": .array(pauses.map(\.json)),
+                "alarms": .array(snapshot.alarms.map(\.json)), "paused": .array(snapshot.pauses.map(\.json)),
                 "workers": .array(
-                    workers.map {
+                    snapshot.workers.map {
                         ["name": .string($0.name), "idle_ms": .integer($0.idle), "pending": .integer($0.pending)]
                     }),
             ]
@@ -179,5 +132,37 @@ struct StatusCommand: AsyncParsableCommand {
             default: "\(milliseconds / 3_600_000) h ago"
             }
         }
+    }
+}
+
+extension Snapshot.App {
+    /// The line about a webhook that needs an operator. Nil: it needs none.
+    fileprivate func webhookLine(now: Int64) -> String? {
+        let (waiting, dead) = (Terminal.grouped(webhook.waiting), Terminal.grouped(webhook.dead))
+        var parts: [String] = []
+        if let failure = webhook.failure {
+            let next = max(0, (failure.next - now) / 1_000)
+            parts.append(
+                "the webhook does not take events: \(failure.reason) (\(failure.attempts) attempts, the next in "
+                    + "\(next) s, \(waiting) events wait)")
+        }
+        if webhook.dead > 0 { parts.append("\(dead) events were given up ('lamplighter events dead')") }
+        if webhook.dropped > 0 {
+            parts.append("\(Terminal.grouped(webhook.dropped)) events were lost because too many waited")
+        }
+        return parts.isEmpty ? nil : "! app \(key): " + parts.joined(separator: "; ")
+    }
+
+    fileprivate var webhookJSON: JSON {
+        let failing: JSON? = webhook.failure.map { failure in
+            [
+                "since": .integer(failure.since), "attempts": .integer(failure.attempts),
+                "reason": .string(failure.reason), "next": .integer(failure.next),
+            ]
+        }
+        return [
+            "waiting": .integer(webhook.waiting), "dead": .integer(webhook.dead),
+            "dropped": .integer(webhook.dropped), "failing": failing ?? .null,
+        ]
     }
 }

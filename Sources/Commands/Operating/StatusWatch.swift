@@ -24,13 +24,18 @@ struct StatusWatch {
         }
     }
 
+    private func read() async throws(StoreError) -> Snapshot {
+        try await store.time.measure()
+        return try await store.snapshot(keys, WatchScreen.parts)
+    }
+
     private func draw(on screen: FullScreen) async {
-        let page = Page(screen)
+        let page = Page(screen, redis)
         await withTaskGroup { tasks in
             tasks.addTask {
                 while !Task.isCancelled {
                     do throws(StoreError) {
-                        page.show(try await FleetSnapshot.read(store, keys, redis: redis), problem: nil)
+                        page.show(try await read(), problem: nil)
                     } catch {
                         // Keep the last page, and say that it is old.
                         page.show(nil, problem: "✗ Redis does not answer, so this page is old: \(error)")
@@ -52,11 +57,12 @@ struct StatusWatch {
     /// The page that the terminal shows. It is drawn again when the terminal has another size.
     private final class Page: Sendable {
         private let screen: FullScreen
-        private let shown = Mutex<(snapshot: FleetSnapshot?, problem: String?)>((nil, nil))
+        private let redis: String
+        private let shown = Mutex<(snapshot: Snapshot?, problem: String?)>((nil, nil))
 
-        init(_ screen: FullScreen) { self.screen = screen }
+        init(_ screen: FullScreen, _ redis: String) { (self.screen, self.redis) = (screen, redis) }
 
-        func show(_ snapshot: FleetSnapshot?, problem: String?) {
+        func show(_ snapshot: Snapshot?, problem: String?) {
             shown.withLock { $0 = (snapshot ?? $0.snapshot, problem) }
             draw()
         }
@@ -66,7 +72,7 @@ struct StatusWatch {
                 let (columns, rows) = screen.size
                 let problem = shown.problem.map { [$0.cut(to: columns)] } ?? []
                 let lines = shown.snapshot.map { snapshot in
-                    WatchScreen(snapshot: snapshot, width: columns, height: rows - problem.count).lines
+                    WatchScreen(snapshot: snapshot, redis: redis, width: columns, height: rows - problem.count).lines
                 }
                 screen.draw(problem + (lines ?? []))
             }
@@ -76,12 +82,12 @@ struct StatusWatch {
     private func print() async throws {
         while Terminal.isRead(STDOUT_FILENO) {
             do throws(StoreError) {
-                let snapshot = try await FleetSnapshot.read(store, keys, redis: redis)
+                let snapshot = try await read()
                 if isJSON {
                     Terminal.print(snapshot.json.text)
                 } else {
                     // A file or a pipe has no width. This one is enough for all columns.
-                    let lines = WatchScreen(snapshot: snapshot, width: 200, height: nil).lines
+                    let lines = WatchScreen(snapshot: snapshot, redis: redis, width: 200, height: nil).lines
                     Terminal.print((lines + [""]).joined(separator: "\n"))
                 }
             } catch {

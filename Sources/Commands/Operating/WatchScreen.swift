@@ -3,7 +3,13 @@ import Store
 
 /// The page of `status --watch` as lines of text, for a terminal of any size. It reads nothing and draws nothing.
 struct WatchScreen {
-    var snapshot: FleetSnapshot
+    static let parts: [Snapshot.Part] = [
+        .depths, .ages, .deadLetters, .quarantine, .webhooks, .load, .alarms, .pauses, .heartbeats, .pushes,
+    ]
+
+    var snapshot: Snapshot
+    /// How the page names Redis.
+    var redis: String
     /// Columns of the terminal.
     var width: Int
     /// Lines of the terminal; nil: as many as there are.
@@ -34,7 +40,7 @@ struct WatchScreen {
         let inFlight = "\(Terminal.grouped(snapshot.total(\.inFlight))) in flight"
         let pages = Terminal.counted(snapshot.total(\.pages), "page")
         return [
-            "lamplighter  \(time) UTC  \(memory)  \(snapshot.redis)",
+            "lamplighter  \(time) UTC  \(memory)  \(redis)",
             "\(workers), \(lanes)  \(rate)  \(inFlight)  \(pages)",
         ]
     }
@@ -63,12 +69,12 @@ struct WatchScreen {
             let what = pause.name.map { "name \($0) of app \(pause.app)" } ?? "app \(pause.app)"
             lines.append("! \(what) is paused, since \(age(snapshot.now - pause.since))")
         }
-        for app in snapshot.apps where app.deadLetters + app.quarantinedNames + app.webhookDead > 0 {
+        for app in snapshot.apps where app.deadLetters + app.quarantinedNames + app.webhook.dead > 0 {
             let parts = [
                 (app.deadLetters, "pushes with dead letters"), (app.quarantinedNames, "names in quarantine"),
-                (app.webhookDead, "dead events"),
+                (app.webhook.dead, "dead events"),
             ].filter { $0.0 > 0 }.map { "\(Terminal.grouped($0.0)) \($0.1)" }
-            lines.append("! app \(app.depth.app): \(parts.joined(separator: ", "))")
+            lines.append("! app \(app.key): \(parts.joined(separator: ", "))")
         }
         return lines.isEmpty ? lines : [""] + lines
     }

@@ -112,13 +112,14 @@ struct Reloading: Service {
         do {
             let next = try load()
             let change = SettingsChange(from: state.settings, to: next, in: process)
+            let settings = next.reloaded(over: state.settings, in: process)
             // Before the files are read, so that a change meanwhile is seen at the next look.
             var watched = state.watched
-            state.unread.formUnion(watched.changes(of: Set(files(next))))
-            try apply(next)
+            state.unread.formUnion(watched.changes(of: Set(files(settings))))
+            try apply(settings)
+            LiveLogLevel.set(settings.log.level)
             state.watched = watched
-            // Settings that need a restart are compared with the old ones again at the next reload.
-            state.settings = next.keepingRestartOnes(of: state.settings, in: process)
+            state.settings = settings
             var metadata: Logger.Metadata = ["reason": "\(reason)"]
             if !change.applied.isEmpty { metadata["changed"] = "\(change.applied.joined(separator: ", "))" }
             logger.notice("configuration read again", metadata: metadata)

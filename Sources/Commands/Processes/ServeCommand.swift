@@ -1,12 +1,7 @@
 import ArgumentParser
-import FoundationEssentials
 import HTTPAPI
 import LiveActivity
 import Logging
-import Metrics
-import PrometheusText
-import Redis
-import ServiceLifecycle
 import Settings
 import Store
 
@@ -25,77 +20,46 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup(title: "Gateway") var gateway: GatewayFlags
 
     func run() async throws {
-        CoreFiles.switchOff()
-        let hangUps = HangUps()
-        defer { withExtendedLifetime(hangUps) {} }
-        let settings = try global.settings(redis.given + gateway.given)
-        let logger = global.logger("gateway", settings)
-        StartWarning.log(settings, isGateway: true, to: logger)
-        let watched = WatchedFiles(settings.gatewayFiles)
+        let boot = try Boot(.gateway, global, redis.given + gateway.given, files: { $0.gatewayFiles })
+        let (settings, logger, store) = (boot.settings, boot.logger, boot.store)
         let configuration = try Self.configuration(settings, logger)
-        let registry = PrometheusRegistry()
-        MetricsSystem.bootstrap(registry)
-        let client = RedisInspection.client(settings, needsPrimary: true, logger: logger)
-        try await RedisInspection.await(client, settings, logger: logger)
-        let wanted = settings.waitReplicas
-        let replicas = wanted == 0 ? nil : ReplicaPolicy(replicas: wanted, timeout: settings.waitTimeout)
-        let store = Store(
-            redis: client, prefix: settings.redisPrefix, replicas: replicas,
-            channelLife: settings.channelsExpireAfter, retention: settings.pushesExpireAfter,
-            tagsPerChannel: settings.tagsPerChannel, maximumSchemas: settings.maximumSchemas, quotas: settings.quotas,
-            events: settings.eventPolicies, actions: settings.actions)
-        try await RedisInspection.judge(store, settings, publishes: true, logger: logger)
-        try await store.claimFormat()
-        let service = Gateway(configuration, store: store, registry: registry, logger: logger)
-        let process = ProcessInfo.processInfo
-        let machine = process.hostName
-        let reloading = Reloading(
-            process: .gateway, load: global.reloader(redis.given + gateway.given),
-            apply: { next in
-                let configuration = try Self.configuration(next, logger)
-                let limited = store.limited(
-                    tagsPerChannel: next.tagsPerChannel, maximumSchemas: next.maximumSchemas, quotas: next.quotas)
-                service.reload(configuration, store: limited)
-                LiveLogLevel.set(next.log.level)
-            },
-            files: { $0.gatewayFiles },
-            accessChanged: { apps in
-                for app in apps {
-                    do throws(StoreError) {
-                        try await store.actions.add(app, [.reload(on: machine)])
-                    } catch {
-                        logger.warning(
-                            "Redis does not take an action: a reload is not in the log of actions",
-                            metadata: ["app": "\(app)", "error": "\(error)"])
+        try await boot.connect()
+        let service = Gateway(configuration, store: store, registry: boot.registry, logger: logger)
+        let machine = boot.machine
+        try await boot.run(
+            Boot.Process(
+                name: boot.name, title: "gateway on \(machine)", apps: configuration.apps.map(\.key),
+                service: service,
+                listening: .init(
+                    service: service, host: settings.gateway.host, port: settings.gateway.port,
+                    scheme: service.usesTLS ? "https" : "http", words: "listening"),
+                monitor: settings.gatewayMonitorPort.map { port in
+                    let host = settings.gatewayMonitorHost
+                    return .init(
+                        service: service.monitor(host: host, port: port), host: host, port: port,
+                        words: "health and metrics", setting: "monitor.port")
+                }, limit: .seconds(30),
+                reload: { try Self.reload(service, store, $0, logger) },
+                accessChanged: { apps in
+                    for app in apps {
+                        do throws(StoreError) {
+                            try await store.actions.add(app, [.reload(on: machine)])
+                        } catch {
+                            logger.warning(
+                                "Redis does not take an action: a reload is not in the log of actions",
+                                metadata: ["app": "\(app)", "error": "\(error)"])
+                        }
                     }
-                }
-            },
-            watched: watched, hangUps: hangUps.signals, requests: store.reloads,
-            name: "\(machine)-\(process.processIdentifier)", started: settings, logger: logger)
-        let watch = FormatWatch(
-            store: store, apps: configuration.apps.map(\.key), process: "a gateway", logger: logger)
-        let clock = ClockWatch(
-            store: store, apps: configuration.apps.map(\.key), process: "gateway on \(machine)", logger: logger)
-        let rights = RightsWatch(
-            registry: registry, store: store, apps: configuration.apps.map(\.key), process: "gateway on \(machine)",
-            logger: logger)
-        let monitor = settings.gatewayMonitorPort.map { port in
-            (
-                listener: service.monitor(host: settings.gatewayMonitorHost, port: port),
-                host: settings.gatewayMonitorHost, port: port
-            )
-        }
-        // The services stop in reverse order, so that the monitor still answers while requests end.
-        let services: [any Service] =
-            [monitor?.listener].compactMap(\.self) + [watch, clock, rights, reloading, service]
-        try await ServiceRun.run(
-            services, and: monitor, listener: service, at: settings.gateway.host, settings.gateway.port,
-            scheme: service.usesTLS ? "https" : "http", saying: "listening", within: .seconds(30), logger: logger)
-        await client.close()
+                }))
+    }
+
+    /// Lets a running gateway use other settings. `store` is its own, from its start.
+    static func reload(_ gateway: Gateway, _ store: Store, _ next: Settings, _ logger: Logger) throws {
+        gateway.reload(try configuration(next, logger), store: store.limited(by: next))
     }
 
     /// Reads and checks all that a gateway needs of its settings, and the files that they name.
-    private static func configuration(_ settings: Settings, _ logger: Logger) throws -> GatewayConfiguration {
+    static func configuration(_ settings: Settings, _ logger: Logger) throws -> GatewayConfiguration {
         if let problem = settings.portProblem { throw problem }
         var configuration = settings.gateway
         configuration.apps = try settings.requiredApps().map { app in

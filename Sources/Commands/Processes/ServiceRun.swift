@@ -38,32 +38,40 @@ enum ServiceRun {
         }
     }
 
-    /// The same for services of which one listens. Logs its address, or names it in the error if it cannot be bound.
+    /// One of the services that listens, and where.
+    struct Listening {
+        var service: any ListeningService
+        var host: String
+        var port: Int
+        var scheme = "http"
+        /// The line of the log that tells its address.
+        var words: String
+        /// The setting of the port, if the command has two ports.
+        var setting: String?
+    }
+
+    /// The same for services of which some listen. Logs their addresses, or names in the error one that cannot be bound.
     static func run(
-        _ services: [any Service], and monitor: (listener: Monitor, host: String, port: Int)? = nil,
-        listener: any ListeningService, at host: String, _ port: Int,
-        scheme: String = "http", saying words: String, within limit: Duration, logger: Logger
+        _ services: [any Service], listening: [Listening], within limit: Duration, logger: Logger
     ) async throws {
-        let announcement = Task {
-            guard let port = await listener.boundPort() else { return }
-            logger.notice("\(words)", metadata: ["url": "\(scheme)://\(Settings.authority(host, port))"])
-        }
-        let second = Task {
-            guard let monitor, let port = await monitor.listener.boundPort() else { return }
-            logger.notice("health and metrics", metadata: ["url": "http://\(Settings.authority(monitor.host, port))"])
+        let announcements = listening.map { listening in
+            Task {
+                guard let port = await listening.service.boundPort() else { return }
+                let authority = Settings.authority(listening.host, port)
+                logger.notice("\(listening.words)", metadata: ["url": "\(listening.scheme)://\(authority)"])
+            }
         }
         do {
             try await run(services, within: limit, logger: logger)
         } catch {
-            // Before the service listens, the cause is the address. After that the error is the service's own.
+            // Before a service listens, the cause is its address. After that the error is the service's own.
             let why = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
-            if let monitor, await monitor.listener.boundPort() == nil {
-                throw CommandFailure.cannotListen(at: monitor.host, monitor.port, "monitor.port: \(why)")
+            for listening in listening where await listening.service.boundPort() == nil {
+                let setting = listening.setting.map { "\($0): " } ?? ""
+                throw CommandFailure.cannotListen(at: listening.host, listening.port, setting + why)
             }
-            guard await listener.boundPort() == nil else { throw error }
-            throw CommandFailure.cannotListen(at: host, port, why)
+            throw error
         }
-        await announcement.value
-        await second.value
+        for announcement in announcements { await announcement.value }
     }
 }

@@ -1,13 +1,9 @@
 import APNsClient
 import ArgumentParser
 import Fanout
-import FoundationEssentials
 import HTTPAPI
 import LiveActivity
 import Logging
-import Metrics
-import PrometheusText
-import Redis
 import Settings
 import Store
 import Threads
@@ -31,14 +27,8 @@ struct WorkCommand: AsyncParsableCommand {
     @OptionGroup(title: "Worker") var worker: WorkerFlags
 
     func run() async throws {
-        CoreFiles.switchOff()
-        let hangUps = HangUps()
-        defer { withExtendedLifetime(hangUps) {} }
-        let settings = try global.settings(redis.given + worker.given).ofWorker()
-        let load = global.reloader(redis.given + worker.given)
-        let logger = global.logger("worker", settings)
-        StartWarning.log(settings, isGateway: false, to: logger)
-        let watched = WatchedFiles(WorkerReload.files(settings))
+        let boot = try Boot(.worker, global, redis.given + worker.given, files: WorkerReload.files)
+        let (settings, logger, store) = (boot.settings, boot.logger, boot.store)
         let apps = settings.apps
         for app in apps { try app.checkCertificates() }
         let keys = Dictionary(try apps.map { ($0.key, try WorkerReload.Keys($0)) }) { $1 }
@@ -48,15 +38,6 @@ struct WorkCommand: AsyncParsableCommand {
         if let fault = settings.apns.transport.fault {
             StartWarning(problem: fault.problem, remedy: fault.remedy).log(to: logger)
         }
-        // Bootstrap the metrics first, because whatever counts gets its counters from there when it is made.
-        let registry = PrometheusRegistry(
-            bounds: Dictionary(
-                uniqueKeysWithValues: WorkerMetricName.longTimers.map { ($0, PrometheusRegistry.longBuckets) }))
-        MetricsSystem.bootstrap(registry)
-        let client = RedisInspection.client(settings, needsPrimary: true, logger: logger)
-        let store = Store(
-            redis: client, prefix: settings.redisPrefix, retention: settings.pushesExpireAfter,
-            events: settings.eventPolicies)
         // Make the transports before waiting for Redis: a configuration that cannot send must end the process at once.
         let served = try apps.map { app in
             var configuration = try Self.configuration(app, settings, keys[app.key]?.first)
@@ -82,39 +63,23 @@ struct WorkCommand: AsyncParsableCommand {
                 }, endAfter: settings.endAfter(app),
                 rate: settings.deliveryRate(app))
         }
-        try await RedisInspection.await(client, settings, logger: logger)
-        try await RedisInspection.judge(store, settings, publishes: false, logger: logger)
-        try await store.claimFormat()
+        try await boot.connect()
         var options = settings.worker
-        let process = ProcessInfo.processInfo
-        options.name = settings.workerName ?? "\(process.hostName)-\(process.processIdentifier)"
+        options.name = settings.workerName ?? boot.name
         let service = Worker(store: store, apps: served, options: options, logger: logger)
         let reload = WorkerReload(keys: keys, webhooks: webhooks, worker: service)
-        let reloading = Reloading(
-            process: .worker, load: { try load().ofWorker() }, apply: reload.apply,
-            files: WorkerReload.files, watched: watched, hangUps: hangUps.signals, requests: store.reloads,
-            name: options.name,
-            started: settings, logger: logger)
-        let totals = WorkerTotals(registry: registry, logger: logger)
-        let watch = FormatWatch(store: store, apps: apps.map(\.key), process: "worker \(options.name)", logger: logger)
-        let clock = ClockWatch(store: store, apps: apps.map(\.key), process: "worker \(options.name)", logger: logger)
-        let rights = RightsWatch(
-            registry: registry, store: store, apps: apps.map(\.key), process: "worker \(options.name)", logger: logger)
-        let limit = settings.worker.drainTimeout
-        if let port = settings.monitorPort {
-            let host = settings.monitorHost
-            let monitor = Monitor(
-                host: host, port: port, apps: apps.map(\.key), store: store, registry: registry,
-                version: Release.version, secret: settings.monitorSecret, logger: logger)
-            // The services stop in reverse order, so that the monitor still answers during the drain.
-            try await ServiceRun.run(
-                [monitor, totals, watch, clock, rights, reloading, service], listener: monitor, at: host, port,
-                saying: "health and metrics", within: limit, logger: logger)
-        } else {
-            try await ServiceRun.run([totals, watch, clock, rights, reloading, service], within: limit, logger: logger)
-        }
+        let totals = WorkerTotals(registry: boot.registry, logger: logger)
+        try await boot.run(
+            Boot.Process(
+                name: options.name, title: "worker \(options.name)", apps: apps.map(\.key), service: service,
+                monitor: settings.monitorPort.map { port in
+                    let host = settings.monitorHost
+                    let monitor = Monitor(
+                        host: host, port: port, apps: apps.map(\.key), store: store, registry: boot.registry,
+                        version: Release.version, secret: settings.monitorSecret, logger: logger)
+                    return .init(service: monitor, host: host, port: port, words: "health and metrics")
+                }, beside: [totals], limit: settings.worker.drainTimeout, reload: reload.apply))
         totals.log()
-        await client.close()
     }
 
     /// Reads and checks the key files here, so that a wrong one ends the process at start and not at the first push.

@@ -37,7 +37,6 @@ struct WorkerReload: Sendable {
         options.endAfter = Self.endAfter(settings)
         options.rates = Self.rates(settings)
         worker.reload(options)
-        LiveLogLevel.set(settings.log.level)
     }
 
     static func endAfter(_ settings: Settings) -> [AppKey: Duration] {

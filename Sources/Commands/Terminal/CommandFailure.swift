@@ -24,6 +24,8 @@ struct CommandFailure: Error {
         case StoreError.corrupt(let what):
             let remedy = "is this Redis shared with another program? Give each its own, or its own redis.prefix"
             self.init(.failed, "Redis holds \(what) that no version of Lamplighter wrote; \(remedy)")
+        case StoreError.overtaken:
+            self.init(.failed, "others changed the same registrations all the time; try again")
         case StoreError.newerFormat(let found, let known):
             let versions = "format \(found), and \(Release.version) knows \(known)"
             self.init(

@@ -37,32 +37,29 @@ enum HomePage {
     }
 
     private static func now(_ visit: Visit, _ meter: RateMeter, isLive: Bool = false) async throws -> Values {
-        let (store, app, now) = (visit.console.store, visit.app, visit.now)
+        let now = visit.now
         let pushes = try await visit.get("/api/pushes", query: "limit=\(mostPushes)").objects("pushes")
             .map { PushValues(ledger: $0, now: isLive ? nil : now) }
-        let started = ContinuousClock.now
-        let depth = try await store.queue.depth([app]).first
-        let (high, low) = (depth?.pushesHigh ?? 0, depth?.pushesLow ?? 0)
-        let (shards, retries) = (depth?.shardTasks ?? 0, depth?.retriesDue ?? 0)
-        let answered = started.duration(to: .now)
-        let alarms = try await store.alarms.list([app])
-        let pauses = try await store.pauses.list([app])
-        let dead = try await store.deadLetters.count(app)
-        let quarantined = try await store.quarantine.count(app)
-        let workers = try await store.workers([app])
+        let state = try await visit.console.store.snapshot(
+            [visit.app], [.depths, .alarms, .pauses, .deadLetters, .quarantine, .workers])
+        let app = state.apps[0]
+        let (depth, workers) = (app.depth, state.workers)
+        let (names, shards) = (depth.pushesHigh + depth.pushesLow, depth.shardTasks)
         let settled = Dictionary(pushes.map { ($0.id, $0.settled) }, uniquingKeysWith: max)
         let rate = meter.rate(settled, now: now)
         let alive = workers.filter { $0.idle < 30_000 }
         return all(
-            alarms, pauses, workers, now, isLive: isLive,
+            state.alarms, state.pauses, workers, now, isLive: isLive,
             [
-                "rate": Shown.count(rate), "names": Shown.count(high + low, "name", "names"),
-                "shards": Shown.count(shards, "shard", "shards"), "retries": Shown.count(retries),
-                "queued": Shown.count(high + low + shards),
-                "alive": Shown.count(alive.count), "noWorkers": alive.isEmpty && high + low + shards > 0 ? true : nil,
-                "tasks": Shown.count(alive.reduce(0) { $0 + $1.pending }, "task", "tasks"), "redis": redis(answered),
-                "dead": Shown.count(dead), "hasDead": dead > 0 ? true : nil, "quarantined": Shown.count(quarantined),
-                "hasQuarantined": quarantined > 0 ? true : nil, "pushes": pushes.map(\.row),
+                "rate": Shown.count(rate), "names": Shown.count(names, "name", "names"),
+                "shards": Shown.count(shards, "shard", "shards"), "retries": Shown.count(depth.retriesDue),
+                "queued": Shown.count(names + shards),
+                "alive": Shown.count(alive.count), "noWorkers": alive.isEmpty && names + shards > 0 ? true : nil,
+                "tasks": Shown.count(alive.reduce(0) { $0 + $1.pending }, "task", "tasks"),
+                "redis": redis(state.answered),
+                "dead": Shown.count(app.deadLetters), "hasDead": app.deadLetters > 0 ? true : nil,
+                "quarantined": Shown.count(app.quarantinedNames),
+                "hasQuarantined": app.quarantinedNames > 0 ? true : nil, "pushes": pushes.map(\.row),
                 "hasPushes": pushes.isEmpty ? nil : true,
                 "mayPublish": visit.session.identity.scopes.contains(.publish) ? true : nil,
             ])

@@ -48,6 +48,8 @@ final class Capacity: Sendable {
         isShared = apps > 1
     }
 
+    func hasLimits(of other: Capacity) -> Bool { limits == other.limits && isShared == other.isShared }
+
     /// - Parameter network: of the caller; nil: it is an operator on this machine, or its network does not matter
     func share(of caller: Caller, _ app: AppKey?, network: String? = nil) -> Share {
         Share(capacity: self, caller: caller, app: app, network: network)

@@ -68,32 +68,20 @@ struct ConsoleBridge: Sendable {
         _ identity: ConsoleIdentity, _ call: ConsoleCall, _ operation: String
     ) async throws -> Answer {
         let served = live.current
-        let handlers = served.handlers
-        let (endpoint, parameters) = try RouteMatch(method: call.method, path: call.path[...]).get()
         let grant = identity.credentialID.map {
             Grant(id: $0, scopes: identity.scopes, namePrefix: identity.namePrefix, expires: identity.expires)
         }
         let credential: Credential = grant.map { .issued($0) } ?? .master
-        guard case .call(let method) = endpoint.handler, let app = served.authenticator.app(identity.app),
-            endpoint.access.admits(credential, channel: nil)
-        else { throw APIError.notFound }
-        if let grant { try await handlers.check(grant, endpoint, parameters, app.app.key) }
-        guard let query = PercentEncoding.query(call.query[...]) else {
-            throw APIError.parameter("query", "must be percent-encoded UTF-8")
-        }
-        let share = served.capacity.share(of: .init(credential), app.app.key)
-        defer { share.giveBackAll() }
-        guard share.take(.requests) else { throw APIError.busy("requests that run at once") }
+        var passage = Passage(
+            RouteMatch(method: call.method, path: call.path[...]), query: call.query[...],
+            app: served.authenticator.app(identity.app), credential,
+            Publisher(credential: credential.id, address: call.address), served, now: call.now)
+        defer { passage.leave() }
+        try await passage.pass(RequestGuard.ofConsole)
         var headers = HTTPFields()
         if let key = call.idempotencyKey { headers[.idempotencyKey] = key }
-        let publisher = Publisher(credential: credential.id, address: call.address)
-        let made = Call(
-            operation: operation, parameters: parameters, query: query, headers: headers, origin: "", app: app.app,
-            tokens: app.tokens, credential: credential, caller: publisher, body: IncomingBody(whole: call.body),
-            now: call.now)
-        return try await recorder.record(endpoint.action, publisher, operation, parameters, of: app.app.key) {
-            try await method(handlers)(made)
-        }
+        return try await passage.answer(
+            operation, headers: headers, origin: "", IncomingBody(whole: call.body), recorder)
     }
 }
 

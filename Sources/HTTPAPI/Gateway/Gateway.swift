@@ -14,7 +14,7 @@ import Threads
 public final class Gateway: ListeningService {
     private let configuration: GatewayConfiguration
     private let store: Store
-    private let live: Replaceable<GatewayResponder.Served>
+    let live: Replaceable<GatewayResponder.Served>
     private let metrics: GatewayMetrics
     private let registry: PrometheusRegistry
     private let logger: Logger
@@ -51,19 +51,13 @@ public final class Gateway: ListeningService {
     public func reload(_ next: GatewayConfiguration, store: Store) {
         metrics.begin(next.apps.map(\.key), Endpoint.routes)
         live.change { served in
-            let old = served.configuration
             var next = next
-            next.version = old.version
+            next.version = served.configuration.version
             // Requests that run are counted in their capacity, so it stays unless a limit has changed.
-            let isSame =
-                old.maximumRequests == next.maximumRequests && old.maximumAppRequests == next.maximumAppRequests
-                && old.maximumDeviceRequests == next.maximumDeviceRequests
-                && old.maximumBodyMemory == next.maximumBodyMemory
-                && old.maximumBulkCalls == next.maximumBulkCalls
-                && old.maximumBodyBytes == next.maximumBodyBytes && old.apps.count == next.apps.count
+            let capacity = next.capacity
             served = .init(
                 handlers: served.handlers.with(next, store: store), authenticator: Authenticator(next.apps),
-                capacity: isSame ? served.capacity : next.capacity)
+                capacity: served.capacity.hasLimits(of: capacity) ? served.capacity : capacity)
         }
     }
 

@@ -77,7 +77,10 @@ struct GatewayResponder: HTTPResponder {
         var record = AccessRecord(operation: operation, endpoint: match.endpoint)
         let answer: Answer
         do {
-            answer = try await perform(match, request, body, operation, context.channel, served, &record)
+            let source = Passage.Source(
+                responder: self, request: request, body: body, address: address(of: request, context.channel),
+                isGuess: Authenticator.holdsSecret(request.headers))
+            answer = try await perform(match, source, served, &record)
         } catch {
             let error = APIError(thrown: error)
             record.cause = error.cause
@@ -103,95 +106,28 @@ struct GatewayResponder: HTTPResponder {
     }
 
     private func perform(
-        _ match: RouteMatch, _ request: Request, _ body: IncomingBody, _ operation: String,
-        _ channel: any Channel, _ served: Served, _ record: inout AccessRecord
+        _ match: RouteMatch, _ source: Passage.Source, _ served: Served, _ record: inout AccessRecord
     ) async throws -> Answer {
-        let (handlers, capacity) = (served.handlers, served.capacity)
-        try checkForm(request)
-        let address = address(of: request, channel)
-        let (endpoint, parameters): (Endpoint, [String: String])
-        do { (endpoint, parameters) = try match.get() } catch {
-            try await checkRate(address, served.configuration)
-            throw error
+        var passage = Passage(source, match, served, now: clock())
+        defer {
+            (record.app, record.caller) = (passage.publisher == nil ? nil : passage.app, passage.publisher)
+            passage.leave()
         }
-        let method: (Handlers) -> (Call) async throws -> Answer
-        switch endpoint.handler {
-        case .open(let open):
-            if endpoint.isLimited { try await checkRate(address, served.configuration) }
-            if endpoint.isWatched { try checkMonitor(request, channel, served.configuration) }
-            let share = capacity.share(of: .anyone, nil)
-            defer { share.giveBackAll() }
-            guard !endpoint.isLimited || share.take(.requests) else {
-                throw APIError.busy("requests without a secret that run at once")
-            }
-            let answer = try await open(handlers)()
-            return answer.unchanged(for: request.headers) ?? answer
-        case .call(let found): method = found
+        try await passage.pass(RequestGuard.ofAll)
+        if case .open(let open) = try passage.endpoint().endpoint.handler {
+            try await passage.pass(RequestGuard.ofOpenCalls)
+            let answer = try await open(served.handlers)()
+            return answer.unchanged(for: source.request.headers) ?? answer
         }
-        let now = clock()
-        // Tokens and signatures cannot be guessed.
-        let isGuess = Authenticator.holdsSecret(request.headers)
-        let found = try await authenticate(request, address, isGuess: isGuess, served, now: now)
-        // Servers have `requests_per_credential`: all of a publisher's calls may come from one address.
-        if found?.1.isFromApp ?? true { try await checkRate(address, served.configuration) }
-        guard let (caller, credential) = found,
-            endpoint.access.admits(
-                credential, channel: parameters["channel"].flatMap { try? ChannelID($0) },
-                contact: parameters["contact"].flatMap { ContactID($0) })
-        else { throw APIError.unauthorized(request.headers) }
-        guard credential.isFromApp || served.configuration.isServer(address) else {
-            // As for a wrong secret, so that it tells nothing about this one.
-            if isGuess { signIns.failed(address) }
-            var error = APIError.unauthorized(request.headers)
-            error.cause = "\(credential.id) came from an address that is not in gateway.server_addresses"
-            throw error
-        }
-        if isGuess { signIns.succeeded(address, request.headers[.authorization] ?? "") }
-        let app = caller.app
-        record.app = app.key
-        let publisher = Publisher(credential: credential.id, address: address.text)
-        record.caller = publisher
-        // The app secret is in every device: as one caller they would shut out each other.
-        if !credential.isFromApp, served.configuration.requestsPerCredential > 0,
-            let seconds = await rates.wait(
-                "credential \(app.key) \(credential.id)", perSecond: served.configuration.requestsPerCredential)
-        {
-            throw APIError.tooFast("the credential '\(credential.id)'", seconds)
-        }
-        if case .issued(let grant) = credential {
-            try await handlers.check(grant, endpoint, parameters, app.key)
-        }
-        guard let query = PercentEncoding.query(request.target.query) else {
-            throw APIError.parameter("query", "must be percent-encoded UTF-8")
-        }
-        let share = capacity.share(of: .init(credential), app.key, network: address.countedNetwork)
-        defer { share.giveBackAll() }
-        // Read the body before the request counts as running: a slow body must not block other requests.
-        if endpoint.body == .whole {
-            let isFromApp = credential.isFromApp
-            try await body.read(
-                share, atMost: isFromApp ? GatewayConfiguration.deviceBodyBytes : .max,
-                within: isFromApp ? served.configuration.deviceReadTimeout : nil)
-        }
-        guard share.take(.requests) else { throw APIError.busy("requests that run at once") }
-        guard endpoint.body != .streamed || share.take(.streams) else {
-            throw APIError.busy("bulk calls that run at once")
-        }
+        try await passage.pass(RequestGuard.ofCalls)
         metrics.inFlight(1)
         defer { metrics.inFlight(-1) }
-        let call = Call(
-            operation: operation, parameters: parameters, query: query, headers: request.headers,
-            origin: Self.origin(request, isSecure: served.configuration.identity != nil), app: app,
-            tokens: caller.tokens, credential: credential, caller: publisher, body: body, now: now,
-            confirm: { try await confirm(credential, of: app.key, request.headers) })
-        let action = credential.isDevice ? nil : endpoint.action
-        let handle = method(credential.isFromApp ? served.handlersOfApps : handlers)
-        return try await recorder.record(action, publisher, operation, parameters, of: app.key) {
-            // As for pages: a bulk call takes long.
-            endpoint.body == .streamed
-                ? try await withTaskExecutorPreference(globalConcurrentExecutor) { try await handle(call) }
-                : try await handle(call)
-        }
+        let headers = source.request.headers
+        let (app, credential) = try passage.caller()
+        return try await passage.answer(
+            record.operation, headers: headers,
+            origin: Self.origin(source.request, isSecure: served.configuration.identity != nil), source.body, recorder,
+            confirm: { try await confirm(credential, of: app.app.key, headers) })
     }
 
     /// The client's address, as far as trusted proxies tell it.
@@ -224,15 +160,15 @@ struct GatewayResponder: HTTPResponder {
     }
 
     /// Refuses `/metrics` and `/readyz` where they are not served, or without their secret.
-    private func checkMonitor(
-        _ request: Request, _ channel: any Channel, _ configuration: GatewayConfiguration
+    func checkMonitor(
+        _ request: Request, _ address: ClientAddress, _ configuration: GatewayConfiguration
     ) throws(APIError) {
         guard !configuration.hasOwnMonitor else { throw .notFound }
         let secret = MonitorSecret(configuration.monitorSecret)
-        try secret.check(request.headers, from: address(of: request, channel), signIns)
+        try secret.check(request.headers, from: address, signIns)
     }
 
-    private func authenticate(
+    func authenticate(
         _ request: Request, _ address: ClientAddress, isGuess: Bool, _ served: Served, now: Int64
     ) async throws -> (Authenticator.App, Credential)? {
         if isGuess, let seconds = signIns.wait(address, request.headers[.authorization] ?? "") {

@@ -115,6 +115,33 @@ struct GatewayMetrics: Sendable {
         }
     }
 
+    /// The parts of the deployment that they show. The first one decides whether Redis answers.
+    static let parts: [Snapshot.Part] = [
+        .depths, .ages, .heartbeats, .pauses, .load, .alarms, .quarantine, .deadLetters, .webhooks, .broadcasts,
+    ]
+
+    /// Sets the `fleet` metrics. Those of a part that Redis did not answer stay.
+    /// - Parameter hasEvents: whether an app has outgoing events
+    func record(_ snapshot: Snapshot, hasEvents: (AppKey) -> Bool) {
+        isUnread(!snapshot.parts.contains(.depths))
+        let apps = snapshot.apps.map(\.key)
+        for part in snapshot.parts {
+            switch part {
+            case .depths: for app in snapshot.apps { record(app.depth) }
+            case .ages: for app in snapshot.apps { record(app.age) }
+            case .heartbeats: record(snapshot.heartbeats, of: apps, now: snapshot.now)
+            case .pauses: record(snapshot.pauses, of: apps)
+            case .load: record(snapshot.load)
+            case .alarms: record(snapshot.alarms, of: apps)
+            case .quarantine: for app in snapshot.apps { quarantined(app.key, names: app.quarantinedNames) }
+            case .deadLetters: for app in snapshot.apps { deadLetters(app.key, pushes: app.deadLetters) }
+            case .webhooks: for app in snapshot.apps where hasEvents(app.key) { webhook(app.key, app.webhook) }
+            case .broadcasts: for app in snapshot.apps { broadcasts(app.key, app.broadcasts) }
+            case .workers, .pushes: break
+            }
+        }
+    }
+
     func record(_ age: QueueAge) {
         let parts = [
             ("pushes_high", age.pushesHigh), ("pushes_low", age.pushesLow), ("shard_tasks", age.shardTasks),

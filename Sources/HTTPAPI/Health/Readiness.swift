@@ -19,10 +19,9 @@ struct Readiness: Sendable {
             throw problem
         }
         // An alarm does not make the process unready: publishes are still accepted, and their work is kept.
-        let alarms = (try? await store.alarms.list(apps)) ?? []
-        let pauses = (try? await store.pauses.list(apps)) ?? []
-        let paused: JSON? = pauses.isEmpty ? nil : .array(pauses.map(\.json))
-        return Answer(200, .fields(["ok": true, "alarms": .array(alarms.map(\.json)), "paused": paused]))
+        let state = await store.partialSnapshot(apps, [.alarms, .pauses])
+        let paused: JSON? = state.pauses.isEmpty ? nil : .array(state.pauses.map(\.json))
+        return Answer(200, .fields(["ok": true, "alarms": .array(state.alarms.map(\.json)), "paused": paused]))
     }
 }
 

@@ -61,30 +61,11 @@ final class Handlers: Sendable {
     /// Reads queue depths and alarms from Redis at each scrape. Without Redis it still reports the process's metrics.
     func renderMetrics() async throws -> Answer {
         let apps = configuration.apps.map(\.key)
-        let now = store.time.now()
         ProcessMetrics(registry).read()
         metrics.keep(apps)
         metrics.certificate(expiresAt: configuration.certificateExpiresAt)
-        let depths = try? await store.queue.depth(apps)
-        metrics.isUnread(depths == nil)
-        // Without Redis, do not wait for each of the further questions in turn.
-        guard let depths else { return Answer(200, text: registry.text(), type: Answer.prometheusType) }
-        for depth in depths { metrics.record(depth) }
-        for age in (try? await store.queue.age(apps, now: now)) ?? [] { metrics.record(age) }
-        if let heartbeats = try? await store.heartbeats.list(now: now) {
-            metrics.record(heartbeats, of: apps, now: now)
-        }
-        if let pauses = try? await store.pauses.list(apps) { metrics.record(pauses, of: apps) }
-        if let load = try? await store.redisLoad() { metrics.record(load) }
-        if let alarms = try? await store.alarms.list(apps) { metrics.record(alarms, of: apps) }
-        for app in apps {
-            if let names = try? await store.quarantine.count(app) { metrics.quarantined(app, names: names) }
-            if let pushes = try? await store.deadLetters.count(app) { metrics.deadLetters(app, pushes: pushes) }
-            if store.events.isOn(app), let status = try? await store.webhooks.status(app) {
-                metrics.webhook(app, status)
-            }
-            if let counts = try? await store.broadcasts.counts(app) { metrics.broadcasts(app, counts) }
-        }
+        let snapshot = await store.partialSnapshot(apps, GatewayMetrics.parts)
+        metrics.record(snapshot) { store.events.isOn($0) }
         return Answer(200, text: registry.text(), type: Answer.prometheusType)
     }
 }

@@ -23,6 +23,7 @@ extension APIError {
         case .newerFormat(let found, let known):
             self.init(503, "A newer version has changed what is stored: nothing was changed.", retryAfter: 30)
             cause = "Redis holds format \(found), and this version knows \(known)"
+        case .overtaken: self = Self.unavailable("Others change these registrations at the same time", retryAfter: 2)
         case .corrupt(let what): self = .internalError("corrupt \(what)")
         }
     }

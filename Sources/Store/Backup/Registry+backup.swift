@@ -7,19 +7,13 @@ extension Registry {
         _ app: AppKey, _ tokens: TokenPlace, from position: ScanPosition, limit: Int
     ) async throws(StoreError) -> (tokens: StoredTokens, next: ScanPosition) {
         let place = placeKeys(app, tokens)
-        var attempt = 0
-        while attempt < Self.countAttempts {
-            let known = memory.count(place.key)
+        return try await withCount(place) { known throws(StoreError) -> (tokens: StoredTokens, next: ScanPosition)? in
             let step = ScanStep(
                 known, from: position.rawValue, end: ScanPosition.end.rawValue, tokens: limit, density: 90)
             let buckets = step.buckets.map { RedisCommand("HGETALL", keys.bucket(place.tag, $0)) }
             let replies = try await redis.atOnce([RedisCommand("HGET", keys.root(place.tag), "n")] + buckets)
-            let count = try bucketCount(replies[0])
-            if count != known { memory.remember(place.key, count) }
-            guard step.isWhole(count) else {
-                if count.buckets <= known.buckets { attempt += 1 }
-                continue
-            }
+            let count = try rememberCount(replies[0], of: place, known: known)
+            guard step.isWhole(count) else { return nil }
             // The name shrank meanwhile: a part of these buckets was read before.
             let isPartial = position.rawValue > step.positions.lowerBound
             let key = isPartial ? try await hashKey(for: count) : nil
@@ -33,7 +27,6 @@ extension Registry {
             }
             return (page, ScanPosition(step.positions.upperBound))
         }
-        throw .corrupt("bucket count, which changes all the time")
     }
 
     /// Gives a place without tokens room for those of a backup.

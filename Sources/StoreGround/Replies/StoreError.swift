@@ -6,6 +6,8 @@ public enum StoreError: Error, Sendable, Hashable {
     case redis(RedisError)
     /// Bytes in Redis that no version of Lamplighter writes. The text says the kind of key, never its content.
     case corrupt(String)
+    /// Other processes changed the number of a name's buckets in each of many rounds. The same call may succeed soon.
+    case overtaken
     /// A newer version has changed the format of what is stored. This version must not read or write it.
     case newerFormat(Int, known: Int)
     /// A push is committed and may go out, but too few replicas confirmed it in time.
@@ -27,7 +29,13 @@ public enum StoreError: Error, Sendable, Hashable {
     }
 
     /// Whether the same call may succeed soon without help from an operator.
-    public var isPassing: Bool { if case .redis(let error) = self { error.isRetriable } else { false } }
+    public var isPassing: Bool {
+        switch self {
+        case .redis(let error): error.isRetriable
+        case .overtaken: true
+        case .corrupt, .newerFormat, .unreplicated, .tooManyTags, .quotaReached: false
+        }
+    }
     /// Redis lost its streams: it was emptied, or restarted without its data.
     public var isMissingGroup: Bool { if case .redis(.server("NOGROUP", _)) = self { true } else { false } }
 }

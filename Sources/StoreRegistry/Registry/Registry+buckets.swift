@@ -161,16 +161,37 @@ extension Registry {
         _ round: (_ open: [(index: Int, bucket: Int)], BucketCount) async throws(StoreError) -> [Int]
     ) async throws(StoreError) {
         var open = Array(indices)
-        var attempt = 0
-        while !open.isEmpty {
-            guard attempt < Self.countAttempts else { throw .corrupt("bucket count, which changes all the time") }
-            let count = memory.count(place.key)
+        guard !open.isEmpty else { return }
+        try await withCount(place) { count throws(StoreError) in
             let key = count == .one ? nil : try await hashKey(for: count)
             open = try await round(
                 open.map { index in (index, key.map { count.bucket(of: $0.hash(changes[index].channel)) } ?? 0) }, count
             )
-            if memory.count(place.key).buckets <= count.buckets { attempt += 1 }
+            return open.isEmpty ? open : nil
         }
+    }
+
+    /// Runs `round` with the number of buckets that is known, and again with a newer one while that is outdated.
+    /// - Parameter round: returns nil if the count was outdated, and has remembered the newer one
+    /// - Throws: `overtaken` after too many rounds in which the count did not even grow
+    @discardableResult
+    func withCount<Result>(
+        _ place: PlaceKeys, _ round: (BucketCount) async throws(StoreError) -> Result?
+    ) async throws(StoreError) -> Result {
+        var attempt = 0
+        while attempt < Self.countAttempts {
+            let known = memory.count(place.key)
+            if let result = try await round(known) { return result }
+            if memory.count(place.key).buckets <= known.buckets { attempt += 1 }
+        }
+        throw .overtaken
+    }
+
+    /// The count of a place from the reply to its root's field `n`. A newer one is remembered.
+    func rememberCount(_ reply: Reply, of place: PlaceKeys, known: BucketCount) throws(StoreError) -> BucketCount {
+        let count = try bucketCount(reply)
+        if count != known { memory.remember(place.key, count) }
+        return count
     }
 
     /// Adds buckets until none of these channels' buckets is too full, at most one for each channel. This pace of

@@ -29,9 +29,7 @@ extension Registry {
         _ place: PlaceKeys, _ channels: [[UInt8]], and more: [RedisCommand], removals: inout [Int64?]
     ) async throws(StoreError) -> (entries: [Entry?], more: [Reply]) {
         let now = clock()
-        var attempt = 0
-        while attempt < Self.countAttempts {
-            let count = memory.count(place.key)
+        return try await withCount(place) { count throws(StoreError) -> (entries: [Entry?], more: [Reply])? in
             let key = count == .one ? nil : try await hashKey(for: count)
             let byBucket = Dictionary(grouping: channels.indices) { index in
                 key.map { count.bucket(of: $0.hash(channels[index])) } ?? 0
@@ -43,12 +41,7 @@ extension Registry {
                     RedisCommand("HMGET", keys.bucket(place.tag, bucket), indices.map { .bytes(channels[$0]) })
                 }
             let replies = try await redis.atOnce(commands)
-            let found = try bucketCount(replies[0])
-            guard found == count else {
-                memory.remember(place.key, found)
-                if found.buckets <= count.buckets { attempt += 1 }
-                continue
-            }
+            guard try rememberCount(replies[0], of: place, known: count) == count else { return nil }
             var entries = [Entry?](repeating: nil, count: channels.count)
             removals = Array(repeating: nil, count: channels.count)
             for ((_, indices), reply) in zip(buckets, replies.dropFirst(1 + more.count)) {
@@ -56,7 +49,6 @@ extension Registry {
             }
             return (entries, Array(replies[1..<1 + more.count]))
         }
-        throw .corrupt("bucket count, which changes all the time")
     }
 
     private func read(

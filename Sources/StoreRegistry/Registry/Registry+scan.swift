@@ -75,18 +75,12 @@ extension Registry {
     ) async throws(StoreError) -> ScanStep {
         let marks = BlockHints.commands(keys, place.tag)
         let root = keys.root(place.tag)
-        var attempt = 0
-        while attempt < Self.countAttempts {
-            let known = memory.count(place.key)
+        return try await withCount(place) { known throws(StoreError) -> ScanStep? in
             let step = ScanStep(known, from: position, end: end, tokens: tokens, density: density)
             let buckets = step.buckets.map { RedisCommand("HGETALL", keys.bucket(place.tag, $0)) }
             let replies = try await redis.atOnce([RedisCommand("HGET", root, "n")] + marks + buckets)
-            let count = try bucketCount(replies[0])
-            if count != known { memory.remember(place.key, count) }
-            guard step.isWhole(count) else {
-                if count.buckets <= known.buckets { attempt += 1 }
-                continue
-            }
+            let count = try rememberCount(replies[0], of: place, known: known)
+            guard step.isWhole(count) else { return nil }
             // Inside a class: the name once had more buckets and shrank by expiry, or the range is narrow.
             let isPartial = position > step.positions.lowerBound || end < step.positions.upperBound
             let filter = isPartial ? (key: try await hashKey(for: count), range: position..<end) : nil
@@ -96,7 +90,6 @@ extension Registry {
             }
             return step
         }
-        throw .corrupt("bucket count, which changes all the time")
     }
 
     /// Adds the live tokens of a whole bucket, of these positions, to a page. Malformed records are counted.

@@ -289,6 +289,16 @@ struct ReloadStoryTests {
         try await eventually("the limit is gone") { try await follow("two") == 200 }
         try await deployment.gateway.waitForLog("reason=SIGHUP")
     }
+
+    @Test func `a port for the monitor waits for a restart, and until then the gateway itself is ready`() async throws {
+        var (deployment, file) = try await start()
+        file.head = "monitor: {port: 0}\n"
+        try file.write(deployment)
+        let reload = try await deployment.run("reload")
+        #expect(reload.out.contains("needs a restart for monitor.port"), "\(reload.out)")
+        let ready = try await deployment.call("GET", deployment.gatewayURL + "/readyz", user: nil)
+        #expect(ready.status == 200, "\(ready.text)")
+    }
 }
 
 /// Publishes without a pause, and reads what became of it.

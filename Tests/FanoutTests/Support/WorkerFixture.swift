@@ -77,27 +77,32 @@ struct WorkerFixture {
         concurrency: Int = 48, attempts: Int = 4, budget: HighBudget = HighBudget(), endAfter: Duration? = nil,
         webhook: WebhookService? = nil, webhooks: WebhookOptions = WebhookOptions(), startHold: Duration = .seconds(10),
         rate: DeliveryRate? = nil, backoff: Duration = .milliseconds(20),
-        now: @escaping @Sendable () -> Int64 = bootClock
+        now: @escaping @Sendable () -> Int64 = bootClock, live: (inout WorkerOptions) -> Void = { _ in }
     ) -> ServiceGroup {
         var options = WorkerOptions(name: name)
         options.pageSize = pageSize
         options.claimAfter = claimAfter
         options.concurrency = concurrency
-        options.minInterval = minInterval
-        options.budget = budget
         options.startHold = startHold
         options.now = now
-        options.webhooks = webhooks
-        options.retries.base = backoff
-        options.retries.attempts = attempts
         let worker = Worker(
             store: store,
             apps: [
                 WorkerApp(
                     key: app, bundleID: "com.example.shop", transport: transport, otherTransport: other,
-                    webhook: webhook, endAfter: endAfter, rate: rate)
+                    webhook: webhook)
             ],
             options: options, logger: .quiet)
+        // Live options come by a reload, so that each test of an effect is a test of the reload too.
+        options.minInterval = minInterval
+        options.budget = budget
+        options.webhooks = webhooks
+        options.retries.base = backoff
+        options.retries.attempts = attempts
+        options.endAfter[app] = endAfter
+        options.rates[app] = rate
+        live(&options)
+        worker.reload(options)
         return ServiceGroup(configuration: .init(services: [.init(service: worker)], logger: .quiet))
     }
 
@@ -111,13 +116,13 @@ struct WorkerFixture {
         minInterval: Duration = .zero, pageSize: Int = 1_000, concurrency: Int = 48, budget: HighBudget = HighBudget(),
         endAfter: Duration? = nil, webhook: WebhookService? = nil, webhooks: WebhookOptions = WebhookOptions(),
         startHold: Duration = .seconds(10), rate: DeliveryRate? = nil, backoff: Duration = .milliseconds(20),
-        now: @escaping @Sendable () -> Int64 = bootClock,
+        now: @escaping @Sendable () -> Int64 = bootClock, live: (inout WorkerOptions) -> Void = { _ in },
         _ body: @Sendable () async throws -> T
     ) async throws -> T {
         let group = group(
             transport, other: other, claimAfter: claimAfter, minInterval: minInterval, pageSize: pageSize,
             concurrency: concurrency, budget: budget, endAfter: endAfter, webhook: webhook, webhooks: webhooks,
-            startHold: startHold, rate: rate, backoff: backoff, now: now)
+            startHold: startHold, rate: rate, backoff: backoff, now: now, live: live)
         async let running: Void = group.run()
         let value: T
         do { value = try await body() } catch {

@@ -21,6 +21,29 @@ import Testing
         return sizes
     }
 
+    @Test func `a count that others always change is a lost race, and no damage`() async throws {
+        try await RegistryFixture.run { fixture in
+            let place = fixture.registry.placeKeys(fixture.app, .activity(fixture.name))
+            var rounds = 0
+            await #expect(throws: StoreError.overtaken) {
+                try await fixture.registry.withCount(place) { _ throws(StoreError) -> Int? in
+                    rounds += 1
+                    return nil
+                }
+            }
+            #expect(rounds == Registry.countAttempts && StoreError.overtaken.isPassing)
+            // While the name grows, it goes on.
+            rounds = 0
+            let last = try await fixture.registry.withCount(place) { count throws(StoreError) -> Int? in
+                rounds += 1
+                fixture.registry.memory.remember(
+                    place.key, BucketCount(buckets: count.buckets + 1, fingerprint: count.fingerprint))
+                return rounds > 3 * Registry.countAttempts ? count.buckets : nil
+            }
+            #expect(last == rounds)
+        }
+    }
+
     /// The name grows from 1 token to 20,000. Two processes write and three read at the same time.
     @Test func `scans miss nothing and repeat nothing while the name grows`() async throws {
         try await RegistryFixture.run { fixture in

@@ -1,66 +1,9 @@
 import LiveActivity
-import Redis
-import Settings
 import Store
 import StrictJSON
 
-/// The deployment at one moment, as `status --watch` shows it.
-struct FleetSnapshot: Sendable {
-    struct App: Sendable {
-        var depth: QueueDepth
-        var age: QueueAge
-        var deadLetters: Int
-        var quarantinedNames: Int
-        var webhookDead: Int
-    }
-
-    /// Epoch ms of Redis's clock.
-    var now: Int64
-    var redis: String
-    var load: RedisLoad
-    var apps: [App]
-    var alarms: [Alarm]
-    var pauses: [Pause]
-    var heartbeats: [Heartbeat]
-    var pushes: [PushUnderWay]
-
-    static let mostPushes = 50
-
-    /// Reads everything from Redis, in a few round trips.
-    static func read(_ store: Store, _ keys: [AppKey], redis: String) async throws(StoreError) -> FleetSnapshot {
-        try await store.time.measure()
-        let now = store.time.now()
-        let depths = try await store.queue.depth(keys)
-        let ages = try await store.queue.age(keys, now: now)
-        var apps: [App] = []
-        for (depth, age) in zip(depths, ages) {
-            apps.append(
-                App(
-                    depth: depth, age: age, deadLetters: try await store.deadLetters.count(depth.app),
-                    quarantinedNames: try await store.quarantine.count(depth.app),
-                    webhookDead: try await store.webhooks.status(depth.app).dead))
-        }
-        return FleetSnapshot(
-            now: now, redis: redis, load: try await store.redisLoad(), apps: apps,
-            alarms: try await store.alarms.list(keys), pauses: try await store.pauses.list(keys),
-            heartbeats: try await store.heartbeats.list(now: now),
-            pushes: try await store.queue.underWay(keys, limit: mostPushes))
-    }
-
-    var live: [Heartbeat] { heartbeats.filter { $0.isFresh(now: now) } }
-
-    /// The sum over the workers that live, of one app or of all.
-    func total(_ field: KeyPath<Heartbeat.Load, Int>, of app: AppKey? = nil) -> Int {
-        live.reduce(0) { sum, heartbeat in
-            sum + heartbeat.loads.reduce(0) { app == nil || $1.key == app ? $0 + $1.value[keyPath: field] : $0 }
-        }
-    }
-
-    /// Answers other than 200 since the start of the workers that live, by reason.
-    var errors: [String: Int] {
-        live.flatMap { $0.loads.values.map(\.errors) }.reduce(into: [:]) { $0.merge($1, uniquingKeysWith: +) }
-    }
-
+/// The deployment as a line of `status --watch --json`.
+extension Snapshot {
     /// One line of JSON.
     var json: JSON {
         [

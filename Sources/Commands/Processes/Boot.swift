@@ -1,0 +1,111 @@
+import Fanout
+import FoundationEssentials
+import HTTPAPI
+import LiveActivity
+import Logging
+import Metrics
+import PrometheusText
+import Redis
+import ServiceLifecycle
+import Settings
+import Store
+
+/// The start, the run and the end of a gateway or a worker, in one order for both. The command says only what is its
+/// own: after `init` it reads and checks its files, after `connect` it makes its service, and `run` runs that.
+struct Boot {
+    /// The parts of a process that its command gives.
+    struct Process {
+        /// Names the process in the answers to `lamplighter reload`.
+        var name: String
+        /// Names the process in alarms, such as `worker eu-1`.
+        var title: String
+        var apps: [AppKey]
+        var service: any Service
+        /// Where the service itself listens. Nil: it opens no port.
+        var listening: ServiceRun.Listening?
+        /// A second server with its health and metrics.
+        var monitor: ServiceRun.Listening?
+        /// Services that run beside it.
+        var beside: [any Service] = []
+        /// The longest time from the first signal to the end.
+        var limit: Duration
+        /// Reads the files that the settings name, then uses them and the settings.
+        var reload: @Sendable (Settings) throws -> Void
+        /// Told when other secrets or credentials of apps are in use. A worker uses none.
+        var accessChanged: @Sendable ([AppKey]) async -> Void = { _ in }
+    }
+
+    let kind: SettingsChange.Process
+    let settings: Settings
+    let logger: Logger
+    let registry: PrometheusRegistry
+    let store: Store
+    /// The name of this machine.
+    let machine = ProcessInfo.processInfo.hostName
+    /// Names the process in the fleet, unless a setting does.
+    var name: String { "\(machine)-\(ProcessInfo.processInfo.processIdentifier)" }
+
+    private let load: @Sendable () throws -> Settings
+    private let files: @Sendable (Settings) -> [String]
+    private let watched: WatchedFiles
+    private let hangUps: HangUps
+
+    /// Reads the settings, and waits for nothing. Metrics are set up here, because whatever counts gets its counters from
+    /// there when it is made.
+    /// - Parameters:
+    ///   - flags: settings of the command line
+    ///   - files: the files whose change alone is a reason to read them again
+    init(
+        _ kind: SettingsChange.Process, _ global: GlobalOptions, _ flags: [SettingFlag?],
+        files: @escaping @Sendable (Settings) -> [String]
+    ) throws {
+        CoreFiles.switchOff()
+        hangUps = HangUps()
+        let read = global.reloader(flags)
+        // A worker may serve some of the apps only.
+        let own: @Sendable (Settings) throws -> Settings = { kind == .worker ? try $0.ofWorker() : $0 }
+        load = { try own(try read()) }
+        self.kind = kind
+        self.files = files
+        settings = try own(try global.settings(flags))
+        logger = global.logger(kind.rawValue, settings)
+        StartWarning.log(settings, isGateway: kind == .gateway, to: logger)
+        // Before the files are read, so that a change since then is seen.
+        watched = WatchedFiles(files(settings))
+        registry = PrometheusRegistry(
+            bounds: Dictionary(
+                uniqueKeysWithValues: WorkerMetricName.longTimers.map { ($0, PrometheusRegistry.longBuckets) }))
+        MetricsSystem.bootstrap(registry)
+        store = Store(
+            settings, redis: RedisInspection.client(settings, needsPrimary: true, logger: logger),
+            answersPublishers: kind == .gateway)
+    }
+
+    /// Waits for Redis, and throws if it is not one with which the process can work.
+    func connect() async throws {
+        try await RedisInspection.await(store.redis, settings, logger: logger)
+        try await RedisInspection.judge(store, settings, publishes: kind == .gateway, logger: logger)
+        try await store.claimFormat()
+    }
+
+    /// Runs the service until a signal or an error ends it.
+    func run(_ process: Process) async throws {
+        defer { withExtendedLifetime(hangUps) {} }
+        let reloading = Reloading(
+            process: kind, load: load, apply: process.reload, files: files, accessChanged: process.accessChanged,
+            watched: watched, hangUps: hangUps.signals,
+            requests: store.reloads, name: process.name, started: settings, logger: logger)
+        let (apps, title) = (process.apps, process.title)
+        let watches: [any Service] = [
+            FormatWatch(store: store, apps: apps, process: title, logger: logger),
+            ClockWatch(store: store, apps: apps, process: title, logger: logger),
+            RightsWatch(registry: registry, store: store, apps: apps, process: title, logger: logger),
+        ]
+        // The services stop in reverse order, so that the monitor still answers while requests end and pages drain.
+        let monitor = [process.monitor].compactMap { $0?.service as (any Service)? }
+        try await ServiceRun.run(
+            monitor + process.beside + watches + [reloading, process.service],
+            listening: [process.monitor, process.listening].compactMap(\.self), within: process.limit, logger: logger)
+        await store.redis.close()
+    }
+}

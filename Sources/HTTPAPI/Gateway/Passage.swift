@@ -1,0 +1,219 @@
+import HTTPTypes
+import Hummingbird
+import LiveActivity
+import Store
+
+/// A call on its way to its handler. Each guard refuses it, or notes here what it has found out.
+struct Passage {
+    /// A request of HTTP.
+    struct Source {
+        let responder: GatewayResponder
+        let request: Request
+        let body: IncomingBody
+        let address: ClientAddress
+        /// Whether it holds a secret. Tokens and signatures cannot be guessed.
+        let isGuess: Bool
+    }
+
+    let served: GatewayResponder.Served
+    let match: RouteMatch
+    /// Still percent-encoded.
+    let query: Substring
+    /// Epoch milliseconds.
+    let now: Int64
+    /// Nil: the console makes the call.
+    private let source: Source?
+
+    private var route: (endpoint: Endpoint, parameters: [String: String])?
+    private var found: (app: Authenticator.App, credential: Credential)?
+    /// The caller, once it is known and may call from where it is.
+    private(set) var publisher: Publisher?
+    private(set) var values: [String: String] = [:]
+    private var share: Capacity.Share?
+
+    /// A request of HTTP.
+    init(_ source: Source, _ match: RouteMatch, _ served: GatewayResponder.Served, now: Int64) {
+        (self.source, self.match, self.served, self.now) = (source, match, served, now)
+        query = source.request.target.query
+    }
+
+    /// A call of the console, whose session has this credential.
+    init(
+        _ match: RouteMatch, query: Substring, app: Authenticator.App?, _ credential: Credential,
+        _ publisher: Publisher, _ served: GatewayResponder.Served, now: Int64
+    ) {
+        (self.match, self.query, self.served, self.now) = (match, query, served, now)
+        source = nil
+        found = app.map { ($0, credential) }
+        self.publisher = publisher
+    }
+
+    var app: AppKey? { found?.app.app.key }
+
+    func endpoint() throws(APIError) -> (endpoint: Endpoint, parameters: [String: String]) {
+        if let route { return route }
+        throw .internalError("no guard has found the endpoint")
+    }
+
+    func caller() throws(APIError) -> (app: Authenticator.App, credential: Credential) {
+        if let found { return found }
+        throw .internalError("no guard has found the caller")
+    }
+
+    /// Runs the handler of a call that passed its guards.
+    /// - Parameters:
+    ///   - origin: see `Call.origin`
+    ///   - confirm: see `Call.confirm`
+    func answer(
+        _ operation: String, headers: HTTPFields, origin: String, _ body: IncomingBody, _ recorder: ActionRecorder,
+        confirm: @escaping @Sendable () async throws -> Void = {}
+    ) async throws -> Answer {
+        let ((endpoint, parameters), (app, credential)) = (try endpoint(), try caller())
+        guard case .call(let method) = endpoint.handler, let publisher else { throw APIError.notFound }
+        let call = Call(
+            operation: operation, parameters: parameters, query: values, headers: headers, origin: origin,
+            app: app.app, tokens: app.tokens, credential: credential, caller: publisher, body: body, now: now,
+            confirm: confirm)
+        let action = credential.isDevice ? nil : endpoint.action
+        let handle = method(credential.isFromApp ? served.handlersOfApps : served.handlers)
+        return try await recorder.record(action, publisher, operation, parameters, of: app.app.key) {
+            // As for pages: a bulk call takes long.
+            endpoint.body == .streamed
+                ? try await withTaskExecutorPreference(globalConcurrentExecutor) { try await handle(call) }
+                : try await handle(call)
+        }
+    }
+
+    /// Gives back what the call has taken of the gateway's capacity.
+    func leave() { share?.giveBackAll() }
+
+    mutating func pass(_ guards: [RequestGuard]) async throws {
+        for next in guards { try await pass(next) }
+    }
+
+    private mutating func pass(_ next: RequestGuard) async throws {
+        switch next {
+        case .form: if let source { try source.responder.checkForm(source.request) }
+        case .route: try await findRoute()
+        case .caller: try await findCaller()
+        case .addressRate: try await checkAddressRate()
+        case .monitor: try checkMonitor()
+        case .access: try checkAccess()
+        case .serverAddress: try checkServerAddress()
+        case .credentialRate: try await checkCredentialRate()
+        case .rights: try await checkRights()
+        case .query: try readQuery()
+        case .body: try await readBody()
+        case .capacity: try takeCapacity()
+        }
+    }
+
+    private mutating func findRoute() async throws {
+        do throws(APIError) {
+            route = try match.get()
+        } catch {
+            if let source { try await source.responder.checkRate(source.address, served.configuration) }
+            throw error
+        }
+    }
+
+    private mutating func findCaller() async throws {
+        guard let source else { return }
+        let found = try await source.responder.authenticate(
+            source.request, source.address, isGuess: source.isGuess, served, now: now)
+        self.found = found.map { ($0.0, $0.1) }
+    }
+
+    private func checkAddressRate() async throws {
+        guard let source else { return }
+        let endpoint = try endpoint().endpoint
+        // Servers have `requests_per_credential`: all of a publisher's calls may come from one address.
+        let isCounted = endpoint.access == .anyone ? endpoint.isLimited : found?.credential.isFromApp ?? true
+        if isCounted { try await source.responder.checkRate(source.address, served.configuration) }
+    }
+
+    private func checkMonitor() throws(APIError) {
+        guard let source, try endpoint().endpoint.isWatched else { return }
+        try source.responder.checkMonitor(source.request, source.address, served.configuration)
+    }
+
+    private func checkAccess() throws(APIError) {
+        let (endpoint, parameters) = try endpoint()
+        guard let found, case .call = endpoint.handler,
+            endpoint.access.admits(
+                found.credential, channel: parameters["channel"].flatMap { try? ChannelID($0) },
+                contact: parameters["contact"].flatMap { ContactID($0) })
+        else { throw source.map { .unauthorized($0.request.headers) } ?? .notFound }
+    }
+
+    private mutating func checkServerAddress() throws(APIError) {
+        guard let source else { return }
+        let credential = try caller().credential
+        let responder = source.responder
+        guard credential.isFromApp || served.configuration.isServer(source.address) else {
+            // As for a wrong secret, so that it tells nothing about this one.
+            if source.isGuess { responder.signIns.failed(source.address) }
+            var error = APIError.unauthorized(source.request.headers)
+            error.cause = "\(credential.id) came from an address that is not in gateway.server_addresses"
+            throw error
+        }
+        if source.isGuess {
+            responder.signIns.succeeded(source.address, source.request.headers[.authorization] ?? "")
+        }
+        publisher = Publisher(credential: credential.id, address: source.address.text)
+    }
+
+    private func checkCredentialRate() async throws {
+        let (app, credential) = try caller()
+        let most = served.configuration.requestsPerCredential
+        // The app secret is in every device: as one caller they would shut out each other.
+        guard let source, !credential.isFromApp, most > 0 else { return }
+        let subject = "credential \(app.app.key) \(credential.id)"
+        if let seconds = await source.responder.rates.wait(subject, perSecond: most) {
+            throw APIError.tooFast("the credential '\(credential.id)'", seconds)
+        }
+    }
+
+    private func checkRights() async throws {
+        let ((endpoint, parameters), (app, credential)) = (try endpoint(), try caller())
+        guard case .issued(let grant) = credential else { return }
+        try await served.handlers.check(grant, endpoint, parameters, app.app.key)
+    }
+
+    private mutating func readQuery() throws(APIError) {
+        guard let values = PercentEncoding.query(query) else {
+            throw .parameter("query", "must be percent-encoded UTF-8")
+        }
+        self.values = values
+    }
+
+    private mutating func readBody() async throws {
+        guard let source, try endpoint().endpoint.body == .whole else { return }
+        let isFromApp = try caller().credential.isFromApp
+        try await source.body.read(
+            ownShare(), atMost: isFromApp ? GatewayConfiguration.deviceBodyBytes : .max,
+            within: isFromApp ? served.configuration.deviceReadTimeout : nil)
+    }
+
+    private mutating func takeCapacity() throws(APIError) {
+        let endpoint = try endpoint().endpoint
+        let share = ownShare()
+        guard endpoint.access != .anyone else {
+            guard !endpoint.isLimited || share.take(.requests) else {
+                throw .busy("requests without a secret that run at once")
+            }
+            return
+        }
+        guard share.take(.requests) else { throw .busy("requests that run at once") }
+        guard endpoint.body != .streamed || share.take(.streams) else { throw .busy("bulk calls that run at once") }
+    }
+
+    private mutating func ownShare() -> Capacity.Share {
+        if let share { return share }
+        let network = found == nil ? nil : source?.address.countedNetwork
+        let caller = found.map { Capacity.Caller($0.credential) } ?? .anyone
+        let share = served.capacity.share(of: caller, app, network: network)
+        self.share = share
+        return share
+    }
+}
