@@ -1,6 +1,7 @@
 import APNsClient
 import APNsWire
 import ArgumentParser
+import Delivery
 import Foundation
 import Hummingbird
 import LiveActivity

@@ -2,7 +2,7 @@ public import APNsClient
 import APNsSimulator
 import APNsWire
 public import ArgumentParser
-public import Delivery
+import Delivery
 import Foundation
 import LiveActivity
 import Logging

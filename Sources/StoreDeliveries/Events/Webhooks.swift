@@ -35,6 +35,10 @@ public struct WebhookStatus: Sendable, Hashable {
     public var dropped = 0
     /// Nil: the last attempt was accepted.
     public var failure: WebhookFailure?
+
+    package init(waiting: Int = 0, dead: Int = 0, dropped: Int = 0, failure: WebhookFailure? = nil) {
+        (self.waiting, self.dead, self.dropped, self.failure) = (waiting, dead, dropped, failure)
+    }
 }
 
 /// An event that the webhook did not take.

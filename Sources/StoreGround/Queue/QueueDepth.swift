@@ -8,4 +8,6 @@ public struct QueueDepth: Sendable, Hashable {
     public var shardTasks = 0
     /// Tasks that wait for their time: retries, and the work of an app whose circuit is open.
     public var retriesDue = 0
+
+    package init(app: AppKey) { self.app = app }
 }

@@ -175,7 +175,7 @@ extension Registry {
     /// - Parameter round: returns nil if the count was outdated, and has remembered the newer one
     /// - Throws: `overtaken` after too many rounds in which the count did not even grow
     @discardableResult
-    func withCount<Result>(
+    package func withCount<Result>(
         _ place: PlaceKeys, _ round: (BucketCount) async throws(StoreError) -> Result?
     ) async throws(StoreError) -> Result {
         var attempt = 0
@@ -188,7 +188,7 @@ extension Registry {
     }
 
     /// The count of a place from the reply to its root's field `n`. A newer one is remembered.
-    func rememberCount(_ reply: Reply, of place: PlaceKeys, known: BucketCount) throws(StoreError) -> BucketCount {
+    package func rememberCount(_ reply: Reply, of place: PlaceKeys, known: BucketCount) throws(StoreError) -> BucketCount {
         let count = try bucketCount(reply)
         if count != known { memory.remember(place.key, count) }
         return count

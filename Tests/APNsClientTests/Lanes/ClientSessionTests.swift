@@ -1,4 +1,5 @@
 import APNsWire
+import Delivery
 import NGHTTP2
 import Testing
 

@@ -1,4 +1,5 @@
 import APNsWire
+import Delivery
 import LiveActivity
 import Redis
 import Synchronization

@@ -1,4 +1,5 @@
 import APNsClient
+import APNsWire
 import Delivery
 import Fanout
 import LiveActivity

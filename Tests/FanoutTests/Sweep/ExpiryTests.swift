@@ -1,5 +1,6 @@
 import APNsClient
 import APNsWire
+import Delivery
 import LiveActivity
 import Store
 import TestSupport

@@ -1,4 +1,5 @@
 import APNsWire
+import Delivery
 import Foundation
 import LiveActivity
 import Redis
