@@ -62,12 +62,13 @@ let package = Package(
         .target(
             name: "PrometheusText", dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")]),
         .target(name: "LiveActivity"),
+        .target(name: "Answers", dependencies: ["LiveActivity", "StrictJSON"]),
         .target(name: "APNsWire", dependencies: ["LiveActivity", "OpenSSL"]),
 
         // What Lamplighter is for.
         .target(
             name: "Store",
-            dependencies: ["Redis", "LiveActivity", "OpenSSL", "StrictJSON"],
+            dependencies: ["Redis", "Answers", "LiveActivity", "OpenSSL", "StrictJSON"],
             resources: [.embedInCode("Lua")]
         ),
         .target(
@@ -83,14 +84,14 @@ let package = Package(
             ]),
         .target(
             name: "Console",
-            dependencies: ["Store", "LiveActivity", "OpenSSL", "StrictJSON"],
+            dependencies: ["Store", "Answers", "LiveActivity", "OpenSSL", "StrictJSON"],
             resources: [.embedInCode("Templates"), .embedInCode("Assets")]
         ),
         .target(
             name: "HTTPAPI",
             dependencies: [
-                "Console", "Store", "Redis", "APNsWire", "LiveActivity", "OpenSSL", "StrictJSON", "JSONSchema",
-                "PrometheusText", "Threads", "TLSChannel", logging, metrics, lifecycle,
+                "Console", "Store", "Redis", "APNsWire", "Answers", "LiveActivity", "OpenSSL", "StrictJSON",
+                "JSONSchema", "PrometheusText", "Threads", "TLSChannel", logging, metrics, lifecycle,
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -124,8 +125,8 @@ let package = Package(
             name: "Commands",
             dependencies: [
                 "HTTPAPI", "Fanout", "APNsSimulator", "APNsClient", "APNsWire", "Store", "Settings", "Redis", "Curl",
-                "Webhooks", "OpenSSL", "PrometheusText", "LiveActivity", "StrictJSON", "Threads", "Backup", arguments,
-                logging, metrics, lifecycle,
+                "Webhooks", "OpenSSL", "PrometheusText", "Answers", "LiveActivity", "StrictJSON", "Threads", "Backup",
+                arguments, logging, metrics, lifecycle,
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
@@ -160,12 +161,14 @@ let package = Package(
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"]),
         .testTarget(name: "JSONSchemaTests", dependencies: ["JSONSchema", "StrictJSON"]),
         .testTarget(name: "PrometheusTextTests", dependencies: ["PrometheusText", metrics]),
+        .testTarget(name: "AnswersTests", dependencies: ["Answers", "LiveActivity", "StrictJSON"]),
         .testTarget(name: "LiveActivityTests", dependencies: ["LiveActivity"]),
         .testTarget(name: "OpenSSLTests", dependencies: ["OpenSSL", "TestSupport"]),
         .testTarget(name: "APNsWireTests", dependencies: ["APNsWire", "LiveActivity"]),
         .testTarget(name: "RedisTests", dependencies: ["Redis", "TestSupport", "Threads", logging]),
         .testTarget(
-            name: "StoreTests", dependencies: ["Store", "Redis", "LiveActivity", "StrictJSON", "TestSupport", logging]),
+            name: "StoreTests",
+            dependencies: ["Store", "Redis", "Answers", "LiveActivity", "StrictJSON", "TestSupport", logging]),
         .testTarget(
             name: "BackupTests",
             dependencies: ["Backup", "Store", "Redis", "LiveActivity", "OpenSSL", "StrictJSON", "TestSupport", logging]),
@@ -177,7 +180,8 @@ let package = Package(
         .testTarget(
             name: "CommandsTests",
             dependencies: [
-                "Commands", "StrictJSON", "PrometheusText", "APNsClient", "Fanout", "HTTPAPI", "LiveActivity", "Redis",
+                "Commands", "Answers", "StrictJSON", "PrometheusText", "APNsClient", "Fanout", "HTTPAPI",
+                "LiveActivity", "Redis",
                 "Store", "Settings", "OpenSSL", "Backup", "TestSupport",
                 arguments, logging,
             ]),
@@ -210,9 +214,8 @@ let package = Package(
         .testTarget(
             name: "HTTPAPITests",
             dependencies: [
-                "HTTPAPI", "Console", "Store", "Redis", "LiveActivity", "OpenSSL", "StrictJSON", "JSONSchema",
-                "PrometheusText",
-                "Curl",
+                "HTTPAPI", "Console", "Store", "Redis", "Answers", "LiveActivity", "OpenSSL", "StrictJSON",
+                "JSONSchema", "PrometheusText", "Curl",
                 "TestSupport", logging, lifecycle, .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
