@@ -1,3 +1,4 @@
+import Answers
 import LiveActivity
 import Store
 import StrictJSON
@@ -38,8 +39,8 @@ enum HomePage {
 
     private static func now(_ visit: Visit, _ meter: RateMeter, isLive: Bool = false) async throws -> Values {
         let (store, app, now) = (visit.console.store, visit.app, visit.now)
-        let pushes = try await visit.get("/api/pushes", query: "limit=\(mostPushes)").objects("pushes")
-            .map { PushValues(ledger: $0, now: isLive ? nil : now) }
+        let history: HistoryAnswer = try await visit.get("/api/pushes", query: "limit=\(mostPushes)")
+        let pushes = history.pushes.map { PushValues(ledger: $0, now: isLive ? nil : now) }
         let started = ContinuousClock.now
         let depth = try await store.queue.depth([app]).first
         let (high, low) = (depth?.pushesHigh ?? 0, depth?.pushesLow ?? 0)

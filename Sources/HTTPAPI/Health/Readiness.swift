@@ -1,6 +1,6 @@
+import Answers
 import LiveActivity
 import Store
-import StrictJSON
 
 /// The response of `/readyz`, for a gateway or a worker. The process is ready as long as Redis answers.
 struct Readiness: Sendable {
@@ -21,25 +21,19 @@ struct Readiness: Sendable {
         // An alarm does not make the process unready: publishes are still accepted, and their work is kept.
         let alarms = (try? await store.alarms.list(apps)) ?? []
         let pauses = (try? await store.pauses.list(apps)) ?? []
-        let paused: JSON? = pauses.isEmpty ? nil : .array(pauses.map(\.json))
-        return Answer(200, .fields(["ok": true, "alarms": .array(alarms.map(\.json)), "paused": paused]))
+        let paused = pauses.isEmpty ? nil : pauses.map(\.answer)
+        return Answer(200, ReadinessAnswer(alarms: alarms.map(\.answer), paused: paused))
     }
 }
 
 extension Alarm {
-    var json: JSON {
-        [
-            "app": .string(app.rawValue), "kind": .string(kind.rawValue), "reason": .string(reason),
-            "since": .string(TimeText.text(since)),
-        ]
+    var answer: AlarmAnswer {
+        AlarmAnswer(app: app.rawValue, kind: kind.rawValue, reason: reason, since: TimeText.text(since))
     }
 }
 
 extension Pause {
-    var json: JSON {
-        .fields([
-            "app": .string(app.rawValue), "name": name.map { .string($0.rawValue) },
-            "since": .string(TimeText.text(since)),
-        ])
+    var answer: PauseAnswer {
+        PauseAnswer(app: app.rawValue, name: name?.rawValue, since: TimeText.text(since))
     }
 }

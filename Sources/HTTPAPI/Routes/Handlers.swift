@@ -1,3 +1,4 @@
+import Answers
 import HTTPTypes
 import LiveActivity
 import OpenSSL
@@ -38,7 +39,7 @@ final class Handlers: Sendable {
             registry: registry, schemas: schemas, credentials: credentials, nearNames: nearNames)
     }
 
-    func health() async throws -> Answer { Answer(200, ["ok": true, "version": .string(configuration.version)]) }
+    func health() async throws -> Answer { Answer(200, HealthAnswer(version: configuration.version)) }
 
     /// The OpenAPI document of all calls.
     func openAPI() async throws -> Answer {
