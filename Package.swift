@@ -98,7 +98,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
-            resources: [.embedInCode("OpenAPI/openapi.json")]
+            resources: [.embedInCode("OpenAPI/calls.json"), .embedInCode("OpenAPI/shared.json")]
         ),
         .target(
             name: "APNsSimulator",

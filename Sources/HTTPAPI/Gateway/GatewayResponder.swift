@@ -78,6 +78,8 @@ struct GatewayResponder: HTTPResponder {
         let answer: Answer
         do {
             answer = try await perform(match, request, body, operation, context.channel, served, &record)
+            // So that the OpenAPI document tells the truth. Each test that calls the gateway checks it.
+            assert(match.endpoint?.declares(answer) ?? true, "\(record.route) answers in another form")
         } catch {
             let error = APIError(thrown: error)
             record.cause = error.cause
