@@ -40,6 +40,7 @@ public struct ActionAnswer: AnswerBody {
     }
 }
 
+/// A page of the log of actions, newest first.
 public struct ActionsAnswer: AnswerBody {
     public let actions: [ActionAnswer]
     public let next: String?

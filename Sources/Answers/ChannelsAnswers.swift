@@ -1,6 +1,7 @@
 public import LiveActivity
 import StrictJSON
 
+/// The channel that a call created or updated.
 public struct ChannelCreatedAnswer: WarnedAnswer {
     public let operationID, channelID: String
     public var warned: Warned
@@ -147,6 +148,7 @@ public struct ShownChannelAnswer: AnswerBody {
     }
 }
 
+/// The answer about one channel.
 public struct ChannelStoryAnswer: AnswerBody {
     public let channel: ShownChannelAnswer
 
@@ -160,6 +162,7 @@ public struct ChannelStoryAnswer: AnswerBody {
     }
 }
 
+/// A page of channels.
 public struct ChannelsAnswer: AnswerBody {
     public let channels: [ListedChannelAnswer]
     public let nextPage: String?

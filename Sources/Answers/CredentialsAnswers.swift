@@ -1,3 +1,4 @@
+/// A credential, without its secrets.
 public struct CredentialAnswer: AnswerBody {
     public let id, source: String
     public let scopes: [String]
@@ -26,6 +27,7 @@ public struct CredentialAnswer: AnswerBody {
     }
 }
 
+/// A credential with its new secret.
 public struct MadeCredentialAnswer: AnswerBody {
     public let credential: CredentialAnswer
     public let secret: String
@@ -41,6 +43,7 @@ public struct MadeCredentialAnswer: AnswerBody {
     }
 }
 
+/// The credentials of the app.
 public struct CredentialListAnswer: AnswerBody {
     public let credentials: [CredentialAnswer]
 

@@ -25,6 +25,7 @@ public struct DeadLetterAnswer: AnswerBody {
     }
 }
 
+/// A page of dead letters, the latest first.
 public struct DeadLettersAnswer: AnswerBody {
     public let total: Int
     public let dead: [DeadLetterAnswer]
@@ -42,6 +43,7 @@ public struct DeadLettersAnswer: AnswerBody {
     }
 }
 
+/// How many tokens of a dead letter are tried again.
 public struct RetriedAnswer: AnswerBody {
     public static var schemaName: String? { nil }
     public let retried: Int

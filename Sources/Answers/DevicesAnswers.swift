@@ -34,6 +34,7 @@ public struct ReceiptTallyAnswer: AnswerBody {
     }
 }
 
+/// A token for the SDK of one device.
 public struct DeviceTokenAnswer: AnswerBody {
     public static var schemaName: String? { nil }
     public let token: String
@@ -50,6 +51,7 @@ public struct DeviceTokenAnswer: AnswerBody {
     }
 }
 
+/// A contact, as Airship's SDK knows it.
 public struct ContactAnswer: AnswerBody {
     public static var schemaName: String? { nil }
     public let contactID: String

@@ -1,5 +1,6 @@
 public import LiveActivity
 
+/// Whether a registration won.
 public struct RegisteredAnswer: AnswerBody {
     public let result: String
 
@@ -51,6 +52,7 @@ public struct FollowerAnswer: AnswerBody {
     }
 }
 
+/// How many channels were removed.
 public struct RemovedAnswer: AnswerBody {
     public let removed: Int
     public let complete: Bool
@@ -66,6 +68,7 @@ public struct RemovedAnswer: AnswerBody {
     }
 }
 
+/// A line that was not applied.
 public struct RejectedLineAnswer: AnswerBody {
     public static var schemaName: String? { nil }
     public let line: Int

@@ -1,3 +1,4 @@
+/// The answer of `/healthz`.
 public struct HealthAnswer: AnswerBody {
     public static var schemaName: String? { nil }
     public let version: String
@@ -12,6 +13,7 @@ public struct HealthAnswer: AnswerBody {
     }
 }
 
+/// An alarm that is raised now.
 public struct AlarmAnswer: AnswerBody {
     public static var schemaName: String? { nil }
     public let app, kind, reason, since: String

@@ -102,6 +102,7 @@ public struct UnlitChannelAnswer: AnswerBody {
     }
 }
 
+/// The channels that a push did not light, as far as they are kept.
 public struct UnlitChannelsAnswer: AnswerBody {
     public let pushID: String
     public let channels: [UnlitChannelAnswer]

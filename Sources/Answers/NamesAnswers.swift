@@ -1,5 +1,6 @@
 public import LiveActivity
 
+/// The state of a broadcast channel.
 public struct BroadcastChannelAnswer: AnswerBody {
     public let state, storage: String
     public let channel, createdAt, deleteAt, error: String?
@@ -73,6 +74,7 @@ public struct ActivityAnswer: AnswerBody {
     }
 }
 
+/// A name, in a list.
 public struct ListedNameAnswer: AnswerBody {
     public static var schemaName: String? { nil }
     public let name: String
@@ -94,6 +96,7 @@ public struct ListedNameAnswer: AnswerBody {
     }
 }
 
+/// A page of names.
 public struct ActivitiesAnswer: AnswerBody {
     public let activities: [ListedNameAnswer]
     public let next: String?
@@ -109,6 +112,7 @@ public struct ActivitiesAnswer: AnswerBody {
     }
 }
 
+/// How many start tokens an attributes type has.
 public struct StartTokensAnswer: AnswerBody {
     public let attributesType: String
     public let tokens, stale, shards: Int
@@ -142,6 +146,7 @@ public struct BroadcastAnswer: AnswerBody {
     }
 }
 
+/// A broadcast channel, in a list.
 public struct ListedBroadcastAnswer: AnswerBody {
     public static var schemaName: String? { nil }
     public let name, channel: String
@@ -156,6 +161,7 @@ public struct ListedBroadcastAnswer: AnswerBody {
     }
 }
 
+/// A page of broadcast channels, and how many the app has.
 public struct BroadcastsAnswer: AnswerBody {
     public let channels, foreign, limit: Int
     public let broadcasts: [ListedBroadcastAnswer]

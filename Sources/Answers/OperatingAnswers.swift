@@ -1,5 +1,6 @@
 public import LiveActivity
 
+/// A pause of the app or of a name.
 public struct PauseAnswer: AnswerBody {
     public let app: String
     public let name: String?
@@ -16,6 +17,7 @@ public struct PauseAnswer: AnswerBody {
     }
 }
 
+/// The pauses that the caller may know of.
 public struct PausesAnswer: AnswerBody {
     public let paused: [PauseAnswer]
 
@@ -51,6 +53,7 @@ public struct QuarantinedAnswer: AnswerBody {
     }
 }
 
+/// The names that have quarantined tokens.
 public struct QuarantineAnswer: AnswerBody {
     public let totalNames: Int
     public let names: [QuarantinedAnswer]
@@ -66,6 +69,7 @@ public struct QuarantineAnswer: AnswerBody {
     }
 }
 
+/// How many quarantined tokens get pushes again.
 public struct ReleasedAnswer: AnswerBody {
     public static var schemaName: String? { nil }
     public let names, released: Int
@@ -81,6 +85,7 @@ public struct ReleasedAnswer: AnswerBody {
     }
 }
 
+/// How many quarantined tokens were pruned.
 public struct DiscardedAnswer: AnswerBody {
     public static var schemaName: String? { nil }
     public let names, pruned, newer, gone: Int
@@ -118,6 +123,7 @@ public struct ListedSchemaAnswer: AnswerBody {
     }
 }
 
+/// The schemas of the app.
 public struct SchemasAnswer: AnswerBody {
     public let schemas: [ListedSchemaAnswer]
 

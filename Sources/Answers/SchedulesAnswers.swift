@@ -1,5 +1,6 @@
 public import LiveActivity
 
+/// The time of a schedule.
 public struct ScheduledTimeAnswer: AnswerBody {
     public static var schemaName: String? { nil }
     public let scheduledTime: String
@@ -70,6 +71,7 @@ public struct SchedulesAnswer: WarnedAnswer {
     }
 }
 
+/// A page of schedules.
 public struct ScheduleListAnswer: AnswerBody {
     public let count, totalCount: Int
     public let nextPage: String?

@@ -20,6 +20,7 @@ public struct UserAnswer: AnswerBody {
     }
 }
 
+/// The answer about one named user.
 public struct UserStoryAnswer: AnswerBody {
     public let namedUser: UserAnswer
 
@@ -33,6 +34,7 @@ public struct UserStoryAnswer: AnswerBody {
     }
 }
 
+/// A named user, in a list.
 public struct ListedUserAnswer: AnswerBody {
     public static var schemaName: String? { nil }
     public let namedUserID: String
@@ -46,6 +48,7 @@ public struct ListedUserAnswer: AnswerBody {
     }
 }
 
+/// A page of named users.
 public struct UsersAnswer: AnswerBody {
     public let namedUsers: [ListedUserAnswer]
     public let nextPage: String?

@@ -1,5 +1,6 @@
 public import LiveActivity
 
+/// The failed attempts in a row of a webhook.
 public struct WebhookFailureAnswer: AnswerBody {
     public static var schemaName: String? { nil }
     public let since: String
@@ -93,6 +94,7 @@ public struct DeadEventAnswer: AnswerBody {
     }
 }
 
+/// A page of dead events, the latest first.
 public struct DeadEventsAnswer: AnswerBody {
     public static var schemaName: String? { nil }
     public let dead: [DeadEventAnswer]
@@ -109,6 +111,7 @@ public struct DeadEventsAnswer: AnswerBody {
     }
 }
 
+/// How many dead events wait for the webhook again.
 public struct RetriedEventsAnswer: AnswerBody {
     public static var schemaName: String? { nil }
     public let retried: Int
@@ -123,6 +126,7 @@ public struct RetriedEventsAnswer: AnswerBody {
     }
 }
 
+/// How many dead events were deleted.
 public struct DiscardedEventsAnswer: AnswerBody {
     public static var schemaName: String? { nil }
     public let discarded: Int
