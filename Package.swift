@@ -64,6 +64,7 @@ let package = Package(
         .target(name: "LiveActivity"),
         // What the worker and a platform's sender say to each other, without a word of the platform.
         .target(name: "Delivery", dependencies: ["LiveActivity"]),
+        .target(name: "Answers", dependencies: ["LiveActivity", "StrictJSON"]),
         .target(name: "APNsWire", dependencies: ["Delivery", "LiveActivity", "OpenSSL"]),
 
         // What Lamplighter is for.
@@ -77,7 +78,7 @@ let package = Package(
             name: "StoreRegistry", dependencies: ["StoreGround", "Redis", "LiveActivity", "OpenSSL", "StrictJSON"]),
         .target(
             name: "StoreDeliveries",
-            dependencies: ["StoreRegistry", "StoreGround", "Redis", "LiveActivity", "OpenSSL", "StrictJSON"]),
+            dependencies: ["StoreRegistry", "StoreGround", "Redis", "Answers", "LiveActivity", "OpenSSL", "StrictJSON"]),
         .target(
             name: "Store",
             dependencies: [
@@ -98,21 +99,21 @@ let package = Package(
             ]),
         .target(
             name: "Console",
-            dependencies: ["Store", "LiveActivity", "OpenSSL", "StrictJSON"],
+            dependencies: ["Store", "Answers", "LiveActivity", "OpenSSL", "StrictJSON"],
             resources: [.embedInCode("Templates"), .embedInCode("Assets")]
         ),
         .target(
             name: "HTTPAPI",
             dependencies: [
-                "Console", "Store", "Redis", "APNsWire", "LiveActivity", "OpenSSL", "StrictJSON", "JSONSchema",
-                "PrometheusText", "Threads", "TLSChannel", logging, metrics, lifecycle,
+                "Console", "Store", "Redis", "APNsWire", "Answers", "LiveActivity", "OpenSSL", "StrictJSON",
+                "JSONSchema", "PrometheusText", "Threads", "TLSChannel", logging, metrics, lifecycle,
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
-            resources: [.embedInCode("OpenAPI/openapi.json")]
+            resources: [.embedInCode("OpenAPI/calls.json"), .embedInCode("OpenAPI/shared.json")]
         ),
         .target(
             name: "APNsSimulator",
@@ -140,7 +141,8 @@ let package = Package(
             dependencies: [
                 "HTTPAPI", "Fanout", "APNsSimulator", "APNsClient", "APNsWire", "Delivery", "Store", "Settings",
                 "Redis", "Curl",
-                "Webhooks", "OpenSSL", "PrometheusText", "LiveActivity", "StrictJSON", "Threads", "Backup", arguments,
+                "Webhooks", "OpenSSL", "PrometheusText", "Answers", "LiveActivity", "StrictJSON", "Threads", "Backup",
+                arguments,
                 logging, metrics, lifecycle,
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
@@ -177,6 +179,7 @@ let package = Package(
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"]),
         .testTarget(name: "JSONSchemaTests", dependencies: ["JSONSchema", "StrictJSON"]),
         .testTarget(name: "PrometheusTextTests", dependencies: ["PrometheusText", metrics]),
+        .testTarget(name: "AnswersTests", dependencies: ["Answers", "LiveActivity", "StrictJSON"]),
         .testTarget(name: "LiveActivityTests", dependencies: ["LiveActivity"]),
         .testTarget(name: "OpenSSLTests", dependencies: ["OpenSSL", "TestSupport"]),
         .testTarget(name: "APNsWireTests", dependencies: ["APNsWire", "Delivery", "LiveActivity"]),
@@ -184,7 +187,8 @@ let package = Package(
         .testTarget(
             name: "StoreTests",
             dependencies: [
-                "Store", "StoreDeliveries", "StoreRegistry", "StoreGround", "Redis", "LiveActivity", "StrictJSON",
+                "Store", "StoreDeliveries", "StoreRegistry", "StoreGround", "Redis", "Answers", "LiveActivity",
+                "StrictJSON",
                 "TestSupport", logging,
             ]),
         .testTarget(
@@ -198,7 +202,8 @@ let package = Package(
         .testTarget(
             name: "CommandsTests",
             dependencies: [
-                "Commands", "StrictJSON", "PrometheusText", "APNsClient", "Fanout", "HTTPAPI", "LiveActivity", "Redis",
+                "Commands", "Answers", "StrictJSON", "PrometheusText", "APNsClient", "Fanout", "HTTPAPI",
+                "LiveActivity", "Redis",
                 "Store", "StoreDeliveries", "StoreGround", "Settings", "OpenSSL", "Backup", "TestSupport", "Threads",
                 "Webhooks",
                 arguments, logging,
@@ -233,9 +238,8 @@ let package = Package(
         .testTarget(
             name: "HTTPAPITests",
             dependencies: [
-                "HTTPAPI", "Console", "Store", "Redis", "LiveActivity", "OpenSSL", "StrictJSON", "JSONSchema",
-                "PrometheusText",
-                "Curl",
+                "HTTPAPI", "Console", "Store", "Redis", "Answers", "LiveActivity", "OpenSSL", "StrictJSON",
+                "JSONSchema", "PrometheusText", "Curl",
                 "TestSupport", logging, lifecycle, .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),

@@ -1,4 +1,4 @@
-import StrictJSON
+import Answers
 
 /// A refusal, as a page shows it.
 struct ConsoleFailure: Error {
@@ -13,10 +13,9 @@ struct ConsoleFailure: Error {
 
     /// The error that the API answered.
     init(_ answer: ConsoleAnswer) {
-        let body = try? JSONDocument(answer.body).root.object()
+        let body = try? ErrorAnswer(answer: answer.body)
         self.init(
-            answer.status, body?.text("error") ?? "The gateway answered \(answer.status).",
-            path: body?.object("details")?.text("path"))
+            answer.status, body?.error ?? "The gateway answered \(answer.status).", path: body?.details?.path)
     }
 
     var title: String {

@@ -1,3 +1,4 @@
+import Answers
 import LiveActivity
 import StrictJSON
 
@@ -31,38 +32,44 @@ struct Visit: Sendable {
     @discardableResult
     func call(
         _ method: String, _ path: String, query: String = "", _ body: JSON? = nil, key: String? = nil
-    ) async throws -> JSONObject {
+    ) async throws -> [UInt8] {
         let answer = await answer(method, path, query: query, body, key: key)
         guard (200..<300).contains(answer.status) else { throw ConsoleFailure(answer) }
-        return try JSONDocument(answer.body.isEmpty ? Array("{}".utf8) : answer.body).root.object()
+        return answer.body
     }
 
-    func get(_ path: String, query: String = "") async throws -> JSONObject {
-        try await call("GET", path, query: query)
+    func get<Body: AnswerBody>(_ path: String, query: String = "") async throws -> Body {
+        try Body(answer: await call("GET", path, query: query))
     }
 
     /// Nil if the API answers 404.
-    func find(_ path: String, query: String = "") async throws -> JSONObject? {
+    func find<Body: AnswerBody>(_ path: String, query: String = "") async throws -> Body? {
+        try await find(path, query: query).map { try Body(answer: $0) }
+    }
+
+    /// The same for an answer that is as somebody wrote it.
+    func find(_ path: String, query: String = "") async throws -> [UInt8]? {
         let answer = await answer("GET", path, query: query)
         if answer.status == 404 { return nil }
         guard (200..<300).contains(answer.status) else { throw ConsoleFailure(answer) }
-        return try JSONDocument(answer.body).root.object()
+        return answer.body
     }
 
     /// A page of a list. A call of the API reads a bounded part, so a filter may leave its answer short: then this reads
     /// on for a moment.
-    func list(
-        _ path: String, _ key: String, _ fields: KeyValuePairs<String, String?>, limit: Int
-    ) async throws -> (rows: [JSONObject], next: String?) {
+    func list<Page: AnswerBody, Row>(
+        _ path: String, _ entries: (Page) -> [Row], next following: (Page) -> String?,
+        _ fields: KeyValuePairs<String, String?>, limit: Int
+    ) async throws -> (rows: [Row], next: String?) {
         let end = ContinuousClock.now + .milliseconds(40)
-        var rows: [JSONObject] = []
+        var rows: [Row] = []
         var next = query.text("after")
         repeat {
             let position = Form.query(["limit": "\(limit - rows.count)", "after": next])
             let rest = Form.query(fields).dropFirst()
-            let page = try await get(path, query: rest.isEmpty ? position : "\(position)&\(rest)")
-            rows += page.objects(key)
-            next = page.text("next")
+            let page: Page = try await get(path, query: rest.isEmpty ? position : "\(position)&\(rest)")
+            rows += entries(page)
+            next = following(page)
         } while next != nil && rows.count < limit && ContinuousClock.now < end
         return (rows, next)
     }

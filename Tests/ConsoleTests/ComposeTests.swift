@@ -52,7 +52,8 @@ import Testing
         (form["f:home"], form["f:phase"], form["f:over"], form["f:note"]) = ("1", "second", "true", "")
         let applied = try JSONDocument(try #require(fields.applied(form))).root.object()
         #expect(applied.members.map(\.key) == ["home", "extra", "phase", "over"])
-        #expect(applied.whole("home") == 1 && applied.text("phase") == "second" && applied.flag("over"))
+        #expect(try applied["home"]?.integer() == 1 && applied["over"]?.bool() == true)
+        #expect(applied.text("phase") == "second")
         form["state"] = #"{"home":7}"#
         #expect(fields.applied(form) == nil, "whoever edits the JSON means the JSON")
     }
@@ -86,9 +87,7 @@ import Testing
         #expect(Shown.ago(1_000, 11_000) == "10 s ago" && Shown.ago(11_000, 1_000) == "in 10 s")
     }
 
-    @Test func `a number of an answer is at most one of which sums cannot overflow`() throws {
-        let object = try JSONDocument(#"{"a":9223372036854775807,"b":-9223372036854775808,"c":7}"#).root.object()
-        #expect(object.whole("a") == 1 << 53 && object.whole("b") == -(1 << 53) && object.whole("c") == 7)
-        #expect(Shown.estimate(object.whole("a")) == "about 9,000,000,000,000,000")
+    @Test func `an estimate of a large number has two digits`() {
+        #expect(Shown.estimate(1 << 53) == "about 9,000,000,000,000,000")
     }
 }

@@ -1,3 +1,4 @@
+import Answers
 import LiveActivity
 import Redis
 import StrictJSON
@@ -172,13 +173,13 @@ import Testing
         let warnings = (1...120).map { "warning \($0)" }
         let cases: [(hints: [String], count: Int64)] = [([], 120), (["a hint"], 121)]
         for (hints, count) in cases {
-            let answer = Answer(202, ["ok": true], warnings: warnings, hints: hints)
+            let answer = Answer(202, DoneAnswer(), warnings: warnings, hints: hints)
             let body = try JSONDocument(answer.body).root.object()
             let shown = try body.required("warnings").array().map { try $0.string() }
             #expect(shown == Array(warnings.prefix(100)) && answer.warnings == shown)
             #expect(try body.required("warning_count").integer() == count)
         }
-        let few = Answer(202, ["ok": true], warnings: Array(warnings.prefix(100)))
+        let few = Answer(202, DoneAnswer(), warnings: Array(warnings.prefix(100)))
         #expect(try JSONDocument(few.body).root.object()["warning_count"] == nil)
     }
 

@@ -1,3 +1,4 @@
+import Answers
 import Curl
 import LiveActivity
 import PrometheusText
@@ -117,8 +118,8 @@ import Testing
             host: "127.0.0.1", port: 0, version: "0", logger: .quiet, idleTimeout: .seconds(600),
             secret: { Self.secret },
             guessesPerMinute: { Monitor.guessesPerMinute },
-            proxies: { TrustedProxies(AddressRanges("127.0.0.1")!) }, readiness: { Answer(200, ["ok": true]) },
-            metrics: { Answer(200, ["ok": true]) })
+            proxies: { TrustedProxies(AddressRanges("127.0.0.1")!) }, readiness: { Answer(200, DoneAnswer()) },
+            metrics: { Answer(200, DoneAnswer()) })
         try await monitor.serving { port in
             for number in 0..<60 {
                 #expect(try await send(port, "/metrics", secret: "wrong-\(number)").status == 401)

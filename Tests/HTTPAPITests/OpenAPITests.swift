@@ -8,9 +8,62 @@ import Testing
 
 /// The OpenAPI document says what the table of endpoints and the examples of docs/api.md say.
 @Suite struct OpenAPITests {
+    private static let file = URL(filePath: #filePath).appending(path: "../../../docs/openapi.json").standardized
+    private let whole: JSONValue
     private let document: JSONObject
 
-    init() throws { document = try JSONDocument(PackageResources.openapi_json).root.object() }
+    init() throws {
+        whole = try JSONDocument(OpenAPIDocument.json(Endpoint.all.map(\.operation)).bytes).root
+        document = try whole.object()
+    }
+
+    @Test func `docs has the document that the gateway serves`() throws {
+        let text = Self.layout(whole) + "\n"
+        if ProcessInfo.processInfo.environment["UPDATE_OPENAPI"] == "1" {
+            try Data(text.utf8).write(to: Self.file)
+        }
+        let file = String(decoding: try Data(contentsOf: Self.file), as: UTF8.self)
+        #expect(file == text, "UPDATE_OPENAPI=1 bin/test --filter OpenAPITests writes docs/openapi.json")
+    }
+
+    @Test func `each reference leads to something, and each schema is referred to`() throws {
+        let text = String(decoding: whole.raw, as: UTF8.self)
+        let references = Set(text.matches(of: #/"#\/components\/(\w+)\/(\w+)"/#).map { "\($0.1)/\($0.2)" })
+        var things: Set<String> = []
+        for (kind, members) in try document.required("components").object().members {
+            for (name, _) in try members.object().members { things.insert("\(kind)/\(name)") }
+        }
+        #expect(references.subtracting(things).isEmpty)
+        // A line of a bulk call and an outgoing event are named in words alone.
+        let unused = things.subtracting(references).filter { !$0.hasPrefix("securitySchemes") }
+        #expect(unused.sorted() == ["schemas/ChannelLine"])
+    }
+
+    @Test func `the words of no call are left over`() throws {
+        let described = try JSONDocument(PackageResources.calls_json).root.object().members.map(\.key)
+        #expect(described.sorted() == Endpoint.all.map { "\($0.method) \($0.pattern)" }.sorted())
+    }
+
+    /// JSON with line ends: a value that fits on a line stays on it.
+    private static func layout(_ value: JSONValue, indent: String = "", key: String = "") -> String {
+        let one = compact(value)
+        guard indent.count + key.count + one.count > 119 else { return key + one }
+        let inner = indent + "  "
+        if let members = try? value.object().members {
+            let lines = members.map { inner + layout($0.value, indent: inner, key: "\(JSON.string($0.key).text): ") }
+            return "\(key){\n\(lines.joined(separator: ",\n"))\n\(indent)}"
+        }
+        guard let entries = try? value.array() else { return key + one }
+        return "\(key)[\n\(entries.map { inner + layout($0, indent: inner) }.joined(separator: ",\n"))\n\(indent)]"
+    }
+
+    private static func compact(_ value: JSONValue) -> String {
+        if let members = try? value.object().members {
+            return "{\(members.map { "\(JSON.string($0.key).text): \(compact($0.value))" }.joined(separator: ", "))}"
+        }
+        if let entries = try? value.array() { return "[\(entries.map(compact).joined(separator: ", "))]" }
+        return String(decoding: value.raw, as: UTF8.self)
+    }
 
     @Test func `it has exactly the endpoints of the gateway`() throws {
         var described: Set<String> = []
@@ -99,7 +152,7 @@ import Testing
     private func resolved(_ value: JSONValue) throws -> JSONValue {
         guard let reference = try value.object()["$ref"]?.string() else { return value }
         let parts = reference.split(separator: "/").dropFirst()
-        return try parts.reduce(try JSONDocument(PackageResources.openapi_json).root) {
+        return try parts.reduce(whole) {
             try $0.object().required(String($1))
         }
     }

@@ -1,4 +1,6 @@
+import Answers
 import ArgumentParser
+import LiveActivity
 import StrictJSON
 
 struct ActivityCommand: AsyncParsableCommand {
@@ -32,14 +34,13 @@ struct ActivityCommand: AsyncParsableCommand {
                         "prefix": prefix, "contains": contains, "ended": ended.map { "\($0)" },
                         "followed": followed.map { "\($0)" }, "after": after, "limit": "\(limit)",
                     ])
-            } lines: { (listing: Listing) in
+            } lines: { (listing: ActivitiesAnswer) in
                 var table = Table(.left, .right, .left, .left)
                 if !listing.activities.isEmpty { table.add("NAME", "FOLLOWERS", "STATE", "LAST PUSH") }
                 for entry in listing.activities {
-                    let state = entry.ended == true ? "ended" : "open"
                     table.add(
-                        entry.name, entry.followers.map { "~\(Terminal.grouped($0))" } ?? "?", state,
-                        entry.last_push_at ?? "none")
+                        entry.name, "~\(Terminal.grouped(entry.followers))", entry.ended ? "ended" : "open",
+                        entry.lastPushAt ?? "none")
                 }
                 return table.lines + (listing.next.map { ["more: --after \($0)"] } ?? [])
             }
@@ -49,50 +50,22 @@ struct ActivityCommand: AsyncParsableCommand {
         }
         let answer = try await gateway.client().send(.get("/api/activities/\(name)"))
         if gateway.json { return Terminal.print(json: answer) }
-        let activity: Activity = try GatewayClient.decode(answer)
+        let activity: ActivityAnswer = try GatewayClient.decode(answer)
         let broadcast = activity.broadcast.map { $0.channel ?? "none yet (\($0.state))" }
         Table(fields: [
             "name": activity.name, "tokens": Terminal.grouped(activity.tokens),
-            "shards": Terminal.grouped(activity.shards), "last push": activity.last_push_id ?? "none",
-            "ended": activity.ended ? "yes" : "no", "automatic end": activity.automatic_end_at,
-            "type": activity.attributes_type, "broadcast channel": broadcast,
-            "last content state": try Self.lastState(answer),
+            "shards": Terminal.grouped(activity.shards), "last push": activity.lastPushID ?? "none",
+            "ended": activity.ended ? "yes" : "no", "automatic end": activity.automaticEndAt,
+            "type": activity.attributesType, "broadcast channel": broadcast,
+            "last content state": activity.lastContentState?.line,
         ]).print()
     }
+}
 
-    /// The state as it was written, with its push. Nil if the name has none.
-    private static func lastState(_ answer: [UInt8]) throws -> String? {
-        guard let value = try JSONDocument(answer).root.object()["last_content_state"], value.kind == .object else {
-            return nil
-        }
-        let state = try value.object()
-        let audience = try state.required("audience")
-        let text = String(decoding: try state.required("content_state").raw, as: UTF8.self)
-        let origin = try "\(state.required("event").string()) of \(state.required("accepted_at").string())"
-        let isForAll = audience.kind == .string
-        return "\(text) (\(origin)\(isForAll ? "" : ", for \(String(decoding: audience.raw, as: UTF8.self))"))"
-    }
-
-    struct Activity: Decodable {
-        var name: String
-        var tokens: Int
-        var shards: Int
-        var last_push_id: String?
-        var ended: Bool
-        var automatic_end_at: String?
-        var attributes_type: String?
-        var broadcast: BroadcastCommand.Answer.Channel?
-    }
-
-    private struct Listing: Decodable {
-        struct Entry: Decodable {
-            var name: String
-            // Absent in the answer of an older gateway.
-            var followers: Int?
-            var ended: Bool?
-            var last_push_at: String?
-        }
-        var activities: [Entry]
-        var next: String?
+extension LastContentStateAnswer {
+    /// The state as it was written, with its push.
+    fileprivate var line: String {
+        let isForAll = audience.bytes.first == UInt8(ascii: "\"")
+        return "\(contentState.text) (\(event) of \(acceptedAt)\(isForAll ? "" : ", for \(audience.text)"))"
     }
 }

@@ -1,5 +1,5 @@
+import Answers
 import ArgumentParser
-import StrictJSON
 
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -29,11 +29,9 @@ struct ExportCommand: AsyncParsableCommand {
         var next: String?
         repeat {
             let answer = try await client.send(.get(path, ["limit": "10000", "after": next]))
-            let page = try JSONDocument(answer).root.object()
-            for channel in try page.required("channels").array() {
-                Terminal.print(String(decoding: channel.raw, as: UTF8.self))
-            }
-            next = try page["next"]?.string()
+            let page: FollowersAnswer = try GatewayClient.decode(answer)
+            for channel in page.channels { Terminal.print(channel.text) }
+            next = page.next
         } while next != nil
     }
 }

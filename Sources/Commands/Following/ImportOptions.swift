@@ -1,3 +1,4 @@
+import Answers
 import ArgumentParser
 import Curl
 import StrictJSON
@@ -24,12 +25,12 @@ struct ImportOptions: ParsableArguments {
             source.abandon()
             throw source.failure ?? error
         }
-        let result: Result = try GatewayClient.decode(answer)
+        let result: BulkResultAnswer = try GatewayClient.decode(answer)
         let rejected =
             (result.rejected.map { RejectedLine(line: source.line(of: $0.line), error: $0.error) } + source.rejected)
             .sorted { $0.line < $1.line }
         // The gateway lists only the first of many rejected lines.
-        let unlisted = result.rejected_count - result.rejected.count
+        let unlisted = result.rejectedCount - result.rejected.count
         source.finish()
         if gateway.json {
             let report: JSON = [
@@ -46,16 +47,10 @@ struct ImportOptions: ParsableArguments {
         }
         if !rejected.isEmpty { throw CommandFailure(.failed, "") }
     }
-
-    private struct Result: Decodable {
-        var accepted: Int
-        var rejected: [RejectedLine]
-        var rejected_count: Int
-    }
 }
 
 /// A line of the file that was not applied.
-struct RejectedLine: Decodable {
+struct RejectedLine {
     /// Counts from 1.
     var line: Int
     var error: String

@@ -1,3 +1,4 @@
+import Answers
 import ArgumentParser
 
 struct UntrackCommand: AsyncParsableCommand {
@@ -24,16 +25,11 @@ struct UntrackCommand: AsyncParsableCommand {
         // A large name takes several requests.
         while true {
             let answer = try await client.send(.delete("/api/activities/\(name)/channels"))
-            let part: Removed = try GatewayClient.decode(answer)
+            let part: RemovedAnswer = try GatewayClient.decode(answer)
             removed += part.removed
             if !part.complete { continue }
             if gateway.json { return Terminal.print("{\"ok\":true,\"removed\":\(removed)}") }
             return Terminal.print("\(Terminal.grouped(removed)) channels do not follow \(name) any more")
         }
-    }
-
-    private struct Removed: Decodable {
-        var removed: Int
-        var complete: Bool
     }
 }

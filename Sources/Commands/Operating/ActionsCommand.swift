@@ -1,3 +1,4 @@
+import Answers
 import ArgumentParser
 
 struct ActionsCommand: AsyncParsableCommand {
@@ -28,7 +29,7 @@ struct ActionsCommand: AsyncParsableCommand {
                     "action": action, "credential": credential, "name": name, "from": from, "to": to,
                     "limit": "\(min(limit, 1_000))", "after": after,
                 ])
-        } lines: { (page: Page) in
+        } lines: { (page: ActionsAnswer) in
             if page.actions.isEmpty { return ["no actions"] }
             var table = Table(.left, .left, .left, .left, .right, .left)
             table.add("AT", "ACTION", "CREDENTIAL", "ADDRESS", "COUNT", "SUBJECT")
@@ -40,35 +41,14 @@ struct ActionsCommand: AsyncParsableCommand {
             return table.lines + (page.next.map { ["more: --after \($0)"] } ?? [])
         }
     }
+}
 
-    private struct Page: Decodable {
-        var actions: [Entry]
-        var next: String?
-    }
-
-    private struct Entry: Decodable {
-        var at: String
-        var action: String
-        var credential: String
-        var address: String
-        var count: Int
-        var failed: Int?
-        var name: String?
-        var push_id: String?
-        var last_push_id: String?
-        var schedule_id: String?
-        var channel: String?
-        var attributes_type: String?
-        var named_user: String?
-        var credential_id: String?
-        var entry: String?
-
-        var subject: String {
-            let parts = [
-                name, attributes_type, push_id, last_push_id.map { "to \($0)" }, schedule_id, channel, named_user,
-                credential_id, entry,
-            ]
-            return parts.compactMap(\.self).joined(separator: " ")
-        }
+extension ActionAnswer {
+    fileprivate var subject: String {
+        let parts = [
+            name, attributesType, pushID, lastPushID.map { "to \($0)" }, scheduleID, channel, namedUser,
+            credentialID, entry,
+        ]
+        return parts.compactMap(\.self).joined(separator: " ")
     }
 }

@@ -1,4 +1,5 @@
 import APNsClient
+import Answers
 import APNsWire
 import ArgumentParser
 import LiveActivity
@@ -41,7 +42,7 @@ struct BroadcastCommand: ParsableCommand {
         func run() async throws {
             let path: GatewayPath = "/api/activities/\(name)/broadcast?wait=\(wait.seconds)"
             let request = GatewayRequest.put(path, ["storage": .string(storage)]).within(wait.timeout)
-            try await gateway.call(request) { (answer: Answer) in
+            try await gateway.call(request) { (answer: BroadcastAnswer) in
                 if let channel = answer.broadcast.channel { return ["\(name) has channel \(channel)"] }
                 return ["\(name) gets a channel as soon as a worker has made it: lamplighter broadcast show \(name)"]
             }
@@ -61,7 +62,7 @@ struct BroadcastCommand: ParsableCommand {
             let settings = try gateway.settings()
             let app = try settings.app(named: gateway.app)
             let body = try await GatewayClient(settings, app).send(.get("/api/activities/\(name)/broadcast"))
-            let answer: Answer = try GatewayClient.decode(body)
+            let answer: BroadcastAnswer = try GatewayClient.decode(body)
             var found: (key: String, text: String)?
             if apns, let channel = answer.broadcast.channel { found = try await Self.atAPNs(channel, app, settings) }
             if gateway.json {
@@ -74,7 +75,7 @@ struct BroadcastCommand: ParsableCommand {
             let channel = answer.broadcast
             Table(fields: [
                 "name": answer.name, "channel": channel.channel ?? "none yet", "state": channel.state,
-                "storage": channel.storage, "created": channel.created_at, "deleted at": channel.delete_at,
+                "storage": channel.storage, "created": channel.createdAt, "deleted at": channel.deleteAt,
                 "error": channel.error, "at APNs": found.map { $0.key == "storage" ? "storage \($0.text)" : $0.text },
             ]).print()
         }
@@ -110,7 +111,7 @@ struct BroadcastCommand: ParsableCommand {
 
         func run() async throws {
             let request = GatewayRequest.get("/api/broadcasts", ["limit": "\(limit)", "after": after])
-            try await gateway.call(request) { (listing: Listing) in
+            try await gateway.call(request) { (listing: BroadcastsAnswer) in
                 var table = Table(.left, .left)
                 if !listing.broadcasts.isEmpty { table.add("NAME", "CHANNEL") }
                 for entry in listing.broadcasts { table.add(entry.name, entry.channel) }
@@ -118,17 +119,6 @@ struct BroadcastCommand: ParsableCommand {
                 let (used, limit) = (Terminal.grouped(listing.channels), Terminal.grouped(listing.limit))
                 return table.lines + ["\(used) of \(limit) channels\(foreign)"]
             }
-        }
-
-        private struct Listing: Decodable {
-            struct Entry: Decodable {
-                var name: String
-                var channel: String
-            }
-            var channels: Int
-            var foreign: Int
-            var limit: Int
-            var broadcasts: [Entry]
         }
     }
 
@@ -146,7 +136,7 @@ struct BroadcastCommand: ParsableCommand {
             let path: GatewayPath = "/api/activities/\(name)/broadcast?wait=\(wait.seconds)"
             let answer = try await gateway.client().send(.delete(path).within(wait.timeout))
             // A response without a broadcast says that the channel is deleted.
-            let isLater = (try? GatewayClient.decode(answer) as Answer) != nil
+            let isLater = (try? GatewayClient.decode(answer) as BroadcastAnswer) != nil
             let deleted: JSON = ["ok": true, "name": .string(name), "deleted": true]
             if gateway.json { return Terminal.print(json: isLater ? answer : deleted.bytes) }
             let later = "\(name)'s channel is deleted as soon as a worker gets to it"
@@ -159,18 +149,5 @@ struct BroadcastCommand: ParsableCommand {
         var seconds = 10
 
         var timeout: Duration { .seconds(seconds + 30) }
-    }
-
-    struct Answer: Decodable {
-        struct Channel: Decodable {
-            var state: String
-            var storage: String
-            var channel: String?
-            var created_at: String?
-            var delete_at: String?
-            var error: String?
-        }
-        var name: String
-        var broadcast: Channel
     }
 }

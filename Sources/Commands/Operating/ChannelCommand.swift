@@ -1,5 +1,5 @@
+import Answers
 import ArgumentParser
-import StrictJSON
 
 struct ChannelCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -15,62 +15,37 @@ struct ChannelCommand: AsyncParsableCommand {
     @Argument(help: "Id of the channel.") var id: String
 
     func run() async throws {
-        try await gateway.call(.get("/api/channels/\(id)")) { (answer: Answer) in
+        try await gateway.call(.get("/api/channels/\(id)")) { (answer: ChannelStoryAnswer) in
             answer.channel.lines
         }
     }
+}
 
-    private struct Answer: Decodable { var channel: Channel }
-
-    struct Channel: Decodable {
-        struct Token: Decodable {
-            var name: String?
-            var attributes_type: String?
-            var token: String
-            var registered_at: String
-            var state: String
-            var other_environment: Bool
+extension ShownChannelAnswer {
+    fileprivate var lines: [String] {
+        let groups = listed.tagGroups.sorted { $0.key < $1.key }
+            .map { "\($0.key): \($0.value.joined(separator: ", "))" }
+        let tags = (listed.tags.isEmpty ? [] : [listed.tags.joined(separator: ", ")]) + groups
+        let head = Table(fields: [
+            "channel": listed.channelID, "user": listed.namedUserID,
+            "tags": tags.isEmpty ? "none" : tags.joined(separator: "; "),
+            "created": listed.created, "last seen": listed.lastRegistration,
+            "follows": liveActivities.isEmpty ? "nothing" : nil,
+        ])
+        var table = Table(.left, .left, .left, .left)
+        let tokens =
+            liveActivities.map { ($0.name, $0.held) }
+            + startTokens.map { (Self.place(nil, $0.attributesType), $0.held) }
+        for (place, token) in tokens {
+            let state = token.state + (token.otherEnvironment ? ", other environment" : "")
+            table.add(place, state, token.token, "since \(token.registeredAt)")
         }
-
-        struct Former: Decodable {
-            var name: String?
-            var attributes_type: String?
-            var state: String
-            var at: String
+        for token in former {
+            let time = token.state == "over" ? "registered \(token.at)" : "at \(token.at)"
+            table.add(Self.place(token.name, token.attributesType), token.state, "", time)
         }
-
-        var channel_id: String
-        var created: String?
-        var last_registration: String?
-        var named_user_id: String?
-        var tags: [String]
-        var tag_groups: [String: [String]]
-        var live_activities: [Token]
-        var start_tokens: [Token]
-        var former: [Former]
-
-        var lines: [String] {
-            let groups = tag_groups.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.joined(separator: ", "))" }
-            let tags = (tags.isEmpty ? [] : [tags.joined(separator: ", ")]) + groups
-            let head = Table(fields: [
-                "channel": channel_id, "user": named_user_id,
-                "tags": tags.isEmpty ? "none" : tags.joined(separator: "; "),
-                "created": created, "last seen": last_registration,
-                "follows": live_activities.isEmpty ? "nothing" : nil,
-            ])
-            var table = Table(.left, .left, .left, .left)
-            for token in live_activities + start_tokens {
-                let state = token.state + (token.other_environment ? ", other environment" : "")
-                table.add(
-                    Self.place(token.name, token.attributes_type), state, token.token, "since \(token.registered_at)")
-            }
-            for token in former {
-                let time = token.state == "over" ? "registered \(token.at)" : "at \(token.at)"
-                table.add(Self.place(token.name, token.attributes_type), token.state, "", time)
-            }
-            return head.lines + table.lines
-        }
-
-        private static func place(_ name: String?, _ type: String?) -> String { name ?? "start of \(type ?? "")" }
+        return head.lines + table.lines
     }
+
+    private static func place(_ name: String?, _ type: String?) -> String { name ?? "start of \(type ?? "")" }
 }

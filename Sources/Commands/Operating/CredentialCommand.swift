@@ -1,3 +1,4 @@
+import Answers
 import ArgumentParser
 import HTTPAPI
 import LiveActivity
@@ -37,7 +38,7 @@ struct CredentialCommand: ParsableCommand {
                 "id": .string(id), "scopes": .array(rights.words.map(JSON.string)),
                 "name_prefix": namePrefix.map(JSON.string), "expires_in": expires.map { .integer($0.seconds) },
             ])
-            try await gateway.call(.post("/api/credentials", body)) { (made: Made) in made.lines }
+            try await gateway.call(.post("/api/credentials", body)) { (made: MadeCredentialAnswer) in made.lines }
         }
     }
 
@@ -53,7 +54,9 @@ struct CredentialCommand: ParsableCommand {
 
         func run() async throws {
             let body = JSON.fields(["keep": keep.map { .integer($0.seconds) }])
-            try await gateway.call(.post("/api/credentials/\(id)/rotate", body)) { (made: Made) in made.lines }
+            try await gateway.call(.post("/api/credentials/\(id)/rotate", body)) { (made: MadeCredentialAnswer) in
+                made.lines
+            }
         }
     }
 
@@ -74,14 +77,14 @@ struct CredentialCommand: ParsableCommand {
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
-            try await gateway.call(.get("/api/credentials")) { (listing: Listing) in
+            try await gateway.call(.get("/api/credentials")) { (listing: CredentialListAnswer) in
                 var table = Table(.left, .left, .left, .left, .left, .left)
                 table.add("ID", "SOURCE", "SCOPES", "NAMES", "EXPIRES", "OLD SECRET UNTIL")
                 for entry in listing.credentials {
                     table.add(
                         entry.id, entry.source, entry.scopes.joined(separator: ","),
-                        entry.name_prefix.map { "\($0)*" } ?? "",
-                        entry.expires_at ?? "", entry.old_secret_until ?? "")
+                        entry.namePrefix.map { "\($0)*" } ?? "",
+                        entry.expiresAt ?? "", entry.oldSecretUntil ?? "")
                 }
                 return table.lines
             }
@@ -121,28 +124,14 @@ struct CredentialCommand: ParsableCommand {
             self.seconds = Int64(seconds)
         }
     }
+}
 
-    private struct Made: Decodable {
-        var credential: Entry
-        var secret: String
-
-        var lines: [String] {
-            Table(fields: [
-                "id": credential.id, "scopes": credential.scopes.joined(separator: ","),
-                "names": credential.name_prefix.map { "\($0)*" }, "expires": credential.expires_at,
-                "old secret until": credential.old_secret_until, "secret": secret,
-            ]).lines + ["The secret is not shown again."]
-        }
-    }
-
-    private struct Listing: Decodable { var credentials: [Entry] }
-
-    private struct Entry: Decodable {
-        var id: String
-        var source: String
-        var scopes: [String]
-        var name_prefix: String?
-        var expires_at: String?
-        var old_secret_until: String?
+extension MadeCredentialAnswer {
+    fileprivate var lines: [String] {
+        Table(fields: [
+            "id": credential.id, "scopes": credential.scopes.joined(separator: ","),
+            "names": credential.namePrefix.map { "\($0)*" }, "expires": credential.expiresAt,
+            "old secret until": credential.oldSecretUntil, "secret": secret,
+        ]).lines + ["The secret is not shown again."]
     }
 }

@@ -1,3 +1,4 @@
+import Answers
 import ArgumentParser
 
 struct DeadCommand: ParsableCommand {
@@ -21,20 +22,16 @@ struct DeadCommand: ParsableCommand {
         @Option(help: .value("id", "List the dead letters after this push.")) var after: String?
 
         func run() async throws {
-            try await gateway.call(.get("/api/dead", ["limit": "\(limit)", "after": after])) { (listing: Listing) in
+            try await gateway.call(.get("/api/dead", ["limit": "\(limit)", "after": after])) {
+                (listing: DeadLettersAnswer) in
                 guard !listing.dead.isEmpty else { return ["no dead letters"] }
                 var table = Table(.left, .left, .right, .left, .left)
                 table.add("PUSH", "NAME", "TOKENS", "AT", "WHY")
                 for letter in listing.dead {
-                    table.add(letter.push_id, letter.name, Terminal.grouped(letter.tokens), letter.at, letter.why)
+                    table.add(letter.pushID, letter.name, Terminal.grouped(letter.tokens), letter.at, letter.why)
                 }
                 return table.lines + Terminal.total(listing.total, shown: listing.dead.count)
             }
-        }
-
-        private struct Listing: Decodable {
-            var total: Int
-            var dead: [Letter]
         }
     }
 
@@ -46,16 +43,16 @@ struct DeadCommand: ParsableCommand {
         @Argument(help: "Id of the push.") var id: String
 
         func run() async throws {
-            try await gateway.call(.get("/api/dead/\(id)")) { (letter: Letter) in
+            try await gateway.call(.get("/api/dead/\(id)")) { (letter: DeadLetterAnswer) in
                 var table = Table(fields: [
-                    "push": letter.push_id, "name": letter.name, "at": letter.at, "stopped early": letter.stopped,
+                    "push": letter.pushID, "name": letter.name, "at": letter.at, "stopped early": letter.stopped,
                     "tokens": Terminal.grouped(letter.tokens),
                 ])
                 for (reason, count) in Terminal.ranked(letter.reasons) {
                     table.add("  \(reason)", Terminal.grouped(count))
                 }
                 table.add("kept for a retry", Terminal.grouped(letter.kept))
-                if let lost = letter.not_kept, lost > 0 { table.add("not kept", Terminal.grouped(lost)) }
+                if letter.notKept > 0 { table.add("not kept", Terminal.grouped(letter.notKept)) }
                 return table.lines
             }
         }
@@ -74,15 +71,10 @@ struct DeadCommand: ParsableCommand {
         @Argument(help: "Id of the push.") var id: String
 
         func run() async throws {
-            try await gateway.call(.post("/api/dead/\(id)/retry")) { (answer: Retried) in
+            try await gateway.call(.post("/api/dead/\(id)/retry")) { (answer: RetriedAnswer) in
                 let rest = answer.resumed ? "; the push goes on where it was stopped" : ""
                 return ["\(Terminal.grouped(answer.retried)) tokens are tried again\(rest)"]
             }
-        }
-
-        private struct Retried: Decodable {
-            var retried: Int
-            var resumed: Bool
         }
     }
 
@@ -96,22 +88,11 @@ struct DeadCommand: ParsableCommand {
 
         func run() async throws { try await gateway.call(.delete("/api/dead/\(id)"), done: "\(id) is dropped") }
     }
+}
 
-    /// A dead letter as `GET /api/dead/{push_id}` returns it.
-    struct Letter: Decodable {
-        var push_id: String
-        var name: String
-        var at: String
-        var stopped: String?
-        var tokens: Int
-        var kept: Int
-        /// Absent in the response of an older gateway.
-        var not_kept: Int?
-        var reasons: [String: Int]
-
-        var why: String {
-            let reasons = Terminal.ranked(reasons).map(\.key).filter { $0 != stopped }
-            return ((stopped.map { ["stopped: \($0)"] } ?? []) + reasons).joined(separator: ", ")
-        }
+extension DeadLetterAnswer {
+    fileprivate var why: String {
+        let reasons = Terminal.ranked(reasons).map(\.key).filter { $0 != stopped }
+        return ((stopped.map { ["stopped: \($0)"] } ?? []) + reasons).joined(separator: ", ")
     }
 }

@@ -1,3 +1,4 @@
+import Answers
 import ArgumentParser
 import LiveActivity
 import Redis
@@ -80,35 +81,18 @@ struct EventsCommand: ParsableCommand {
 
         func run() async throws {
             let request = GatewayRequest.get("/api/webhook/dead", ["limit": "\(limit)", "after": after])
-            try await gateway.call(request) { (listing: Listing) in
+            try await gateway.call(request) { (listing: DeadEventsAnswer) in
                 guard !listing.dead.isEmpty else { return ["no dead events"] }
                 var table = Table(.left, .left, .left, .left, .left)
                 table.add("ENTRY", "ADDED", "TYPE", "NAME OR ALARM", "WHY")
                 for dead in listing.dead {
+                    let event = try? OutgoingEventAnswer(answer: dead.event.bytes)
                     table.add(
-                        dead.entry, dead.added_at, dead.event.type,
-                        dead.event.push?.name ?? dead.event.alarm?.kind ?? "", dead.reason)
+                        dead.entry, dead.addedAt, event?.type ?? "", event?.push?.name ?? event?.alarm?.kind ?? "",
+                        dead.reason)
                 }
                 return table.lines + (listing.next.map { ["more: --after \($0)"] } ?? [])
             }
-        }
-
-        private struct Listing: Decodable {
-            struct Entry: Decodable {
-                struct Event: Decodable {
-                    struct Push: Decodable { var name: String }
-                    struct Alarm: Decodable { var kind: String }
-                    var type: String
-                    var push: Push?
-                    var alarm: Alarm?
-                }
-                var entry: String
-                var added_at: String
-                var reason: String
-                var event: Event
-            }
-            var dead: [Entry]
-            var next: String?
         }
     }
 
@@ -121,12 +105,10 @@ struct EventsCommand: ParsableCommand {
         @OptionGroup var choice: Choice
 
         func run() async throws {
-            try await gateway.call(choice.request("/api/webhook/retry")) { (result: Result) in
+            try await gateway.call(choice.request("/api/webhook/retry")) { (result: RetriedEventsAnswer) in
                 ["\(Terminal.grouped(result.retried)) events wait for the webhook again"]
             }
         }
-
-        private struct Result: Decodable { var retried: Int }
     }
 
     struct Discard: AsyncParsableCommand {
@@ -137,12 +119,10 @@ struct EventsCommand: ParsableCommand {
         @OptionGroup var choice: Choice
 
         func run() async throws {
-            try await gateway.call(choice.request("/api/webhook/discard")) { (result: Result) in
+            try await gateway.call(choice.request("/api/webhook/discard")) { (result: DiscardedEventsAnswer) in
                 ["\(Terminal.grouped(result.discarded)) events are deleted"]
             }
         }
-
-        private struct Result: Decodable { var discarded: Int }
     }
 
     /// One dead event, or all. The user must say which.
@@ -163,16 +143,18 @@ struct EventsCommand: ParsableCommand {
 extension StoredEvent {
     /// For a person: the time, the type, and what it is about.
     fileprivate var line: String {
-        guard let event = try? JSONDocument(self.text).root.object() else { return "\(entry)  \(kind)" }
-        func text(_ object: JSONObject?, _ field: String) -> String { (try? object?[field]?.string()) ?? "" }
-        func number(_ object: JSONObject, _ field: String) -> Int64 { (try? object[field]?.integer()) ?? 0 }
-        var words = [text(event, "at"), kind]
-        if let push = try? event["push"]?.object() {
-            let counts = ["targets", "delivered", "pruned", "failed", "superseded", "expired", "skipped"]
-                .map { ($0, number(push, $0)) }.filter { $0.1 > 0 }.map { "\($0.0) \($0.1)" }
-            words += [text(push, "name"), text(push, "push_id"), counts.joined(separator: ", ")]
+        guard let event = try? OutgoingEventAnswer(answer: Array(text.utf8)) else { return "\(entry)  \(kind)" }
+        var words = [event.at, kind]
+        if let push = event.push {
+            let counts = [
+                ("targets", push.targets), ("delivered", push.delivered), ("pruned", push.pruned),
+                ("failed", push.failed), ("superseded", push.superseded), ("expired", push.expired),
+                ("skipped", push.skipped),
+            ]
+            let shown = counts.filter { $0.1 > 0 }.map { "\($0.0) \($0.1)" }
+            words += [push.name, push.pushID, shown.joined(separator: ", ")]
         }
-        if let alarm = try? event["alarm"]?.object() { words += [text(alarm, "kind"), text(alarm, "reason")] }
+        if let alarm = event.alarm { words += [alarm.kind, alarm.reason] }
         return words.filter { !$0.isEmpty }.joined(separator: "  ")
     }
 }

@@ -1,3 +1,4 @@
+import Answers
 import ArgumentParser
 
 struct ExplainCommand: AsyncParsableCommand {
@@ -14,38 +15,18 @@ struct ExplainCommand: AsyncParsableCommand {
     @Argument(help: "Id of the channel.") var channel: String
 
     func run() async throws {
-        try await gateway.call(.get("/api/activities/\(name)/channels/\(channel)")) { (answer: Answer) in
-            let verdict = answer.gets_next_update ? "would get" : "would not get"
+        try await gateway.call(.get("/api/activities/\(name)/channels/\(channel)")) { (answer: ExplanationAnswer) in
+            let verdict = answer.getsNextUpdate ? "would get" : "would not get"
             var lines = ["\(channel) \(verdict) the next update of \(name)"]
             lines += answer.reasons.map { "  \($0.text)" }
-            if let token = answer.following {
-                lines.append("  token \(token.token) since \(token.registered_at)")
+            if let token = answer.following?.held {
+                lines.append("  token \(token.token) since \(token.registeredAt)")
             }
-            if let push = answer.last_push {
+            if let push = answer.lastPush {
                 let counts = "\(Terminal.grouped(push.delivered)) of \(Terminal.grouped(push.targets)) delivered"
-                lines.append("  last push \(push.push_id): \(push.event), \(push.state), \(counts), \(push.created_at)")
+                lines.append("  last push \(push.pushID): \(push.event), \(push.state), \(counts), \(push.createdAt)")
             }
             return lines
         }
-    }
-
-    private struct Answer: Decodable {
-        struct Reason: Decodable { var text: String }
-        struct Token: Decodable {
-            var token: String
-            var registered_at: String
-        }
-        struct Push: Decodable {
-            var push_id: String
-            var event: String
-            var state: String
-            var targets: Int
-            var delivered: Int
-            var created_at: String
-        }
-        var gets_next_update: Bool
-        var reasons: [Reason]
-        var following: Token?
-        var last_push: Push?
     }
 }

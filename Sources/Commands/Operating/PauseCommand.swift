@@ -1,3 +1,4 @@
+import Answers
 import ArgumentParser
 import StrictJSON
 
@@ -15,8 +16,8 @@ struct PauseCommand: AsyncParsableCommand {
     @Flag(help: "Only list what is paused.") var list = false
 
     func run() async throws {
-        let request: GatewayRequest = list ? .get("/api/pauses") : .post("/api/pause", PauseList.body(name))
-        try await gateway.call(request) { (answer: PauseList) in answer.lines }
+        let request: GatewayRequest = list ? .get("/api/pauses") : .post("/api/pause", pausedName(name))
+        try await gateway.call(request) { (answer: PausesAnswer) in answer.lines }
     }
 }
 
@@ -29,21 +30,16 @@ struct ResumeCommand: AsyncParsableCommand {
     @Argument(help: "Name of the activity. Without it, the whole app.") var name: String?
 
     func run() async throws {
-        try await gateway.call(.post("/api/resume", PauseList.body(name))) { (answer: PauseList) in answer.lines }
+        try await gateway.call(.post("/api/resume", pausedName(name))) { (answer: PausesAnswer) in answer.lines }
     }
 }
 
-private struct PauseList: Decodable {
-    struct Entry: Decodable {
-        var name: String?
-        var since: String
-    }
-    var paused: [Entry]
-
-    var lines: [String] {
+extension PausesAnswer {
+    fileprivate var lines: [String] {
         paused.isEmpty
             ? ["nothing is paused"] : paused.map { "paused: \($0.name ?? "the whole app"), since \($0.since)" }
     }
-
-    static func body(_ name: String?) -> JSON { name.map { ["name": .string($0)] } ?? .object([]) }
 }
+
+/// The body of a pause or a resumption.
+private func pausedName(_ name: String?) -> JSON { name.map { ["name": .string($0)] } ?? .object([]) }

@@ -1,3 +1,4 @@
+import Answers
 import ArgumentParser
 import StrictJSON
 
@@ -21,30 +22,18 @@ struct QuarantineCommand: ParsableCommand {
         @Option(help: .value("number", "List at most this many names.")) var limit = 100
 
         func run() async throws {
-            try await gateway.call(.get("/api/quarantine", ["limit": "\(limit)"])) { (listing: Listing) in
+            try await gateway.call(.get("/api/quarantine", ["limit": "\(limit)"])) { (listing: QuarantineAnswer) in
                 guard !listing.names.isEmpty else { return ["nothing is quarantined"] }
                 var table = Table(.left, .right, .left, .left)
                 table.add("NAME", "TOKENS", "SINCE", "REASONS")
                 for entry in listing.names {
                     table.add(
-                        entry.name ?? "start tokens of \(entry.attributes_type ?? "?")",
+                        entry.name ?? "start tokens of \(entry.attributesType ?? "?")",
                         Terminal.grouped(entry.tokens), entry.since, entry.reasons.joined(separator: ", "))
                 }
                 return table.lines
-                    + Terminal.total(listing.total_names, shown: listing.names.count, what: "names in all")
+                    + Terminal.total(listing.totalNames, shown: listing.names.count, what: "names in all")
             }
-        }
-
-        private struct Listing: Decodable {
-            struct Entry: Decodable {
-                var name: String?
-                var attributes_type: String?
-                var tokens: Int
-                var since: String
-                var reasons: [String]
-            }
-            var total_names: Int
-            var names: [Entry]
         }
     }
 
@@ -57,15 +46,10 @@ struct QuarantineCommand: ParsableCommand {
         @OptionGroup var choice: Choice
 
         func run() async throws {
-            try await gateway.call(choice.request("/api/quarantine/release")) { (result: Result) in
+            try await gateway.call(choice.request("/api/quarantine/release")) { (result: ReleasedAnswer) in
                 let (tokens, names) = (Terminal.grouped(result.released), Terminal.grouped(result.names))
                 return ["\(tokens) tokens of \(names) names are sent to again"]
             }
-        }
-
-        private struct Result: Decodable {
-            var names: Int
-            var released: Int
         }
     }
 
@@ -78,19 +62,12 @@ struct QuarantineCommand: ParsableCommand {
         @OptionGroup var choice: Choice
 
         func run() async throws {
-            try await gateway.call(choice.request("/api/quarantine/discard")) { (result: Result) in
+            try await gateway.call(choice.request("/api/quarantine/discard")) { (result: DiscardedAnswer) in
                 let rest = [("have a newer token", result.newer), ("no longer follow", result.gone)]
                     .filter { $0.1 > 0 }.map { "; \(Terminal.grouped($0.1)) \($0.0)" }.joined()
                 let (tokens, names) = (Terminal.grouped(result.pruned), Terminal.grouped(result.names))
                 return ["\(tokens) tokens of \(names) names are pruned\(rest)"]
             }
-        }
-
-        private struct Result: Decodable {
-            var names: Int
-            var pruned: Int
-            var newer: Int
-            var gone: Int
         }
     }
 

@@ -1,3 +1,4 @@
+import Answers
 import ArgumentParser
 
 struct HistoryCommand: AsyncParsableCommand {
@@ -42,19 +43,19 @@ struct HistoryCommand: AsyncParsableCommand {
         if let sums { return try await HistorySums(group: sums, command: self).print() }
         try await gateway.list("pushes", limit: limit ?? 100, after: after) { limit, after in
             request("/api/pushes", limit: limit, after: after)
-        } lines: { (page: Page) in
+        } lines: { (page: HistoryAnswer) in
             var lines: [String] = page.pushes.isEmpty ? ["no pushes"] : table(page.pushes).lines
             if let next = page.next { lines.append("more: --after \(next)") }
             return lines
         }
     }
 
-    private func table(_ pushes: [Push]) -> Table {
+    private func table(_ pushes: [LedgerAnswer]) -> Table {
         var table = Table(.left, .left, .left, .left, .left, .right, .right)
         table.add("ACCEPTED", "PUSH", "NAME", "EVENT", "STATE", "TARGETS", "DELIVERED")
         for push in pushes {
             table.add(
-                push.created_at, push.push_id, push.name, push.event, push.state, Terminal.grouped(push.targets),
+                push.createdAt, push.pushID, push.name, push.event, push.state, Terminal.grouped(push.targets),
                 Terminal.grouped(push.delivered))
         }
         guard pushes.contains(where: { $0.receipts.contains { $0 != nil } }) else { return table }
@@ -65,23 +66,8 @@ struct HistoryCommand: AsyncParsableCommand {
         }
         return table
     }
+}
 
-    private struct Page: Decodable {
-        var pushes: [Push]
-        var next: String?
-    }
-
-    private struct Push: Decodable {
-        var push_id: String
-        var name: String
-        var event: String
-        var state: String
-        var targets: Int
-        var delivered: Int
-        var created_at: String
-        var shown: Int?
-        var ended: Int?
-        var dismissed: Int?
-        var receipts: [Int?] { [shown, ended, dismissed] }
-    }
+extension LedgerAnswer {
+    fileprivate var receipts: [Int?] { [shown, ended, dismissed] }
 }

@@ -1,3 +1,4 @@
+import Answers
 import ArgumentParser
 import LiveActivity
 import StrictJSON
@@ -11,12 +12,15 @@ struct HistorySums {
 
     func print() async throws {
         let client = try command.gateway.client()
-        var sums: [ExactText: Sum] = [:]
+        var sums: [ExactText: PushSumAnswer] = [:]
         var next: String?
         repeat {
             let request = command.request("/api/pushes/sums", by: group.rawValue, after: next).within(.seconds(120))
-            let part: Part = try GatewayClient.decode(try await client.send(request))
-            for sum in part.sums { sums[ExactText(sum.title), default: Sum()] += sum }
+            let part: PushSumsAnswer = try GatewayClient.decode(try await client.send(request))
+            for sum in part.sums {
+                let title = ExactText(sum.day ?? sum.name ?? "")
+                sums[title] = sums[title].map { Self.added($0, sum) } ?? sum
+            }
             next = part.next
         } while next != nil
         let rows = sums.sorted { one, other in
@@ -24,15 +28,12 @@ struct HistorySums {
             group == .day ? other.key < one.key : (other.value.targets, one.key) < (one.value.targets, other.key)
         }
         if command.gateway.json {
-            let body: JSON = [
-                "ok": true, "by": .string(group.rawValue),
-                "sums": .array(rows.map { $0.value.json(group.rawValue, $0.key.description) }),
-            ]
-            return Terminal.print(body.text)
+            let body = PushSumsAnswer(by: group.rawValue, sums: rows.map(\.value), next: nil)
+            return Terminal.print(body.answerJSON.text)
         }
         if rows.isEmpty { return Terminal.print("no pushes") }
         // Columns of zeros are left out, so that the others fit on a line of a terminal.
-        let columns = Sum.counts.filter { column in
+        let columns = Self.counts.filter { column in
             Self.alwaysShown.contains(column.key) || rows.contains { $0.value[keyPath: column.path] > 0 }
         }
         var table = Table(.left)
@@ -46,43 +47,18 @@ struct HistorySums {
 
     private static let alwaysShown = ["pushes", "targets", "delivered"]
 
-    private struct Part: Decodable {
-        var sums: [Sum]
-        var next: String?
+    /// The counts, by the words of the table. `targets` is the sum of those after it.
+    private static var counts: [(key: String, path: WritableKeyPath<PushSumAnswer, Int>)] {
+        [
+            ("pushes", \.pushes), ("targets", \.targets), ("delivered", \.delivered), ("pruned", \.pruned),
+            ("failed", \.failed), ("superseded", \.superseded), ("expired", \.expired), ("skipped", \.skipped),
+            ("pending", \.pending),
+        ]
     }
 
-    private struct Sum: Decodable {
-        var day: String?
-        var name: String?
-        var pushes = 0
-        var targets = 0
-        var delivered = 0
-        var pruned = 0
-        var failed = 0
-        var superseded = 0
-        var expired = 0
-        var skipped = 0
-        var pending = 0
-
-        var title: String { day ?? name ?? "" }
-
-        /// The counts, by their keys in JSON. `targets` is the sum of those after it.
-        static var counts: [(key: String, path: WritableKeyPath<Sum, Int>)] {
-            [
-                ("pushes", \.pushes), ("targets", \.targets), ("delivered", \.delivered), ("pruned", \.pruned),
-                ("failed", \.failed), ("superseded", \.superseded), ("expired", \.expired), ("skipped", \.skipped),
-                ("pending", \.pending),
-            ]
-        }
-
-        static func += (sum: inout Sum, other: Sum) {
-            for count in counts { sum[keyPath: count.path] += other[keyPath: count.path] }
-        }
-
-        func json(_ key: String, _ title: String) -> JSON {
-            .object(
-                [JSON.Member(key, .string(title))]
-                    + Self.counts.map { JSON.Member($0.key, .integer(self[keyPath: $0.path])) })
-        }
+    private static func added(_ sum: PushSumAnswer, _ other: PushSumAnswer) -> PushSumAnswer {
+        var sum = sum
+        for (_, path) in counts { sum[keyPath: path] += other[keyPath: path] }
+        return sum
     }
 }

@@ -1,3 +1,4 @@
+import Answers
 import ArgumentParser
 import FoundationEssentials
 import StrictJSON
@@ -127,12 +128,12 @@ struct PublishCommand: AsyncParsableCommand {
             wait && time == nil && audience == "all" && event != "start" && Terminal.standardErrorIsTerminal
         let expected = showsProgress ? await followers(client) : nil
         let answer = try await client.send(request)
-        let accepted: Accepted = try GatewayClient.decode(answer)
-        guard let id = (time == nil ? accepted.push_ids : accepted.schedule_ids)?.first else {
+        let (ids, warned) = try accepted(answer, isSchedule: time != nil)
+        guard let id = ids.first else {
             let what = time == nil ? "push" : "schedule"
             throw CommandFailure(.failed, "the gateway accepted the \(what) but returned no id")
         }
-        warn(accepted.warnings)
+        warn(warned.warnings)
         if wait {
             return try await PushWatch(client: client, pushID: id, expected: expected).report(json: gateway.json)
         }
@@ -147,10 +148,19 @@ struct PublishCommand: AsyncParsableCommand {
 
     private func tryOut(_ push: JSON, _ client: GatewayClient) async throws {
         let answer = try await client.send(.post("/api/push/validate", push))
-        let result: DryRun = try GatewayClient.decode(answer)
-        warn(result.warnings)
+        let result: DryRunAnswer = try GatewayClient.decode(answer)
+        warn(result.warned.warnings)
         if gateway.json { return Terminal.print(json: answer) }
-        try result.print(answer)
+        for push in result.pushes { push.print() }
+    }
+
+    private func accepted(_ answer: [UInt8], isSchedule: Bool) throws -> (ids: [String], Warned) {
+        if isSchedule {
+            let made: SchedulesAnswer = try GatewayClient.decode(answer)
+            return (made.scheduleIDs, made.warned)
+        }
+        let accepted: AcceptedAnswer = try GatewayClient.decode(answer)
+        return (accepted.pushIDs, accepted.warned)
     }
 
     private func scheduleTime(_ text: String, now: Int) throws -> ScheduleTime {
@@ -165,14 +175,7 @@ struct PublishCommand: AsyncParsableCommand {
 
     /// How many tokens follow the name, for the progress bar only. Nil if the gateway does not answer.
     private func followers(_ client: GatewayClient) async -> Int? {
-        struct Activity: Decodable { var tokens: Int }
         guard let answer = try? await client.send(.get("/api/activities/\(name)")) else { return nil }
-        return (try? GatewayClient.decode(answer) as Activity)?.tokens
-    }
-
-    private struct Accepted: Decodable {
-        var push_ids: [String]?
-        var schedule_ids: [String]?
-        var warnings: [String]?
+        return (try? GatewayClient.decode(answer) as ActivityAnswer)?.tokens
     }
 }

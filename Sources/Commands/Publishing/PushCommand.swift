@@ -1,3 +1,4 @@
+import Answers
 import ArgumentParser
 
 struct PushCommand: AsyncParsableCommand {
@@ -27,25 +28,16 @@ struct PushCommand: AsyncParsableCommand {
             return try await TraceWatch(client: gateway.client(), pushID: id).report(json: gateway.json, waits: wait)
         }
         if channels {
-            return try await gateway.call(.get("/api/push/\(id)/channels")) { (answer: Channels) in
+            return try await gateway.call(.get("/api/push/\(id)/channels")) { (answer: UnlitChannelsAnswer) in
                 var table = Table(.left, .left, .left)
-                for row in answer.channels { table.add(row.channel_id, row.outcome, row.reason) }
+                for row in answer.channels { table.add(row.channelID, row.outcome, row.reason) }
                 return answer.channels.isEmpty ? ["no channel was pruned or given up"] : table.lines
             }
         }
         let request: GatewayRequest = cancel ? .delete("/api/push/\(id)") : .get("/api/push/\(id)")
-        guard wait else { return try await gateway.call(request) { (ledger: LedgerReport) in ledger.lines } }
+        guard wait else { return try await gateway.call(request) { (ledger: LedgerAnswer) in ledger.lines } }
         let client = try gateway.client()
         if cancel { _ = try await client.send(request) }
         try await PushWatch(client: client, pushID: id).report(json: gateway.json)
-    }
-
-    private struct Channels: Decodable {
-        struct Row: Decodable {
-            var channel_id: String
-            var outcome: String
-            var reason: String
-        }
-        var channels: [Row]
     }
 }

@@ -1,3 +1,5 @@
+import Answers
+
 /// Waits until a push is final, with a progress bar on a terminal.
 struct PushWatch: Sendable {
     let client: GatewayClient
@@ -10,7 +12,7 @@ struct PushWatch: Sendable {
     private static let suspicious: Duration = .seconds(5)
 
     /// Waits for the final ledger, and returns it decoded and as received.
-    func finish() async throws -> (report: LedgerReport, body: [UInt8]) {
+    func finish() async throws -> (report: LedgerAnswer, body: [UInt8]) {
         var bar = ProgressBar()
         let started = ContinuousClock.now
         var failures = 0
@@ -35,7 +37,7 @@ struct PushWatch: Sendable {
                 try await Task.sleep(for: .milliseconds(500))
                 continue
             }
-            let report: LedgerReport = try GatewayClient.decode(body)
+            let report: LedgerAnswer = try GatewayClient.decode(body)
             let settled = report.targets - report.pending
             let seconds = (ContinuousClock.now - started) / .seconds(1)
             let rate = seconds > 0.2 ? "  \(Terminal.grouped(Int(Double(settled) / seconds)))/s" : ""

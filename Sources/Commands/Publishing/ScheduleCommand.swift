@@ -1,5 +1,8 @@
+import Answers
 import ArgumentParser
 import FoundationEssentials
+import LiveActivity
+import StrictJSON
 
 struct ScheduleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -24,27 +27,16 @@ struct ScheduleCommand: ParsableCommand {
             let query: KeyValuePairs = [
                 "limit": "\(limit)", "start": start, "state": finished ? "finished" : nil,
             ]
-            try await gateway.call(.get("/api/schedules", query)) { (page: Page) in
+            try await gateway.call(.get("/api/schedules", query)) { (page: ScheduleListAnswer) in
                 var table = Table(.left, .left, .left, .left)
                 for entry in page.schedules {
-                    let time = entry.finished_at ?? entry.schedule.scheduled_time + "Z"
+                    let time = entry.finishedAt ?? entry.schedule.scheduledTime + "Z"
                     table.rows.append([entry.id, time] + (finished ? [entry.outcome] : []) + [entry.title])
                 }
                 if let next = page.next {
-                    Terminal.error("\(Terminal.grouped(page.total_count)) in all; --start \(next) lists the next ones")
+                    Terminal.error("\(Terminal.grouped(page.totalCount)) in all; --start \(next) lists the next ones")
                 }
-                return page.total_count == 0 ? ["no schedules"] : table.lines
-            }
-        }
-
-        private struct Page: Decodable {
-            var total_count: Int
-            var next_page: String?
-            var schedules: [Schedule]
-
-            /// The first schedule of the next page.
-            var next: String? {
-                next_page.flatMap { URLComponents(string: $0)?.queryItems?.first { $0.name == "start" }?.value }
+                return page.totalCount == 0 ? ["no schedules"] : table.lines
             }
         }
     }
@@ -57,11 +49,11 @@ struct ScheduleCommand: ParsableCommand {
         @Argument(help: "Id of the schedule, as 'publish --at' printed it.") var id: String
 
         func run() async throws {
-            try await gateway.call(.get("/api/schedules/\(id)")) { (schedule: Schedule) in
+            try await gateway.call(.get("/api/schedules/\(id)")) { (schedule: ScheduleAnswer) in
                 Table(fields: [
-                    "schedule": schedule.id, "called": schedule.name, "name": schedule.activity.name,
-                    "event": schedule.activity.event, "at": schedule.schedule.scheduled_time + "Z",
-                    "state": schedule.outcome, "finished": schedule.finished_at,
+                    "schedule": schedule.id, "called": schedule.name, "name": schedule.activityName,
+                    "event": schedule.event, "at": schedule.schedule.scheduledTime + "Z",
+                    "state": schedule.outcome, "finished": schedule.finishedAt,
                 ]).lines
             }
         }
@@ -77,28 +69,26 @@ struct ScheduleCommand: ParsableCommand {
 
         func run() async throws { try await gateway.call(.delete("/api/schedules/\(id)")) }
     }
+}
 
-    struct Schedule: Decodable {
-        struct Time: Decodable { var scheduled_time: String }
-        struct Push: Decodable { var notification: Notification }
-        struct Notification: Decodable { var ios: IOS }
-        struct IOS: Decodable { var live_activity: Activity }
-        struct Activity: Decodable {
-            var name: String
-            var event: String
-        }
+extension ScheduleListAnswer {
+    /// The first schedule of the next page.
+    fileprivate var next: String? {
+        nextPage.flatMap { URLComponents(string: $0)?.queryItems?.first { $0.name == "start" }?.value }
+    }
+}
 
-        var schedule: Time
-        var name: String?
-        var push: Push
-        var push_ids: [String]
-        var state: String
-        var reason: String?
-        var finished_at: String?
+extension ScheduleAnswer {
+    fileprivate var outcome: String { state + (reason.map { ": \($0)" } ?? "") }
+    fileprivate var id: String { pushIDs.first ?? "" }
+    fileprivate var title: String { "\(event) \(activityName)" + (name.map { " (\($0))" } ?? "") }
+    fileprivate var activityName: String { activity("name") }
+    fileprivate var event: String { activity("event") }
 
-        var outcome: String { state + (reason.map { ": \($0)" } ?? "") }
-        var id: String { push_ids.first ?? "" }
-        var activity: Activity { push.notification.ios.live_activity }
-        var title: String { "\(activity.event) \(activity.name)" + (name.map { " (\($0))" } ?? "") }
+    /// A member of the publish, which is as it was sent.
+    private func activity(_ key: String) -> String {
+        var object = try? JSONDocument(push.bytes).root.object()
+        for key in ["notification", "ios", "live_activity"] { object = try? object?[key]?.object() }
+        return (try? object?[key]?.string()) ?? ""
     }
 }

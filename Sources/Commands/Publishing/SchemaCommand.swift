@@ -1,4 +1,6 @@
+import Answers
 import ArgumentParser
+import LiveActivity
 import StrictJSON
 
 struct SchemaCommand: ParsableCommand {
@@ -33,26 +35,17 @@ struct SchemaCommand: ParsableCommand {
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
-            try await gateway.call(.get("/api/schemas")) { (listing: Listing) in
+            try await gateway.call(.get("/api/schemas")) { (listing: SchemasAnswer) in
                 var table = Table(.left, .left, .left)
                 for schema in listing.schemas {
-                    let parts = [schema.content_state ? "content state" : nil, schema.attributes ? "attributes" : nil]
+                    let parts = [schema.contentState ? "content state" : nil, schema.attributes ? "attributes" : nil]
+                    let names = try? [String](answer: JSONDocument(schema.names.bytes).root)
                     table.add(
-                        schema.attributes_type, parts.compactMap { $0 }.joined(separator: ", "),
-                        schema.names.joined(separator: " "))
+                        schema.attributesType, parts.compactMap { $0 }.joined(separator: ", "),
+                        (names ?? []).joined(separator: " "))
                 }
                 return table.lines
             }
-        }
-
-        private struct Listing: Decodable {
-            struct Entry: Decodable {
-                var attributes_type: String
-                var content_state: Bool
-                var attributes: Bool
-                var names: [String]
-            }
-            var schemas: [Entry]
         }
     }
 

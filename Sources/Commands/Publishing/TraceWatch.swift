@@ -1,3 +1,5 @@
+import Answers
+import LiveActivity
 import Store
 import StrictJSON
 
@@ -20,18 +22,18 @@ struct TraceWatch: Sendable {
         var (shown, isTold) = (0, false)
         while true {
             let (body, answer) = try await trace()
-            let exchanges = try answer.required("exchanges").array()
-            let total = Int(try answer.required("total").integer())
+            let total = answer.total
+            let exchanges = try answer.exchanges.map { try JSONDocument($0.bytes).root.object() }
             if !json {
                 for exchange in exchanges.suffix(max(0, total - shown)) {
                     if shown > 0 { Terminal.print("") }
-                    try ExchangeText.lines(exchange.object()).forEach(Terminal.print)
+                    try ExchangeText.lines(exchange).forEach(Terminal.print)
                     shown += 1
                 }
                 shown = total
             }
-            let status = try exchanges.last?.object()["status"]?.integer() ?? 0
-            let state = PushState(rawValue: try answer.required("state").string())
+            let status = try exchanges.last?["status"]?.integer() ?? 0
+            let state = PushState(rawValue: answer.state)
             let isDecided = (200..<500).contains(status) && !Self.passing.contains(Int(status))
             if !waits || isDecided || state?.isFinal == true {
                 if json { Terminal.print(json: body) }
@@ -48,12 +50,12 @@ struct TraceWatch: Sendable {
     }
 
     /// Keeps trying while the gateway restarts, because the push goes on without it.
-    private func trace() async throws -> ([UInt8], JSONObject) {
+    private func trace() async throws -> ([UInt8], PushTraceAnswer) {
         var failures = 0
         while true {
             do {
                 let body = try await client.send(.get("/api/push/\(pushID)/trace"))
-                return (body, try JSONDocument(body).root.object())
+                return (body, try GatewayClient.decode(body))
             } catch let failure as CommandFailure where failure.status == .unreachable && failures < Self.patience {
                 failures += 1
                 try await Task.sleep(for: .milliseconds(500))
@@ -62,17 +64,13 @@ struct TraceWatch: Sendable {
     }
 
     /// Says why no request went to the channel.
-    private func explain(_ trace: JSONObject, _ state: PushState?) async throws {
-        let (name, channel) = (try trace.required("name").string(), try trace.required("channel_id").string())
+    private func explain(_ trace: PushTraceAnswer, _ state: PushState?) async throws {
+        let (name, channel) = (trace.name, trace.channelID)
         let push = state.map { $0.isFinal ? "is \($0.rawValue)" : "is \($0.rawValue) still" } ?? ""
         Terminal.print("No request went to channel \(channel). The push \(push).")
-        struct Explanation: Decodable {
-            struct Reason: Decodable { var text: String }
-            var reasons: [Reason]
-        }
         // A hint only, so an error of this call does not matter.
         guard let answer = try? await client.send(.get("/api/activities/\(name)/channels/\(channel)")),
-            let explanation: Explanation = try? GatewayClient.decode(answer)
+            let explanation: ExplanationAnswer = try? GatewayClient.decode(answer)
         else { return }
         for reason in explanation.reasons { Terminal.print("- \(reason.text)") }
         if explanation.reasons.isEmpty {

@@ -1,3 +1,4 @@
+import Answers
 import Curl
 import FoundationEssentials
 import LiveActivity
@@ -52,12 +53,13 @@ struct GatewayClient: Sendable {
 
     /// The words for an answer that is no 2xx. A proxy may have given it.
     static func refusal(_ status: Int, _ body: [UInt8], retryAfter: String?, key: String) -> CommandFailure {
-        let answer: RefusalBody? = try? decode(body)
+        let answer: ErrorAnswer? = try? decode(body)
+        let cut: CutShortAnswer? = try? decode(body)
         let again = retryAfter.map { " (try again in \($0) s)" } ?? ""
         var reason = answer?.details?.error ?? answer?.error ?? "HTTP \(status)"
         if let path = answer?.details?.path { reason += " (at \(path))" }
         // An import was cut short.
-        if let lines = answer?.linesApplied { reason += " \(Terminal.counted(lines, "line")) of the call are done." }
+        if let lines = cut?.linesApplied { reason += " \(Terminal.counted(lines, "line")) of the call are done." }
         switch status {
         case 413 where answer?.error == nil:
             return CommandFailure(
@@ -79,24 +81,9 @@ struct GatewayClient: Sendable {
         }
     }
 
-    private struct RefusalBody: Decodable {
-        struct Details: Decodable {
-            var error: String?
-            var path: String?
-        }
-        var error: String?
-        var details: Details?
-        var linesApplied: Int?
-
-        private enum CodingKeys: String, CodingKey {
-            case error, details
-            case linesApplied = "lines_applied"
-        }
-    }
-
-    /// Decodes a response. Throws a failure if its form is not the expected one.
-    static func decode<Value: Decodable>(_ body: [UInt8]) throws -> Value {
-        if let value = try? JSONDecoder().decode(Value.self, from: Data(body)) { return value }
+    /// Reads a response. Throws a failure if its form is not the expected one.
+    static func decode<Body: AnswerBody>(_ body: [UInt8]) throws -> Body {
+        if let value = try? Body(answer: body) { return value }
         throw CommandFailure(.failed, "the gateway's answer is not in the expected form")
     }
 }

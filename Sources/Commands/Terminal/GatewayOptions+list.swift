@@ -1,3 +1,4 @@
+import Answers
 import StrictJSON
 
 extension GatewayOptions {
@@ -6,9 +7,9 @@ extension GatewayOptions {
     /// - Parameters:
     ///   - member: the array of the answer
     ///   - request: for that many entries, from a position on
-    func list<Answer: Decodable>(
+    func list<Body: AnswerBody>(
         _ member: String, limit: Int, after: String?, _ request: (_ limit: Int, _ after: String?) -> GatewayRequest,
-        lines: (Answer) -> [String]
+        lines: (Body) -> [String]
     ) async throws {
         let client = try client()
         var (entries, total, next) = ([JSON](), JSON?.none, after)

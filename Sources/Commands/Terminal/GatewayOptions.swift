@@ -1,3 +1,4 @@
+import Answers
 import ArgumentParser
 import Settings
 
@@ -17,7 +18,7 @@ struct GatewayOptions: ParsableArguments {
     }
 
     /// Sends a request and prints its answer: as received with `--json`, else as `lines` of text.
-    func call<Answer: Decodable>(_ request: GatewayRequest, lines: (Answer) -> [String]) async throws {
+    func call<Body: AnswerBody>(_ request: GatewayRequest, lines: (Body) -> [String]) async throws {
         let answer = try await client().send(request)
         if json { return Terminal.print(json: answer) }
         lines(try GatewayClient.decode(answer)).forEach(Terminal.print)

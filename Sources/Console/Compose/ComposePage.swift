@@ -1,3 +1,4 @@
+import Answers
 import LiveActivity
 import Store
 import StrictJSON
@@ -27,12 +28,12 @@ enum ComposePage {
     private static func again(_ push: String, _ visit: Visit) async throws -> Form {
         var form = Form()
         let path = "/api/push/\(Form.encoded(push))"
-        let ledger = try await visit.get(path)
-        let content = try await visit.find(path + "/content")?.object("payload")
-        form["name"] = ledger.text("name") ?? ""
-        form["event"] = ledger.text("event") ?? "update"
-        form["priority"] = "\(ledger.whole("priority"))"
-        let aps = content?.object("aps")
+        let ledger: LedgerAnswer = try await visit.get(path)
+        let content: ContentAnswer? = try await visit.find(path + "/content")
+        form["name"] = ledger.name
+        form["event"] = ledger.event
+        form["priority"] = "\(ledger.priority)"
+        let aps = content?.payload.object?.object("aps")
         if let state = aps?["content-state"] { form["state"] = JSONLayout.lines(state) }
         if let alert = aps?.object("alert") {
             form["alert_title"] = alert.text("title") ?? ""
@@ -48,8 +49,10 @@ enum ComposePage {
     static func submit(_ visit: Visit) async throws -> ConsoleResponse {
         var form = visit.form
         let compose = ComposeForm(form, now: visit.now)
-        let known = try? await visit.find("/api/activities/\(Form.encoded(compose.name))")?.text("attributes_type")
-        if let fields = await SchemaFields.find(visit, compose, known: known), let state = fields.applied(form) {
+        let activity: ActivityAnswer? = try? await visit.find("/api/activities/\(Form.encoded(compose.name))")
+        if let fields = await SchemaFields.find(visit, compose, known: activity?.attributesType),
+            let state = fields.applied(form)
+        {
             form["state"] = state
         }
         switch form["action"] {
@@ -99,10 +102,10 @@ enum ComposePage {
             if form.text("send_at") != nil, let time = try compose.sendAt(), time < visit.now {
                 throw ComposeForm.Problem(field: "send_at", message: "is in the past")
             }
-            let answer = try await visit.call(
-                "POST", "/api/push/validate", query: counts ? "" : "reach=false", push)
-            if let first = answer.objects("pushes").first {
-                let (bytes, limit) = (first.whole("payload_bytes"), first.whole("payload_limit"))
+            let answer = try DryRunAnswer(
+                answer: await visit.call("POST", "/api/push/validate", query: counts ? "" : "reach=false", push))
+            if let first = answer.pushes.first {
+                let (bytes, limit) = (first.payloadBytes, first.payloadLimit)
                 let reach = ReachText(first)
                 check.reach = reach
                 check.values["bytes"] =
@@ -115,7 +118,7 @@ enum ComposePage {
                     ])
                 }
             }
-            check.values["warnings"] = answer.list("warnings").compactMap { try? $0.string() }
+            check.values["warnings"] = answer.warned.warnings ?? []
         } catch let problem as ComposeForm.Problem {
             (check.field, check.message) = (problem.field, problem.message)
         } catch let failure as ConsoleFailure {
@@ -175,13 +178,13 @@ enum ComposePage {
             let push = try compose.push()
             guard let time = try compose.sendAt() else {
                 let answer = try await visit.call("POST", "/api/push", push, key: visit.form.text("key"))
-                let id = answer.list("push_ids").first.flatMap { try? $0.string() } ?? ""
+                let id = try AcceptedAnswer(answer: answer).pushIDs.first ?? ""
                 return visit.redirect("/console/pushes/\(id)")
             }
             let body: JSON = ["schedule": ["scheduled_time": .string(TimeText.plainText(time))], "push": push]
             let answer = try await visit.call("POST", "/api/schedules", body, key: visit.form.text("key"))
             guard visit.session.identity.namePrefix == nil else {
-                let id = answer.list("schedule_ids").first.flatMap { try? $0.string() } ?? ""
+                let id = try SchedulesAnswer(answer: answer).scheduleIDs.first ?? ""
                 return visit.redirect("/console/pushes/\(id)")
             }
             return visit.redirect("/console/schedules", .scheduled)
@@ -220,12 +223,12 @@ enum ComposePage {
     ) async throws -> ConsoleResponse {
         var form = form
         let compose = ComposeForm(form, now: visit.now)
-        let activity =
+        let activity: ActivityAnswer? =
             compose.name.isEmpty ? nil : try? await visit.find("/api/activities/\(Form.encoded(compose.name))")
-        let last = activity?.object("last_content_state")?["content_state"]
+        let last = activity?.lastContentState?.contentState.value
         if !form.has("state"), let last { form["state"] = JSONLayout.lines(last) }
         if !form.has("state") { form["state"] = "{\n  \n}" }
-        let fields = await SchemaFields.find(visit, compose, known: activity?.text("attributes_type"))
+        let fields = await SchemaFields.find(visit, compose, known: activity?.attributesType)
         let state = ComposeForm(form, now: visit.now).state
         let templates = try await templates(visit)
         var shown: Values = [:]
@@ -242,8 +245,8 @@ enum ComposePage {
         }
         shown["hasTemplates"] = templates.isEmpty ? nil : true
         if let activity {
-            shown["followers"] = Shown.count(activity.whole("tokens"), "follower", "followers")
-            shown["closed"] = activity.flag("ended") && compose.event != "start" ? true : nil
+            shown["followers"] = Shown.count(activity.tokens, "follower", "followers")
+            shown["closed"] = activity.ended && compose.event != "start" ? true : nil
         }
         var drawn: Check
         if let given { drawn = given } else { drawn = Check(values: ["card": card(form, visit)]) }

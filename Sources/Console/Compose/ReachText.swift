@@ -1,4 +1,4 @@
-import StrictJSON
+import Answers
 
 /// Says in a sentence whom a push would reach, from the API's answer to a dry run.
 struct ReachText {
@@ -8,11 +8,11 @@ struct ReachText {
     let isBroadcast: Bool
     let isStart: Bool
 
-    init(_ push: JSONObject) {
-        isStart = push["start_tokens"] != nil
-        count = (push["start_tokens"] ?? push["tokens"]).flatMap { try? $0.integer() }.map { Int($0) }
-        isComplete = push["complete"] == nil
-        isBroadcast = push.whole("broadcast_channels") > 0
+    init(_ push: PreviewAnswer) {
+        isStart = push.startTokens != nil
+        count = push.startTokens ?? push.tokens
+        isComplete = push.complete == nil
+        isBroadcast = (push.broadcastChannels ?? 0) > 0
     }
 
     var number: String { count.map { (isComplete ? "" : "over ") + Shown.count($0) } ?? "an unknown number of" }

@@ -1,3 +1,4 @@
+import Answers
 import StrictJSON
 
 /// Fields for the members of a content state, from the schema of its attributes type. A value that no field can hold
@@ -98,18 +99,18 @@ struct SchemaFields {
     /// The fields of the name's type, or of the type that a start gives. Nil without a schema.
     static func find(_ visit: Visit, _ compose: ComposeForm, known type: String?) async -> SchemaFields? {
         let given = compose.event == "start" ? compose.form.text("attributes_type") : type
-        guard let schemas = try? await visit.get("/api/schemas").objects("schemas"), !schemas.isEmpty else {
+        guard let listing: SchemasAnswer = try? await visit.get("/api/schemas"), !listing.schemas.isEmpty else {
             return nil
         }
-        let fitting = schemas.compactMap { schema -> (type: String, fit: Int)? in
-            guard let type = schema.text("attributes_type"), schema.flag("content_state") else { return nil }
-            let fits = schema.list("names").compactMap { try? $0.string() }.compactMap { fit($0, compose.name) }
-            return fits.max().map { (type, $0) }
+        let fitting = listing.schemas.filter(\.contentState).compactMap { schema -> (type: String, fit: Int)? in
+            let names = (try? schema.names.value?.array()) ?? []
+            let fits = names.compactMap { try? $0.string() }.compactMap { fit($0, compose.name) }
+            return fits.max().map { (schema.attributesType, $0) }
         }
         let best = fitting.max { ($0.fit, $1.type) < ($1.fit, $0.type) }?.type
         guard let type = given ?? best,
-            let document = try? await visit.find("/api/schemas/\(Form.encoded(type))"),
-            let schema = document.object("content_state")
+            let document: [UInt8] = try? await visit.find("/api/schemas/\(Form.encoded(type))"),
+            let schema = try? JSONDocument(document).root.object().object("content_state")
         else { return nil }
         return SchemaFields(type: type, schema: schema)
     }

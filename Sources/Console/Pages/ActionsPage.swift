@@ -1,18 +1,22 @@
+import Answers
 import LiveActivity
-import StrictJSON
 
 /// The log of actions. An action of many devices is one row with their count.
 enum ActionsPage {
     /// The things that actions are done to, in the order of the page, and the page of each.
-    private static let subjects: [(key: String, path: String?)] = [
-        ("name", "/console/names/"), ("push_id", "/console/pushes/"), ("schedule_id", "/console/pushes/"),
-        ("channel", "/console/devices/"), ("attributes_type", nil), ("named_user", nil), ("entry", nil),
-    ]
+    private static func subjects(_ action: ActionAnswer) -> [(text: String?, path: String?)] {
+        [
+            (action.name, "/console/names/"), (action.pushID, "/console/pushes/"),
+            (action.scheduleID, "/console/pushes/"), (action.channel, "/console/devices/"),
+            (action.attributesType, nil), (action.namedUser, nil), (action.entry, nil),
+        ]
+    }
 
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let query = visit.query
         let page = try await visit.list(
-            "/api/actions", "actions", ["name": query.text("name"), "credential": query.text("credential")],
+            "/api/actions", \ActionsAnswer.actions, next: \.next,
+            ["name": query.text("name"), "credential": query.text("credential")],
             limit: 100)
         let rows = page.rows.map { row($0, visit) }
         return visit.page(
@@ -24,20 +28,19 @@ enum ActionsPage {
             ]))
     }
 
-    private static func row(_ action: JSONObject, _ visit: Visit) -> Values {
-        let done = subjects.compactMap { key, path -> Values? in
-            guard let text = action.text(key) else { return nil }
+    private static func row(_ action: ActionAnswer, _ visit: Visit) -> Values {
+        let done = subjects(action).enumerated().compactMap { position, subject -> Values? in
+            guard let text = subject.text else { return nil }
             return values([
-                "text": text, "path": path.map { $0 + Form.encoded(text) }, "kind": key == "name" ? "name" : "id",
+                "text": text, "path": subject.path.map { $0 + Form.encoded(text) },
+                "kind": position == 0 ? "name" : "id",
             ])
         }
         return values([
-            "at": Shown.time(action.time("at"), now: visit.now),
-            "action": action.text("action")?.replacing("_", with: " "),
-            "credential": action.text("credential").map { $0 == "master" ? "master secret" : $0 },
-            "address": action.text("address"), "subjects": done,
-            "failed": action.whole("failed") > 0 ? action.whole("failed") : nil,
-            "count": action.whole("count") > 1 ? Shown.count(action.whole("count")) : nil,
+            "at": Shown.time(action.at, now: visit.now), "action": action.action.replacing("_", with: " "),
+            "credential": action.credential == "master" ? "master secret" : action.credential,
+            "address": action.address, "subjects": done, "failed": action.failed,
+            "count": action.count > 1 ? Shown.count(action.count) : nil,
         ])
     }
 }

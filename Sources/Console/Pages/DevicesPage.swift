@@ -1,3 +1,4 @@
+import Answers
 import LiveActivity
 import StrictJSON
 
@@ -12,14 +13,14 @@ enum DevicesPage {
         var rows: [Values] = []
         var next: String?
         if let user = query.text("user") {
-            let found = try await visit.find("/api/named_users", query: Form.query(["id": user]))
-            rows = found?.object("named_user")?.objects("channels").map { row($0, visit) } ?? []
+            let found: UserStoryAnswer? = try await visit.find("/api/named_users", query: Form.query(["id": user]))
+            rows = found?.namedUser.channels.map { row($0.listed, visit) } ?? []
         } else {
-            let page = try await visit.get(
+            let page: ChannelsAnswer = try await visit.get(
                 "/api/channels", query: Form.query(["limit": "50", "start": query.text("start")]))
-            rows = page.objects("channels").map { row($0, visit) }
+            rows = page.channels.map { row($0, visit) }
             // The API answers a whole address; the page needs where it begins.
-            next = page.text("next_page")?.split(separator: "?").last.map { Form($0)["start"] }
+            next = page.nextPage?.split(separator: "?").last.map { Form($0)["start"] }
         }
         return visit.page(
             "devices", "Devices",
@@ -29,43 +30,39 @@ enum DevicesPage {
             ]))
     }
 
-    private static func row(_ channel: JSONObject, _ visit: Visit) -> Values {
-        let id = channel.text("channel_id") ?? ""
-        let tags = channel.list("tags").compactMap { try? $0.string() }
+    private static func row(_ channel: ListedChannelAnswer, _ visit: Visit) -> Values {
+        let (id, tags) = (channel.channelID, channel.tags)
         return values([
-            "id": id, "path": "/console/devices/\(Form.encoded(id))", "user": channel.text("named_user_id"),
+            "id": id, "path": "/console/devices/\(Form.encoded(id))", "user": channel.namedUserID,
             "tags": tags.isEmpty ? nil : tags.prefix(8).joined(separator: ", "),
-            "seen": Shown.time(channel.time("last_registration"), now: visit.now),
+            "seen": Shown.time(channel.lastRegistration, now: visit.now),
         ])
     }
 
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let id = visit.parameter("device")
         let path = "/console/devices/\(Form.encoded(id))"
-        let found = try await visit.get("/api/channels/\(Form.encoded(id))")
-        let channel = found.object("channel") ?? found
+        let found: ChannelStoryAnswer = try await visit.get("/api/channels/\(Form.encoded(id))")
+        let (story, channel) = (found.channel, found.channel.listed)
         let wanted = visit.query.text("name")
-        let names = channel.objects("live_activities").map { row(following: $0, "name", path, visit) }
-        let types = channel.objects("start_tokens").map { row(following: $0, "attributes_type", path, visit) }
-        var tags = channel.list("tags").compactMap { try? $0.string() }
-        for (group, list) in channel.object("tag_groups")?.members ?? [] {
-            tags += ((try? list.array()) ?? []).compactMap { try? $0.string() }.map { "\(group): \($0)" }
+        let names = story.liveActivities.map { row($0.name, $0.held, isType: false, path, visit) }
+        let types = story.startTokens.map { row($0.attributesType, $0.held, isType: true, path, visit) }
+        var tags = channel.tags
+        for (group, list) in channel.tagGroups.sorted(by: { $0.key < $1.key }) {
+            tags += list.map { "\(group): \($0)" }
         }
         var shown = values([
-            "id": id, "path": path, "user": channel.text("named_user_id"),
-            "userPath": channel.text("named_user_id").map { "/console/devices" + Form.query(["user": $0]) },
+            "id": id, "path": path, "user": channel.namedUserID,
+            "userPath": channel.namedUserID.map { "/console/devices" + Form.query(["user": $0]) },
             "tags": tags, "hasTags": tags.isEmpty ? nil : true,
-            "seen": Shown.time(channel.time("last_registration"), now: visit.now),
-            "created": Shown.time(channel.time("created"), now: visit.now),
+            "seen": Shown.time(channel.lastRegistration, now: visit.now),
+            "created": Shown.time(channel.created, now: visit.now),
             "names": names, "hasNames": names.isEmpty ? nil : true, "types": types,
             "hasTypes": types.isEmpty ? nil : true, "wanted": wanted ?? "",
         ])
-        let former = channel.objects("former").compactMap { entry -> Values? in
-            guard let name = entry.text("name") ?? entry.text("attributes_type") else { return nil }
-            return values([
-                "name": name, "why": path + Form.query(["name": name]),
-                "text": entry.text("state") ?? entry.text("reason") ?? "",
-            ])
+        let former = story.former.compactMap { entry -> Values? in
+            guard let name = entry.name ?? entry.attributesType else { return nil }
+            return values(["name": name, "why": path + Form.query(["name": name]), "text": entry.state])
         }
         shown["former"] = former
         shown["hasFormer"] = former.isEmpty ? nil : true
@@ -73,24 +70,25 @@ enum DevicesPage {
         return visit.page("device", "Device", shown)
     }
 
-    private static func row(following entry: JSONObject, _ key: String, _ path: String, _ visit: Visit) -> Values {
-        let name = entry.text(key) ?? ""
-        return values([
-            "name": name, "namePath": key == "name" ? "/console/names/\(Form.encoded(name))" : nil,
-            "why": path + Form.query(["name": name]), "token": entry.text("token"), "state": entry.text("state"),
-            "registered": Shown.time(entry.time("registered_at"), now: visit.now),
-            "elsewhere": entry.flag("other_environment") ? true : nil,
+    private static func row(
+        _ name: String, _ held: HeldToken, isType: Bool, _ path: String, _ visit: Visit
+    ) -> Values {
+        values([
+            "name": name, "namePath": isType ? nil : "/console/names/\(Form.encoded(name))",
+            "why": path + Form.query(["name": name]), "token": held.token, "state": held.state,
+            "registered": Shown.time(held.registeredAt, now: visit.now),
+            "elsewhere": held.otherEnvironment ? true : nil,
         ])
     }
 
     /// The reasons why the device would not get the next update of a name.
     private static func explained(_ visit: Visit, _ name: String, _ device: String) async throws -> Values {
         let path = "/api/activities/\(Form.encoded(name))/channels/\(Form.encoded(device))"
-        let answer = try await visit.get(path)
-        let last = answer.object("last_push").map { PushValues(ledger: $0, now: visit.now).row }
+        let answer: ExplanationAnswer = try await visit.get(path)
+        let last = answer.lastPush.map { PushValues(ledger: $0, now: visit.now).row }
         return values([
-            "name": name, "gets": answer.flag("gets_next_update") ? true : nil,
-            "reasons": answer.objects("reasons").compactMap { $0.text("text").map(Shown.plain) }, "last": last,
+            "name": name, "gets": answer.getsNextUpdate ? true : nil,
+            "reasons": answer.reasons.map { Shown.plain($0.text) }, "last": last,
         ])
     }
 

@@ -1,3 +1,4 @@
+import Answers
 import LiveActivity
 import Store
 import StrictJSON
@@ -38,8 +39,8 @@ enum HomePage {
 
     private static func now(_ visit: Visit, _ meter: RateMeter, isLive: Bool = false) async throws -> Values {
         let now = visit.now
-        let pushes = try await visit.get("/api/pushes", query: "limit=\(mostPushes)").objects("pushes")
-            .map { PushValues(ledger: $0, now: isLive ? nil : now) }
+        let history: HistoryAnswer = try await visit.get("/api/pushes", query: "limit=\(mostPushes)")
+        let pushes = history.pushes.map { PushValues(ledger: $0, now: isLive ? nil : now) }
         let state = try await visit.console.store.snapshot(
             [visit.app], [.depths, .alarms, .pauses, .deadLetters, .quarantine, .workers])
         let app = state.apps[0]

@@ -1,3 +1,4 @@
+import Answers
 import LiveActivity
 import StrictJSON
 
@@ -5,30 +6,31 @@ import StrictJSON
 enum SchedulesPage {
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let isFinished = visit.query["state"] == "finished"
-        let page = try await visit.get(
+        let page: ScheduleListAnswer = try await visit.get(
             "/api/schedules",
             query: Form.query([
                 "limit": "50", "state": isFinished ? "finished" : nil, "start": visit.query.text("start"),
             ]))
-        let rows = page.objects("schedules").map { schedule -> Values in
-            let push = schedule.object("push")?.object("notification")?.object("ios")?.object("live_activity")
-            let id = schedule.list("push_ids").first.flatMap { try? $0.string() } ?? ""
+        let rows = page.schedules.map { schedule -> Values in
+            // The publish is as it was sent.
+            let push = schedule.push.object?.object("notification")?.object("ios")?.object("live_activity")
+            let id = schedule.pushIDs.first ?? ""
             let name = push?.text("name") ?? ""
             return values([
                 "id": id, "path": "/console/pushes/\(id)", "name": name,
                 "namePath": "/console/names/\(Form.encoded(name))", "event": push?.text("event"),
-                "label": schedule.text("name"), "state": schedule.text("state"), "reason": schedule.text("reason"),
-                "due": Shown.time(schedule.object("schedule")?.time("scheduled_time"), now: visit.now),
-                "finished": Shown.time(schedule.time("finished_at"), now: visit.now),
+                "label": schedule.name, "state": schedule.state, "reason": schedule.reason,
+                "due": Shown.time(schedule.schedule.scheduledTime, now: visit.now),
+                "finished": Shown.time(schedule.finishedAt, now: visit.now),
                 "waits": isFinished ? nil : true,
             ])
         }
-        let next = page.text("next_page")?.split(separator: "?").last.map { Form($0)["start"] }
+        let next = page.nextPage?.split(separator: "?").last.map { Form($0)["start"] }
         return visit.page(
             "schedules", "Schedules",
             values([
                 "schedules": rows, "empty": rows.isEmpty ? true : nil, "isFinished": isFinished ? true : nil,
-                "total": Shown.count(page.whole("total_count")),
+                "total": Shown.count(page.totalCount),
                 "pager": Pager.values(visit, next: next, keeping: ["state"], as: "start"),
             ]))
     }
@@ -50,28 +52,26 @@ enum SchedulesPage {
 /// Devices that pushes gave up, as dead letters.
 enum DeadPage {
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
-        let page = try await visit.get(
+        let page: DeadLettersAnswer = try await visit.get(
             "/api/dead", query: Form.query(["limit": "50", "after": visit.query.text("after")]))
-        let rows = page.objects("dead").map { letter -> Values in
-            let id = letter.text("push_id") ?? ""
-            let name = letter.text("name") ?? ""
-            let counts = letter.object("reasons")
-            let reasons = counts?.members.map { "\($0.key): \(Shown.count(counts?.whole($0.key) ?? 0))" } ?? []
+        let rows = page.dead.map { letter -> Values in
+            let (id, name) = (letter.pushID, letter.name)
+            let reasons = letter.reasons.sorted { $0.key < $1.key }.map { "\($0.key): \(Shown.count($0.value))" }
             // It stands among the reasons already, where it is the only one.
-            let stopped = letter.text("stopped").flatMap { counts?.members.map(\.key) == [$0] ? nil : $0 }
+            let stopped = letter.stopped.flatMap { Array(letter.reasons.keys) == [$0] ? nil : $0 }
             return values([
                 "id": id, "path": "/console/pushes/\(id)", "name": name,
-                "namePath": "/console/names/\(Form.encoded(name))", "tokens": Shown.count(letter.whole("tokens")),
-                "kept": Shown.count(letter.whole("kept")), "stopped": stopped,
-                "reasons": reasons.joined(separator: ", "), "at": Shown.time(letter.time("at"), now: visit.now),
+                "namePath": "/console/names/\(Form.encoded(name))", "tokens": Shown.count(letter.tokens),
+                "kept": Shown.count(letter.kept), "stopped": stopped,
+                "reasons": reasons.joined(separator: ", "), "at": Shown.time(letter.at, now: visit.now),
             ])
         }
         return visit.page(
             "dead", "Dead letters",
             values([
                 "letters": rows, "empty": rows.isEmpty ? true : nil,
-                "total": Shown.count(page.whole("total"), "push", "pushes"),
-                "pager": Pager.values(visit, next: page.text("next"), keeping: []),
+                "total": Shown.count(page.total, "push", "pushes"),
+                "pager": Pager.values(visit, next: page.next, keeping: []),
             ]))
     }
 }
@@ -79,22 +79,21 @@ enum DeadPage {
 /// Tokens that the prune guard keeps until an operator decides.
 enum QuarantinePage {
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
-        let page = try await visit.get("/api/quarantine", query: "limit=200")
-        let rows = page.objects("names").map { entry -> Values in
-            let name = entry.text("name")
+        let page: QuarantineAnswer = try await visit.get("/api/quarantine", query: "limit=200")
+        let rows = page.names.map { entry -> Values in
+            let name = entry.name
             return values([
-                "name": name ?? entry.text("attributes_type"), "key": name == nil ? "attributes_type" : "name",
+                "name": name ?? entry.attributesType, "key": name == nil ? "attributes_type" : "name",
                 "isType": name == nil ? true : nil, "namePath": name.map { "/console/names/\(Form.encoded($0))" },
-                "tokens": Shown.count(entry.whole("tokens")),
-                "since": Shown.time(entry.time("since"), now: visit.now),
-                "reasons": entry.list("reasons").compactMap { try? $0.string() }.joined(separator: ", "),
+                "tokens": Shown.count(entry.tokens), "since": Shown.time(entry.since, now: visit.now),
+                "reasons": entry.reasons.joined(separator: ", "),
             ])
         }
         return visit.page(
             "quarantine", "Quarantine",
             values([
-                "places": rows, "empty": rows.isEmpty ? true : nil, "total": Shown.count(page.whole("total_names")),
-                "hasMore": page.whole("total_names") > rows.count ? true : nil,
+                "places": rows, "empty": rows.isEmpty ? true : nil, "total": Shown.count(page.totalNames),
+                "hasMore": page.totalNames > rows.count ? true : nil,
             ]))
     }
 
@@ -123,21 +122,21 @@ enum QuarantinePage {
 /// The broadcast channels of the app at APNs.
 enum BroadcastsPage {
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
-        let page = try await visit.get(
+        let page: BroadcastsAnswer = try await visit.get(
             "/api/broadcasts", query: Form.query(["limit": "100", "after": visit.query.text("after")]))
-        let rows = page.objects("broadcasts").map { entry -> Values in
-            let name = entry.text("name") ?? ""
-            return values([
-                "name": name, "namePath": "/console/names/\(Form.encoded(name))", "channel": entry.text("channel"),
+        let rows = page.broadcasts.map { entry in
+            values([
+                "name": entry.name, "namePath": "/console/names/\(Form.encoded(entry.name))",
+                "channel": entry.channel,
             ])
         }
         return visit.page(
             "broadcasts", "Broadcast channels",
             values([
-                "channels": rows, "empty": rows.isEmpty ? true : nil, "count": Shown.count(page.whole("channels")),
-                "limit": Shown.count(page.whole("limit")),
-                "foreign": page.whole("foreign") > 0 ? Shown.count(page.whole("foreign")) : nil,
-                "pager": Pager.values(visit, next: page.text("next"), keeping: []),
+                "channels": rows, "empty": rows.isEmpty ? true : nil, "count": Shown.count(page.channels),
+                "limit": Shown.count(page.limit),
+                "foreign": page.foreign > 0 ? Shown.count(page.foreign) : nil,
+                "pager": Pager.values(visit, next: page.next, keeping: []),
             ]))
     }
 }

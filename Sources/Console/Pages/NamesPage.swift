@@ -1,3 +1,4 @@
+import Answers
 import LiveActivity
 import StrictJSON
 
@@ -9,18 +10,18 @@ enum NamesPage {
         if let page = visit.someNames("Names") { return page }
         let ended: String? = query["show"] == "open" ? "false" : query["show"] == "closed" ? "true" : nil
         let page = try await visit.list(
-            "/api/activities", "activities",
+            "/api/activities", \ActivitiesAnswer.activities, next: \.next,
             [
                 "contains": query.text("contains"), "ended": ended,
                 "followed": query["show"] == "followed" ? "true" : nil,
             ], limit: 50)
         let rows = page.rows.map { name -> Values in
-            let text = name.text("name") ?? ""
-            let last = Shown.time(name.time("last_push_at"), now: visit.now)
+            let text = name.name
+            let last = Shown.time(name.lastPushAt, now: visit.now)
             return values([
                 "name": text, "path": "/console/names/\(Form.encoded(text))",
-                "followers": Shown.estimate(name.whole("followers")), "ended": name.flag("ended") ? true : nil,
-                "last": last, "lastPath": name.text("last_push_id").map { "/console/pushes/\($0)" },
+                "followers": Shown.estimate(name.followers), "ended": name.ended ? true : nil,
+                "last": last, "lastPath": name.lastPushID.map { "/console/pushes/\($0)" },
             ])
         }
         let choices = [
@@ -42,37 +43,34 @@ enum NamePage {
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let name = visit.parameter("name")
         let path = "/api/activities/\(Form.encoded(name))"
-        let activity = try await visit.find(path)
-        let history = try await visit.get("/api/pushes", query: "limit=20&name=\(Form.encoded(name))")
-        let pushes = history.objects("pushes").map { PushValues(ledger: $0, now: visit.now).row }
+        let activity: ActivityAnswer? = try await visit.find(path)
+        let history: HistoryAnswer = try await visit.get("/api/pushes", query: "limit=20&name=\(Form.encoded(name))")
+        let pushes = history.pushes.map { PushValues(ledger: $0, now: visit.now).row }
         guard activity != nil || !pushes.isEmpty else {
             throw ConsoleFailure(404, "The name has no followers and no pushes. Check its spelling.")
         }
-        let paused = try await visit.get("/api/pauses").objects("paused")
-        let last = activity?.object("last_content_state")
-        let closed = activity?.flag("ended") ?? false
-        let state = last?["content_state"]
+        let pauses: PausesAnswer = try await visit.get("/api/pauses")
+        let last = activity?.lastContentState
+        let closed = activity?.ended ?? false
+        let state = last?.contentState.value
         func compose(_ event: String) -> String { "/console/compose" + Form.query(["name": name, "event": event]) }
         return visit.page(
             "name", name,
             values([
-                "name": name, "path": visit.request.path, "followers": Shown.count(activity?.whole("tokens") ?? 0),
-                "closed": closed ? true : nil, "type": activity?.text("attributes_type"),
-                "paused": paused.contains { $0.text("name") == name } ? true : nil,
-                "appPaused": paused.contains { $0.text("name") == nil } ? true : nil,
-                "broadcast": activity?.object("broadcast").map { channel in
-                    values([
-                        "state": channel.text("state"), "channel": channel.text("channel"),
-                        "error": channel.text("error"),
-                    ])
-                }, "noBroadcast": activity?.object("broadcast") == nil ? true : nil,
-                "endsAt": Shown.time(activity?.time("automatic_end_at"), now: visit.now),
+                "name": name, "path": visit.request.path, "followers": Shown.count(activity?.tokens ?? 0),
+                "closed": closed ? true : nil, "type": activity?.attributesType,
+                "paused": pauses.paused.contains { $0.name == name } ? true : nil,
+                "appPaused": pauses.paused.contains { $0.name == nil } ? true : nil,
+                "broadcast": activity?.broadcast.map { channel in
+                    values(["state": channel.state, "channel": channel.channel, "error": channel.error])
+                }, "noBroadcast": activity?.broadcast == nil ? true : nil,
+                "endsAt": Shown.time(activity?.automaticEndAt, now: visit.now),
                 "update": closed ? nil : compose("update"), "end": closed ? nil : compose("end"),
                 "start": compose("start"), "ofName": true, "pushes": pushes, "hasPushes": pushes.isEmpty ? nil : true,
-                "more": history.text("next").map { _ in "/console/pushes" + Form.query(["name": name]) },
+                "more": history.next.map { _ in "/console/pushes" + Form.query(["name": name]) },
                 "card": state.map {
                     Card(
-                        app: visit.app.rawValue, name: name, state: $0, isEnd: last?.text("event") == "end"
+                        app: visit.app.rawValue, name: name, state: $0, isEnd: last?.event == "end"
                     ).values
                 }, "state": state.map { JSONLayout.lines($0) },
             ]))

@@ -1,3 +1,4 @@
+import Answers
 import LiveActivity
 import StrictJSON
 
@@ -11,14 +12,15 @@ enum PushPage {
         let id = visit.parameter("push")
         let path = "/api/push/\(Form.encoded(id))"
         let push = PushValues(ledger: try await visit.get(path), now: visit.now)
-        let content = try await visit.find(path + "/content")
+        let content: ContentAnswer? = try await visit.find(path + "/content")
         // The API answers all of them, so a long list is read only if it is asked for.
-        let unreached = push.ledger.whole("pruned") + push.ledger.whole("failed")
+        let unreached = push.ledger.pruned + push.ledger.failed
         let isLong = unreached > 2_000 && visit.query["channels"] != "all"
-        let channels = isLong ? [] : try await visit.find(path + "/channels")?.objects("channels") ?? []
-        let dead = try await visit.find("/api/dead/\(Form.encoded(id))")
-        let name = push.ledger.text("name") ?? ""
-        let payload = content?.object("payload")
+        let unlit: UnlitChannelsAnswer? = isLong ? nil : try await visit.find(path + "/channels")
+        let channels = unlit?.channels ?? []
+        let dead: DeadLetterAnswer? = try await visit.find("/api/dead/\(Form.encoded(id))")
+        let name = push.ledger.name
+        let payload = content?.payload.object
         let state = payload?.object("aps")?["content-state"]
         var shown = push.whole
         let isScheduled = push.state == "scheduled"
@@ -26,29 +28,29 @@ enum PushPage {
         shown["canCancel"] = push.isFinal || isScheduled ? nil : true
         // A push that waits for its time changes only then.
         shown["isLive"] = push.isFinal || isScheduled ? nil : true
-        if isScheduled, let schedule = try? await visit.find("/api/schedules/\(Form.encoded(id))") {
-            shown["due"] = Shown.time(schedule.object("schedule")?.time("scheduled_time"), now: visit.now)
+        if isScheduled {
+            let schedule: ScheduleAnswer? = try? await visit.find("/api/schedules/\(Form.encoded(id))")
+            shown["due"] = Shown.time(schedule?.schedule.scheduledTime, now: visit.now)
         }
         shown["payload"] = payload.map { JSONLayout.lines($0.value) }
-        shown["bytes"] = content.map { Shown.count($0.whole("payload_bytes")) }
-        shown["audience"] = content?["audience"].map(AudienceText.text)
-        shown["by"] = push.ledger.object("by").map { by in
-            let credential = by.text("credential") ?? ""
-            return "\(credential == "master" ? "master secret" : credential) from \(by.text("address") ?? "")"
+        shown["bytes"] = content.map { Shown.count($0.payloadBytes) }
+        shown["audience"] = content?.audience.value.map(AudienceText.text)
+        shown["by"] = push.ledger.by.map { by in
+            "\(by.credential == "master" ? "master secret" : by.credential) from \(by.address)"
         }
         shown["card"] = payload.map {
             Card(
                 app: visit.app.rawValue, name: name, state: state, alert: $0.object("aps")?.object("alert"),
-                isEnd: push.ledger.text("event") == "end"
+                isEnd: push.ledger.event == "end"
             ).values
         }
         let most = visit.query["channels"] == "all" ? Self.mostChannels : Self.fewChannels
         shown["channels"] = channels.prefix(most).map { channel in
-            let device = channel.text("channel_id") ?? ""
+            let device = channel.channelID
             return values([
                 "device": device, "path": "/console/devices/\(Form.encoded(device))" + Form.query(["name": name]),
-                "outcome": channel.text("outcome") ?? "", "reason": channel.text("reason") ?? "",
-                "meaning": channel.text("reason").flatMap(ReasonText.meaning),
+                "outcome": channel.outcome, "reason": channel.reason,
+                "meaning": ReasonText.meaning(channel.reason),
             ])
         }
         shown["hasChannels"] = channels.isEmpty ? nil : true
@@ -56,22 +58,22 @@ enum PushPage {
         let listed = min(channels.count, Self.mostChannels)
         shown["hidden"] = listed > most ? Shown.count(listed - most) : nil
         shown["moreChannels"] = listed < channels.count && listed <= most ? Shown.count(channels.count - listed) : nil
-        let (targets, delivered) = (push.ledger.whole("targets"), push.ledger.whole("delivered"))
+        let (targets, delivered) = (push.ledger.targets, push.ledger.delivered)
         shown["reachedAll"] = delivered == targets && targets > 0 ? true : nil
         shown["ofSomeNames"] = visit.session.identity.namePrefix == nil ? nil : true
-        shown["what"] = Shown.capitalized(push.ledger.text("event") ?? "push")
+        shown["what"] = Shown.capitalized(push.ledger.event)
         if let dead {
             shown["dead"] = values([
-                "tokens": Shown.count(dead.whole("tokens"), "device", "devices"),
-                "kept": Shown.count(dead.whole("kept")), "stopped": dead.text("stopped"),
+                "tokens": Shown.count(dead.tokens, "device", "devices"), "kept": Shown.count(dead.kept),
+                "stopped": dead.stopped,
             ])
         }
-        return visit.page("push", "\(Shown.capitalized(push.ledger.text("event") ?? "push")) of \(name)", shown)
+        return visit.page("push", "\(Shown.capitalized(push.ledger.event)) of \(name)", shown)
     }
 
     static func live(_ visit: Visit) async throws -> ConsoleResponse {
         let path = "/api/push/\(Form.encoded(visit.parameter("push")))"
-        _ = try await visit.get(path)
+        let _: LedgerAnswer = try await visit.get(path)
         return try await visit.watch("push \(visit.parameter("push"))") { visit in
             let push = PushValues(ledger: try await visit.get(path), now: nil)
             let html = visit.console.templates.render("push-live", push.whole)

@@ -1,71 +1,80 @@
+import Answers
 import LiveActivity
-import StrictJSON
 
 /// A ledger of the API, as pages show it.
 struct PushValues {
-    /// In the order of the ledger's equation, with what each one means.
-    static let outcomes: [(name: String, meaning: String)] = [
-        ("delivered", "APNs accepted it"), ("pruned", "the token was dead and is removed"),
-        ("failed", "given up"), ("superseded", "a newer push took its place"),
-        ("expired", "its time was over"), ("skipped", "the device did not follow any more"),
-        ("pending", "no outcome yet"),
+    /// A count of the ledger, and what it means.
+    struct Count: Sendable {
+        let name: String
+        let meaning: String
+        let of: @Sendable (LedgerAnswer) -> Int
+    }
+
+    /// In the order of the ledger's equation.
+    static let outcomes = [
+        Count(name: "delivered", meaning: "APNs accepted it") { $0.delivered },
+        Count(name: "pruned", meaning: "the token was dead and is removed") { $0.pruned },
+        Count(name: "failed", meaning: "given up") { $0.failed },
+        Count(name: "superseded", meaning: "a newer push took its place") { $0.superseded },
+        Count(name: "expired", meaning: "its time was over") { $0.expired },
+        Count(name: "skipped", meaning: "the device did not follow any more") { $0.skipped },
+        Count(name: "pending", meaning: "no outcome yet") { $0.pending },
     ]
-    static let others: [(name: String, meaning: String)] = [
-        ("retries", "attempts after the first"),
-        ("duplicates_possible", "sent again because the answer was lost"),
-        ("demoted", "sent at priority 5, because the hour's budget was used up"),
-        ("late", "joined after the push and got its content state"),
-        ("stale", "start tokens that were reported long ago"), ("shown", "devices that told of showing it"),
-        ("ended", "devices that told that their card ended"),
-        ("dismissed", "devices that told that their card was dismissed"),
+    static let others = [
+        Count(name: "retries", meaning: "attempts after the first") { $0.retries },
+        Count(name: "duplicates_possible", meaning: "sent again because the answer was lost") {
+            $0.duplicatesPossible
+        },
+        Count(name: "demoted", meaning: "sent at priority 5, because the hour's budget was used up") { $0.demoted },
+        Count(name: "late", meaning: "joined after the push and got its content state") { $0.late },
+        Count(name: "stale", meaning: "start tokens that were reported long ago") { $0.stale ?? 0 },
+        Count(name: "shown", meaning: "devices that told of showing it") { $0.shown ?? 0 },
+        Count(name: "ended", meaning: "devices that told that their card ended") { $0.ended ?? 0 },
+        Count(name: "dismissed", meaning: "devices that told that their card was dismissed") { $0.dismissed ?? 0 },
     ]
     private static let finals: Set<String> = ["done", "failed", "superseded", "expired", "cancelled"]
 
-    let ledger: JSONObject
+    let ledger: LedgerAnswer
     /// Epoch ms. Nil in a live part.
     let now: Int64?
 
-    var id: String { ledger.text("push_id") ?? "" }
-    var state: String { ledger.text("state") ?? "" }
+    var id: String { ledger.pushID }
+    var state: String { ledger.state }
     var isFinal: Bool { Self.finals.contains(state) }
     /// Targets with an outcome.
-    var settled: Int { ledger.whole("targets") - ledger.whole("pending") }
+    var settled: Int { ledger.targets - ledger.pending }
 
     /// The colour of the state: a push can be done and have reached hardly anybody.
     private var mood: String {
-        state == "done" && ledger.whole("failed") > ledger.whole("delivered") ? "failed" : state
+        state == "done" && ledger.failed > ledger.delivered ? "failed" : state
     }
 
     /// For a row of a list.
     var row: Values {
-        let targets = ledger.whole("targets")
-        let delivered = ledger.whole("delivered")
-        return values([
-            "id": id, "path": "/console/pushes/\(id)", "name": ledger.text("name"),
-            "namePath": "/console/names/\(Form.encoded(ledger.text("name") ?? ""))", "event": ledger.text("event"),
-            "state": state, "mood": mood, "created": Shown.time(ledger.time("created_at"), now: now), "bar": bar,
-            "targets": Shown.count(targets), "delivered": Shown.count(delivered),
-            "broadcast": ledger.object("broadcast")?.text("state"),
-            "automatic": ledger.flag("automatic") ? true : nil,
+        values([
+            "id": id, "path": "/console/pushes/\(id)", "name": ledger.name,
+            "namePath": "/console/names/\(Form.encoded(ledger.name))", "event": ledger.event,
+            "state": state, "mood": mood, "created": Shown.time(ledger.createdAt, now: now), "bar": bar,
+            "targets": Shown.count(ledger.targets), "delivered": Shown.count(ledger.delivered),
+            "broadcast": ledger.broadcast?.state,
+            "automatic": ledger.automatic == true ? true : nil,
         ])
     }
 
     /// The rectangles of the bar, in percent.
     var bar: Values {
-        let targets = max(1, ledger.whole("targets"))
+        let targets = max(1, ledger.targets)
         var x = 0.0
         var parts: [Values] = []
-        for (name, _) in Self.outcomes {
-            let count = max(0, ledger.whole(name))
+        for outcome in Self.outcomes {
+            let count = max(0, outcome.of(ledger))
             guard count > 0 else { continue }
             // A few tokens of many must still be seen.
             let width = max(0.6, Double(count) * 100 / Double(targets))
-            parts.append(["name": name, "x": Self.percent(x), "width": Self.percent(min(width, 100 - x))])
+            parts.append(["name": outcome.name, "x": Self.percent(x), "width": Self.percent(min(width, 100 - x))])
             x = min(100, x + width)
         }
-        let spoken = Self.outcomes.compactMap { name, _ in
-            ledger.whole(name) > 0 ? "\(Shown.count(ledger.whole(name))) \(name)" : nil
-        }
+        let spoken = Self.outcomes.filter { $0.of(ledger) > 0 }.map { "\(Shown.count($0.of(ledger))) \($0.name)" }
         return ["parts": parts, "spoken": spoken.isEmpty ? "no targets yet" : spoken.joined(separator: ", ")]
     }
 
@@ -77,36 +86,33 @@ struct PushValues {
     /// The live part of the push's page.
     var whole: Values {
         var all = row
-        func fields(_ list: [(name: String, meaning: String)], always: Bool) -> [Values] {
-            list.filter { always || ledger.whole($0.name) > 0 }.map { name, meaning in
-                values([
-                    "name": name, "count": Shown.count(ledger.whole(name)), "meaning": meaning,
-                    "zero": ledger.whole(name) == 0 ? true : nil,
+        func fields(_ list: [Count], always: Bool) -> [Values] {
+            list.filter { always || $0.of(ledger) > 0 }.map { field in
+                let count = field.of(ledger)
+                return values([
+                    "name": field.name, "count": Shown.count(count), "meaning": field.meaning,
+                    "zero": count == 0 ? true : nil,
                 ])
             }
         }
-        let errors = ledger.object("errors")?.members.compactMap { reason, count in
-            (try? count.integer()).map { (reason: reason, count: Int($0)) }
-        }
-        let sorted = (errors ?? []).sorted { ($1.count, $0.reason) < ($0.count, $1.reason) }
+        let sorted = ledger.errors.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
         all["outcomes"] = fields(Self.outcomes, always: true)
         all["others"] = fields(Self.others, always: false)
-        all["hasOthers"] = Self.others.contains { ledger.whole($0.name) > 0 } ? true : nil
+        all["hasOthers"] = Self.others.contains { $0.of(ledger) > 0 } ? true : nil
         all["reasons"] = sorted.map {
-            values(["reason": $0.reason, "count": Shown.count($0.count), "meaning": ReasonText.meaning($0.reason)])
+            values(["reason": $0.key, "count": Shown.count($0.value), "meaning": ReasonText.meaning($0.key)])
         }
         all["hasReasons"] = sorted.isEmpty ? nil : true
-        all["soFar"] = ledger.flag("expanded") || isFinal ? nil : true
-        all["priority"] = ledger.whole("priority")
-        all["finished"] = Shown.time(ledger.time("finished_at"), now: now)
-        if let from = ledger.time("created_at"), let to = ledger.time("finished_at") {
+        all["soFar"] = ledger.expanded || isFinal ? nil : true
+        all["priority"] = ledger.priority
+        all["finished"] = Shown.time(ledger.finishedAt, now: now)
+        if let from = TimeText.parse(ledger.createdAt), let to = ledger.finishedAt.flatMap({ TimeText.parse($0) }) {
             all["took"] = Shown.duration(max(0, to - from))
         }
-        all["supersededBy"] = ledger.text("superseded_by")
-        if let broadcast = ledger.object("broadcast") {
+        all["supersededBy"] = ledger.supersededBy
+        if let broadcast = ledger.broadcast {
             all["broadcast"] = values([
-                "state": broadcast.text("state"), "status": broadcast["status"]?.shown,
-                "reason": broadcast.text("reason"),
+                "state": broadcast.state, "status": broadcast.status, "reason": broadcast.reason,
             ])
         }
         return all

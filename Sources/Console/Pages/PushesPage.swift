@@ -1,5 +1,5 @@
+import Answers
 import LiveActivity
-import StrictJSON
 
 /// The pushes of the app, newest first.
 enum PushesPage {
@@ -12,7 +12,7 @@ enum PushesPage {
         let query = visit.query
         if query.text("name") == nil, let page = visit.someNames("Pushes") { return page }
         let page = try await visit.list(
-            "/api/pushes", "pushes",
+            "/api/pushes", \HistoryAnswer.pushes, next: \.next,
             ["name": query.text("name"), "state": query.text("state"), "event": query.text("event")], limit: limit)
         let rows = page.rows.map { PushValues(ledger: $0, now: visit.now).row }
         return visit.page(

@@ -1,3 +1,4 @@
+import Answers
 import LiveActivity
 import StrictJSON
 
@@ -12,38 +13,19 @@ func values(_ pairs: KeyValuePairs<String, Any?>) -> Values {
 }
 
 extension JSONValue {
-    /// The value as templates read it. Null is absent; a number that is not whole is its text.
-    var shown: Any? {
-        switch kind {
-        case .null: return nil
-        case .bool: return try? bool()
-        case .string: return try? string()
-        case .number: return (try? integer()).map { Int($0) } ?? text
-        case .array: return (try? array())?.compactMap(\.shown) ?? []
-        case .object:
-            var values: Values = [:]
-            for (name, value) in (try? object())?.members ?? [] { values[name] = value.shown }
-            return values
-        }
-    }
-
     /// As it was written.
     var text: String { String(decoding: raw, as: UTF8.self) }
 }
 
+extension RawJSON {
+    var value: JSONValue? { try? JSONDocument(bytes).root }
+    var object: JSONObject? { try? value?.object() }
+}
+
 extension JSONObject {
     func text(_ key: String) -> String? { self[key].flatMap { try? $0.string() } }
-    /// Sums of such numbers cannot overflow.
-    func whole(_ key: String) -> Int {
-        let most: Int64 = 1 << 53
-        return self[key].flatMap { try? $0.integer() }.map { Int(min(max($0, -most), most)) } ?? 0
-    }
-    func flag(_ key: String) -> Bool { self[key].flatMap { try? $0.bool() } ?? false }
     func list(_ key: String) -> [JSONValue] { self[key].flatMap { try? $0.array() } ?? [] }
     func object(_ key: String) -> JSONObject? { self[key].flatMap { try? $0.object() } }
-    func objects(_ key: String) -> [JSONObject] { list(key).compactMap { try? $0.object() } }
-    /// A time, as epoch ms.
-    func time(_ key: String) -> Int64? { text(key).flatMap { TimeText.parse($0) } }
 }
 
 /// Numbers and times for people.
@@ -79,6 +61,9 @@ enum Shown {
 
     /// `Update`
     static func capitalized(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }
+
+    /// A time of an answer.
+    static func time(_ text: String?, now: Int64?) -> Values? { time(text.flatMap { TimeText.parse($0) }, now: now) }
 
     /// A time as text, in the form that a script reads, and from now.
     /// - Parameter now: epoch ms; nil: a live part, which must not change with the clock. The script writes `ago` there.

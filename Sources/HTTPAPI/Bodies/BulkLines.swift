@@ -1,3 +1,4 @@
+import Answers
 import StrictJSON
 
 /// The body of a bulk call: one JSON object a line. Lines become entries, which the handler applies batch by batch, and
@@ -63,12 +64,10 @@ struct BulkLines<Entry: Sendable> {
     }
 
     /// `accepted` counts the applied lines. `stale` of them changed nothing: what is stored is newer.
-    var counts: [JSON.Member] {
+    var answer: BulkResultAnswer {
         let listed = rejected.sorted { $0.line < $1.line }
-            .map { ["line": .integer($0.line), "error": .string($0.problem)] as JSON }
-        return [JSON.Member("accepted", .integer(accepted))]
-            + (stale.map { [JSON.Member("stale", .integer($0))] } ?? [])
-            + [JSON.Member("rejected", .array(listed)), JSON.Member("rejected_count", .integer(rejectedCount))]
+            .map { RejectedLineAnswer(line: $0.line, error: $0.problem) }
+        return BulkResultAnswer(accepted: accepted, stale: stale, rejected: listed, rejectedCount: rejectedCount)
     }
 }
 

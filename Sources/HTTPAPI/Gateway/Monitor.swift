@@ -1,3 +1,4 @@
+import Answers
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
@@ -7,7 +8,6 @@ import NIOCore
 public import PrometheusText
 import ServiceLifecycle
 public import Store
-import StrictJSON
 
 /// The HTTP server of a worker, or a second one of a gateway: `/healthz`, `/readyz` and `/metrics`, and nothing else.
 public final class Monitor: ListeningService {
@@ -93,7 +93,7 @@ public final class Monitor: ListeningService {
     private func router() -> Router<GatewayContext> {
         let router = Router(context: GatewayContext.self, options: .autoGenerateHeadEndpoints)
         let version = version
-        router.get("healthz") { _, _ in Answer(200, ["ok": true, "version": .string(version)]).response() }
+        router.get("healthz") { _, _ in Answer(200, HealthAnswer(version: version)).response() }
         for (path, answer) in [("readyz", readiness), ("metrics", metrics)] {
             router.get(RouterPath(path)) { [self] request, context in
                 do {

@@ -1,6 +1,6 @@
+import Answers
 import LiveActivity
 import Store
-import StrictJSON
 
 /// The response of `/readyz`, for a gateway or a worker. The process is ready as long as Redis answers.
 struct Readiness: Sendable {
@@ -20,25 +20,19 @@ struct Readiness: Sendable {
         }
         // An alarm does not make the process unready: publishes are still accepted, and their work is kept.
         let state = await store.partialSnapshot(apps, [.alarms, .pauses])
-        let paused: JSON? = state.pauses.isEmpty ? nil : .array(state.pauses.map(\.json))
-        return Answer(200, .fields(["ok": true, "alarms": .array(state.alarms.map(\.json)), "paused": paused]))
+        let paused = state.pauses.isEmpty ? nil : state.pauses.map(\.answer)
+        return Answer(200, ReadinessAnswer(alarms: state.alarms.map(\.answer), paused: paused))
     }
 }
 
 extension Alarm {
-    var json: JSON {
-        [
-            "app": .string(app.rawValue), "kind": .string(kind.rawValue), "reason": .string(reason),
-            "since": .string(TimeText.text(since)),
-        ]
+    var answer: AlarmAnswer {
+        AlarmAnswer(app: app.rawValue, kind: kind.rawValue, reason: reason, since: TimeText.text(since))
     }
 }
 
 extension Pause {
-    var json: JSON {
-        .fields([
-            "app": .string(app.rawValue), "name": name.map { .string($0.rawValue) },
-            "since": .string(TimeText.text(since)),
-        ])
+    var answer: PauseAnswer {
+        PauseAnswer(app: app.rawValue, name: name?.rawValue, since: TimeText.text(since))
     }
 }

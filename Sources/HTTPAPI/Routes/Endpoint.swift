@@ -1,3 +1,4 @@
+import Answers
 import Store
 
 /// One method at one path, with the handler of its requests. A new endpoint is a new row of `all`.
@@ -34,6 +35,8 @@ final class Endpoint: Sendable {
     let isLimited: Bool
     let body: Body
     let answerType: String
+    /// What it answers with success, by status.
+    let answers: [AnswerForm]
     /// The call's word in the log of actions. Nil: it is not in the log.
     let action: ActionKind?
     let handler: Handler
@@ -41,11 +44,12 @@ final class Endpoint: Sendable {
 
     private init(
         _ method: String, _ pattern: String, _ access: Access, _ scope: CredentialScope?, checksNames: Bool,
-        isLimited: Bool, _ body: Body, _ answerType: String, _ action: ActionKind?, _ handler: Handler
+        isLimited: Bool, _ body: Body, _ answerType: String, _ answers: [AnswerForm], _ action: ActionKind?,
+        _ handler: Handler
     ) {
         (self.method, self.pattern, self.access, self.scope) = (method, pattern, access, scope)
         (self.checksNames, self.isLimited, self.body, self.answerType) = (checksNames, isLimited, body, answerType)
-        (self.action, self.handler) = (action, handler)
+        (self.answers, self.action, self.handler) = (answers, action, handler)
         segments = pattern.split(separator: "/").map { part in
             part.first == "{" ? .parameter(String(part.dropFirst().dropLast())) : .literal(String(part))
         }
@@ -62,148 +66,235 @@ extension Endpoint {
     /// A call of an app. `isAirship` says whether responses carry Airship's media type.
     convenience init(
         _ method: String, _ pattern: String, _ access: Access, _ scope: CredentialScope?,
-        _ handle: @escaping @Sendable (Handlers) -> (Call) async throws -> Answer,
+        _ handle: @escaping @Sendable (Handlers) -> (Call) async throws -> Answer, _ answers: [AnswerForm],
         checksNames: Bool = false, acts action: ActionKind? = nil, isAirship: Bool = false, body: Body? = nil
     ) {
         self.init(
             method, pattern, access, scope, checksNames: checksNames, isLimited: true,
             body ?? (["GET", "DELETE"].contains(method) ? .none : .whole),
-            isAirship ? Answer.airshipType : Answer.jsonType, action, .call(handle))
+            isAirship ? Answer.airshipType : Answer.jsonType, answers, action, .call(handle))
     }
 
     /// A `GET` that needs no secret.
     convenience init(
         open pattern: String, _ handle: @escaping @Sendable (Handlers) -> () async throws -> Answer,
-        isLimited: Bool = true
+        _ answers: [AnswerForm], isLimited: Bool = true
     ) {
         self.init(
-            "GET", pattern, .anyone, nil, checksNames: false, isLimited: isLimited, .none, Answer.jsonType, nil,
-            .open(handle))
+            "GET", pattern, .anyone, nil, checksNames: false, isLimited: isLimited, .none, Answer.jsonType, answers,
+            nil, .open(handle))
     }
 
     /// In order of precedence: a literal path stands before a parameter that would match it too.
     static let all: [Endpoint] = [
         Endpoint(
-            "POST", "/api/push", .master, .publish, Handlers.publish, checksNames: true, acts: .publish, isAirship: true
+            "POST", "/api/push", .master, .publish, Handlers.publish, [.status(202, AcceptedAnswer.self)],
+            checksNames: true, acts: .publish, isAirship: true),
+        Endpoint(
+            "POST", "/api/push/validate", .master, .publish, Handlers.validate, [.ok(DryRunAnswer.self)],
+            checksNames: true, isAirship: true),
+        Endpoint("GET", "/api/push/{push_id}", .master, .read, Handlers.pushLedger, [.ok(LedgerAnswer.self)]),
+        Endpoint(
+            "DELETE", "/api/push/{push_id}", .master, .publish, Handlers.cancelPush, [.ok(LedgerAnswer.self)],
+            acts: .cancelPush),
+        Endpoint("GET", "/api/push/{push_id}/content", .master, .read, Handlers.pushContent, [.ok(ContentAnswer.self)]),
+        Endpoint(
+            "GET", "/api/push/{push_id}/channels", .master, .read, Handlers.pushChannels,
+            [.ok(UnlitChannelsAnswer.self)]),
+        Endpoint("GET", "/api/push/{push_id}/trace", .master, .read, Handlers.pushTrace, [.ok(PushTraceAnswer.self)]),
+        Endpoint(
+            "GET", "/api/pushes", .master, .read, Handlers.listPushes, [.ok(HistoryAnswer.self)], checksNames: true),
+        Endpoint(
+            "GET", "/api/pushes/sums", .master, .read, Handlers.sumPushes, [.ok(PushSumsAnswer.self)], checksNames: true
         ),
         Endpoint(
-            "POST", "/api/push/validate", .master, .publish, Handlers.validate, checksNames: true, isAirship: true),
-        Endpoint("GET", "/api/push/{push_id}", .master, .read, Handlers.pushLedger),
-        Endpoint("DELETE", "/api/push/{push_id}", .master, .publish, Handlers.cancelPush, acts: .cancelPush),
-        Endpoint("GET", "/api/push/{push_id}/content", .master, .read, Handlers.pushContent),
-        Endpoint("GET", "/api/push/{push_id}/channels", .master, .read, Handlers.pushChannels),
-        Endpoint("GET", "/api/push/{push_id}/trace", .master, .read, Handlers.pushTrace),
-        Endpoint("GET", "/api/pushes", .master, .read, Handlers.listPushes, checksNames: true),
-        Endpoint("GET", "/api/pushes/sums", .master, .read, Handlers.sumPushes, checksNames: true),
+            "POST", "/api/schedules", .master, .publish, Handlers.createSchedules, [.status(201, SchedulesAnswer.self)],
+            checksNames: true, acts: .schedule, isAirship: true),
         Endpoint(
-            "POST", "/api/schedules", .master, .publish, Handlers.createSchedules, checksNames: true, acts: .schedule,
-            isAirship: true),
-        Endpoint("GET", "/api/schedules", .master, .read, Handlers.listSchedules, isAirship: true),
-        Endpoint("GET", "/api/schedules/{schedule_id}", .master, .read, Handlers.schedule, isAirship: true),
-        Endpoint(
-            "PUT", "/api/schedules/{schedule_id}", .master, .publish, Handlers.replaceSchedule, checksNames: true,
-            acts: .replaceSchedule,
+            "GET", "/api/schedules", .master, .read, Handlers.listSchedules, [.ok(ScheduleListAnswer.self)],
             isAirship: true),
         Endpoint(
-            "DELETE", "/api/schedules/{schedule_id}", .master, .publish, Handlers.cancelSchedule, acts: .cancelSchedule,
-            isAirship: true),
-        Endpoint("GET", "/api/channels", .master, .read, Handlers.listChannels, isAirship: true),
-        Endpoint("POST", "/api/channels", .newChannel, .track, Handlers.createChannel, isAirship: true),
-        Endpoint(
-            "POST", "/api/channels/tags", .master, .track, Handlers.tagChannels, acts: .tagChannels, isAirship: true),
-        Endpoint(
-            "POST", "/api/channels/uninstall", .master, .track, Handlers.uninstallChannels, acts: .forgetChannels,
+            "GET", "/api/schedules/{schedule_id}", .master, .read, Handlers.schedule, [.ok(ScheduleAnswer.self)],
             isAirship: true),
         Endpoint(
-            "POST", "/api/channels/bulk", .master, .track, Handlers.bulkChannels, acts: .importChannels, body: .streamed
-        ),
-        Endpoint("PUT", "/api/channels/sdk/batch/{channel}", .channel, .track, Handlers.channelBatch, isAirship: true),
-        Endpoint("GET", "/api/channels/{channel}", .master, .read, Handlers.channel, isAirship: true),
-        Endpoint("PUT", "/api/channels/{channel}", .channel, .track, Handlers.updateChannel, isAirship: true),
-        Endpoint("GET", "/api/named_users", .master, .read, Handlers.namedUser, isAirship: true),
-        Endpoint("POST", "/api/named_users/tags", .master, .track, Handlers.tagUsers, acts: .tagUsers, isAirship: true),
+            "PUT", "/api/schedules/{schedule_id}", .master, .publish, Handlers.replaceSchedule,
+            [.ok(SchedulesAnswer.self)], checksNames: true, acts: .replaceSchedule, isAirship: true),
         Endpoint(
-            "POST", "/api/named_users/uninstall", .master, .track, Handlers.uninstallUsers, acts: .forgetUsers,
+            "DELETE", "/api/schedules/{schedule_id}", .master, .publish, Handlers.cancelSchedule, [.empty],
+            acts: .cancelSchedule, isAirship: true),
+        Endpoint(
+            "GET", "/api/channels", .master, .read, Handlers.listChannels, [.ok(ChannelsAnswer.self)], isAirship: true),
+        Endpoint(
+            "POST", "/api/channels", .newChannel, .track, Handlers.createChannel,
+            [.status(201, ChannelCreatedAnswer.self)], isAirship: true),
+        Endpoint(
+            "POST", "/api/channels/tags", .master, .track, Handlers.tagChannels, [.ok(DoneAnswer.self)],
+            acts: .tagChannels, isAirship: true),
+        Endpoint(
+            "POST", "/api/channels/uninstall", .master, .track, Handlers.uninstallChannels,
+            [.status(202, DoneAnswer.self)], acts: .forgetChannels, isAirship: true),
+        Endpoint(
+            "POST", "/api/channels/bulk", .master, .track, Handlers.bulkChannels, [.ok(BulkResultAnswer.self)],
+            acts: .importChannels, body: .streamed),
+        Endpoint(
+            "PUT", "/api/channels/sdk/batch/{channel}", .channel, .track, Handlers.channelBatch,
+            [.ok(BatchResultAnswer.self)], isAirship: true),
+        Endpoint(
+            "GET", "/api/channels/{channel}", .master, .read, Handlers.channel, [.ok(ChannelStoryAnswer.self)],
             isAirship: true),
-        Endpoint("POST", "/api/named_users/associate", .server, .track, Handlers.associate, isAirship: true),
-        Endpoint("POST", "/api/named_users/disassociate", .server, .track, Handlers.disassociate, isAirship: true),
         Endpoint(
-            "POST", "/api/named_users/{user}", .master, .track, Handlers.updateUser, acts: .changeUser, isAirship: true),
-        Endpoint("GET", "/api/auth/device", .signedChannel, nil, Handlers.deviceToken, isAirship: true),
+            "PUT", "/api/channels/{channel}", .channel, .track, Handlers.updateChannel,
+            [.ok(ChannelCreatedAnswer.self)], isAirship: true),
         Endpoint(
-            "POST", "/api/contacts/identify/v2", .signedChannel, nil, Handlers.identifyContact, isAirship: true),
-        Endpoint("POST", "/api/contacts/{contact}", .contact, .track, Handlers.updateContact, isAirship: true),
+            "GET", "/api/named_users", .master, .read, Handlers.namedUser,
+            [.ok(UserStoryAnswer.self), .ok(UsersAnswer.self)], isAirship: true),
         Endpoint(
-            "GET", "/api/remote-data/app/{app_key}/ios", .newChannel, .track, Handlers.remoteData, isAirship: true),
-        Endpoint("POST", "/api/receipts", .ownChannel, .track, Handlers.countReceipts),
-        Endpoint("GET", "/api/activities", .master, .read, Handlers.listActivities),
-        Endpoint("GET", "/api/activities/{name}", .master, .read, Handlers.activity),
-        Endpoint("PUT", "/api/activities/{name}", .master, .operate, Handlers.describeActivity, acts: .describeName),
-        Endpoint("GET", "/api/activities/{name}/channels", .master, .track, Handlers.listFollowers),
+            "POST", "/api/named_users/tags", .master, .track, Handlers.tagUsers, [.ok(DoneAnswer.self)],
+            acts: .tagUsers, isAirship: true),
         Endpoint(
-            "POST", "/api/activities/{name}/channels", .master, .track, Handlers.bulkTrack, acts: .importFollowers,
-            body: .streamed),
+            "POST", "/api/named_users/uninstall", .master, .track, Handlers.uninstallUsers,
+            [.status(202, DoneAnswer.self)], acts: .forgetUsers, isAirship: true),
+        Endpoint(
+            "POST", "/api/named_users/associate", .server, .track, Handlers.associate, [.ok(DoneAnswer.self)],
+            isAirship: true),
+        Endpoint(
+            "POST", "/api/named_users/disassociate", .server, .track, Handlers.disassociate, [.ok(DoneAnswer.self)],
+            isAirship: true),
+        Endpoint(
+            "POST", "/api/named_users/{user}", .master, .track, Handlers.updateUser, [.ok(DoneAnswer.self)],
+            acts: .changeUser, isAirship: true),
+        Endpoint(
+            "GET", "/api/auth/device", .signedChannel, nil, Handlers.deviceToken, [.ok(DeviceTokenAnswer.self)],
+            isAirship: true),
+        Endpoint(
+            "POST", "/api/contacts/identify/v2", .signedChannel, nil, Handlers.identifyContact,
+            [.ok(IdentifiedAnswer.self)], isAirship: true),
+        Endpoint(
+            "POST", "/api/contacts/{contact}", .contact, .track, Handlers.updateContact, [.ok(DoneAnswer.self)],
+            isAirship: true),
+        Endpoint(
+            "GET", "/api/remote-data/app/{app_key}/ios", .newChannel, .track, Handlers.remoteData, [.raw],
+            isAirship: true),
+        Endpoint("POST", "/api/receipts", .ownChannel, .track, Handlers.countReceipts, [.ok(ReceiptTallyAnswer.self)]),
+        Endpoint("GET", "/api/activities", .master, .read, Handlers.listActivities, [.ok(ActivitiesAnswer.self)]),
+        Endpoint("GET", "/api/activities/{name}", .master, .read, Handlers.activity, [.ok(ActivityAnswer.self)]),
+        Endpoint(
+            "PUT", "/api/activities/{name}", .master, .operate, Handlers.describeActivity, [.ok(DoneAnswer.self)],
+            acts: .describeName),
+        Endpoint(
+            "GET", "/api/activities/{name}/channels", .master, .track, Handlers.listFollowers,
+            [.ok(FollowersAnswer.self)]),
+        Endpoint(
+            "POST", "/api/activities/{name}/channels", .master, .track, Handlers.bulkTrack,
+            [.ok(BulkResultAnswer.self)], acts: .importFollowers, body: .streamed),
         Endpoint(
             "DELETE", "/api/activities/{name}/channels", .master, .track, Handlers.removeFollowers,
-            acts: .removeFollowers),
-        Endpoint("GET", "/api/activities/{name}/channels/{channel}", .master, .read, Handlers.explain),
-        Endpoint("PUT", "/api/activities/{name}/channels/{channel}", .channel, .track, Handlers.track),
-        Endpoint("DELETE", "/api/activities/{name}/channels/{channel}", .channel, .track, Handlers.untrack),
-        Endpoint("GET", "/api/start-tokens/{attributes_type}", .master, .read, Handlers.startTokens),
-        Endpoint("GET", "/api/start-tokens/{attributes_type}/channels", .master, .track, Handlers.listFollowers),
+            [.ok(RemovedAnswer.self)], acts: .removeFollowers),
+        Endpoint(
+            "GET", "/api/activities/{name}/channels/{channel}", .master, .read, Handlers.explain,
+            [.ok(ExplanationAnswer.self)]),
+        Endpoint(
+            "PUT", "/api/activities/{name}/channels/{channel}", .channel, .track, Handlers.track,
+            [.ok(RegisteredAnswer.self)]),
+        Endpoint("DELETE", "/api/activities/{name}/channels/{channel}", .channel, .track, Handlers.untrack, [.empty]),
+        Endpoint(
+            "GET", "/api/start-tokens/{attributes_type}", .master, .read, Handlers.startTokens,
+            [.ok(StartTokensAnswer.self)]),
+        Endpoint(
+            "GET", "/api/start-tokens/{attributes_type}/channels", .master, .track, Handlers.listFollowers,
+            [.ok(FollowersAnswer.self)]),
         Endpoint(
             "DELETE", "/api/start-tokens/{attributes_type}/channels", .master, .track, Handlers.removeFollowers,
-            acts: .removeFollowers),
+            [.ok(RemovedAnswer.self)], acts: .removeFollowers),
         Endpoint(
             "POST", "/api/start-tokens/{attributes_type}/channels", .master, .track, Handlers.bulkTrack,
-            acts: .importFollowers,
-            body: .streamed),
-        Endpoint("PUT", "/api/start-tokens/{attributes_type}/channels/{channel}", .channel, .track, Handlers.track),
+            [.ok(BulkResultAnswer.self)], acts: .importFollowers, body: .streamed),
         Endpoint(
-            "DELETE", "/api/start-tokens/{attributes_type}/channels/{channel}", .channel, .track, Handlers.untrack),
-        Endpoint("GET", "/api/dead", .master, .read, Handlers.listDead),
-        Endpoint("GET", "/api/dead/{push_id}", .master, .read, Handlers.deadLetter),
-        Endpoint("DELETE", "/api/dead/{push_id}", .master, .operate, Handlers.dropDead, acts: .dropDead),
-        Endpoint("POST", "/api/dead/{push_id}/retry", .master, .operate, Handlers.retryDead, acts: .retryDead),
-        Endpoint("GET", "/api/webhook", .master, .read, Handlers.webhook),
-        Endpoint("GET", "/api/webhook/dead", .master, .read, Handlers.listDeadEvents),
-        Endpoint("POST", "/api/webhook/retry", .master, .operate, Handlers.retryDeadEvents, acts: .retryEvents),
-        Endpoint("POST", "/api/webhook/discard", .master, .operate, Handlers.discardDeadEvents, acts: .discardEvents),
-        Endpoint("GET", "/api/broadcasts", .master, .read, Handlers.listBroadcasts),
+            "PUT", "/api/start-tokens/{attributes_type}/channels/{channel}", .channel, .track, Handlers.track,
+            [.ok(RegisteredAnswer.self)]),
+        Endpoint(
+            "DELETE", "/api/start-tokens/{attributes_type}/channels/{channel}", .channel, .track, Handlers.untrack,
+            [.empty]),
+        Endpoint("GET", "/api/dead", .master, .read, Handlers.listDead, [.ok(DeadLettersAnswer.self)]),
+        Endpoint("GET", "/api/dead/{push_id}", .master, .read, Handlers.deadLetter, [.ok(DeadLetterAnswer.self)]),
+        Endpoint("DELETE", "/api/dead/{push_id}", .master, .operate, Handlers.dropDead, [.empty], acts: .dropDead),
+        Endpoint(
+            "POST", "/api/dead/{push_id}/retry", .master, .operate, Handlers.retryDead, [.ok(RetriedAnswer.self)],
+            acts: .retryDead),
+        Endpoint("GET", "/api/webhook", .master, .read, Handlers.webhook, [.ok(WebhookAnswer.self)]),
+        Endpoint("GET", "/api/webhook/dead", .master, .read, Handlers.listDeadEvents, [.ok(DeadEventsAnswer.self)]),
+        Endpoint(
+            "POST", "/api/webhook/retry", .master, .operate, Handlers.retryDeadEvents, [.ok(RetriedEventsAnswer.self)],
+            acts: .retryEvents),
+        Endpoint(
+            "POST", "/api/webhook/discard", .master, .operate, Handlers.discardDeadEvents,
+            [.ok(DiscardedEventsAnswer.self)], acts: .discardEvents),
+        Endpoint("GET", "/api/broadcasts", .master, .read, Handlers.listBroadcasts, [.ok(BroadcastsAnswer.self)]),
         Endpoint(
             "PUT", "/api/activities/{name}/broadcast", .master, .operate, Handlers.createBroadcast,
-            acts: .createBroadcast),
-        Endpoint("GET", "/api/activities/{name}/broadcast", .server, .track, Handlers.broadcast),
+            [.ok(BroadcastAnswer.self), .status(202, BroadcastAnswer.self)], acts: .createBroadcast),
+        Endpoint(
+            "GET", "/api/activities/{name}/broadcast", .server, .track, Handlers.broadcast, [.ok(BroadcastAnswer.self)]),
         Endpoint(
             "DELETE", "/api/activities/{name}/broadcast", .master, .operate, Handlers.deleteBroadcast,
-            acts: .deleteBroadcast),
-        Endpoint("GET", "/api/pauses", .master, .read, Handlers.listPauses, checksNames: true),
-        Endpoint("POST", "/api/pause", .master, .operate, Handlers.pause, checksNames: true, acts: .pause),
-        Endpoint("POST", "/api/resume", .master, .operate, Handlers.resume, checksNames: true, acts: .resume),
-        Endpoint("GET", "/api/quarantine", .master, .read, Handlers.listQuarantine),
+            [.empty, .status(202, BroadcastAnswer.self)], acts: .deleteBroadcast),
         Endpoint(
-            "POST", "/api/quarantine/release", .master, .operate, Handlers.releaseQuarantine, acts: .releaseQuarantine),
+            "GET", "/api/pauses", .master, .read, Handlers.listPauses, [.ok(PausesAnswer.self)], checksNames: true),
         Endpoint(
-            "POST", "/api/quarantine/discard", .master, .operate, Handlers.discardQuarantine, acts: .discardQuarantine),
-        Endpoint("GET", "/api/actions", .master, .operate, Handlers.listActions),
-        Endpoint("GET", "/api/credentials", .master, .operate, Handlers.listCredentials),
-        Endpoint("POST", "/api/credentials", .master, .operate, Handlers.createCredential, acts: .createCredential),
+            "POST", "/api/pause", .master, .operate, Handlers.pause, [.ok(PausesAnswer.self)], checksNames: true,
+            acts: .pause),
+        Endpoint(
+            "POST", "/api/resume", .master, .operate, Handlers.resume, [.ok(PausesAnswer.self)], checksNames: true,
+            acts: .resume),
+        Endpoint("GET", "/api/quarantine", .master, .read, Handlers.listQuarantine, [.ok(QuarantineAnswer.self)]),
+        Endpoint(
+            "POST", "/api/quarantine/release", .master, .operate, Handlers.releaseQuarantine,
+            [.ok(ReleasedAnswer.self)], acts: .releaseQuarantine),
+        Endpoint(
+            "POST", "/api/quarantine/discard", .master, .operate, Handlers.discardQuarantine,
+            [.ok(DiscardedAnswer.self)], acts: .discardQuarantine),
+        Endpoint("GET", "/api/actions", .master, .operate, Handlers.listActions, [.ok(ActionsAnswer.self)]),
+        Endpoint(
+            "GET", "/api/credentials", .master, .operate, Handlers.listCredentials, [.ok(CredentialListAnswer.self)]),
+        Endpoint(
+            "POST", "/api/credentials", .master, .operate, Handlers.createCredential,
+            [.status(201, MadeCredentialAnswer.self)], acts: .createCredential),
         Endpoint(
             "POST", "/api/credentials/{credential}/rotate", .master, .operate, Handlers.rotateCredential,
-            acts: .rotateCredential),
+            [.ok(MadeCredentialAnswer.self)], acts: .rotateCredential),
         Endpoint(
-            "DELETE", "/api/credentials/{credential}", .master, .operate, Handlers.revokeCredential,
+            "DELETE", "/api/credentials/{credential}", .master, .operate, Handlers.revokeCredential, [.empty],
             acts: .revokeCredential),
-        Endpoint("GET", "/api/schemas", .master, .read, Handlers.listSchemas),
-        Endpoint("GET", "/api/schemas/{attributes_type}", .master, .read, Handlers.schema),
-        Endpoint("PUT", "/api/schemas/{attributes_type}", .master, .operate, Handlers.setSchema, acts: .setSchema),
+        Endpoint("GET", "/api/schemas", .master, .read, Handlers.listSchemas, [.ok(SchemasAnswer.self)]),
+        Endpoint("GET", "/api/schemas/{attributes_type}", .master, .read, Handlers.schema, [.raw]),
         Endpoint(
-            "DELETE", "/api/schemas/{attributes_type}", .master, .operate, Handlers.deleteSchema, acts: .deleteSchema),
-        Endpoint(open: "/healthz", Handlers.health, isLimited: false),
-        Endpoint(open: "/readyz", Handlers.readiness),
-        Endpoint(open: "/openapi.json", Handlers.openAPI),
-        Endpoint(open: "/metrics", Handlers.renderMetrics),
+            "PUT", "/api/schemas/{attributes_type}", .master, .operate, Handlers.setSchema, [.ok(DoneAnswer.self)],
+            acts: .setSchema),
+        Endpoint(
+            "DELETE", "/api/schemas/{attributes_type}", .master, .operate, Handlers.deleteSchema, [.empty],
+            acts: .deleteSchema),
+        Endpoint(open: "/healthz", Handlers.health, [.ok(HealthAnswer.self)], isLimited: false),
+        Endpoint(open: "/readyz", Handlers.readiness, [.ok(ReadinessAnswer.self)]),
+        Endpoint(open: "/openapi.json", Handlers.openAPI, [.raw]),
+        Endpoint(open: "/metrics", Handlers.renderMetrics, [.raw]),
     ]
+
+    /// What the OpenAPI document needs to know of it.
+    var operation: OpenAPIOperation {
+        let body: OpenAPIOperation.Body = self.body == .none ? .none : self.body == .whole ? .whole : .streamed
+        return OpenAPIOperation(
+            method: method, pattern: pattern, access: access, scope: scope, body: body, answerType: answerType,
+            answers: answers)
+    }
+
+    /// Whether the row names the form of an answer with success. A 304 says that the caller has it.
+    func declares(_ answer: Answer) -> Bool {
+        answer.status == 304
+            || answers.contains { form in
+                form.status == answer.status
+                    && form.body.map(ObjectIdentifier.init) == answer.form.map(ObjectIdentifier.init)
+            }
+    }
 
     /// Methods and patterns, as metrics have them.
     static let routes = all.map { (method: $0.method, pattern: $0.pattern) }

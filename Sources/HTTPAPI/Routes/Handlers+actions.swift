@@ -1,6 +1,6 @@
+import Answers
 import LiveActivity
 import Store
-import StrictJSON
 
 extension Handlers {
     /// `GET /api/actions`: who did what with which credential, the newest first.
@@ -18,24 +18,18 @@ extension Handlers {
             throw APIError.parameter("after", "must be the `next` of an earlier page")
         }
         let page = try await store.actions.list(call.app.key, filter, after: after, limit: limit)
-        let body = JSON.fields([
-            "ok": true, "actions": .array(page.actions.map(\.json)), "next": page.next.map(JSON.string),
-        ])
-        return Answer(200, body)
+        return Answer(200, ActionsAnswer(actions: page.actions.map(\.answer), next: page.next))
     }
 }
 
 extension LoggedAction {
-    fileprivate var json: JSON {
-        var body: JSON = [
-            "id": .string(entry), "at": .string(TimeText.text(at)), "action": .string(action.kind),
-            "credential": .string(action.credential), "address": .string(action.address),
-            "operation_id": .string(action.operation), "count": .integer(action.count),
-        ]
-        if let failed = action.failed { body.append("failed", .integer(failed)) }
-        for subject in Action.Subject.allCases {
-            if let text = action.subjects[subject] { body.append(subject.rawValue, .string(text)) }
-        }
-        return body
+    fileprivate var answer: ActionAnswer {
+        let subjects = action.subjects
+        return ActionAnswer(
+            id: entry, at: TimeText.text(at), action: action.kind, credential: action.credential,
+            address: action.address, operationID: action.operation, count: action.count, failed: action.failed,
+            name: subjects[.name], pushID: subjects[.push], lastPushID: subjects[.lastPush],
+            scheduleID: subjects[.schedule], channel: subjects[.channel], attributesType: subjects[.attributesType],
+            namedUser: subjects[.namedUser], credentialID: subjects[.credential], entry: subjects[.entry])
     }
 }

@@ -1,3 +1,4 @@
+import Answers
 import LiveActivity
 import Store
 import StrictJSON
@@ -11,10 +12,7 @@ extension Handlers {
         filter.followed = try call.flag("followed")
         let page = try await store.registry.list(
             call.app.key, filter, after: call.query["after"], limit: call.limit())
-        let body = JSON.fields([
-            "ok": true, "activities": .array(page.names.map(\.json)), "next": page.next.map(JSON.string),
-        ])
-        return Answer(200, body)
+        return Answer(200, ActivitiesAnswer(activities: page.names.map(\.answer), next: page.next))
     }
 
     func activity(_ call: Call) async throws -> Answer {
@@ -25,15 +23,11 @@ extension Handlers {
         guard info != nil || broadcast != nil else {
             throw APIError(404, "This name has no followers and no pushes. Check its spelling.", code: 40401)
         }
-        let body = JSON.fields([
-            "name": .string(name.rawValue), "tokens": .integer(info?.tokens ?? 0),
-            "shards": .integer(info?.buckets ?? 0),
-            "last_push_id": info?.lastPushID.map { .string($0.description) } ?? JSON.null,
-            "ended": .bool(info?.ended ?? false), "broadcast": broadcast?.json ?? JSON.null,
-            "automatic_end_at": info?.automaticEndAt.map { .string(TimeText.text($0)) },
-            "attributes_type": info?.attributesType.map(JSON.string),
-            "last_content_state": state?.json ?? JSON.null,
-        ])
+        let body = ActivityAnswer(
+            name: name.rawValue, tokens: info?.tokens ?? 0, shards: info?.buckets ?? 0,
+            lastPushID: info?.lastPushID?.description, ended: info?.ended ?? false, broadcast: broadcast?.answer,
+            automaticEndAt: info?.automaticEndAt.map(TimeText.text), attributesType: info?.attributesType,
+            lastContentState: state?.answer)
         return Answer(200, body)
     }
 
@@ -42,11 +36,9 @@ extension Handlers {
         let type = try call.attributesType()
         let before = call.now - configuration.startTokensStaleAfter.milliseconds
         let found = try await store.registry.startTokens(call.app.key, type, reportedBefore: before)
-        let body: JSON = [
-            "attributes_type": .string(type), "tokens": .integer(found.tokens), "stale": .integer(found.stale),
-            "shards": .integer(found.buckets),
-        ]
-        return Answer(200, body)
+        return Answer(
+            200,
+            StartTokensAnswer(attributesType: type, tokens: found.tokens, stale: found.stale, shards: found.buckets))
     }
 
     func track(_ call: Call) async throws -> Answer {
@@ -55,7 +47,7 @@ extension Handlers {
             call.body.collect(), channel: call.channel(), isStart: place.isForStartTokens, now: call.now,
             catchesUp: call.app.catchesUp)
         let result = try await register(registration, in: place, call.app)
-        return Answer(200, ["ok": true, "result": result == .stored ? "stored" : "stale"])
+        return Answer(200, RegisteredAnswer(result: result == .stored ? "stored" : "stale"))
     }
 
     func untrack(_ call: Call) async throws -> Answer {
@@ -94,24 +86,21 @@ extension Handlers {
 }
 
 extension LastState {
-    /// Null if the payload cannot be read.
-    fileprivate var json: JSON {
+    /// Nil if the payload cannot be read.
+    fileprivate var answer: LastContentStateAnswer? {
         let aps = try? JSONDocument(payload).root.object()["aps"]?.object()
-        guard let state = aps?["content-state"] else { return .null }
-        return [
-            "push_id": .string(ledger.id.description), "event": .string(ledger.event.rawValue),
-            "accepted_at": .string(TimeText.text(ledger.createdAt)), "audience": audience.json,
-            "content_state": .raw(Array(state.raw)),
-        ]
+        guard let state = aps?["content-state"] else { return nil }
+        return LastContentStateAnswer(
+            pushID: ledger.id.description, event: ledger.event.rawValue,
+            acceptedAt: TimeText.text(ledger.createdAt), audience: audience.answer,
+            contentState: RawJSON(answer: state))
     }
 }
 
 extension NameSummary {
-    fileprivate var json: JSON {
-        .fields([
-            "name": .string(name.rawValue), "followers": .integer(followers), "ended": .bool(ended),
-            "last_push_id": lastPush.map { .string($0.description) },
-            "last_push_at": lastPush.map { .string(TimeText.text($0.uuid.time)) },
-        ])
+    fileprivate var answer: ListedNameAnswer {
+        ListedNameAnswer(
+            name: name.rawValue, followers: followers, ended: ended, lastPushID: lastPush?.description,
+            lastPushAt: lastPush.map { TimeText.text($0.uuid.time) })
     }
 }

@@ -1,4 +1,5 @@
 import APNsWire
+import Answers
 import LiveActivity
 import Store
 import StrictJSON
@@ -52,12 +53,11 @@ extension Handlers {
         let foreign = try await store.broadcasts.count(call.app.key).foreign
         let after = call.query["after"]
         let page = all.filter { entry in after.map { entry.name.exact > ExactText($0) } ?? true }.prefix(limit)
-        let body: JSON = [
-            "ok": true, "channels": .integer(all.count), "foreign": .integer(foreign),
-            "limit": .integer(BroadcastChannelRequest.maximumChannels),
-            "broadcasts": .array(page.map { ["name": .string($0.name.rawValue), "channel": .string($0.id.rawValue)] }),
-        ]
-        return Answer(page: body, isFull: page.count == limit, last: page.last?.name.rawValue)
+        let body = BroadcastsAnswer(
+            channels: all.count, foreign: foreign, limit: BroadcastChannelRequest.maximumChannels,
+            broadcasts: page.map { ListedBroadcastAnswer(name: $0.name.rawValue, channel: $0.id.rawValue) },
+            next: page.count == limit ? page.last?.name.rawValue : nil)
+        return Answer(200, body)
     }
 
     /// Reads the channel until `isSettled` is true or `wait` seconds are over, and returns it.
@@ -89,16 +89,13 @@ extension Call {
 }
 
 extension BroadcastChannel {
-    var json: JSON {
-        .fields([
-            "state": .string(state.rawValue), "storage": .string(storage.rawValue),
-            "channel": id.map { .string($0.rawValue) } ?? JSON.null,
-            "created_at": createdAt.map { .string(TimeText.text($0)) } ?? JSON.null,
-            "delete_at": deleteAt.map { .string(TimeText.text($0)) }, "error": error.map(JSON.string),
-        ])
+    var answer: BroadcastChannelAnswer {
+        BroadcastChannelAnswer(
+            state: state.rawValue, storage: storage.rawValue, channel: id?.rawValue,
+            createdAt: createdAt.map(TimeText.text), deleteAt: deleteAt.map(TimeText.text), error: error)
     }
 
-    fileprivate func answer(_ name: ActivityName) -> JSON {
-        ["ok": true, "name": .string(name.rawValue), "broadcast": json]
+    fileprivate func answer(_ name: ActivityName) -> BroadcastAnswer {
+        BroadcastAnswer(name: name.rawValue, broadcast: answer)
     }
 }

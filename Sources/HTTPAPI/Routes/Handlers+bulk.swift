@@ -1,3 +1,4 @@
+import Answers
 import LiveActivity
 import Store
 import StrictJSON
@@ -48,10 +49,10 @@ extension Handlers {
             try await applyBatch()
         } catch {
             var failure = APIError(thrown: error)
-            failure.extra = bulk.counts + [JSON.Member("lines_applied", .integer(bulk.appliedLines))]
+            failure.extra = bulk.answer.membersOfError + CutShortAnswer(linesApplied: bulk.appliedLines).members
             failure.applied = bulk.accepted
             throw failure
         }
-        return Answer(200, .object([JSON.Member("ok", true)] + bulk.counts)).about([:], count: bulk.accepted)
+        return Answer(200, bulk.answer).about([:], count: bulk.accepted)
     }
 }

@@ -1,6 +1,6 @@
+import Answers
 import LiveActivity
 import Store
-import StrictJSON
 
 extension Handlers {
     /// A channel in Airship's form, and what it follows.
@@ -9,67 +9,59 @@ extension Handlers {
         guard let story = try await store.story(call.app.key, channel) else {
             throw APIError(404, "This channel is not known: it was never named, or is forgotten.", code: 40401)
         }
-        return Answer(200, ["ok": true, "channel": story.json(channel, now: store.time.now())])
+        return Answer(200, ChannelStoryAnswer(channel: story.answer(channel, now: store.time.now())))
     }
 }
 
 extension ChannelStory {
-    func json(_ channel: ChannelID, now: Int64) -> JSON {
+    func answer(_ channel: ChannelID, now: Int64) -> ShownChannelAnswer {
         let names = tokens.filter { !$0.place.isForStartTokens }
         let types = tokens.filter(\.place.isForStartTokens)
-        return .object(
-            Self.members(channel, record, hasTokens: !tokens.isEmpty) + [
-                JSON.Member("live_activities", .array(names.map { $0.json("name", now) })),
-                JSON.Member("start_tokens", .array(types.map { $0.json("attributes_type", now) })),
-                JSON.Member("former", .array(former.compactMap(\.json))),
-            ])
+        return ShownChannelAnswer(
+            listed: Self.answer(channel, record, hasTokens: !tokens.isEmpty),
+            liveActivities: names.map { $0.answer(now) },
+            startTokens: types.map { StartTokenAnswer(attributesType: $0.place.text, held: $0.held(now)) },
+            former: former.compactMap(\.answer))
     }
 
     /// What Airship's API says about a channel. Its clients read times without zone and fraction.
-    static func members(_ channel: ChannelID, _ record: ChannelRecord?, hasTokens: Bool) -> [JSON.Member] {
-        let groups = record?.tags.sorted { $0.key < $1.key } ?? []
-        let device = groups.first { "\($0.key)" == "device" }?.value ?? []
-        let others = groups.filter { "\($0.key)" != "device" }
-            .map { JSON.Member("\($0.key)", .array($0.value.map(JSON.string))) }
-        let fields: [(String, JSON?)] = [
-            ("channel_id", .string(channel.description)), ("device_type", "ios"), ("installed", true),
-            ("opt_in", .bool(hasTokens)), ("created", record?.created.map { .string(TimeText.plainText($0)) }),
-            ("last_registration", record?.seen.map { .string(TimeText.plainText($0)) }),
-            ("named_user_id", record?.namedUser.map(JSON.string) ?? JSON.null),
-            ("tags", .array(device.map(JSON.string))), ("tag_groups", .object(others)),
-            ("ios_18", .bool(record?.hasIOS18 ?? false)),
-        ]
-        return fields.compactMap { name, value in value.map { JSON.Member(name, $0) } }
+    static func answer(_ channel: ChannelID, _ record: ChannelRecord?, hasTokens: Bool) -> ListedChannelAnswer {
+        var groups = record?.tags ?? [:]
+        let device = groups.removeValue(forKey: "device") ?? []
+        return ListedChannelAnswer(
+            channelID: channel.description, optIn: hasTokens, created: record?.created.map(TimeText.plainText),
+            lastRegistration: record?.seen.map(TimeText.plainText), namedUserID: record?.namedUser, tags: device,
+            tagGroups: groups, hasIOS18: record?.hasIOS18 ?? false)
     }
 }
 
 extension Following {
-    /// - Parameter key: of the place
-    func json(_ key: String, _ now: Int64) -> JSON {
+    func answer(_ now: Int64) -> FollowingAnswer { FollowingAnswer(name: place.text, held: held(now)) }
+
+    fileprivate func held(_ now: Int64) -> HeldToken {
         // Enough to compare with a device's own log, and useless for anything else.
         let beginning = Hex.encode(token.prefix(4)) + "…"
-        return JSON.fields([
-            key: .string(place.text), "token": .string(beginning),
-            "registered_at": .string(TimeText.text(registeredAt)),
-            "age_seconds": .integer(Int(max(0, now - registeredAt) / 1_000)),
-            "started_at": place.isForStartTokens ? nil : .string(TimeText.text(startedAt)),
-            "state": .string(isQuarantined ? "quarantined" : waits ? "waiting" : "following"),
-            "other_environment": .bool(isElsewhere),
-        ])
+        return HeldToken(
+            token: beginning, registeredAt: TimeText.text(registeredAt),
+            ageSeconds: Int(max(0, now - registeredAt) / 1_000),
+            startedAt: place.isForStartTokens ? nil : TimeText.text(startedAt),
+            state: isQuarantined ? "quarantined" : waits ? "waiting" : "following", otherEnvironment: isElsewhere)
     }
 }
 
 extension FormerFollowing {
-    fileprivate var json: JSON? {
-        let (state, time): (JSON, Int64)
+    fileprivate var answer: FormerAnswer? {
+        let (state, time): (String, Int64)
         switch presence {
         case .left(let at): (state, time) = ("left", at)
         case .pruned(let at): (state, time) = ("pruned", at)
         case .over(let registeredAt): (state, time) = ("over", registeredAt)
         case .follows, .unknown: return nil
         }
-        let key = place.isForStartTokens ? "attributes_type" : "name"
-        return JSON.fields([key: .string(place.text), "state": state, "at": .string(TimeText.text(time))])
+        let isType = place.isForStartTokens
+        return FormerAnswer(
+            name: isType ? nil : place.text, attributesType: isType ? place.text : nil, state: state,
+            at: TimeText.text(time))
     }
 }
 

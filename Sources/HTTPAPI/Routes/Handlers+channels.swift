@@ -1,3 +1,4 @@
+import Answers
 import HTTPTypes
 import LiveActivity
 import Store
@@ -30,7 +31,7 @@ extension Handlers {
             call.app.key, channel, tags: registration.tags, namedUser: registration.namedUser,
             hasIOS18: registration.hasIOS18)
         return Answer(
-            status, ["ok": true, "operation_id": .string(call.operation), "channel_id": .string(channel.description)],
+            status, ChannelCreatedAnswer(operationID: call.operation, channelID: channel.description),
             warnings: warnings)
     }
 
@@ -54,50 +55,47 @@ extension Handlers {
             case .remove(let place, let untrack): try await unregister(untrack, from: place, call.app)
             }
         }
-        guard let first = batch.problems.first else { return Answer(200, ["ok": true]) }
-        let details = [
-            JSON.Member("applied", .integer(batch.updates.count)),
-            JSON.Member("problems", .array(batch.problems.map { .string($0.description) })),
-            JSON.Member("problem_count", .integer(batch.problemCount)),
-        ]
+        guard let first = batch.problems.first else {
+            return Answer(200, BatchResultAnswer(applied: nil, problems: nil, problemCount: nil))
+        }
+        let result = BatchResultAnswer(
+            applied: batch.updates.count, problems: batch.problems.map(\.description),
+            problemCount: batch.problemCount)
         // Return a 2xx: only then does the SDK drop the batch. It would repeat the bad entry in every later batch.
         if call.credential.isDevice {
             return Answer(
-                200, .object([JSON.Member("ok", true)] + details),
+                200, result,
                 warnings: ["entries of the batch were not applied, see `problems`; the first: \(first.description)"])
         }
         var error = APIError(first)
-        error.extra = details
+        error.extra = result.membersOfError
         throw error
     }
 
     func tagChannels(_ call: Call) async throws -> Answer {
         let request = try ChannelBody.tagRequest(call.body.collect())
         try await store.channels.tag(call.app.key, request.channels, request.change)
-        return Answer(200, ["ok": true], warnings: request.warnings)
+        return Answer(200, DoneAnswer(), warnings: request.warnings)
     }
 
     func associate(_ call: Call) async throws -> Answer {
         try call.require(.users)
         let (channel, user) = try ChannelBody.namedUser(call.body.collect(), isRequired: true)
         if let user { try await store.channels.associate(call.app.key, channel, namedUser: user) }
-        return Answer(200, ["ok": true])
+        return Answer(200, DoneAnswer())
     }
 
     func disassociate(_ call: Call) async throws -> Answer {
         try call.require(.users)
         let request = try ChannelBody.namedUser(call.body.collect(), isRequired: false)
         try await store.channels.disassociate(call.app.key, request.channel, namedUser: request.namedUser)
-        return Answer(200, ["ok": true])
+        return Answer(200, DoneAnswer())
     }
 
     /// A token for the channel that the request was signed for. The SDK reads `expires_in` as milliseconds.
     func deviceToken(_ call: Call) async throws -> Answer {
         let channel = try call.actingChannel()
-        let body: JSON = [
-            "ok": true, "token": .string(call.tokens.token(for: channel, now: call.now)),
-            "expires_in": .integer(SDKTokens.lifetimeMilliseconds),
-        ]
-        return Answer(200, body)
+        let token = call.tokens.token(for: channel, now: call.now)
+        return Answer(200, DeviceTokenAnswer(token: token, expiresIn: Int(SDKTokens.lifetimeMilliseconds)))
     }
 }

@@ -1,6 +1,6 @@
+import Answers
 import LiveActivity
 import Store
-import StrictJSON
 
 /// Contacts and remote config, which Airship's SDK asks for before it updates its channel. urbanairship/ios-library has
 /// them in ContactAPIClient, ContactManager, DefaultAirshipContact, RemoteDataAPIClient and RemoteConfig.
@@ -24,15 +24,11 @@ extension Handlers {
         }
         let contact = user.map { ContactID(of: app, namedUser: $0) } ?? ContactID(of: app, anonymous: channel)
         let associated = action == .resolve ? Self.longAssociated : TimeText.plainText(call.now)
-        let body: JSON = [
-            "ok": true,
-            "contact": [
-                "contact_id": .string(contact.description), "is_anonymous": .bool(user == nil),
-                "channel_association_timestamp": .string(associated),
-            ],
-            "token": .string(call.tokens.token(for: channel, contact: contact, now: call.now)),
-            "token_expires_in": .integer(SDKTokens.lifetimeMilliseconds),
-        ]
+        let body = IdentifiedAnswer(
+            contact: ContactAnswer(
+                contactID: contact.description, isAnonymous: user == nil, associatedAt: associated),
+            token: call.tokens.token(for: channel, contact: contact, now: call.now),
+            tokenExpiresIn: Int(SDKTokens.lifetimeMilliseconds))
         return Answer(200, body)
     }
 
@@ -44,7 +40,7 @@ extension Handlers {
         // Other parts of a contact's update are not used, so the SDK need not hear of them.
         if !change.isEmpty { try call.require(.tags) }
         try await store.channels.tag(call.app.key, [channel], change)
-        return Answer(200, ["ok": true])
+        return Answer(200, DoneAnswer())
     }
 
     /// Tells the SDK which addresses to call: this gateway, for everything. Only the SDK reads it.

@@ -1,3 +1,4 @@
+import Answers
 import LiveActivity
 import Store
 import StrictJSON
@@ -5,12 +6,14 @@ import StrictJSON
 /// The credentials of an app. A secret is shown once, in the answer to the call that makes it.
 extension Handlers {
     func listCredentials(_ call: Call) async throws -> Answer {
-        let builtIn = [("app", "app"), ("master", "master")].map { id, kind -> JSON in
-            ["id": .string(id), "source": "built-in", "scopes": .array([]), "secrets": 1]
+        let builtIn = ["app", "master"].map { id in
+            CredentialAnswer(
+                id: id, source: "built-in", scopes: [], namePrefix: nil, createdAt: nil, expiresAt: nil, secrets: 1,
+                oldSecretUntil: nil)
         }
-        let fromFile = call.app.credentials.map { $0.json("file") }
-        let made = try await store.credentials.all(call.app.key).credentials.map { $0.json("made") }
-        return Answer(200, ["ok": true, "credentials": .array(builtIn + fromFile + made)])
+        let fromFile = call.app.credentials.map { $0.answer("file") }
+        let made = try await store.credentials.all(call.app.key).credentials.map { $0.answer("made") }
+        return Answer(200, CredentialListAnswer(credentials: builtIn + fromFile + made))
     }
 
     func createCredential(_ call: Call) async throws -> Answer {
@@ -28,7 +31,7 @@ extension Handlers {
         case .full: throw APIError(409, "An app may have \(Credentials.most) credentials: revoke one first.")
         }
         credentials.forget(call.app.key)
-        return Answer(201, ["ok": true, "credential": credential.json("made"), "secret": .string(secret)])
+        return Answer(201, MadeCredentialAnswer(credential: credential.answer("made"), secret: secret))
             .about([.credential: body.id])
     }
 
@@ -50,7 +53,7 @@ extension Handlers {
             throw APIError(409, "The credential was changed meanwhile. Try again.")
         }
         credentials.forget(call.app.key)
-        return Answer(200, ["ok": true, "credential": new.json("made"), "secret": .string(secret)])
+        return Answer(200, MadeCredentialAnswer(credential: new.answer("made"), secret: secret))
     }
 
     func revokeCredential(_ call: Call) async throws -> Answer {
@@ -91,14 +94,12 @@ extension Handlers {
 }
 
 extension AppCredential {
-    fileprivate func json(_ source: String) -> JSON {
-        .fields([
-            "id": .string(id), "source": .string(source), "scopes": .array(scopes.words.map(JSON.string)),
-            "name_prefix": namePrefix.map(JSON.string),
-            "created_at": source == "made" ? .string(TimeText.text(created)) : nil,
-            "expires_at": expires.map { .string(TimeText.text($0)) }, "secrets": .integer(secrets.count),
-            "old_secret_until": secrets.dropFirst().compactMap(\.until).max().map { .string(TimeText.text($0)) },
-        ])
+    fileprivate func answer(_ source: String) -> CredentialAnswer {
+        CredentialAnswer(
+            id: id, source: source, scopes: scopes.words, namePrefix: namePrefix,
+            createdAt: source == "made" ? TimeText.text(created) : nil, expiresAt: expires.map(TimeText.text),
+            secrets: secrets.count,
+            oldSecretUntil: secrets.dropFirst().compactMap(\.until).max().map(TimeText.text))
     }
 }
 

@@ -1,6 +1,6 @@
+import Answers
 import LiveActivity
 import Store
-import StrictJSON
 
 extension Handlers {
     func listDead(_ call: Call) async throws -> Answer {
@@ -8,21 +8,20 @@ extension Handlers {
         let after = try call.query["after"] == nil ? nil : call.id("after", in: call.query)
         let letters = try await store.deadLetters.list(call.app.key, after: after, limit: limit)
         let total = try await store.deadLetters.count(call.app.key)
-        let body: JSON = ["ok": true, "total": .integer(total), "dead": .array(letters.map(\.json))]
-        return Answer(page: body, isFull: letters.count == limit, last: letters.last?.push.description)
+        let next = letters.count == limit ? letters.last?.push.description : nil
+        return Answer(200, DeadLettersAnswer(total: total, dead: letters.map(\.answer), next: next))
     }
 
     func deadLetter(_ call: Call) async throws -> Answer {
         let id = try call.id("push_id")
         guard let letter = try await store.deadLetters.letter(call.app.key, id) else { throw APIError.noDeadLetter }
-        return Answer(200, letter.json)
+        return Answer(200, letter.answer)
     }
 
     func retryDead(_ call: Call) async throws -> Answer {
         switch try await store.deadLetters.retry(call.app.key, call.id("push_id")) {
         case .taken(let tokens, let isResumed):
-            return Answer(200, ["ok": true, "retried": .integer(tokens), "resumed": .bool(isResumed)]).about(
-                [:], count: tokens)
+            return Answer(200, RetriedAnswer(retried: tokens, resumed: isResumed)).about([:], count: tokens)
         case .none: throw APIError.noDeadLetter
         case .newer(let newer):
             let sent = "A newer push\(newer.map { " (\($0))" } ?? "") went out under this name"
@@ -40,11 +39,9 @@ extension Handlers {
 }
 
 extension DeadLetter {
-    fileprivate var json: JSON {
-        [
-            "push_id": .string(push.description), "name": .string(name.rawValue), "at": .string(TimeText.text(at)),
-            "stopped": stopped.map { .string($0) } ?? .null, "tokens": .integer(tokens), "kept": .integer(kept),
-            "not_kept": .integer(notKept), "reasons": .counts(reasons),
-        ]
+    fileprivate var answer: DeadLetterAnswer {
+        DeadLetterAnswer(
+            pushID: push.description, name: name.rawValue, at: TimeText.text(at), stopped: stopped, tokens: tokens,
+            kept: kept, notKept: notKept, reasons: reasons)
     }
 }

@@ -1,6 +1,6 @@
+import Answers
 import LiveActivity
 import Store
-import StrictJSON
 
 extension Handlers {
     /// Whether a channel would get the next push of a name, and if not, why.
@@ -8,99 +8,92 @@ extension Handlers {
         let (name, channel) = (try call.name(), try call.channel())
         let explanation = try await store.explain(call.app.key, name, channel)
         let now = store.time.now()
-        let body = JSON.fields([
-            "ok": true, "name": .string(name.rawValue), "channel_id": .string(channel.description),
-            "gets_next_update": .bool(explanation.getsNextUpdate),
-            "reasons": .array(explanation.reasons.map { ["code": .string($0.code), "text": .string($0.text)] }),
-            "following": explanation.following?.json("name", now) ?? JSON.null,
-            "last_push": explanation.lastPush?.json ?? JSON.null,
-        ])
+        let body = ExplanationAnswer(
+            name: name.rawValue, channelID: channel.description, getsNextUpdate: explanation.getsNextUpdate,
+            reasons: explanation.reasons, following: explanation.following?.answer(now),
+            lastPush: explanation.lastPush?.answer)
         return Answer(200, body)
     }
 }
 
 extension Explanation {
     /// A reason against the next update comes first. Codes stay, texts may change.
-    struct Reason: Sendable, Hashable {
-        let code: String
-        let text: String
-    }
-
-    var reasons: [Reason] {
+    var reasons: [ReasonAnswer] {
         [absence, started, ending, quarantined, paused].compactMap(\.self)
-            + alarms.map { Reason(code: "alarm", text: "Alarm \($0.kind.rawValue): \($0.reason).") }
+            + alarms.map { ReasonAnswer(code: "alarm", text: "Alarm \($0.kind.rawValue): \($0.reason).") }
             + [queued, given, environment, frequency].compactMap(\.self)
     }
 
-    private var absence: Reason? {
+    private var absence: ReasonAnswer? {
         switch presence {
         case .follows: nil
-        case .left(let at): Reason(code: "left", text: "Its app removed it from the name at \(TimeText.text(at)).")
+        case .left(let at):
+            ReasonAnswer(code: "left", text: "Its app removed it from the name at \(TimeText.text(at)).")
         case .pruned(let at):
-            Reason(
+            ReasonAnswer(
                 code: "pruned",
                 text: "Its token was dead, or its activity had ended, at \(TimeText.text(at)): it was pruned. "
                     + "The app must register another one.")
         case .over(let at):
-            Reason(
+            ReasonAnswer(
                 code: "over",
                 text: "Its activity is over: the token is of \(TimeText.text(at)), and Apple ends activities after 8 h."
             )
         case .unknown:
-            Reason(
+            ReasonAnswer(
                 code: "unknown",
                 text: "It does not follow the name: it never registered a token for it, or that is over 13 h ago.")
         }
     }
 
-    private var started: Reason? {
+    private var started: ReasonAnswer? {
         startSentAt.map { time in
             let text =
                 "A start was sent to it at \(TimeText.text(time)). Its app has reported no token of a card since."
-            return Reason(code: "started", text: text)
+            return ReasonAnswer(code: "started", text: text)
         }
     }
 
-    private var ending: Reason? {
+    private var ending: ReasonAnswer? {
         let text = "An end closed the name. Updates are refused until a start or a new card opens it."
-        return nameHasEnded ? Reason(code: "name_ended", text: text) : nil
+        return nameHasEnded ? ReasonAnswer(code: "name_ended", text: text) : nil
     }
 
-    private var quarantined: Reason? {
+    private var quarantined: ReasonAnswer? {
         quarantine.map { mark in
             let text = "Its token is quarantined since \(TimeText.text(mark.since)) (\(mark.reason))."
-            return Reason(code: "quarantined", text: text + " An operator releases or discards it.")
+            return ReasonAnswer(code: "quarantined", text: text + " An operator releases or discards it.")
         }
     }
 
-    private var paused: Reason? {
+    private var paused: ReasonAnswer? {
         pausedSince.map { since in
             let text = "The name or its app is paused since \(TimeText.text(since)). Pushes wait until it is resumed."
-            return Reason(code: "paused", text: text)
+            return ReasonAnswer(code: "paused", text: text)
         }
     }
 
-    private var queued: Reason? {
+    private var queued: ReasonAnswer? {
         waiting.map { waiting in
             let next = waiting.due.map { "is tried again at \(TimeText.text($0))" } ?? "was delivered and ends its card"
             let tries = waiting.attempts == 1 ? "1 attempt" : "\(waiting.attempts) attempts"
             let open = waiting.isOpen ? " APNs has not answered its request yet." : ""
             let text = "Push \(waiting.push), after \(tries), \(next).\(open) Newer pushes come behind it."
-            return Reason(code: "waiting", text: text)
+            return ReasonAnswer(code: "waiting", text: text)
         }
     }
 
-    private var given: Reason? {
-        givenUp.map { Reason(code: "given_up", text: "The name's last push gave it up: \($0).") }
+    private var given: ReasonAnswer? {
+        givenUp.map { ReasonAnswer(code: "given_up", text: "The name's last push gave it up: \($0).") }
     }
 
-    private var environment: Reason? {
+    private var environment: ReasonAnswer? {
         let text = "Its token is of the app's other APNs environment. Pushes go there."
-        return following?.isElsewhere == true ? Reason(code: "other_environment", text: text) : nil
+        return following?.isElsewhere == true ? ReasonAnswer(code: "other_environment", text: text) : nil
     }
 
-    private var frequency: Reason? {
+    private var frequency: ReasonAnswer? {
         let text = "Frequent updates are switched off on the device. iOS may hold updates of priority 10 back."
-        return isInfrequent ? Reason(code: "infrequent", text: text) : nil
+        return isInfrequent ? ReasonAnswer(code: "infrequent", text: text) : nil
     }
 }

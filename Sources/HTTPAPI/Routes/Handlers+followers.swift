@@ -1,3 +1,4 @@
+import Answers
 import LiveActivity
 import Store
 import StrictJSON
@@ -14,11 +15,8 @@ extension Handlers {
         let start = try call.number("after", "the `next` of an earlier page", in: 0...Int(UInt32.max), default: 0)
         let (page, next) = try await store.registry.page(
             call.app.key, call.place(), from: ScanPosition(UInt64(start)), to: .end, limit: limit)
-        let body = JSON.fields([
-            "ok": true, "channels": .array((0..<page.count).compactMap(page.json)),
-            "next": next < .end ? .string("\(next.rawValue)") : nil,
-        ])
-        return Answer(200, body)
+        let lines = (0..<page.count).compactMap(page.line)
+        return Answer(200, FollowersAnswer(channels: lines, next: next < .end ? "\(next.rawValue)" : nil))
     }
 
     /// Removes the channels that follow now. A registration from before this request does not come back.
@@ -38,21 +36,19 @@ extension Handlers {
         }
         metrics.registered(
             call.app.key, outcome: place.isForStartTokens ? "start_token_removed" : "removed", count: removed)
-        return Answer(200, ["ok": true, "removed": .integer(removed), "complete": .bool(position >= .end)])
-            .about([:], count: removed)
+        return Answer(200, RemovedAnswer(removed: removed, complete: position >= .end)).about([:], count: removed)
     }
 }
 
 extension TokenPage {
     /// One line of the bulk call. Nil for a channel that no version writes.
-    fileprivate func json(_ index: Int) -> JSON? {
+    fileprivate func line(_ index: Int) -> RawJSON? {
         guard let channel = ChannelID(stored: Array(channel(index))) else { return nil }
         let entry = entries[index]
-        return .fields([
-            "channel": .string(channel.description), "token": .string(Hex.encode(token(index))),
-            "registered_at_ms": .integer(entry.registeredAt),
-            "started_at_ms": entry.minutes == 0 ? nil : .integer(entry.startedAt),
-            "frequent_pushes_enabled": entry.isInfrequent ? false : nil,
-        ])
+        let follower = FollowerAnswer(
+            channel: channel.description, token: Hex.encode(token(index)), registeredAt: Int(entry.registeredAt),
+            startedAt: entry.minutes == 0 ? nil : Int(entry.startedAt),
+            frequentPushesEnabled: entry.isInfrequent ? false : nil)
+        return RawJSON(checked: follower.answerJSON.bytes)
     }
 }

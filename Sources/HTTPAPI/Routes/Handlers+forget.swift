@@ -1,13 +1,13 @@
+import Answers
 import LiveActivity
 import Store
-import StrictJSON
 
 /// To forget a person: answers 202 once Redis knows what is to be forgotten. A worker does what this process leaves.
 extension Handlers {
     func uninstallChannels(_ call: Call) async throws -> Answer {
         let channels = try ChannelBody.uninstalls(call.body.collect())
         try await forget(channels, call)
-        return Answer(202, ["ok": true]).about(
+        return Answer(202, DoneAnswer()).about(
             [.channel: channels.count == 1 ? channels[0].description : nil], count: channels.count)
     }
 
@@ -19,7 +19,7 @@ extension Handlers {
                 try await forget(channels, call)
             }
         }
-        return Answer(202, ["ok": true]).about(
+        return Answer(202, DoneAnswer()).about(
             [.namedUser: users.count == 1 ? users[0] : nil], count: users.count)
     }
 

@@ -1,3 +1,4 @@
+import Answers
 import LiveActivity
 import Store
 import StrictJSON
@@ -45,18 +46,12 @@ extension Handlers {
 
     private static func page(_ sums: PushSums, by group: PushSums.Group, next: String?) -> Answer {
         let rows = sums.rows.map { key, sum in
-            let outcomes = SettledField.allCases.map { JSON.Member($0.rawValue, .integer(sum[$0])) }
-            return JSON.object(
-                [
-                    JSON.Member(group.rawValue, .string(key)), JSON.Member("pushes", .integer(sum.pushes)),
-                    JSON.Member("targets", .integer(sum.targets)),
-                ] + outcomes + [JSON.Member("pending", .integer(sum.pending))])
+            PushSumAnswer(
+                day: group == .day ? key : nil, name: group == .name ? key : nil, pushes: sum.pushes,
+                targets: sum.targets, delivered: sum[.delivered], pruned: sum[.pruned], failed: sum[.failed],
+                superseded: sum[.superseded], expired: sum[.expired], skipped: sum[.skipped], pending: sum.pending)
         }
-        return Answer(
-            200,
-            .fields([
-                "ok": true, "by": .string(group.rawValue), "sums": .array(rows), "next": next.map(JSON.string),
-            ]))
+        return Answer(200, PushSumsAnswer(by: group.rawValue, sums: rows, next: next))
     }
 
     /// Which channels a push did not light, and why, as far as they are kept.
@@ -65,22 +60,15 @@ extension Handlers {
         guard let channels = try await store.deadLetters.channels(call.app.key, of: id) else {
             throw APIError.noSuchPush
         }
-        let rows = channels.map { channel -> JSON in
-            [
-                "channel_id": .string(channel.channel.description), "outcome": .string(channel.outcome.rawValue),
-                "reason": .string(channel.reason),
-            ]
+        let rows = channels.map { channel in
+            UnlitChannelAnswer(
+                channelID: channel.channel.description, outcome: channel.outcome.rawValue, reason: channel.reason)
         }
-        return Answer(200, ["push_id": .string(id.description), "channels": .array(rows)])
+        return Answer(200, UnlitChannelsAnswer(pushID: id.description, channels: rows))
     }
 
     private static func page(_ pushes: [Ledger], total: Int?, next: String?) -> Answer {
-        Answer(
-            200,
-            .fields([
-                "ok": true, "total": total.map(JSON.integer), "pushes": .array(pushes.map(\.answer)),
-                "next": next.map(JSON.string),
-            ]))
+        Answer(200, HistoryAnswer(total: total, pushes: pushes.map(\.withPublisher), next: next))
     }
 
     private func pushFilter(_ call: Call) throws(APIError) -> PushFilter {
@@ -112,19 +100,18 @@ extension Call {
 
 extension Ledger {
     /// The ledger with who published the push, which outgoing events do not tell.
-    var answer: JSON {
-        var body = json
-        if let publisher {
-            let by: JSON = ["credential": .string(publisher.credential), "address": .string(publisher.address)]
-            body.append("by", by)
-        }
+    var withPublisher: LedgerAnswer {
+        var body = answer
+        body.by = publisher.map { PublisherAnswer(credential: $0.credential, address: $0.address) }
         return body
     }
 }
 
 extension Audience {
     /// In the form of a publish.
-    var json: JSON {
+    var answer: RawJSON { RawJSON(checked: json.bytes) }
+
+    private var json: JSON {
         switch self {
         case .all: "all"
         case .tag(let tag, let group): ["tag": .string(tag), "group": .string(group)]

@@ -1,6 +1,6 @@
+import Answers
 import LiveActivity
 import Store
-import StrictJSON
 
 /// Named users and their channels. Tags lie on channels: a user's tags are those of its channels.
 extension Handlers {
@@ -22,28 +22,20 @@ extension Handlers {
             for (group, held) in record.tags { tags[group, default: []].formUnion(held) }
         }
         let now = store.time.now()
-        let body: JSON = [
-            "ok": true,
-            "named_user": [
-                "named_user_id": .string(user), "channel_count": .integer(channels.count),
-                "tags": .object(
-                    tags.sorted { $0.key < $1.key }
-                        .map { JSON.Member("\($0.key)", .array($0.value.sorted().map(JSON.string))) }),
-                "channels": .array(stories.map { $0.story.json($0.channel, now: now) }),
-            ],
-        ]
-        return Answer(200, body)
+        let body = UserAnswer(
+            namedUserID: user, channelCount: channels.count, tags: tags.mapValues { $0.sorted() },
+            channels: stories.map { $0.story.answer($0.channel, now: now) })
+        return Answer(200, UserStoryAnswer(namedUser: body))
     }
 
     /// `GET /api/named_users`: users and their tags, page by page.
     private func listUsers(_ call: Call) async throws -> Answer {
         let limit = try call.limit()
         let users = try await store.channels.namedUsers(call.app.key, after: call.query["start"], limit: limit)
-        let body = JSON.fields([
-            "ok": true, "named_users": .array(users.map { ["named_user_id": .string($0)] }),
-            "next_page": users.count == limit
-                ? users.last.map { .string(call.page("/api/named_users", start: $0, limit: limit)) } : nil,
-        ])
+        let last = users.count == limit ? users.last : nil
+        let body = UsersAnswer(
+            namedUsers: users.map(ListedUserAnswer.init),
+            nextPage: last.map { call.page("/api/named_users", start: $0, limit: limit) })
         return Answer(200, body)
     }
 
@@ -57,10 +49,9 @@ extension Handlers {
             return position
         }
         let page = try await store.channels.list(call.app.key, after: start, limit: limit)
-        let body = JSON.fields([
-            "ok": true, "channels": .array(page.channels.map(\.json)),
-            "next_page": page.next.map { .string(call.page("/api/channels", start: "\($0)", limit: limit)) },
-        ])
+        let body = ChannelsAnswer(
+            channels: page.channels.map(\.answer),
+            nextPage: page.next.map { call.page("/api/channels", start: "\($0)", limit: limit) })
         return Answer(200, body)
     }
 
@@ -76,7 +67,7 @@ extension Handlers {
                 try await store.channels.tag(app, channels, tags)
             }
         }
-        return Answer(200, ["ok": true], warnings: update.warnings)
+        return Answer(200, DoneAnswer(), warnings: update.warnings)
     }
 
     /// Tags the channels that the users have now.
@@ -92,7 +83,7 @@ extension Handlers {
             if !found { nobody += 1 }
         }
         let warning = "\(nobody) of \(request.users.count) named users have no channel, so nothing was tagged for them"
-        return Answer(200, ["ok": true], warnings: nobody == 0 ? [] : [warning])
+        return Answer(200, DoneAnswer(), warnings: nobody == 0 ? [] : [warning])
     }
 }
 
@@ -105,7 +96,5 @@ extension Call {
 }
 
 extension ListedChannel {
-    fileprivate var json: JSON {
-        .object(ChannelStory.members(channel, record, hasTokens: places > 0))
-    }
+    fileprivate var answer: ListedChannelAnswer { ChannelStory.answer(channel, record, hasTokens: places > 0) }
 }

@@ -1,3 +1,4 @@
+import Answers
 import LiveActivity
 import Store
 import StrictJSON
@@ -31,6 +32,6 @@ extension Handlers {
     private func pauses(_ call: Call) async throws -> Answer {
         // A pause of the whole app concerns every name.
         let found = try await store.pauses.list([call.app.key]).filter { $0.name.map(call.covers) ?? true }
-        return Answer(200, ["ok": true, "paused": .array(found.map(\.json))])
+        return Answer(200, PausesAnswer(paused: found.map(\.answer)))
     }
 }

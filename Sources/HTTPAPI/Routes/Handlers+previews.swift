@@ -1,4 +1,5 @@
 import APNsWire
+import Answers
 import LiveActivity
 import Store
 import StrictJSON
@@ -10,36 +11,30 @@ extension Handlers {
 
     /// Without Redis only what the body itself says.
     /// - Parameter counts: whether to count the tokens, which reads all of them.
-    func previews(_ pushes: [PublishBody.Push], counts: Bool, _ call: Call) async -> [JSON] {
+    func previews(_ pushes: [PublishBody.Push], counts: Bool, _ call: Call) async -> [PreviewAnswer] {
         let deadline = ContinuousClock.now + Self.countingTime
-        var previews: [JSON] = []
+        var previews: [PreviewAnswer] = []
         for push in pushes { previews.append(await preview(push, until: counts ? deadline : nil, call)) }
         return previews
     }
 
     private func preview(
         _ push: PublishBody.Push, until deadline: ContinuousClock.Instant?, _ call: Call
-    ) async -> JSON {
+    ) async -> PreviewAnswer {
         let publish = push.publish
         let isStart = publish.event == .start
-        var preview: JSON = ["name": .string(publish.name.rawValue), "event": .string(publish.event.rawValue)]
-        var hasTokens = true
-        if let deadline, let reach = try? await store.reach(call.app.key, publish, until: deadline) {
-            hasTokens = reach.tokens > 0 || !reach.isComplete
-            preview.append(isStart ? "start_tokens" : "tokens", .integer(reach.tokens))
-            if !reach.isComplete { preview.append("complete", false) }
-        }
-        var isForBroadcastAlone = push.oversize != nil
-        if let channels = try? await broadcastChannels(publish, call) {
-            if channels > 0, !hasTokens { isForBroadcastAlone = true }
-            preview.append("broadcast_channels", .integer(channels))
-        }
+        let reach: Reach? =
+            if let deadline { try? await store.reach(call.app.key, publish, until: deadline) } else { nil }
+        let channels = try? await broadcastChannels(publish, call)
+        let hasTokens = reach.map { $0.tokens > 0 || !$0.isComplete } ?? true
+        let isForBroadcastAlone = push.oversize != nil || (channels ?? 0) > 0 && !hasTokens
         let timestamp = publish.timestamp ?? Int(call.now / 1_000)
-        preview.append("payload_bytes", .integer(push.payload.count))
-        preview.append(
-            "payload_limit", .integer(isForBroadcastAlone ? Payload.maximumBroadcastBytes : Payload.maximumBytes))
-        preview.append("payload", .raw(Payload.stamped(push.payload, timestamp)))
-        return preview
+        return PreviewAnswer(
+            name: publish.name.rawValue, event: publish.event.rawValue, tokens: isStart ? nil : reach?.tokens,
+            startTokens: isStart ? reach?.tokens : nil, complete: reach?.isComplete == false ? false : nil,
+            broadcastChannels: channels, payloadBytes: push.payload.count,
+            payloadLimit: isForBroadcastAlone ? Payload.maximumBroadcastBytes : Payload.maximumBytes,
+            payload: RawJSON(checked: Payload.stamped(push.payload, timestamp)))
     }
 
     /// 1 if the push also goes to the name's broadcast channel.

@@ -1,4 +1,5 @@
 import APNsWire
+import Answers
 import HTTPTypes
 import LiveActivity
 import OpenSSL
@@ -22,10 +23,8 @@ extension Handlers {
         }
         // The commits have noted which names are followed, so usually nothing is asked here.
         let hints = await self.hints(self.unfollowed(pushes, call), call)
-        let body: JSON = [
-            "ok": true, "operation_id": .string(call.operation),
-            "push_ids": .array(ids.map { .string($0.description) }), "message_ids": [], "content_urls": [],
-        ]
+        let body = AcceptedAnswer(
+            operationID: call.operation, pushIDs: ids.map(\.description), messageIDs: [], contentURLs: [])
         let names = Set(pushes.map(\.publish.name))
         var answer = Answer(202, body, warnings: warnings, hints: hints).about(
             [.name: names.count == 1 ? names.first?.rawValue : nil, .push: ids.first?.description], count: ids.count)
@@ -58,7 +57,7 @@ extension Handlers {
             try await pushes.flatMap(\.warnings) + checkSchemasIfPossible(pushes, call) + checkSizes(pushes, call)
         let previews = try await self.previews(pushes, counts: call.flag("reach") ?? true, call)
         let hints = await self.hints(unfollowed, call)
-        return Answer(200, ["ok": true, "pushes": .array(previews)], warnings: warnings, hints: hints)
+        return Answer(200, DryRunAnswer(pushes: previews), warnings: warnings, hints: hints)
     }
 
     /// Accepts 4,097 to 5,120 bytes only for a name with a broadcast channel, and warns that they go only there.

@@ -1,3 +1,4 @@
+import Answers
 import LiveActivity
 import Store
 import StrictJSON
@@ -5,17 +6,16 @@ import StrictJSON
 extension Handlers {
     func pushLedger(_ call: Call) async throws -> Answer {
         guard let ledger = try await self.ledger(call.app.key, call.id("push_id")) else { throw APIError.noSuchPush }
-        return Answer(200, ledger.answer)
+        return Answer(200, ledger.withPublisher)
     }
 
     /// The content of a push, and its audience.
     func pushContent(_ call: Call) async throws -> Answer {
         let id = try call.id("push_id")
         guard let content = try await store.pushes.content(call.app.key, id) else { throw APIError.noSuchPush }
-        let body: JSON = [
-            "push_id": .string(id.description), "audience": content.audience.json,
-            "payload_bytes": .integer(content.payload.count), "payload": .raw(content.payload),
-        ]
+        let body = ContentAnswer(
+            pushID: id.description, audience: content.audience.answer, payloadBytes: content.payload.count,
+            payload: RawJSON(checked: content.payload))
         return Answer(200, body)
     }
 
@@ -27,11 +27,9 @@ extension Handlers {
         guard let trace = try await store.traces.find(call.app.key, ledger.name, id) else {
             throw ledger.state == .scheduled ? APIError.notSentYet : APIError.noTrace
         }
-        let body: JSON = [
-            "push_id": .string(id.description), "name": .string(ledger.name.rawValue),
-            "channel_id": .string(trace.channel.description), "state": .string(ledger.state.rawValue),
-            "total": .integer(trace.total), "exchanges": .array(trace.exchanges.map(JSON.raw)),
-        ]
+        let body = PushTraceAnswer(
+            pushID: id.description, name: ledger.name.rawValue, channelID: trace.channel.description,
+            state: ledger.state.rawValue, total: trace.total, exchanges: trace.exchanges.map(RawJSON.init(checked:)))
         return Answer(200, body)
     }
 
@@ -39,6 +37,6 @@ extension Handlers {
     func cancelPush(_ call: Call) async throws -> Answer {
         let id = try call.id("push_id")
         guard let ledger = try await cancel(call.app.key, id, now: call.now) else { throw APIError.noSuchPush }
-        return Answer(200, ledger.answer).about([.name: ledger.name.rawValue])
+        return Answer(200, ledger.withPublisher).about([.name: ledger.name.rawValue])
     }
 }

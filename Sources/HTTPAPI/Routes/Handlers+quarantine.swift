@@ -1,3 +1,4 @@
+import Answers
 import LiveActivity
 import Store
 import StrictJSON
@@ -7,24 +8,22 @@ extension Handlers {
     func listQuarantine(_ call: Call) async throws -> Answer {
         let names = try await store.quarantine.list(call.app.key, limit: call.limit())
         let total = try await store.quarantine.count(call.app.key)
-        return Answer(200, ["ok": true, "total_names": .integer(total), "names": .array(names.map(\.json))])
+        return Answer(200, QuarantineAnswer(totalNames: total, names: names.map(\.answer)))
     }
 
     /// Body: `{"name"?}`, or `{"attributes_type"}` for start tokens. Without these, every name of the app is released.
     func releaseQuarantine(_ call: Call) async throws -> Answer {
         let place = try Self.quarantinedPlace(call)
         let result = try await store.quarantine.release(call.app.key, place)
-        return Answer(200, ["ok": true, "names": .integer(result.names), "released": .integer(result.released)])
+        return Answer(200, ReleasedAnswer(names: result.names, released: result.released))
             .about(Self.subjects(place), count: result.released)
     }
 
     func discardQuarantine(_ call: Call) async throws -> Answer {
         let place = try Self.quarantinedPlace(call)
         let result = try await store.quarantine.discard(call.app.key, place)
-        let body: JSON = [
-            "ok": true, "names": .integer(result.names), "pruned": .integer(result.pruned),
-            "newer": .integer(result.newer), "gone": .integer(result.gone),
-        ]
+        let body = DiscardedAnswer(
+            names: result.names, pruned: result.pruned, newer: result.newer, gone: result.gone)
         return Answer(200, body).about(Self.subjects(place), count: result.pruned)
     }
 
@@ -47,15 +46,13 @@ extension Handlers {
 }
 
 extension QuarantinedTokens {
-    fileprivate var json: JSON {
-        let (key, text) =
+    fileprivate var answer: QuarantinedAnswer {
+        let (name, type): (String?, String?) =
             switch place {
-            case .activity(let name): ("name", name.rawValue)
-            case .startTokens(let type): ("attributes_type", type)
+            case .activity(let name): (name.rawValue, nil)
+            case .startTokens(let type): (nil, type)
             }
-        return [
-            key: .string(text), "tokens": .integer(tokens),
-            "since": .string(TimeText.text(since)), "reasons": .array(reasons.map { .string($0) }),
-        ]
+        return QuarantinedAnswer(
+            name: name, attributesType: type, tokens: tokens, since: TimeText.text(since), reasons: reasons)
     }
 }

@@ -1,6 +1,6 @@
+import Answers
 import LiveActivity
 import Store
-import StrictJSON
 
 /// Receipts: devices tell of the content states that their cards show.
 extension Handlers {
@@ -12,11 +12,8 @@ extension Handlers {
             call.body.collect(), from: try? call.actingChannel(), isDevice: call.credential.isDevice)
         let tally = try await store.receipts.count(call.app.key, receipts)
         metrics.receipts(call.app.key, tally)
-        let body: JSON = [
-            "ok": true, "accepted": .integer(tally.accepted), "late": .integer(tally.late),
-            "unknown": .integer(tally.unknown),
-        ]
-        return Answer(200, body)
+        return Answer(
+            200, ReceiptTallyAnswer(accepted: tally.accepted, late: tally.late, unknown: tally.unknown))
     }
 }
 

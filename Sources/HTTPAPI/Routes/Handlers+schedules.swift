@@ -1,4 +1,5 @@
 import APNsWire
+import Answers
 import LiveActivity
 import Store
 import StrictJSON
@@ -29,7 +30,7 @@ extension Handlers {
                 429, "The app has too many waiting schedules: none was accepted. Try again in 60 s.", retryAfter: 60)
         }
         metrics.scheduled(call.app.key, outcome: "created", count: schedules.count)
-        return Answer(201, Self.json(schedules, call), warnings: warnings).about(
+        return Answer(201, Self.answer(schedules, call), warnings: warnings).about(
             [
                 .schedule: ids.first?.description,
                 .name: schedules.count == 1 ? schedules[0].publish.name.rawValue : nil,
@@ -49,7 +50,7 @@ extension Handlers {
         switch try await store.schedules.replace(call.app.key, scheduled(id, body, call)) {
         case .replaced(let schedule):
             metrics.scheduled(call.app.key, outcome: "replaced", count: 1)
-            return Answer(200, Self.json([schedule], call), warnings: warnings)
+            return Answer(200, Self.answer([schedule], call), warnings: warnings)
                 .about([.name: schedule.publish.name.rawValue])
         case .tooLate: throw APIError.scheduleOnItsWay(id)
         case .finished: throw APIError(409, "The schedule failed or was deleted. Create another one.")
@@ -94,18 +95,17 @@ extension Handlers {
             ? store.schedules.finished(call.app.key, start: start, limit: limit)
             : store.schedules.list(call.app.key, start: start, limit: limit)
         let rest = "&limit=\(limit)\(isFinished ? "&state=finished" : "")"
-        let body = JSON.fields([
-            "ok": true, "count": .integer(page.schedules.count), "total_count": .integer(page.total),
-            "next_page": page.next.map { .string("\(call.origin)/api/schedules?start=\($0)\(rest)") },
-            "schedules": .array(page.schedules.map { Self.json($0, call) }),
-        ])
+        let body = ScheduleListAnswer(
+            count: page.schedules.count, totalCount: page.total,
+            nextPage: page.next.map { "\(call.origin)/api/schedules?start=\($0)\(rest)" },
+            schedules: page.schedules.map { Self.answer($0, call) })
         return Answer(200, body)
     }
 
     func schedule(_ call: Call) async throws -> Answer {
         let id = try call.id("schedule_id")
         guard let schedule = try await store.schedules.find(call.app.key, id) else { throw APIError.noSuchSchedule }
-        return Answer(200, Self.json(schedule, call))
+        return Answer(200, Self.answer(schedule, call))
     }
 
     func cancelSchedule(_ call: Call) async throws -> Answer {
@@ -139,25 +139,19 @@ extension Handlers {
 
     private static func url(_ id: PushID, _ call: Call) -> String { "\(call.origin)/api/schedules/\(id)" }
 
-    private static func json(_ schedules: [Schedule], _ call: Call) -> JSON {
-        [
-            "ok": true, "operation_id": .string(call.operation),
-            "schedule_urls": .array(schedules.map { .string(url($0.id, call)) }),
-            "schedule_ids": .array(schedules.map { .string($0.id.description) }),
-            "schedules": .array(schedules.map { json($0, call) }),
-        ]
+    private static func answer(_ schedules: [Schedule], _ call: Call) -> SchedulesAnswer {
+        SchedulesAnswer(
+            operationID: call.operation, scheduleURLs: schedules.map { url($0.id, call) },
+            scheduleIDs: schedules.map(\.id.description), schedules: schedules.map { answer($0, call) })
     }
 
-    private static func json(_ schedule: Schedule, _ call: Call) -> JSON {
-        .fields([
-            "url": .string(url(schedule.id, call)),
-            "schedule": ["scheduled_time": .string(TimeText.plainText(schedule.due))],
-            "name": schedule.label.map(JSON.string), "push": .raw(schedule.posted),
-            "push_ids": [.string(schedule.id.description)],
-            "state": .string(schedule.state == .taken ? "scheduled" : schedule.state.rawValue),
-            "reason": schedule.reason.map(JSON.string),
-            "finished_at": schedule.finishedAt.map { .string(TimeText.text($0)) },
-        ])
+    private static func answer(_ schedule: Schedule, _ call: Call) -> ScheduleAnswer {
+        ScheduleAnswer(
+            url: url(schedule.id, call),
+            schedule: ScheduledTimeAnswer(scheduledTime: TimeText.plainText(schedule.due)), name: schedule.label,
+            push: RawJSON(checked: schedule.posted), pushIDs: [schedule.id.description],
+            state: schedule.state == .taken ? "scheduled" : schedule.state.rawValue, reason: schedule.reason,
+            finishedAt: schedule.finishedAt.map(TimeText.text))
     }
 }
 

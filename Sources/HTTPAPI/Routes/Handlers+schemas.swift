@@ -1,3 +1,4 @@
+import Answers
 import JSONSchema
 import LiveActivity
 import Store
@@ -60,27 +61,26 @@ extension Handlers {
         let value = try body.required("attributes_type")
         let type = try value.kind == .null ? nil : value.attributesType()
         try await store.schemas.describe(call.app.key, name, type: type)
-        return Answer(200, ["ok": true])
+        return Answer(200, DoneAnswer())
     }
 
     func listSchemas(_ call: Call) async throws -> Answer {
         let set = try await store.schemas.all(call.app.key)
-        let schemas = set.documents.sorted { $0.key < $1.key }.map { type, bytes -> JSON in
+        let schemas = set.documents.sorted { $0.key < $1.key }.map { type, bytes in
             let body = try? JSONDocument(bytes).root.object()
-            return [
-                "attributes_type": .string("\(type)"), "content_state": .bool(body?["content_state"] != nil),
-                "attributes": .bool(body?["attributes"] != nil),
-                "names": body?["names"].map { .raw(Array($0.raw)) } ?? [],
-            ]
+            return ListedSchemaAnswer(
+                attributesType: "\(type)", contentState: body?["content_state"] != nil,
+                attributes: body?["attributes"] != nil,
+                names: body?["names"].map(RawJSON.init(answer:)) ?? RawJSON(checked: "[]"))
         }
-        return Answer(200, ["ok": true, "schemas": .array(schemas)])
+        return Answer(200, SchemasAnswer(schemas: schemas))
     }
 
     /// Returns the document exactly as it was put.
     func schema(_ call: Call) async throws -> Answer {
         let document = try await store.schemas.document(call.app.key, type: call.parameter("attributes_type"))
         guard let document else { throw APIError.noSuchSchema }
-        return Answer(200, .raw(document))
+        return Answer(200, json: document)
     }
 
     func setSchema(_ call: Call) async throws -> Answer {
@@ -102,7 +102,7 @@ extension Handlers {
             let limit = "An app may have \(store.schemas.maximum) schemas (limits.schemas)"
             throw APIError(409, "\(limit): delete one first, or raise the setting.")
         }
-        return Answer(200, ["ok": true])
+        return Answer(200, DoneAnswer())
     }
 
     func deleteSchema(_ call: Call) async throws -> Answer {

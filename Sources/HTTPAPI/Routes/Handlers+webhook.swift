@@ -1,3 +1,4 @@
+import Answers
 import LiveActivity
 import Store
 import StrictJSON
@@ -7,17 +8,14 @@ extension Handlers {
     func webhook(_ call: Call) async throws -> Answer {
         let app = call.app.key
         let status = try await store.webhooks.status(app)
-        let failing: JSON? = status.failure.map { failure in
-            [
-                "since": .string(TimeText.text(failure.since)), "attempts": .integer(failure.attempts),
-                "reason": .string(failure.reason), "next_attempt_at": .string(TimeText.text(failure.next)),
-            ]
+        let failing = status.failure.map { failure in
+            WebhookFailureAnswer(
+                since: TimeText.text(failure.since), attempts: failure.attempts, reason: failure.reason,
+                nextAttemptAt: TimeText.text(failure.next))
         }
-        let body: JSON = [
-            "ok": true, "events": .array(store.events.ofWebhook(app).map { .string($0.rawValue) }),
-            "waiting": .integer(status.waiting), "dead": .integer(status.dead), "dropped": .integer(status.dropped),
-            "failing": failing ?? .null,
-        ]
+        let body = WebhookAnswer(
+            events: store.events.ofWebhook(app).map(\.rawValue), waiting: status.waiting, dead: status.dead,
+            dropped: status.dropped, failing: failing)
         return Answer(200, body)
     }
 
@@ -28,8 +26,8 @@ extension Handlers {
             throw APIError.parameter("after", "must be the `next` of an earlier page")
         }
         let dead = try await store.webhooks.dead(call.app.key, after: after, limit: limit)
-        let body: JSON = ["ok": true, "dead": .array(dead.map(\.json))]
-        return Answer(page: body, isFull: dead.count == limit, last: dead.last?.event.entry)
+        let next = dead.count == limit ? dead.last?.event.entry : nil
+        return Answer(200, DeadEventsAnswer(dead: dead.map(\.answer), next: next))
     }
 
     /// Body: `{"entry"?}`. Without it, all.
@@ -37,14 +35,14 @@ extension Handlers {
         let entry = try Self.deadEntry(call)
         let retried = try await store.webhooks.retry(call.app.key, entry)
         guard retried > 0 || entry == nil else { throw APIError.noDeadEvent }
-        return Answer(200, ["ok": true, "retried": .integer(retried)]).about([.entry: entry], count: retried)
+        return Answer(200, RetriedEventsAnswer(retried: retried)).about([.entry: entry], count: retried)
     }
 
     func discardDeadEvents(_ call: Call) async throws -> Answer {
         let entry = try Self.deadEntry(call)
         let discarded = try await store.webhooks.discard(call.app.key, entry)
         guard discarded > 0 || entry == nil else { throw APIError.noDeadEvent }
-        return Answer(200, ["ok": true, "discarded": .integer(discarded)]).about([.entry: entry], count: discarded)
+        return Answer(200, DiscardedEventsAnswer(discarded: discarded)).about([.entry: entry], count: discarded)
     }
 
     private static func deadEntry(_ call: Call) throws(JSONError) -> String? {
@@ -58,10 +56,8 @@ extension Handlers {
 }
 
 extension DeadEvent {
-    fileprivate var json: JSON {
-        [
-            "entry": .string(event.entry), "reason": .string(reason), "added_at": .string(TimeText.text(addedAt)),
-            "event": .raw(Array(event.text.utf8)),
-        ]
+    fileprivate var answer: DeadEventAnswer {
+        DeadEventAnswer(
+            entry: event.entry, reason: reason, addedAt: TimeText.text(addedAt), event: RawJSON(checked: event.text))
     }
 }

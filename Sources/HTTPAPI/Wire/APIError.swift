@@ -1,3 +1,4 @@
+import Answers
 import HTTPTypes
 import Store
 import StrictJSON
@@ -67,19 +68,13 @@ struct APIError: Error, Sendable, Hashable {
     }
 
     func body(operation: String) -> JSON {
-        var body: JSON = [
-            "ok": false, "operation_id": .string(operation), "error": .string(message), "error_code": .integer(code),
-        ]
-        if let details {
-            let place = details.location.map { ["line": .integer($0.line), "column": .integer($0.column)] as JSON }
-            let fields = JSON.fields([
-                "error": .string(details.error), "path": details.path.isEmpty ? nil : .string(details.path),
-                "location": place,
-            ])
-            body.append("details", fields)
+        let details = details.map { details in
+            ErrorDetailsAnswer(
+                error: details.error, path: details.path.isEmpty ? nil : details.path,
+                location: details.location.map { ErrorPlaceAnswer(line: $0.line, column: $0.column) })
         }
-        for member in extra { body.append(member.key, member.value) }
-        return body
+        let body = ErrorAnswer(operationID: operation, error: message, code: code, details: details)
+        return .object(body.members + extra)
     }
 
     /// The one response to every failed authentication. It does not tell which part was wrong.

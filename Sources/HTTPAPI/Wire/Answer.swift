@@ -1,3 +1,4 @@
+import Answers
 import HTTPTypes
 import Hummingbird
 import LiveActivity
@@ -14,6 +15,8 @@ struct Answer: Sendable {
     static let maximumWarnings = 100
     let status: Int
     let body: [UInt8]
+    /// The type of the body, which the endpoint's row names. Nil: there is no type for it.
+    private(set) var form: (any AnswerBody.Type)?
     /// The media type. Nil stands for the one of the endpoint.
     private var type: String?
     var fields: [(HTTPField.Name, String)] = []
@@ -27,20 +30,27 @@ struct Answer: Sendable {
     /// How many pushes, channels … the call was about.
     var count = 1
 
+    init<Body: AnswerBody>(_ status: Int, _ body: Body) {
+        self.init(status, json: body.answerJSON.bytes)
+        form = Body.self
+    }
+
     /// - Parameters:
-    ///   - body: gets the member `warnings` if there are any, and `warning_count` if not all of them are shown.
     ///   - warnings: are shown to the caller and logged.
     ///   - hints: warnings that hold names of activities. They are shown to the caller, but the log must not hold them.
-    init(_ status: Int, _ body: JSON, warnings: [String] = [], hints: [String] = []) {
+    init(_ status: Int, _ body: some WarnedAnswer, warnings: [String], hints: [String] = []) {
         var body = body
         let all = warnings + hints
-        let shown = all.prefix(Self.maximumWarnings)
-        if !shown.isEmpty { body.append("warnings", .array(shown.map(JSON.string))) }
-        if all.count > shown.count { body.append("warning_count", .integer(all.count)) }
-        self.status = status
-        self.body = body.bytes
+        if !all.isEmpty {
+            let isCut = all.count > Self.maximumWarnings
+            body.warned = Warned(Array(all.prefix(Self.maximumWarnings)), count: isCut ? all.count : nil)
+        }
+        self.init(status, body)
         self.warnings = Array(warnings.prefix(Self.maximumWarnings))
     }
+
+    /// A body that is JSON already.
+    init(_ status: Int, json: [UInt8]) { (self.status, body) = (status, json) }
 
     /// The 304 for a caller that has this answer already. Nil: the answer has no tag, or another one.
     func unchanged(for headers: HTTPFields) -> Answer? {
@@ -61,13 +71,6 @@ struct Answer: Sendable {
         return answer
     }
 
-    /// A page of a list. A full page may be the last one, and the next page is empty then.
-    init(page body: JSON, isFull: Bool, last: String?) {
-        var body = body
-        if isFull, let last { body.append("next", .string(last)) }
-        self.init(200, body)
-    }
-
     init(_ status: Int, text: String, type: String? = nil) {
         self.status = status
         body = Array(text.utf8)
@@ -77,7 +80,7 @@ struct Answer: Sendable {
     static let empty = Answer(204, text: "")
 
     init(_ error: APIError, operation: String) {
-        self.init(error.status, error.body(operation: operation))
+        self.init(error.status, json: error.body(operation: operation).bytes)
         if let seconds = error.retryAfter { fields.append((.retryAfter, "\(seconds)")) }
         if error.status == 401 { fields.append((.wwwAuthenticate, #"Basic realm="lamplighter""#)) }
         if !error.allow.isEmpty { fields.append((.allow, error.allow.joined(separator: ", "))) }

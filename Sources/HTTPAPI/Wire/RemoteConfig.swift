@@ -20,7 +20,7 @@ enum RemoteConfig {
             "fetch_contact_remote_data": false,
         ]
         let payload: JSON = ["type": "app_config", "timestamp": .string(timestamp), "data": data]
-        var answer = Answer(200, ["ok": true, "payloads": [payload]])
+        var answer = Answer(200, json: (["ok": true, "payloads": [payload]] as JSON).bytes)
         answer.fields.append((.lastModified, lastModified))
         return answer
     }

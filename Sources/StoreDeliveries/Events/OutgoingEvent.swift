@@ -1,3 +1,4 @@
+import Answers
 public import LiveActivity
 import StrictJSON
 
@@ -21,16 +22,13 @@ public struct OutgoingEvent: Sendable, Hashable {
     public var text: String
 
     private init(
-        _ id: String, _ kind: Kind, _ app: AppKey, at: Int64, _ subject: KeyValuePairs<String, JSON?> = [:]
+        _ id: String, _ kind: Kind, _ app: AppKey, at: Int64, push: LedgerAnswer? = nil, alarm: Alarm? = nil
     ) {
         self.id = id
         self.kind = kind
-        var json: JSON = [
-            "id": .string(id), "type": .string(kind.rawValue), "app": .string(app.rawValue),
-            "at": .string(TimeText.text(at)),
-        ]
-        for case (let name, let value?) in subject { json.append(name, value) }
-        text = json.text
+        let body = OutgoingEventAnswer(
+            id: id, type: kind.rawValue, app: app.rawValue, at: TimeText.text(at), push: push, alarm: alarm?.answer)
+        text = body.answerJSON.text
     }
 
     /// The events that tell the end of a push.
@@ -40,30 +38,28 @@ public struct OutgoingEvent: Sendable, Hashable {
         var ledger = ledger
         (ledger.state, ledger.finishedAt) = (end.state, end.at)
         func event(_ suffix: String, _ kind: Kind) -> OutgoingEvent {
-            OutgoingEvent("\(end.push).\(end.number)\(suffix)", kind, app, at: end.at, ["push": ledger.json])
+            OutgoingEvent("\(end.push).\(end.number)\(suffix)", kind, app, at: end.at, push: ledger.answer)
         }
         return [event("", kind)] + (ledger.pruned > 0 ? [event(".pruned", .pruned)] : [])
     }
 
     static func raised(_ alarm: Alarm) -> OutgoingEvent {
         OutgoingEvent(
-            "\(alarm.kind.rawValue).\(alarm.since).raised", .alarmRaised, alarm.app, at: alarm.since,
-            ["alarm": json(alarm)])
+            "\(alarm.kind.rawValue).\(alarm.since).raised", .alarmRaised, alarm.app, at: alarm.since, alarm: alarm)
     }
 
     static func cleared(_ alarm: Alarm, at: Int64) -> OutgoingEvent {
         OutgoingEvent(
-            "\(alarm.kind.rawValue).\(alarm.since).cleared", .alarmCleared, alarm.app, at: at, ["alarm": json(alarm)])
+            "\(alarm.kind.rawValue).\(alarm.since).cleared", .alarmCleared, alarm.app, at: at, alarm: alarm)
     }
 
     public static func test(_ app: AppKey, at: Int64) -> OutgoingEvent {
         OutgoingEvent("test.\(PushID.random())", .test, app, at: at)
     }
+}
 
-    private static func json(_ alarm: Alarm) -> JSON {
-        [
-            "kind": .string(alarm.kind.rawValue), "reason": .string(alarm.reason),
-            "since": .string(TimeText.text(alarm.since)),
-        ]
+extension Alarm {
+    fileprivate var answer: EventAlarmAnswer {
+        EventAlarmAnswer(kind: kind.rawValue, reason: reason, since: TimeText.text(since))
     }
 }

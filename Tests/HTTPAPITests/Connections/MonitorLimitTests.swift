@@ -1,3 +1,4 @@
+import Answers
 import LiveActivity
 import PrometheusText
 import Redis
@@ -40,7 +41,7 @@ import Testing
         let monitor = Monitor(
             host: "127.0.0.1", port: 0, version: "0", logger: .quiet, idleTimeout: .seconds(3_600),
             headTimeout: .milliseconds(500), secret: { nil }, guessesPerMinute: { 0 },
-            readiness: { Answer(200, ["ok": true]) }, metrics: { Answer(200, ["ok": true]) })
+            readiness: { Answer(200, DoneAnswer()) }, metrics: { Answer(200, DoneAnswer()) })
         try await monitor.serving { port in
             let slow = try Socket(port: port)
             slow.send("GET /healthz HTTP/1.1\r\nHost:")

@@ -1,3 +1,4 @@
+import Answers
 import LiveActivity
 import Redis
 import StrictJSON
@@ -34,7 +35,8 @@ import Testing
         #expect(events.map(\.kind) == ["done"] && events.map(\.id) == ["\(id).1"])
         let ledger = try await fixture.ledger(id)
         let at = TimeText.text(try #require(ledger.finishedAt))
-        let text = #"{"id":"\#(id).1","type":"done","app":"shop","at":"\#(at)","push":\#(ledger.json.text)}"#
+        let push = ledger.answer.answerJSON.text
+        let text = #"{"id":"\#(id).1","type":"done","app":"shop","at":"\#(at)","push":\#(push)}"#
         #expect(events[0].text == text)
         #expect(try await waiting(fixture) == 0)
         #expect(try await kinds(fixture) == ["done"], "it is told once")

@@ -1,0 +1,35 @@
+public import StrictJSON
+
+/// Writes a body's members.
+public struct FieldWriter<Body>: Fields {
+    private let body: Body
+    public private(set) var members: [JSON.Member] = []
+
+    init(_ body: Body) { self.body = body }
+
+    public mutating func always<Value: AnswerValue>(
+        _ name: String, _ path: KeyPath<Body, Value>, _ shape: Shape, or missing: Value?
+    ) -> Value {
+        let value = body[keyPath: path]
+        members.append(JSON.Member(name, value.answerJSON))
+        return value
+    }
+
+    public mutating func perhaps<Value: AnswerValue>(
+        _ name: String, _ path: KeyPath<Body, Value?>, _ shape: Shape, isNull: Bool
+    ) -> Value? {
+        let value = body[keyPath: path]
+        if let json = value?.answerJSON ?? (isNull ? .null : nil) { members.append(JSON.Member(name, json)) }
+        return value
+    }
+
+    public mutating func constant(_ name: String, _ value: JSON, _ shape: Shape?) {
+        members.append(JSON.Member(name, value))
+    }
+
+    public mutating func part<Part: AnswerBody>(_ path: KeyPath<Body, Part>) -> Part {
+        let part = body[keyPath: path]
+        members += part.members
+        return part
+    }
+}

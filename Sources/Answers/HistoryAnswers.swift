@@ -1,0 +1,139 @@
+public import LiveActivity
+
+/// A page of ledgers, newest first.
+public struct HistoryAnswer: AnswerBody {
+    public let total: Int?
+    public let pushes: [LedgerAnswer]
+    public let next: String?
+
+    public init(total: Int?, pushes: [LedgerAnswer], next: String?) {
+        (self.total, self.pushes, self.next) = (total, pushes, next)
+    }
+
+    public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == HistoryAnswer {
+        try fields.ok()
+        total = try fields.optional("total", \.total, "Pushes of the app that are kept. Only on the first page of all.")
+        pushes = try fields("pushes", \.pushes, .list(atMost: 1000))
+        next = try fields.optional("next", \.next, "`after` of the next page.")
+    }
+}
+
+/// The ledgers of a day or of a name, added up.
+public struct PushSumAnswer: AnswerBody {
+    public static var schemaName: String? { nil }
+    public let day, name: String?
+    public var pushes, targets, delivered, pruned, failed, superseded, expired, skipped, pending: Int
+
+    public init(
+        day: String?, name: String?, pushes: Int, targets: Int, delivered: Int, pruned: Int, failed: Int,
+        superseded: Int, expired: Int, skipped: Int, pending: Int
+    ) {
+        (self.day, self.name, self.pushes, self.targets) = (day, name, pushes, targets)
+        (self.delivered, self.pruned, self.failed, self.superseded) = (delivered, pruned, failed, superseded)
+        (self.expired, self.skipped, self.pending) = (expired, skipped, pending)
+    }
+
+    public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == PushSumAnswer {
+        day = try fields.optional("day", \.day)
+        name = try fields.optional("name", \.name, .name)
+        pushes = try fields("pushes", \.pushes)
+        targets = try fields("targets", \.targets)
+        delivered = try fields("delivered", \.delivered)
+        pruned = try fields("pruned", \.pruned)
+        failed = try fields("failed", \.failed)
+        superseded = try fields("superseded", \.superseded)
+        expired = try fields("expired", \.expired)
+        skipped = try fields("skipped", \.skipped)
+        pending = try fields("pending", \.pending)
+    }
+}
+
+/// Sums over a part of the history.
+public struct PushSumsAnswer: AnswerBody {
+    public let by: String
+    public let sums: [PushSumAnswer]
+    public let next: String?
+
+    public init(by: String, sums: [PushSumAnswer], next: String?) {
+        (self.by, self.sums, self.next) = (by, sums, next)
+    }
+
+    public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == PushSumsAnswer {
+        try fields.ok()
+        by = try fields("by", \.by, .words(["day", "name"]))
+        sums = try fields("sums", \.sums)
+        next = try fields.optional(
+            "next", \.next, "`after` of the next call. The sums of all calls are to be added up.")
+    }
+}
+
+/// The content of a push, and whom it was for.
+public struct ContentAnswer: AnswerBody {
+    public let pushID: String
+    public let audience: RawJSON
+    public let payloadBytes: Int
+    public let payload: RawJSON
+
+    public init(pushID: String, audience: RawJSON, payloadBytes: Int, payload: RawJSON) {
+        (self.pushID, self.audience, self.payloadBytes, self.payload) = (pushID, audience, payloadBytes, payload)
+    }
+
+    public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == ContentAnswer {
+        pushID = try fields("push_id", \.pushID, .pushID)
+        audience = try fields("audience", \.audience, .named("Selector"))
+        payloadBytes = try fields("payload_bytes", \.payloadBytes)
+        payload = try fields("payload", \.payload, "What APNs got.")
+    }
+}
+
+/// A channel that a push did not light.
+public struct UnlitChannelAnswer: AnswerBody {
+    public static var schemaName: String? { nil }
+    public let channelID, outcome, reason: String
+
+    public init(channelID: String, outcome: String, reason: String) {
+        (self.channelID, self.outcome, self.reason) = (channelID, outcome, reason)
+    }
+
+    public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == UnlitChannelAnswer {
+        channelID = try fields("channel_id", \.channelID, .channel)
+        outcome = try fields("outcome", \.outcome, .words(["pruned", "failed"]))
+        reason = try fields("reason", \.reason)
+    }
+}
+
+/// The channels that a push did not light, as far as they are kept.
+public struct UnlitChannelsAnswer: AnswerBody {
+    public let pushID: String
+    public let channels: [UnlitChannelAnswer]
+
+    public init(pushID: String, channels: [UnlitChannelAnswer]) {
+        (self.pushID, self.channels) = (pushID, channels)
+    }
+
+    public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == UnlitChannelsAnswer {
+        pushID = try fields("push_id", \.pushID, .pushID)
+        channels = try fields("channels", \.channels)
+    }
+}
+
+/// The exchanges with APNs for the channel that a push traces.
+public struct PushTraceAnswer: AnswerBody {
+    public let pushID, name, channelID, state: String
+    public let total: Int
+    public let exchanges: [RawJSON]
+
+    public init(pushID: String, name: String, channelID: String, state: String, total: Int, exchanges: [RawJSON]) {
+        (self.pushID, self.name, self.channelID, self.state) = (pushID, name, channelID, state)
+        (self.total, self.exchanges) = (total, exchanges)
+    }
+
+    public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == PushTraceAnswer {
+        pushID = try fields("push_id", \.pushID, .pushID)
+        name = try fields("name", \.name, .name)
+        channelID = try fields("channel_id", \.channelID, .channel)
+        state = try fields("state", \.state, .pushState)
+        total = try fields("total", \.total, "Exchanges so far. The newest ten are kept.")
+        exchanges = try fields("exchanges", \.exchanges, .list(.named("Exchange"), atMost: 10))
+    }
+}

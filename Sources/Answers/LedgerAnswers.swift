@@ -1,0 +1,116 @@
+import StrictJSON
+
+/// Who published a push.
+public struct PublisherAnswer: AnswerBody {
+    public static var about: String? { "Who published it." }
+    public let credential, address: String
+
+    public init(credential: String, address: String) {
+        (self.credential, self.address) = (credential, address)
+    }
+
+    public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == PublisherAnswer {
+        credential = try fields(
+            "credential", \.credential, "`master`, or the id of a credential; `intake` for the intake.")
+        address = try fields("address", \.address, "The client's address, as far as trusted proxies tell it.")
+    }
+}
+
+/// The request of a push to the broadcast channel of its name.
+public struct BroadcastResultAnswer: AnswerBody {
+    public let channel: String?
+    public let state: String
+    public let status: Int?
+    public let attempts: Int
+    public let reason: String?
+
+    public init(channel: String?, state: String, status: Int?, attempts: Int, reason: String?) {
+        (self.channel, self.state, self.status, self.attempts) = (channel, state, status, attempts)
+        self.reason = reason
+    }
+
+    public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == BroadcastResultAnswer {
+        channel = try fields.nullable("channel", \.channel)
+        state = try fields(
+            "state", \.state, .words(["waiting", "delivered", "failed", "superseded", "expired", "cancelled"]))
+        status = try fields.nullable("status", \.status)
+        attempts = try fields("attempts", \.attempts)
+        reason = try fields.optional("reason", \.reason)
+    }
+}
+
+/// The ledger of a push, in answers and in outgoing events.
+public struct LedgerAnswer: AnswerBody {
+    public static var about: String? {
+        "At every moment targets = delivered + pruned + failed + superseded + expired + skipped + pending."
+    }
+    public let pushID, name, event: String
+    public let priority: Int
+    public let state: String
+    public let expanded: Bool
+    public let targets, delivered, pruned, failed, superseded, expired: Int
+    public let skipped, pending, retries, duplicatesPossible, demoted, late: Int
+    public let stale: Int?
+    public let automatic: Bool?
+    public let broadcast: BroadcastResultAnswer?
+    public let supersededBy: String?
+    public let createdAt: String
+    public let finishedAt: String?
+    public let errors: [String: Int]
+    public let shown, ended, dismissed: Int?
+    /// Outgoing events do not tell it.
+    public var by: PublisherAnswer?
+
+    public init(
+        pushID: String, name: String, event: String, priority: Int, state: String, expanded: Bool, targets: Int,
+        delivered: Int, pruned: Int, failed: Int, superseded: Int, expired: Int, skipped: Int, pending: Int,
+        retries: Int, duplicatesPossible: Int, demoted: Int, late: Int, stale: Int?, automatic: Bool?,
+        broadcast: BroadcastResultAnswer?, supersededBy: String?, createdAt: String, finishedAt: String?,
+        errors: [String: Int], shown: Int?, ended: Int?, dismissed: Int?, by: PublisherAnswer?
+    ) {
+        (self.pushID, self.name, self.event, self.priority) = (pushID, name, event, priority)
+        (self.state, self.expanded, self.targets, self.delivered) = (state, expanded, targets, delivered)
+        (self.pruned, self.failed, self.superseded, self.expired) = (pruned, failed, superseded, expired)
+        (self.skipped, self.pending) = (skipped, pending)
+        (self.retries, self.duplicatesPossible) = (retries, duplicatesPossible)
+        (self.demoted, self.late, self.stale, self.automatic) = (demoted, late, stale, automatic)
+        (self.broadcast, self.supersededBy) = (broadcast, supersededBy)
+        (self.createdAt, self.finishedAt) = (createdAt, finishedAt)
+        (self.errors, self.shown, self.ended, self.dismissed) = (errors, shown, ended, dismissed)
+        self.by = by
+    }
+
+    public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == LedgerAnswer {
+        pushID = try fields("push_id", \.pushID, .pushID)
+        name = try fields("name", \.name, .name)
+        event = try fields("event", \.event, .event)
+        priority = try fields("priority", \.priority, .only([5, 10]))
+        state = try fields("state", \.state, .pushState)
+        expanded = try fields("expanded", \.expanded, "`targets` is final.")
+        targets = try fields("targets", \.targets)
+        delivered = try fields("delivered", \.delivered)
+        pruned = try fields("pruned", \.pruned)
+        failed = try fields("failed", \.failed)
+        superseded = try fields("superseded", \.superseded)
+        expired = try fields("expired", \.expired)
+        skipped = try fields("skipped", \.skipped)
+        pending = try fields("pending", \.pending)
+        retries = try fields("retries", \.retries)
+        duplicatesPossible = try fields("duplicates_possible", \.duplicatesPossible)
+        demoted = try fields("demoted", \.demoted, or: 0)
+        late = try fields("late", \.late, or: 0)
+        stale = try fields.optional("stale", \.stale)
+        automatic = try fields.optional("automatic", \.automatic)
+        broadcast = try fields.optional("broadcast", \.broadcast)
+        supersededBy = try fields.optional("superseded_by", \.supersededBy, .pushID)
+        createdAt = try fields("created_at", \.createdAt, .time)
+        finishedAt = try fields.nullable("finished_at", \.finishedAt, .time)
+        errors = try fields("errors", \.errors, "APNs's reasons, and how often.", or: [:])
+        shown = try fields.optional(
+            "shown", \.shown, "Devices that told that they show the content state. Absent: none did.")
+        ended = try fields.optional("ended", \.ended, "Devices whose card ended while it showed the content state.")
+        dismissed = try fields.optional(
+            "dismissed", \.dismissed, "Devices whose card was dismissed while it showed the content state.")
+        by = try fields.optional("by", \.by)
+    }
+}

@@ -1,0 +1,90 @@
+public import LiveActivity
+import StrictJSON
+
+/// What the gateway accepted.
+public struct AcceptedAnswer: WarnedAnswer {
+    public let operationID: String
+    public let pushIDs, messageIDs, contentURLs: [String]
+    public var warned: Warned
+
+    public init(
+        operationID: String, pushIDs: [String], messageIDs: [String], contentURLs: [String], warned: Warned = Warned()
+    ) {
+        (self.operationID, self.pushIDs) = (operationID, pushIDs)
+        (self.messageIDs, self.contentURLs) = (messageIDs, contentURLs)
+        self.warned = warned
+    }
+
+    public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == AcceptedAnswer {
+        try fields.ok()
+        operationID = try fields("operation_id", \.operationID, .operation)
+        pushIDs = try fields("push_ids", \.pushIDs, .list(.pushID))
+        messageIDs = try fields("message_ids", \.messageIDs)
+        contentURLs = try fields("content_urls", \.contentURLs)
+        warned = try fields.part(\.warned)
+    }
+}
+
+/// What one push of a dry run would do.
+public struct PreviewAnswer: AnswerBody {
+    public let name, event: String
+    public let tokens, startTokens: Int?
+    public let complete: Bool?
+    public let broadcastChannels: Int?
+    public let payloadBytes, payloadLimit: Int
+    public let payload: RawJSON
+
+    public init(
+        name: String, event: String, tokens: Int?, startTokens: Int?, complete: Bool?, broadcastChannels: Int?,
+        payloadBytes: Int, payloadLimit: Int, payload: RawJSON
+    ) {
+        (self.name, self.event, self.tokens, self.startTokens) = (name, event, tokens, startTokens)
+        (self.complete, self.broadcastChannels) = (complete, broadcastChannels)
+        (self.payloadBytes, self.payloadLimit) = (payloadBytes, payloadLimit)
+        self.payload = payload
+    }
+
+    public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == PreviewAnswer {
+        name = try fields("name", \.name, .name)
+        event = try fields("event", \.event, .event)
+        tokens = try fields.optional("tokens", \.tokens, "Tokens of the audience that follow the name.")
+        startTokens = try fields.optional(
+            "start_tokens", \.startTokens, "Of a start: start tokens without a card of the name.")
+        complete = try fields.optional(
+            "complete", \.complete, .only([false], "Not all tokens could be counted in time."))
+        broadcastChannels = try fields.optional("broadcast_channels", \.broadcastChannels, .only([0, 1]))
+        payloadBytes = try fields("payload_bytes", \.payloadBytes)
+        payloadLimit = try fields("payload_limit", \.payloadLimit, .only([4096, 5120]))
+        payload = try fields("payload", \.payload, "What APNs would get.")
+    }
+}
+
+/// The answer to a dry run.
+public struct DryRunAnswer: WarnedAnswer {
+    public let pushes: [PreviewAnswer]
+    public var warned: Warned
+
+    public init(pushes: [PreviewAnswer], warned: Warned = Warned()) {
+        (self.pushes, self.warned) = (pushes, warned)
+    }
+
+    public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == DryRunAnswer {
+        try fields.ok()
+        pushes = try fields("pushes", \.pushes)
+        warned = try fields.part(\.warned)
+    }
+}
+
+/// The answer to a call that changes something and has nothing to tell of it.
+public struct DoneAnswer: WarnedAnswer {
+    public var warned: Warned
+
+    public init(warned: Warned = Warned()) {
+        self.warned = warned
+    }
+
+    public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == DoneAnswer {
+        try fields.ok()
+        warned = try fields.part(\.warned)
+    }
+}

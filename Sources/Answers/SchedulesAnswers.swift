@@ -1,0 +1,91 @@
+public import LiveActivity
+
+/// The time of a schedule.
+public struct ScheduledTimeAnswer: AnswerBody {
+    public static var schemaName: String? { nil }
+    public let scheduledTime: String
+
+    public init(scheduledTime: String) {
+        self.scheduledTime = scheduledTime
+    }
+
+    public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == ScheduledTimeAnswer {
+        scheduledTime = try fields("scheduled_time", \.scheduledTime)
+    }
+}
+
+/// A publish that waits for its time, or is over, in Airship's form.
+public struct ScheduleAnswer: AnswerBody {
+    public let url: String
+    public let schedule: ScheduledTimeAnswer
+    public let name: String?
+    public let push: RawJSON
+    public let pushIDs: [String]
+    public let state: String
+    public let reason, finishedAt: String?
+
+    public init(
+        url: String, schedule: ScheduledTimeAnswer, name: String?, push: RawJSON, pushIDs: [String], state: String,
+        reason: String?, finishedAt: String?
+    ) {
+        (self.url, self.schedule, self.name, self.push) = (url, schedule, name, push)
+        (self.pushIDs, self.state, self.reason, self.finishedAt) = (pushIDs, state, reason, finishedAt)
+    }
+
+    public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == ScheduleAnswer {
+        url = try fields("url", \.url)
+        schedule = try fields("schedule", \.schedule)
+        name = try fields.optional("name", \.name)
+        push = try fields("push", \.push)
+        pushIDs = try fields("push_ids", \.pushIDs, .list(.pushID))
+        state = try fields("state", \.state, .words(["scheduled", "sent", "failed", "cancelled"]))
+        reason = try fields.optional("reason", \.reason)
+        finishedAt = try fields.optional(
+            "finished_at", \.finishedAt, .time("UTC, ISO 8601 with milliseconds. Absent while it waits."))
+    }
+}
+
+/// The schedules that a call made.
+public struct SchedulesAnswer: WarnedAnswer {
+    public let operationID: String
+    public let scheduleURLs, scheduleIDs: [String]
+    public let schedules: [ScheduleAnswer]
+    public var warned: Warned
+
+    public init(
+        operationID: String, scheduleURLs: [String], scheduleIDs: [String], schedules: [ScheduleAnswer],
+        warned: Warned = Warned()
+    ) {
+        (self.operationID, self.scheduleURLs) = (operationID, scheduleURLs)
+        (self.scheduleIDs, self.schedules) = (scheduleIDs, schedules)
+        self.warned = warned
+    }
+
+    public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == SchedulesAnswer {
+        try fields.ok()
+        operationID = try fields("operation_id", \.operationID, .operation)
+        scheduleURLs = try fields("schedule_urls", \.scheduleURLs)
+        scheduleIDs = try fields("schedule_ids", \.scheduleIDs, .list(.pushID))
+        schedules = try fields("schedules", \.schedules)
+        warned = try fields.part(\.warned)
+    }
+}
+
+/// A page of schedules.
+public struct ScheduleListAnswer: AnswerBody {
+    public let count, totalCount: Int
+    public let nextPage: String?
+    public let schedules: [ScheduleAnswer]
+
+    public init(count: Int, totalCount: Int, nextPage: String?, schedules: [ScheduleAnswer]) {
+        (self.count, self.totalCount, self.nextPage, self.schedules) = (count, totalCount, nextPage, schedules)
+    }
+
+    public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == ScheduleListAnswer {
+        try fields.ok()
+        count = try fields("count", \.count)
+        totalCount = try fields("total_count", \.totalCount)
+        nextPage = try fields.optional("next_page", \.nextPage)
+        schedules = try fields("schedules", \.schedules)
+    }
+}

@@ -1,0 +1,71 @@
+import Answers
+import LiveActivity
+import Store
+import StrictJSON
+
+/// The OpenAPI document of all calls. It is made from the table of endpoints, the types of their answers, the words of
+/// `calls.json`, and `shared.json`: what the calls share, and the bodies of requests.
+enum OpenAPIDocument {
+    /// The bodies that no call answers as a whole.
+    private static let others: [any AnswerBody.Type] = [ErrorAnswer.self, OutgoingEventAnswer.self]
+
+    /// Words that an enumeration has.
+    private static let enumerations: [JSON.Member] = [
+        words("PushState", PushState.allCases.map(\.rawValue)),
+        words("EventKind", OutgoingEvent.Kind.allCases.map(\.rawValue)),
+        words("ActionKind", ActionKind.allCases.map(\.rawValue)),
+    ]
+
+    private static func words(_ name: String, _ words: [String]) -> JSON.Member {
+        JSON.Member(name, ["type": "string", "enum": .array(words.map(JSON.string))])
+    }
+
+    static func json(_ operations: [OpenAPIOperation]) throws(JSONError) -> JSON {
+        let words = try JSONDocument(PackageResources.calls_json).root.object()
+        var paths: [JSON.Member] = []
+        for operation in operations {
+            let described = try operation.json(words.required(operation.title).object())
+            let member = JSON.Member(operation.method.lowercased(), described)
+            if let place = paths.firstIndex(where: { $0.key == operation.pattern }) {
+                paths[place].value.append(member.key, member.value)
+            } else {
+                paths.append(JSON.Member(operation.pattern, .object([member])))
+            }
+        }
+        let shared = try JSONDocument(PackageResources.shared_json).root.object()
+        var members: [JSON.Member] = []
+        for (key, value) in shared.members {
+            if key == "components" { members.append(JSON.Member("paths", .object(paths))) }
+            members.append(
+                JSON.Member(key, key == "components" ? try components(value.object(), operations) : JSON(value)))
+        }
+        return .object(members)
+    }
+
+    private static func components(
+        _ shared: JSONObject, _ operations: [OpenAPIOperation]
+    ) throws(JSONError) -> JSON {
+        var named: [String: JSON] = [:]
+        for body in others + operations.flatMap(\.answers).compactMap(\.body) { add(body, to: &named) }
+        let answers = named.sorted { $0.key < $1.key }.map { JSON.Member($0.key, $0.value) }
+        var members: [JSON.Member] = []
+        for (key, value) in shared.members {
+            guard key == "schemas" else {
+                members.append(JSON.Member(key, JSON(value)))
+                continue
+            }
+            let bodies = try value.object().members.map { JSON.Member($0.key, JSON($0.value)) }
+            members.append(JSON.Member(key, .object(bodies + enumerations + answers)))
+        }
+        return .object(members)
+    }
+
+    /// Adds the schemas of a body and of all bodies in it that have names.
+    private static func add(_ body: any AnswerBody.Type, to named: inout [String: JSON]) {
+        if let name = body.schemaName {
+            guard named[name] == nil else { return }
+            named[name] = body.definition
+        }
+        for part in body.parts { add(part, to: &named) }
+    }
+}
