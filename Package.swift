@@ -63,7 +63,7 @@ let package = Package(
             name: "PrometheusText", dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")]),
         .target(name: "LiveActivity"),
         // What the worker and a platform's sender say to each other, without a word of the platform.
-        .target(name: "Delivery", dependencies: ["LiveActivity"]),
+        .target(name: "Delivery", dependencies: ["LiveActivity", "StrictJSON"]),
         .target(name: "Answers", dependencies: ["LiveActivity", "StrictJSON"]),
         .target(name: "APNsWire", dependencies: ["Delivery", "LiveActivity", "OpenSSL"]),
 

@@ -128,7 +128,9 @@ struct Run: AsyncParsableCommand {
     }
 
     /// How many were not accepted.
-    private func send(_ pages: [TokenPage], _ push: PreparedPush, _ sender: any PushTransport<PreparedPush>) async -> Int {
+    private func send(_ pages: [TokenPage], _ push: PreparedPush, _ sender: any PushTransport<PreparedPush>) async
+        -> Int
+    {
         await withTaskGroup(of: Int.self) { [dead] group in
             for first in 0..<Self.pagesAtOnce {
                 group.addTask {

@@ -26,7 +26,9 @@ package final class PageAnswers: Sendable, Hashable {
 
     private let load: RequestCount
 
-    package init(_ count: Int, _ handover: Handover?, _ load: RequestCount, _ sender: CheckedContinuation<PageOutcome, Never>) {
+    package init(
+        _ count: Int, _ handover: Handover?, _ load: RequestCount, _ sender: CheckedContinuation<PageOutcome, Never>
+    ) {
         few = count / Handover.nearlyDoneShare
         takesOpen = handover != nil
         self.load = load

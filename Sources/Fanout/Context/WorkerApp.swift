@@ -19,7 +19,8 @@ public struct WorkerApp: Sendable {
     public var rate: DeliveryRate?
 
     public init(
-        key: AppKey, bundleID: String, transport: any PushTransport<PreparedPush>, otherTransport: (any PushTransport<PreparedPush>)? = nil,
+        key: AppKey, bundleID: String, transport: any PushTransport<PreparedPush>,
+        otherTransport: (any PushTransport<PreparedPush>)? = nil,
         broadcasts: BroadcastService? = nil, webhook: WebhookService? = nil, endAfter: Duration? = nil,
         rate: DeliveryRate? = nil
     ) {

@@ -1,4 +1,3 @@
-import APNsClient
 import Delivery
 import LiveActivity
 import Logging

@@ -1,5 +1,6 @@
 public import Answers
 import LiveActivity
+import StoreGround
 
 extension Ledger {
     /// The ledger as the API answers it and as outgoing events tell it.

@@ -188,7 +188,9 @@ extension Registry {
     }
 
     /// The count of a place from the reply to its root's field `n`. A newer one is remembered.
-    package func rememberCount(_ reply: Reply, of place: PlaceKeys, known: BucketCount) throws(StoreError) -> BucketCount {
+    package func rememberCount(_ reply: Reply, of place: PlaceKeys, known: BucketCount) throws(StoreError)
+        -> BucketCount
+    {
         let count = try bucketCount(reply)
         if count != known { memory.remember(place.key, count) }
         return count

@@ -73,7 +73,8 @@ struct WorkerFixture {
     }
 
     func group(
-        _ transport: any PushTransport<PreparedPush>, other: (any PushTransport<PreparedPush>)? = nil, _ name: String = "w",
+        _ transport: any PushTransport<PreparedPush>, other: (any PushTransport<PreparedPush>)? = nil,
+        _ name: String = "w",
         claimAfter: Duration = Self.patience, minInterval: Duration = .zero, pageSize: Int = 1_000,
         concurrency: Int = 48, attempts: Int = 4, budget: HighBudget = HighBudget(), endAfter: Duration? = nil,
         webhook: WebhookService? = nil, webhooks: WebhookOptions = WebhookOptions(), startHold: Duration = .seconds(10),
@@ -113,7 +114,8 @@ struct WorkerFixture {
 
     /// Runs a worker during `body`, then stops it gracefully.
     func withWorker<T: Sendable>(
-        _ transport: any PushTransport<PreparedPush>, other: (any PushTransport<PreparedPush>)? = nil, claimAfter: Duration = Self.patience,
+        _ transport: any PushTransport<PreparedPush>, other: (any PushTransport<PreparedPush>)? = nil,
+        claimAfter: Duration = Self.patience,
         minInterval: Duration = .zero, pageSize: Int = 1_000, concurrency: Int = 48, budget: HighBudget = HighBudget(),
         endAfter: Duration? = nil, webhook: WebhookService? = nil, webhooks: WebhookOptions = WebhookOptions(),
         startHold: Duration = .seconds(10), rate: DeliveryRate? = nil, backoff: Duration = .milliseconds(20),

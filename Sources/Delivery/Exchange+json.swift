@@ -1,4 +1,3 @@
-public import Delivery
 internal import LiveActivity
 internal import StrictJSON
 
