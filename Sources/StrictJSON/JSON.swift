@@ -19,6 +19,9 @@ public indirect enum JSON: Sendable, Hashable {
         }
     }
 
+    /// A value exactly as it was read.
+    public init(_ value: JSONValue) { self = .raw(Array(value.raw)) }
+
     public static func integer(_ value: Int) -> JSON { .integer(Int64(value)) }
 
     /// An object of the fields that are not nil. A null is written only for `.null`.

@@ -44,7 +44,7 @@ struct PublishRequest {
     /// Reads `all`, `tag:T`, `tag:GROUP/T`, `channel:ID`, `user:NAME`, or JSON.
     static func audience(_ text: String) throws -> JSON {
         if text == "all" { return "all" }
-        if text.hasPrefix("{") || text.hasPrefix("\"") { return try checked(text, "--audience").json }
+        if text.hasPrefix("{") || text.hasPrefix("\"") { return JSON(try checked(text, "--audience")) }
         if let (kind, value) = text.cut(at: UInt8(ascii: ":")), !value.isEmpty {
             switch kind {
             case "tag":
@@ -67,7 +67,7 @@ struct PublishRequest {
     }
 
     private static func number(_ text: String, _ option: String) throws -> JSON {
-        if let number = try? checked(text, option), number.kind == .number { return number.json }
+        if let number = try? checked(text, option), number.kind == .number { return JSON(number) }
         throw ValidationError("\(option) must be a number, not '\(text)'")
     }
 
@@ -76,7 +76,7 @@ struct PublishRequest {
         guard let text else { return nil }
         let value = try checked(InputText.read(text, option), option)
         guard value.kind == .object else { throw ValidationError("\(option) must be a JSON object") }
-        return value.json
+        return JSON(value)
     }
 
     private static func checked(_ text: String, _ option: String) throws -> JSONValue {
@@ -86,9 +86,4 @@ struct PublishRequest {
             throw ValidationError("\(option) is not valid JSON: \(error)")
         }
     }
-}
-
-extension JSONValue {
-    /// The value exactly as written.
-    fileprivate var json: JSON { .raw(Array(raw)) }
 }

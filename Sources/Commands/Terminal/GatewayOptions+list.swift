@@ -16,8 +16,8 @@ extension GatewayOptions {
         repeat {
             let answer = try await client.send(request(limit - entries.count, next))
             let page = try JSONDocument(answer).root.object()
-            entries += try page.required(member).array().map { JSON.raw(Array($0.raw)) }
-            total = total ?? page["total"].map { JSON.raw(Array($0.raw)) }
+            entries += try page.required(member).array().map { JSON($0) }
+            total = total ?? page["total"].map { JSON($0) }
             next = try page["next"]?.string()
         } while next != nil && entries.count < limit
         let answer = JSON.fields([

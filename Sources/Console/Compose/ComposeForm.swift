@@ -72,7 +72,7 @@ struct ComposeForm {
             guard let number = try? JSONDocument(text).root, number.kind == .number else {
                 throw Problem(field: "relevance", message: "must be a number")
             }
-            activity.append("relevance_score", .raw(Array(number.raw)))
+            activity.append("relevance_score", JSON(number))
         }
         if event == "start" {
             activity.append("attributes_type", .string(form.text("attributes_type") ?? ""))
@@ -109,7 +109,7 @@ struct ComposeForm {
         case "device": return ["ios_channel": .string(value)]
         default:
             do throws(JSONError) {
-                return .raw(Array(try JSONDocument(value).root.raw))
+                return JSON(try JSONDocument(value).root)
             } catch {
                 throw Problem(field: "audience_value", message: "is no JSON: \(error.message)")
             }
@@ -122,7 +122,7 @@ struct ComposeForm {
         do throws(JSONError) {
             let value = try JSONDocument(text).root
             _ = try value.object()
-            return .raw(Array(value.raw))
+            return JSON(value)
         } catch {
             let place = "line \(error.location.line), column \(error.location.column)"
             throw Problem(field: field, message: "\(error.message) (\(place))")

@@ -111,7 +111,3 @@ struct OpenAPIOperation: Sendable {
         ["$ref": .string("#/components/\(kind)/\(name)")]
     }
 }
-
-extension JSON {
-    init(_ value: JSONValue) { self = .raw(Array(value.raw)) }
-}
