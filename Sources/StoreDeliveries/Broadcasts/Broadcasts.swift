@@ -28,9 +28,9 @@ public struct BroadcastChannel: Sendable, Hashable {
 public struct Broadcasts: Sendable {
     package let redis: RedisClient
     package let keys: Keyspace
-    package var endings = PushEndings()
+    package let endings: PushEndings
 
-    package init(redis: RedisClient, keys: Keyspace, endings: PushEndings = PushEndings()) {
+    package init(redis: RedisClient, keys: Keyspace, endings: PushEndings) {
         self.redis = redis
         self.keys = keys
         self.endings = endings

@@ -28,11 +28,11 @@ public struct WebhookFailure: Sendable, Hashable {
 /// An app's webhook, as an operator sees it.
 public struct WebhookStatus: Sendable, Hashable {
     /// Events in the queue.
-    public var waiting = 0
+    public var waiting: Int
     /// Events that it did not take, as far as they are kept.
-    public var dead = 0
+    public var dead: Int
     /// Events that the full queue lost, ever.
-    public var dropped = 0
+    public var dropped: Int
     /// Nil: the last attempt was accepted.
     public var failure: WebhookFailure?
 

@@ -23,12 +23,12 @@ public struct Pushes: Sendable {
     package let index: PushIndex
     /// Apps whose outgoing events tell when a push is final.
     package let telling: Set<AppKey>
-    package var endings = PushEndings()
+    package let endings: PushEndings
     let wakes = WakeGuess()
 
     package init(
         redis: RedisClient, keys: Keyspace, time: ServerTime, replicas: ReplicaWait?, memory: RegistryMemory,
-        index: PushIndex, telling: Set<AppKey>, endings: PushEndings = PushEndings()
+        index: PushIndex, telling: Set<AppKey>, endings: PushEndings
     ) {
         self.redis = redis
         self.keys = keys

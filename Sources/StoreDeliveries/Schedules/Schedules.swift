@@ -26,13 +26,7 @@ public struct Schedules: Sendable {
     package let replicas: ReplicaWait?
     let walks = DueWalks()
 
-    package init(
-        most: Int = 100_000, punctual: Int64 = 2_000, longestHold: Duration = Self.hold, redis: RedisClient,
-        keys: Keyspace, pushes: Pushes, replicas: ReplicaWait?
-    ) {
-        self.most = most
-        self.punctual = punctual
-        self.longestHold = longestHold
+    package init(redis: RedisClient, keys: Keyspace, pushes: Pushes, replicas: ReplicaWait?) {
         self.redis = redis
         self.keys = keys
         self.pushes = pushes

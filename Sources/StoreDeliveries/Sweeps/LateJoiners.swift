@@ -11,9 +11,9 @@ public struct LateJoiners: Sendable {
 
     package let redis: RedisClient
     package let keys: Keyspace
-    package var endings = PushEndings()
+    package let endings: PushEndings
 
-    package init(redis: RedisClient, keys: Keyspace, endings: PushEndings = PushEndings()) {
+    package init(redis: RedisClient, keys: Keyspace, endings: PushEndings) {
         self.redis = redis
         self.keys = keys
         self.endings = endings
@@ -35,7 +35,8 @@ public struct LateJoiners: Sendable {
         let states = try replies[1].strings().compactMap { $0.split(separator: " ").last }
         let kept = states.compactMap { PushID(String($0)) } + [newest].compactMap(\.self)
         let notBegun = try replies[2].strings().compactMap { PushID($0) }.filter { $0 != active }
-        let records = try await SweepStore(redis: redis, keys: keys).records(app, name, Set(kept + notBegun))
+        let records = try await SweepStore(redis: redis, keys: keys, endings: endings).records(
+            app, name, Set(kept + notBegun))
         func newestFirst(_ ids: [PushID]) -> [PushRecord] {
             ids.compactMap { records[$0] }.sorted { $0.sequence > $1.sequence }
         }

@@ -13,9 +13,9 @@ public struct SweepStore: Sendable {
 
     package let redis: RedisClient
     package let keys: Keyspace
-    package var endings = PushEndings()
+    package let endings: PushEndings
 
-    package init(redis: RedisClient, keys: Keyspace, endings: PushEndings = PushEndings()) {
+    package init(redis: RedisClient, keys: Keyspace, endings: PushEndings) {
         self.redis = redis
         self.keys = keys
         self.endings = endings

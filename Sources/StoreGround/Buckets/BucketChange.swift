@@ -8,7 +8,7 @@ package struct BucketChange: Sendable {
 
     package let channel: [UInt8]
     /// The channel's arguments in a call for a whole bucket.
-    package var arguments: [RedisArgument] = []
+    package let arguments: [RedisArgument]
 
     package init(channel: [UInt8], arguments: [RedisArgument] = []) {
         self.channel = channel

@@ -19,11 +19,11 @@ public struct Receipt: Sendable, Hashable {
 /// The results of a call's receipts.
 public struct ReceiptTally: Sendable, Hashable {
     /// Their push counts them, or has counted them before.
-    public var accepted = 0
+    public var accepted: Int
     /// Their push was accepted longer ago than `Receipts.window`.
-    public var late = 0
+    public var late: Int
     /// The app has no such push, or its record has expired.
-    public var unknown = 0
+    public var unknown: Int
 
     package init(accepted: Int = 0, late: Int = 0, unknown: Int = 0) {
         self.accepted = accepted

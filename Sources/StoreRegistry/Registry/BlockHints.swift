@@ -8,10 +8,7 @@ public struct BlockHints: Sendable {
     /// Counts channels that were released after their `end`. Once it has changed, a page may hold an untracked channel.
     package var cut: ArraySlice<UInt8>?
 
-    package init(marked: [SendBlock: Int] = [:], cut: ArraySlice<UInt8>? = nil) {
-        self.marked = marked
-        self.cut = cut
-    }
+    package init() {}
 
     package static func commands(_ keys: Keyspace, _ tag: String) -> [RedisCommand] {
         SendBlock.allCases.map { RedisCommand($0.isScored ? "ZCARD" : "HLEN", $0.key(keys, tag)) }

@@ -154,8 +154,8 @@ extension Registry {
         }
     }
 
-    /// Runs `round` with the changes' buckets. It returns the changes that were refused for an outdated count, which are
-    /// tried again.
+    /// Runs `round` with the changes' buckets. It returns the changes that were refused for an outdated count, which
+    /// are tried again.
     func withCurrentCount(
         _ indices: Range<Int>, of changes: [BucketChange], in place: PlaceKeys,
         _ round: (_ open: [(index: Int, bucket: Int)], BucketCount) async throws(StoreError) -> [Int]
