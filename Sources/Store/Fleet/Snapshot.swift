@@ -1,7 +1,7 @@
 public import LiveActivity
 
-/// The deployment at one moment, as operators see it: in `/metrics`, `/readyz`, `lamplighter status` and the console. This
-/// is the one list of the questions. A caller names the parts that it shows.
+/// The deployment at one moment, as operators see it: in `/metrics`, `/readyz`, `lamplighter status` and the console.
+/// This is the one list of the questions. A caller names the parts that it shows.
 public struct Snapshot: Sendable {
     public enum Part: Sendable, CaseIterable {
         case depths, ages, deadLetters, quarantine, webhooks, broadcasts
@@ -66,7 +66,6 @@ public struct Snapshot: Sendable {
     fileprivate mutating func read(_ part: Part, from store: Store) async throws(StoreError) {
         let keys = apps.map(\.key)
         let started = ContinuousClock.now
-        defer { if parts.count == 1 { answered = started.duration(to: .now) } }
         switch part {
         case .depths:
             for (index, depth) in try await store.queue.depth(keys).enumerated() { apps[index].depth = depth }
@@ -87,6 +86,7 @@ public struct Snapshot: Sendable {
         case .load: load = try await store.redisLoad()
         case .pushes: pushes = try await store.queue.underWay(keys, limit: Self.mostPushes)
         }
+        if parts.isEmpty { answered = started.duration(to: .now) }
         parts.insert(part)
     }
 }
@@ -100,8 +100,8 @@ extension Store {
         return snapshot
     }
 
-    /// Reads what Redis answers of these parts, for those who show something without Redis too. If the first part is not
-    /// answered, no other is asked for: each would wait in turn.
+    /// Reads what Redis answers of these parts, for those who show something without Redis too. If the first part is
+    /// not answered, no other is asked for: each would wait in turn.
     public func partialSnapshot(_ apps: [AppKey], _ parts: [Snapshot.Part]) async -> Snapshot {
         var snapshot = Snapshot(now: time.now(), apps: apps)
         for part in parts {
