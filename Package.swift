@@ -62,7 +62,7 @@ let package = Package(
         .target(
             name: "PrometheusText", dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")]),
         .target(name: "LiveActivity"),
-        // What the worker and a platform's sender say to each other, without a word of the platform.
+        // The words between the worker and the sender of a platform.
         .target(name: "Delivery", dependencies: ["LiveActivity", "StrictJSON"]),
         .target(name: "Answers", dependencies: ["LiveActivity", "StrictJSON"]),
         .target(name: "APNsWire", dependencies: ["Delivery", "LiveActivity", "OpenSSL"]),

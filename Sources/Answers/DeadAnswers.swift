@@ -1,4 +1,4 @@
-/// What a push gave up, kept for a retry.
+/// The channels that a push gave up, kept for a retry.
 public struct DeadLetterAnswer: AnswerBody {
     public let pushID, name, at: String
     public let stopped: String?

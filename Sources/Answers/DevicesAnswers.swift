@@ -18,7 +18,7 @@ public struct BatchResultAnswer: WarnedAnswer {
     }
 }
 
-/// What became of receipts.
+/// The results of receipts.
 public struct ReceiptTallyAnswer: AnswerBody {
     public let accepted, late, unknown: Int
 

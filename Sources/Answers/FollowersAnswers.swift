@@ -84,7 +84,7 @@ public struct RejectedLineAnswer: AnswerBody {
     }
 }
 
-/// What became of the lines of a bulk call.
+/// The results of the lines of a bulk call.
 public struct BulkResultAnswer: AnswerBody {
     public let accepted: Int
     public let stale: Int?

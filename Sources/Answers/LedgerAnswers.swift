@@ -1,6 +1,6 @@
 import StrictJSON
 
-/// Who published a push.
+/// The caller who published a push.
 public struct PublisherAnswer: AnswerBody {
     public static var about: String? { "Who published it." }
     public let credential, address: String

@@ -22,7 +22,7 @@ public struct BroadcastChannelAnswer: AnswerBody {
     }
 }
 
-/// What the cards of a name show.
+/// The content state that the cards of a name show.
 public struct LastContentStateAnswer: AnswerBody {
     public let pushID, event, acceptedAt: String
     public let audience, contentState: RawJSON

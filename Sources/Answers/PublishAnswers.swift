@@ -1,7 +1,7 @@
 public import LiveActivity
 import StrictJSON
 
-/// What the gateway accepted.
+/// The pushes that the gateway accepted.
 public struct AcceptedAnswer: WarnedAnswer {
     public let operationID: String
     public let pushIDs, messageIDs, contentURLs: [String]
@@ -25,7 +25,7 @@ public struct AcceptedAnswer: WarnedAnswer {
     }
 }
 
-/// What one push of a dry run would do.
+/// The effects that one push of a dry run would have.
 public struct PreviewAnswer: AnswerBody {
     public let name, event: String
     public let tokens, startTokens: Int?

@@ -1,4 +1,4 @@
-/// One request to APNs for a token and its answer, without secrets: the provider token and the device's token are
+/// One request to a platform for a token and its answer, without secrets: the provider token and the device's token are
 /// shortened.
 public struct Exchange: Sendable, Hashable {
     public struct Field: Sendable, Hashable {
@@ -9,7 +9,7 @@ public struct Exchange: Sendable, Hashable {
     }
 
     public enum Outcome: Sendable, Hashable {
-        /// APNs answered, with these header fields. The reason is empty with a 200.
+        /// The platform answered, with these header fields. The reason is empty with a 200.
         case answered(status: Int, reason: String, fields: [Field])
         /// There is no answer. The word is that of `NoAnswer.Cause`, or `Unprocessed`: the request is sent again.
         case unanswered(String)

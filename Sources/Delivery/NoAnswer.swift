@@ -1,11 +1,11 @@
-/// Why there is no answer, and whether APNs may have acted on the request anyway.
+/// Why there is no answer, and whether the platform may have acted on the request anyway.
 public struct NoAnswer: Sendable, Hashable {
     public enum Cause: String, Sendable, Hashable, CaseIterable {
         case timeout = "Timeout"
         case connectionFailed = "ConnectionFailed"
         case connectionLost = "ConnectionLost"
         case tls = "TLSFailure"
-        /// APNs took no more bytes of the body, because its flow-control window stayed closed until the deadline.
+        /// The platform took no more bytes of the body, because its flow-control window stayed closed until the deadline.
         case windowClosed = "WindowClosed"
         case cancelled = "Cancelled"
     }

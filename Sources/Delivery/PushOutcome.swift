@@ -1,7 +1,7 @@
 public enum PushOutcome: Sendable, Hashable {
-    /// APNs answered 200.
+    /// The platform answered 200.
     case accepted
     case rejected(Rejection)
-    /// APNs did not answer.
+    /// The platform did not answer.
     case unanswered(NoAnswer)
 }

@@ -3,7 +3,7 @@ public import LiveActivity
 /// Sends pages of tokens to one platform, for one app. The layers above (deadlines by page, verdicts, retries between
 /// pages, circuits, ledgers) know nothing of the platform: docs/adr/0047-platforms.md.
 public protocol PushTransport<Push>: Sendable {
-    /// What each entry of a page gets, rendered once. Its platform defines it.
+    /// The push that each entry of a page gets, rendered once. Its platform defines it.
     associatedtype Push: Sendable
 
     /// Sends one request for each entry of the page, all with the push's headers and payload. It returns when each

@@ -33,8 +33,8 @@ public struct Worker: Service {
         self.logger = logger
     }
 
-    /// Uses other options from the next decision on. The settings decide which ones differ: those that need a restart are
-    /// the same in `next`, and most of them are read once, in `run`.
+    /// Uses other options from the next decision on. The settings decide which ones differ: those that need a restart
+    /// are the same in `next`, and most of them are read once, in `run`.
     public func reload(_ next: WorkerOptions) {
         options.change { options in
             var next = next

@@ -26,8 +26,8 @@ public struct SettingKey: Sendable {
     private(set) var otherVariable: String?
     /// A variable that is read after the file, because other programs read it too.
     private(set) var lastVariable: String?
-    /// The processes in which a reload changes it: the only list of these. A reload copies these fields into the running
-    /// settings, and no others (`Settings.reloaded`).
+    /// The processes in which a reload changes it: the only list of these. A reload copies these fields into the
+    /// running settings, and no others (`Settings.reloaded`).
     public private(set) var live: Set<SettingsChange.Process> = []
     /// The field of `Settings`. It identifies the row, so that code names a setting by its field.
     let field: any AnyKeyPath & Sendable

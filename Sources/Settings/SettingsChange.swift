@@ -78,8 +78,8 @@ public struct SettingsChange: Sendable, Hashable {
         }
     }
 
-    /// Only workers send, and only gateways know the secrets. A gateway needs to know which events a webhook gets, and not
-    /// where it is.
+    /// Only workers send, and only gateways know the secrets. A gateway needs to know which events a webhook gets, and
+    /// not where it is.
     static func uses(_ field: AppField, _ process: Process, from old: AppSettings, to new: AppSettings) -> Bool {
         switch field {
         case .secret, .masterSecret: process == .gateway

@@ -1,7 +1,7 @@
 import LiveActivity
 public import StrictJSON
 
-/// What a member's schema says beside its type. A text alone is a description.
+/// The rules of a member's schema beside its type. A text alone is a description.
 public struct Shape: Sendable, ExpressibleByStringLiteral {
     /// The schema takes the place of the one of the type.
     private var replacesType = false

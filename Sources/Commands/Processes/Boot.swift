@@ -50,8 +50,8 @@ struct Boot {
     private let watched: WatchedFiles
     private let hangUps: HangUps
 
-    /// Reads the settings, and waits for nothing. Metrics are set up here, because whatever counts gets its counters from
-    /// there when it is made.
+    /// Reads the settings, and waits for nothing. Metrics are set up here, because whatever counts gets its counters
+    /// from there when it is made.
     /// - Parameters:
     ///   - flags: settings of the command line
     ///   - files: the files whose change alone is a reason to read them again

@@ -63,8 +63,8 @@ struct ServeCommand: AsyncParsableCommand {
         if let problem = settings.portProblem { throw problem }
         var configuration = settings.gateway
         configuration.apps = try settings.requiredApps().map { app in
-            // A gateway does not sign, but an error in a configured key must show up before a worker needs it. A key that
-            // only the workers' user reads is checked by them.
+            // A gateway does not sign, but an error in a configured key must show up before a worker needs it.
+            // Workers check a key that only their user reads.
             for pair in app.keyPairs where app.file(pair.file)?.isWithheld == false {
                 _ = try ProviderKeyFile(app, pair)
             }

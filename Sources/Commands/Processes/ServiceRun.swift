@@ -50,7 +50,8 @@ enum ServiceRun {
         var setting: String?
     }
 
-    /// The same for services of which some listen. Logs their addresses, or names in the error one that cannot be bound.
+    /// The same for services of which some listen. Logs their addresses, or names in the error one that cannot be
+    /// bound.
     static func run(
         _ services: [any Service], listening: [Listening], within limit: Duration, logger: Logger
     ) async throws {

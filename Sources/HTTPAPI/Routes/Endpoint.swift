@@ -35,7 +35,7 @@ final class Endpoint: Sendable {
     let isLimited: Bool
     let body: Body
     let answerType: String
-    /// What it answers with success, by status.
+    /// The forms of its successful answers, by status.
     let answers: [AnswerForm]
     /// The call's word in the log of actions. Nil: it is not in the log.
     let action: ActionKind?
@@ -279,7 +279,7 @@ extension Endpoint {
         Endpoint(open: "/metrics", Handlers.renderMetrics, [.raw]),
     ]
 
-    /// What the OpenAPI document needs to know of it.
+    /// The facts that the OpenAPI document needs.
     var operation: OpenAPIOperation {
         let body: OpenAPIOperation.Body = self.body == .none ? .none : self.body == .whole ? .whole : .streamed
         return OpenAPIOperation(
