@@ -203,3 +203,35 @@ private func releaseSocket(_ context: UnsafeMutableRawPointer?, _ socket: curl_s
     context.map { Unmanaged<MultiplexedConnection>.fromOpaque($0).takeUnretainedValue().closeSocket(socket) }
     return 0
 }
+
+/// Where a connection goes, and the settings that its requests share.
+public struct ServerAddress: Sendable, Hashable {
+    /// `https://host[:port]`
+    public var origin: String
+    /// PEM file of the root certificates; nil: the system's.
+    public var caFile: String?
+    /// The time for each request, from when it is handed to libcurl; also the time for making the connection.
+    public var requestTimeoutMilliseconds: Int
+
+    public init(origin: String, caFile: String?, requestTimeoutMilliseconds: Int) {
+        self.origin = origin
+        self.caFile = caFile
+        self.requestTimeoutMilliseconds = requestTimeoutMilliseconds
+    }
+}
+
+public struct TransferResult: Sendable, Hashable {
+    /// Nil if libcurl reports success. There may be a fault and a `status`, if the answer's head came before the fault.
+    public var fault: TransferFault?
+    /// The HTTP status; 0 if no answer's head has come.
+    public var status: Int
+    public var isHTTP2 = true
+    /// The request began on an established connection, so bytes of it may have left this machine.
+    public var wasSent = true
+    /// It was sent, and then declared unprocessed (REFUSED_STREAM, or a GOAWAY below its stream).
+    public var wasDeclaredUnprocessed = false
+    /// The streams in use when the connection accepted no more requests.
+    public var streamsAtRefusal: Int?
+    /// It had been sent, and a part of its body was not: the server's flow control held it back.
+    public var hasUnsentBody = false
+}

@@ -112,3 +112,13 @@ package final class PageAnswers: Sendable, Hashable {
     package static func == (one: PageAnswers, other: PageAnswers) -> Bool { one === other }
     package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
+
+/// Requests that wait or are in flight.
+package final class RequestCount: Sendable {
+    private let count = Atomic(0)
+
+    package init() {}
+
+    package var value: Int { count.load(ordering: .relaxed) }
+    package func add(_ requests: Int) { count.add(requests, ordering: .relaxed) }
+}

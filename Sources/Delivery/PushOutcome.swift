@@ -5,3 +5,66 @@ public enum PushOutcome: Sendable, Hashable {
     /// The platform did not answer.
     case unanswered(NoAnswer)
 }
+
+/// An answer other than 200.
+public struct Rejection: Sendable, Hashable {
+    public var status: Int
+    /// As the platform wrote it; the ledger's `errors` count it.
+    public var reason: String
+    public var verdict: Verdict
+    /// The token may live in the platform's other environment.
+    public var mayLiveElsewhere: Bool
+    /// Since when a dead token is dead, epoch milliseconds.
+    public var timestamp: Int64?
+    /// Seconds, if the platform gave them.
+    public var retryAfter: Int?
+
+    public init(
+        status: Int, reason: String, verdict: Verdict, mayLiveElsewhere: Bool = false, timestamp: Int64? = nil,
+        retryAfter: Int? = nil
+    ) {
+        (self.status, self.reason, self.verdict) = (status, reason, verdict)
+        (self.mayLiveElsewhere, self.timestamp, self.retryAfter) = (mayLiveElsewhere, timestamp, retryAfter)
+    }
+}
+
+/// Why there is no answer, and whether the platform may have acted on the request anyway.
+public struct NoAnswer: Sendable, Hashable {
+    public enum Cause: String, Sendable, Hashable, CaseIterable {
+        case timeout = "Timeout"
+        case connectionFailed = "ConnectionFailed"
+        case connectionLost = "ConnectionLost"
+        case tls = "TLSFailure"
+        /// The platform took no more bytes of the body, because its flow-control window stayed closed until the deadline.
+        case windowClosed = "WindowClosed"
+        case cancelled = "Cancelled"
+    }
+    public var cause: Cause
+    /// True once the request may have left this machine and was not declared unprocessed by a GOAWAY.
+    public var mayHaveBeenDelivered: Bool
+
+    public init(_ cause: Cause, mayHaveBeenDelivered: Bool) {
+        self.cause = cause
+        self.mayHaveBeenDelivered = mayHaveBeenDelivered
+    }
+}
+
+/// The sender's reaction to an answer other than 200: `LaneInbox.rejected` within a page, `PageReport` after it.
+public enum Verdict: Sendable, Hashable {
+    /// The token is dead in this environment (400). Prune it if the channel still has this very token.
+    case pruneToken
+    /// The token is dead since the answer's timestamp (410). Prune it if it also was registered before that.
+    case pruneIfOlder
+    /// Try this token later, with backoff.
+    case retry
+    /// Try this token later on another connection, because this one is closing or belongs to other credentials.
+    case retryOnFreshConnection
+    /// Sign a new provider token once and repeat.
+    case renewProviderToken
+    /// Our credentials are wrong. Halt this app's sends, keep the work, raise an alarm.
+    case haltApp
+    /// This payload or configuration is wrong for every token. Stop the push early and say why.
+    case stopPush
+    /// The broadcast channel is gone. Make another one and send to that.
+    case recreateChannel
+}

@@ -49,3 +49,25 @@ extension PushTransport {
         await send(page, push, while: permission, nil)
     }
 }
+
+/// Says whether a sender may still begin requests. A lane's thread asks before each, so it must be cheap and not block.
+public protocol SendPermission: Sendable {
+    var holds: Bool { get }
+}
+
+/// For senders that share their work with no other process.
+public struct StandingPermission: SendPermission {
+    public init() {}
+    public var holds: Bool { true }
+}
+
+/// Lets a transport return a page before each request has its answer (docs/adr/0035-open-requests.md).
+public struct Handover: Sendable {
+    /// A page is nearly done when at most one of so many entries is left.
+    static let nearlyDoneShare = 16
+
+    /// Called once, from any thread, when the page is nearly done. The sender may begin another page then.
+    public var nearlyDone: (@Sendable () -> Void)?
+
+    public init(nearlyDone: (@Sendable () -> Void)? = nil) { self.nearlyDone = nearlyDone }
+}

@@ -1,3 +1,6 @@
+public import APNsWire
+public import Delivery
+internal import LiveActivity
 public import Logging
 
 /// APNs's two services for one app's broadcast channels, with one provider token for both.
@@ -23,4 +26,28 @@ public struct BroadcastClient: Sendable {
         sender = try BroadcastSender(kind, settings)
         channels = BroadcastChannelManager(management, bundleID: bundleID, tokens: settings.tokens)
     }
+}
+
+/// Sends the broadcasts of one app, one request for each push. A lane of their own keeps them from waiting behind a
+/// page of tokens. It handles deadlines, new connections and expired provider tokens as it does for pages.
+public final class BroadcastSender: Sendable {
+    private let lane: LaneTransport
+
+    init(_ kind: TransportKind, _ settings: LaneSettings) throws(APNsClientError) {
+        lane = try LaneTransport(1, kind, settings, name: "apns-broadcast")
+    }
+
+    /// Sends one broadcast within two request deadlines. It never throws, because a missing answer is an outcome too.
+    /// - Parameter permission: no request begins once it has ended, for example while the process was suspended.
+    public func send(
+        _ broadcast: PreparedBroadcast, while permission: any SendPermission = StandingPermission()
+    ) async -> PushOutcome {
+        var page = TokenPage()
+        page.append(channel: CollectionOfOne(0), token: CollectionOfOne(0), registeredAt: 0)
+        let outcome = await lane.send(page, .broadcast(broadcast), while: permission)
+        return outcome.exceptions.first?.outcome ?? .accepted
+    }
+
+    /// Waits for requests in flight, within their deadlines. Later broadcasts come back as cancelled.
+    public func close() async { await lane.close() }
 }

@@ -49,3 +49,8 @@ final class AddressLookup: Sendable {
         return addresses.isEmpty ? .failed("the name has no address") : .found(addresses)
     }
 }
+
+struct SocketAddress: Sendable {
+    let family: Int32
+    let bytes: [UInt8]
+}

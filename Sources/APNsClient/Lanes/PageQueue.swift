@@ -296,3 +296,37 @@ final class PageQueue: Sendable {
         events[lane].signal()
     }
 }
+
+/// A page in a transport. Lanes take parts of it and send them in any order, each from its own thread.
+final class SharedPage: Sendable {
+    let page: TokenPage
+    let push: LanePush
+    /// Asked before each request.
+    let permission: any SendPermission
+    let answers: PageAnswers
+
+    init(_ page: TokenPage, _ push: LanePush, _ permission: any SendPermission, _ answers: PageAnswers) {
+        self.page = page
+        self.push = push
+        self.permission = permission
+        self.answers = answers
+    }
+
+    /// Its tokens had no answer before, or one that says to try again.
+    var isRetry: Bool { (page.entries.first?.attempt ?? 0) > 0 }
+}
+
+/// Entries of a page that one lane takes together.
+struct PagePart: Sendable {
+    let shared: SharedPage
+    var range: Range<Int>
+
+    var isSmall: Bool { shared.page.count <= PageQueue.small }
+
+    /// Settles all entries with the same outcome, other than `.accepted`.
+    func settle(_ outcome: PushOutcome) {
+        shared.answers.add(PageOutcome(exceptions: range.map { .init(index: $0, outcome: outcome) }))
+    }
+
+    func settleUnsent(_ cause: NoAnswer.Cause) { settle(.unanswered(.init(cause, mayHaveBeenDelivered: false))) }
+}

@@ -18,3 +18,19 @@ struct ConnectionFacts: Sendable {
     var lastAuthorization: String?
     var lastTopic: String?
 }
+
+/// The provider tokens that APNs has seen on one connection or for one key.
+struct PresentedTokens: Sendable {
+    /// The newest is last, with the time of its first request in milliseconds. The first token is not an update.
+    private var seen: [(text: String, at: Int)] = []
+
+    /// False for one update too many. The refused token is not kept, so the one before it stays valid.
+    mutating func admit(_ text: String, at now: Int, updates: Int, window: Int) -> Bool {
+        if seen.contains(where: { $0.text == text }) { return true }
+        let recent = seen.dropFirst().count(where: { now - $0.at < window * 1_000 })
+        guard seen.isEmpty || recent < updates else { return false }
+        seen.append((text, now))
+        if seen.count > updates + 2 { seen.removeFirst() }
+        return true
+    }
+}

@@ -1,7 +1,9 @@
+public import APNsClient
 public import APNsWire
 public import Delivery
 public import LiveActivity
 public import Store
+public import Webhooks
 
 public struct WorkerApp: Sendable {
     public var key: AppKey
@@ -26,5 +28,41 @@ public struct WorkerApp: Sendable {
     ) {
         (self.key, self.bundleID, self.transport, self.otherTransport) = (key, bundleID, transport, otherTransport)
         (self.broadcasts, self.webhook, self.endAfter, self.rate) = (broadcasts, webhook, endAfter, rate)
+    }
+}
+
+/// An app's webhook, for the worker that sends to it.
+public struct WebhookService: Sendable {
+    private let webhook: @Sendable () -> Webhook
+
+    /// The webhook to use now. Read it once for a request and its lease: a reload may replace it in between.
+    public var current: Webhook { webhook() }
+    /// The part of its address that may be shown.
+    public var host: String { current.host }
+
+    public init(_ webhook: Webhook) { self.init { webhook } }
+
+    /// - Parameter current: the webhook to use now; a reload may replace it.
+    public init(_ current: @escaping @Sendable () -> Webhook) { webhook = current }
+}
+
+/// APNs's services for an app's broadcast channels: APNsClient's sender and channel management.
+public struct BroadcastService: Sendable {
+    /// Sends one broadcast while it is permitted. A missing answer is an outcome as well.
+    public var send: @Sendable (PreparedBroadcast, any SendPermission) async -> PushOutcome
+    public var create: @Sendable (BroadcastStorage) async throws(BroadcastChannelError) -> BroadcastChannelID
+    public var delete: @Sendable (BroadcastChannelID) async throws(BroadcastChannelError) -> Void
+    /// Lists all broadcast channels of the app, including those that other systems made.
+    public var list: @Sendable () async throws(BroadcastChannelError) -> [BroadcastChannelID]
+    /// Waits for requests in flight.
+    public var close: @Sendable () async -> Void
+
+    public init(_ client: BroadcastClient) {
+        let (sender, channels) = (client.sender, client.channels)
+        send = { await sender.send($0, while: $1) }
+        create = { (storage) async throws(BroadcastChannelError) in try await channels.create(storage) }
+        delete = { (id) async throws(BroadcastChannelError) in try await channels.delete(id) }
+        list = { () async throws(BroadcastChannelError) in try await channels.list() }
+        close = { await sender.close() }
     }
 }

@@ -43,3 +43,12 @@ public struct WorkerOptions: Sendable {
 
     public init(name: String = "worker") { self.name = name }
 }
+
+public struct WebhookOptions: Sendable {
+    /// An event that waits longer than this when an attempt fails becomes a dead event.
+    public var giveUpAfter: Duration = .seconds(86_400)
+    /// The longest pause between attempts. Tests shorten it.
+    package var longestPause: Duration = .seconds(300)
+
+    public init() {}
+}

@@ -137,3 +137,9 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
         text.isEmpty ? 0 : try number(text, in: 0...65_535, part: "database")
     }
 }
+
+/// The problem of a Redis URL. It never quotes the URL, because a typing error can put a password anywhere.
+public struct RedisURLError: Error, Hashable, CustomStringConvertible {
+    public let description: String
+    init(_ description: String) { self.description = description }
+}

@@ -122,3 +122,13 @@ extension Broadcasts {
         return Dictionary(uniqueKeysWithValues: BroadcastEvent.allCases.map { ($0, fields.number($0.rawValue) ?? 0) })
     }
 }
+
+/// One broadcast that a worker has claimed.
+public struct BroadcastTask: Sendable {
+    public var lease: Lease
+    public var record: PushRecord
+    public var channel: BroadcastChannelID
+    public var storage: BroadcastStorage
+    /// Attempts before this one.
+    public var attempts: Int
+}

@@ -3,9 +3,8 @@ import StoreGround
 
 /// A name's outbox: its final pushes that are not told yet, in the order in which they became final. The script that
 /// makes a push final writes the entry on the name's slot. A worker moves it to the app's slot, which in a cluster is
-package /// another one. Until then the entry stays, so a death in between loses nothing.
-    enum Outbox
-{
+/// another one. Until then the entry stays, so a death in between loses nothing.
+package enum Outbox {
     /// How long it is kept without a worker that empties it.
     static let life = ScriptNumbers.outboxLife
 

@@ -1,3 +1,4 @@
+public import Answers
 public import LiveActivity
 public import StoreGround
 
@@ -76,4 +77,56 @@ extension Ledger {
         }
         if let stopped = fields.text("stopped"), errors[stopped] == nil { errors[stopped] = 1 }
     }
+}
+
+extension Ledger {
+    /// The ledger as the API answers it and as outgoing events tell it.
+    public var answer: LedgerAnswer {
+        LedgerAnswer(
+            pushID: id.description, name: name.rawValue, event: event.rawValue, priority: priority.rawValue,
+            state: state.rawValue, expanded: expanded, targets: targets, delivered: delivered, pruned: pruned,
+            failed: failed, superseded: superseded, expired: expired, skipped: skipped, pending: pending,
+            retries: retries, duplicatesPossible: duplicatesPossible, demoted: demoted, late: late,
+            stale: event == .start ? stale : nil, automatic: isAutomatic ? true : nil, broadcast: broadcast?.answer,
+            supersededBy: supersededBy?.description, createdAt: TimeText.text(createdAt),
+            finishedAt: finishedAt.map(TimeText.text), errors: errors, shown: receipts[.shown],
+            ended: receipts[.ended], dismissed: receipts[.dismissed], by: nil)
+    }
+}
+
+extension PushBroadcast {
+    fileprivate var answer: BroadcastResultAnswer {
+        BroadcastResultAnswer(
+            channel: channel?.rawValue, state: state.rawValue, status: status, attempts: attempts, reason: reason)
+    }
+}
+
+/// The request that sends a push to its name's broadcast channel, besides those to tokens. No target of the ledger.
+public struct PushBroadcast: Sendable, Hashable {
+    public enum State: String, Sendable, Hashable, CaseIterable {
+        case waiting, delivered, failed, superseded, expired, cancelled
+    }
+
+    public var state: State
+    /// The broadcast channel of the last attempt. `status` and `reason` are of that attempt too.
+    public var channel: BroadcastChannelID?
+    /// APNs's status; nil = no answer.
+    public var status: Int?
+    public var reason: String?
+    public var attempts: Int
+}
+
+public enum PushState: String, Sendable, Hashable, CaseIterable {
+    case scheduled, queued, sending, done, failed, superseded, expired, cancelled
+    public var isFinal: Bool {
+        switch self {
+        case .scheduled, .queued, .sending: false
+        case .done, .failed, .superseded, .expired, .cancelled: true
+        }
+    }
+}
+
+/// The outcomes of a target, as fields of the ledger.
+public enum SettledField: String, Sendable, Hashable, CaseIterable {
+    case delivered, pruned, failed, superseded, expired, skipped
 }

@@ -1,6 +1,7 @@
 public import LiveActivity
 package import Redis
 public import StoreGround
+import Synchronization
 
 public enum Acceptance: Sendable, Hashable {
     /// `timestamp` is that of the payload, epoch seconds.
@@ -298,5 +299,37 @@ public struct Pushes: Sendable {
     /// The name of a push, if the push belongs to this app.
     package func name(of id: PushID, _ app: AppKey) async throws(StoreError) -> ActivityName? {
         try await index.name(of: id, app)
+    }
+}
+
+/// Why the store refused a publish. Nothing was changed then.
+public enum AcceptanceRefusal: Sendable, Hashable {
+    /// The publisher's timestamp is older than the name's last one (epoch seconds): 409.
+    case timestampBehind(last: Int)
+    /// The name is closed: it ended, and no new card and no start has opened it since: 409.
+    case nameClosed
+    /// Too much work waits: 429, with the seconds to wait.
+    case queueFull(QueueScope, retryAfter: Int)
+    /// The idempotency key was used with another body: 409.
+    case idempotencyConflict
+}
+
+/// Guesses from a name's last publish whether its next one needs a stream entry. So the wake-up of an idle name takes
+/// no extra round trip, and a busy name gets no useless entries. If the guess was wrong, `push-accept` says so.
+final class WakeGuess: Sendable {
+    private static let most = 10_000
+    /// The routes of names whose last publish needed no entry.
+    private let busy = Mutex(Set<String>())
+    func needsEntry(_ route: String) -> Bool { busy.withLock { !$0.contains(route) } }
+
+    func learn(_ route: String, needed: Bool) {
+        busy.withLock { busy in
+            if needed {
+                busy.remove(route)
+            } else {
+                if busy.count >= Self.most { busy = [] }
+                busy.insert(route)
+            }
+        }
     }
 }

@@ -139,3 +139,32 @@ extension Ledger {
         (demoted, stale, errors) = (settlement.demoted, settlement.stale, settlement.errors)
     }
 }
+
+/// The answer of a script that also prolongs the lease.
+public protocol LeaseAnswer: Sendable {
+    /// False if another worker has the lease, or if its push is gone.
+    var keepsLease: Bool { get }
+    /// True if the caller's work under the lease is finished, so that nobody has it any more.
+    var endsLease: Bool { get }
+}
+
+public enum Settled: LeaseAnswer {
+    /// Another worker has the lease. Nothing was written. Begin nothing more.
+    case stale
+    case gone
+    case ok(state: PushState, isFinished: Bool, Leftovers)
+    public var keepsLease: Bool { if case .ok = self { true } else { false } }
+    public var endsLease: Bool { if case .ok(_, isFinished: true, _) = self { true } else { false } }
+}
+
+/// Work that may be left after a page is settled. Doing it twice is harmless.
+public struct Leftovers: Sendable, Hashable {
+    /// Other pushes of the name wait to begin.
+    public var nameWaits: Bool
+    /// When the name's first waiting channel is due, epoch ms.
+    public var firstRetry: Int64?
+    /// Removals are pending that the caller does not know of.
+    public var hasPendingRemovals: Bool
+    /// The shards of the push are finished, but its catch-up is not.
+    public var catchUpWaits = false
+}

@@ -1,3 +1,5 @@
+import OpenSSL
+
 /// How many buckets a name has, and which of them a channel belongs to: linear hashing, which grows by one bucket.
 ///
 /// P is the largest power of two <= count. Hashes are taken modulo 2P if that bucket exists already, else modulo P. A
@@ -57,5 +59,30 @@ extension UInt32 {
         value = (value >> 4) & 0x0F0F_0F0F | (value & 0x0F0F_0F0F) << 4
         value = (value >> 2) & 0x3333_3333 | (value & 0x3333_3333) << 2
         return (value >> 1) & 0x5555_5555 | (value & 0x5555_5555) << 1
+    }
+}
+
+/// 16 random bytes, made once and kept in Redis, so that no client aims ids at one bucket. Scripts have SHA-1 too.
+package struct RegistryHashKey: Sendable, Hashable {
+    package let bytes: [UInt8]
+    /// Kept beside each bucket count. It shows that a key was lost or replaced before that does harm.
+    package let fingerprint: String
+
+    package init(bytes: [UInt8]) {
+        self.bytes = bytes
+        fingerprint = String(SHA1Digest(of: bytes + [0x66]).leadingWord, radix: 16)
+    }
+
+    package static func random() -> RegistryHashKey {
+        RegistryHashKey(bytes: (0..<16).map { _ in .random(in: 0...255) })
+    }
+
+    /// First four bytes, big-endian, of SHA-1(key ‖ channel in its stored form).
+    package func hash(_ channel: some Collection<UInt8>) -> UInt32 {
+        withUnsafeTemporaryAllocation(byteCount: bytes.count + channel.count, alignment: 1) { buffer in
+            buffer.copyBytes(from: bytes)
+            UnsafeMutableRawBufferPointer(rebasing: buffer[bytes.count...]).copyBytes(from: channel)
+            return SHA1Digest(of: UnsafeRawBufferPointer(buffer)).leadingWord
+        }
     }
 }

@@ -1,4 +1,4 @@
-import LiveActivity
+public import LiveActivity
 import OpenSSL
 package import Redis
 
@@ -168,4 +168,17 @@ package enum RegistryRecord {
 
 extension TokenPlace {
     package var span: RegistryRecord.Span { isForStartTokens ? .startToken : .activity }
+}
+
+public struct Untrack: Sendable, Hashable {
+    public var channel: ChannelID
+    public var removedAt: Int64
+    /// Nil removes any activity that the channel follows under the name.
+    public var activityID: String?
+
+    public init(channel: ChannelID, removedAt: Int64, activityID: String? = nil) {
+        self.channel = channel
+        self.removedAt = removedAt
+        self.activityID = activityID
+    }
 }

@@ -109,3 +109,26 @@ extension Keyspace {
         }
     }
 }
+
+/// When the first timer of each kind is due, epoch milliseconds; nil: none waits.
+public struct NextDue: Sendable, Hashable {
+    /// A task of the timer. It goes back to its stream when it is due.
+    public var task: Int64?
+    public var schedule: Int64?
+    /// For each app: the first broadcast channel that is to be made or deleted.
+    public var broadcastChannels: [AppKey: Int64] = [:]
+    /// The first name with cards that are to be ended automatically.
+    public var end: Int64?
+}
+
+/// How much work of one app waits.
+public struct QueueDepth: Sendable, Hashable {
+    public var app: AppKey
+    public var pushesHigh = 0
+    public var pushesLow = 0
+    public var shardTasks = 0
+    /// Tasks that wait for their time: retries, and the work of an app whose circuit is open.
+    public var retriesDue = 0
+
+    package init(app: AppKey) { self.app = app }
+}

@@ -1,4 +1,0 @@
-struct SocketAddress: Sendable {
-    let family: Int32
-    let bytes: [UInt8]
-}
