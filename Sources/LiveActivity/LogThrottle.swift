@@ -1,10 +1,24 @@
 import Synchronization
 
+/// Something that may be used so often at once, and again as time passes.
+package struct Allowance: Sendable {
+    package private(set) var left: Double
+    private var updated: ContinuousClock.Instant
+
+    package init(_ most: Double, now: ContinuousClock.Instant) { (left, updated) = (most, now) }
+
+    package mutating func refill(_ most: Double, perSecond: Double, now: ContinuousClock.Instant) {
+        left = min(most, left + max(0, updated.duration(to: now) / .seconds(1)) * perSecond)
+        updated = now
+    }
+
+    package mutating func use() { left = max(0, left - 1) }
+}
+
 /// Limits the log lines of one kind and counts those it leaves out, so that strangers cannot fill a disk.
 package final class LogThrottle: Sendable {
     private struct State {
-        var allowed: Double
-        var updated: ContinuousClock.Instant
+        var lines: Allowance
         var leftOut = 0
     }
 
@@ -15,20 +29,18 @@ package final class LogThrottle: Sendable {
     package init(burst: Int, perSecond: Double, now: ContinuousClock.Instant = .now) {
         self.burst = Double(burst)
         self.perSecond = perSecond
-        state = Mutex(State(allowed: Double(burst), updated: now))
+        state = Mutex(State(lines: Allowance(Double(burst), now: now)))
     }
 
     /// The number of lines left out since the last one that was written. Nil if this line is to be left out too.
     package func take(now: ContinuousClock.Instant = .now) -> Int? {
         state.withLock { state in
-            let elapsed = state.updated.duration(to: now)
-            state.allowed = min(burst, state.allowed + max(0, elapsed / .seconds(1)) * perSecond)
-            state.updated = now
-            guard state.allowed >= 1 else {
+            state.lines.refill(burst, perSecond: perSecond, now: now)
+            guard state.lines.left >= 1 else {
                 state.leftOut += 1
                 return nil
             }
-            state.allowed -= 1
+            state.lines.use()
             defer { state.leftOut = 0 }
             return state.leftOut
         }

@@ -22,8 +22,13 @@ struct Dispatcher: Sendable {
     let verdictLog = VerdictLog()
     let alarmThrottle = AlarmThrottle()
     let pauses = PauseBook()
-    let outboxes = OutboxTurns()
+    private let outboxes = SharedCall<NamedApp, StoreError?>()
     let openRequests = OpenRequests()
+
+    private struct NamedApp: Hashable {
+        var app: AppKey
+        var name: ActivityName
+    }
 
     /// The worker's clock, milliseconds.
     var now: Int64 { options.now() }
@@ -34,6 +39,18 @@ struct Dispatcher: Sendable {
         case acknowledge
         /// The entry stays pending. A worker claims it after `claimAfter`.
         case leave
+    }
+
+    /// Empties a name's outbox. Tasks of this worker that end pushes of the name at once share the call, so that they do
+    /// not tell the same ends. Two workers may still do so at the same moment.
+    func emptyOutbox(_ app: AppKey, _ name: ActivityName) async throws(StoreError) {
+        let events = store.events
+        guard events.isOn(app) else { return }
+        let error = await outboxes.result(NamedApp(app: app, name: name)) { () -> StoreError? in
+            do throws(StoreError) { try await events.empty(app, name) } catch { return error }
+            return nil
+        }
+        if let error { throw error }
     }
 
     func scheduleRetries(

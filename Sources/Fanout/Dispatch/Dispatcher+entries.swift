@@ -9,7 +9,7 @@ extension Dispatcher {
     func handle(_ entry: WorkEntry) async -> Disposition {
         let disposition = await process(entry)
         do throws(StoreError) {
-            try await outboxes.empty(entry.item.app, entry.item.name, of: store.events)
+            try await emptyOutbox(entry.item.app, entry.item.name)
         } catch {
             logger.warning("outgoing events wait: \(error)", metadata: ["app": "\(entry.item.app)"])
             return .leave

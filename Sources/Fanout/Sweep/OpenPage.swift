@@ -109,7 +109,7 @@ struct OpenPage: Sendable {
             if let firstRetry { try await dispatcher.scheduleRetries(app.key, name, record.priority, firstRetry) }
             // The push may be final, and nobody else has a stream entry for it. If this worker dies before, the
             // reconciler tells of its end.
-            try await dispatcher.outboxes.empty(app.key, name, of: dispatcher.store.events)
+            try await dispatcher.emptyOutbox(app.key, name)
         }
     }
 

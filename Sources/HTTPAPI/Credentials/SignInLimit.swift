@@ -6,13 +6,8 @@ import Synchronization
 /// compared, except those that were right before, so that a guesser cannot shut out a publisher behind the same proxy.
 /// Each gateway counts for itself. Tokens and signatures of devices are not guessed, and not counted.
 final class SignInLimit: Sendable {
-    private struct Count {
-        var left: Double
-        var updated: ContinuousClock.Instant
-    }
-
     private struct State {
-        var counts: [String: Count] = [:]
+        var counts: [String: Allowance] = [:]
         /// Digests of networks with headers that were right, under a key of this process. The oldest one makes room.
         var right: Set<[UInt8]> = []
         var order: [[UInt8]] = []
@@ -49,9 +44,9 @@ final class SignInLimit: Sendable {
         guard counts(address) else { return }
         let network = address.network
         state.withLock { state in
-            var count = state.counts[network] ?? Count(left: perMinute, updated: now)
+            var count = state.counts[network] ?? Allowance(perMinute, now: now)
             refill(&count, now)
-            count.left = max(0, count.left - 1)
+            count.use()
             state.counts[network] = count
             guard state.counts.count > Self.mostAddresses else { return }
             // Forget those that have waited long enough; if all are at it, the one that has most left.
@@ -87,9 +82,7 @@ final class SignInLimit: Sendable {
         Array(key.code(for: Array("\(address.network) \(header)".utf8)))
     }
 
-    private func refill(_ count: inout Count, _ now: ContinuousClock.Instant) {
-        let minutes = max(0, count.updated.duration(to: now) / .seconds(60))
-        count.left = min(perMinute, count.left + minutes * perMinute)
-        count.updated = now
+    private func refill(_ count: inout Allowance, _ now: ContinuousClock.Instant) {
+        count.refill(perMinute, perSecond: perMinute / 60, now: now)
     }
 }
