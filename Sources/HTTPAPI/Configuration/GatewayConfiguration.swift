@@ -52,7 +52,7 @@ public struct GatewayConfiguration: Sendable {
     public var maximumBulkCalls = 64
     /// The time from the first byte of a head to its end, before a close.
     public var headTimeout: Duration = .seconds(30)
-    /// Whose `X-Forwarded-For` is believed.
+    /// Proxies whose `X-Forwarded-For` is believed.
     public var trustedProxies = TrustedProxies()
     /// From where the master secret, credentials and the console are used. Empty: from anywhere.
     public var serverAddresses = AddressRanges()

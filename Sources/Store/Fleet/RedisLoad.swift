@@ -1,6 +1,6 @@
 import Redis
 
-/// What Redis says of itself, of all servers that take writes.
+/// The load of Redis, as all servers that take writes tell it.
 public struct RedisLoad: Sendable, Hashable {
     /// Bytes in use on the fullest server, and its limit; limit 0 = none.
     public var usedMemory = 0

@@ -78,7 +78,7 @@ public struct Keyspace: Sendable {
     package func pushIndex(_ app: AppKey, hour: Int64, slice: Int) -> RedisKey {
         key("i:{\(app):\(hour)\(slice == 0 ? "" : ":\(slice)")}")
     }
-    /// What 0.1.0 wrote in place of it: where a push is.
+    /// 0.1.0 wrote this key instead: where a push is.
     package func formerPushIndex(_ id: PushID) -> RedisKey { key("i:{\(id)}") }
     package func idempotency(_ app: AppKey, _ id: String) -> RedisKey { key("idem:{\(app):\(Self.escaped(id))}") }
     /// Publishes that others write into Redis (`Intake`).

@@ -5,8 +5,8 @@ extension WorkQueue {
     /// Entries of a timer that one script brings forward.
     private static let hastened = 500
 
-    /// Brings forward the timers of apps after Redis's clock was set back by `step`. What is due too early then is put
-    /// off again by the worker that looks at it.
+    /// Brings forward the timers of apps after Redis's clock was set back by `step`. The worker that
+    /// looks at work that is due too early then puts it off again.
     /// - Parameter now: epoch ms of the clock behind the step.
     public func hasten(_ apps: [AppKey], _ step: ServerTime.Step, now: Int64) async throws(StoreError) {
         for app in apps {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Store
 
-/// Each push that becomes final is told once, by the process whose script it was.
+/// The process whose script ends a push reports the end, once.
 @Suite struct PushEndingTests {
     private static let name = "match-1"
     private let channel: [UInt8] = [1, 2]
