@@ -20,7 +20,12 @@ start_gateway
 start_worker worker
 auth=$(basic master)
 follow_each "$names"
-publish_body 'order-{m}' >"$work/body"
+plain_body 'order-{m}' >"$work/body"
+# What publishers may ask for besides. These rows show calls and reads only.
+kinds="alert low unpaced"
+sed 's/"event":"update",/&"alert":{"title":"Goal","body":"2:1"},/' "$work/body" >"$work/body.alert"
+sed 's/"event":"update",/&"priority":5,/' "$work/body" >"$work/body.low"
+publish_body 'order-{m}' >"$work/body.unpaced" # "conflate": false
 payload "$work/payload"
 key=(--key-file "$LAMPLIGHTER_APNS_KEY_FILE" --key-id "$LAMPLIGHTER_APNS_KEY_ID" --team-id "$LAMPLIGHTER_APNS_TEAM_ID")
 start bare_gateway "$bin/SendBenchmark" gateway --redis "$LAMPLIGHTER_REDIS_URL"
@@ -32,15 +37,16 @@ if [ "$jobs" = yes ]; then
         fail "BullMQ cannot be installed; --jobs no leaves it out"
 fi
 
-# Each row: PUBLISH COUNT RATE sends pushes and waits until all are done.
+# Each row: PUBLISH COUNT CONNECTIONS [RATE] sends pushes and waits until all are done.
 push_ours() { publishes "$port" /api/push "$@" && wait_empty 'll:{q}:bench:10' 'll:{q}:bench:5'; }
+for kind in $kinds; do eval "push_$kind() { body=\$work/body.$kind push_ours \"\$@\"; }"; done
 push_bare() { publishes "$(cat "$work/bare_gateway.out")" /push "$@" && wait_empty bare; }
 push_jobs() {
     "$work/venv/bin/python" Benchmarks/Bare/jobs.py "$LAMPLIGHTER_REDIS_URL" "$1" "$2" "$work/body" >"$work/line"
 }
 publishes() {
     local port=$1 path=$2 count=$3 connections=$4 rate=${5:-0}
-    load --path "$path" --header "$auth" --header 'Content-Type: application/json' --body "$work/body" --modulus "$names" \
+    load --path "$path" --header "$auth" --header 'Content-Type: application/json' --body "${body:-$work/body}" --modulus "$names" \
         --connections "$connections" --count "$count" --rate "$rate" >"$work/line" || fail "not all were accepted"
 }
 wait_empty() {
@@ -74,12 +80,13 @@ measured() {
     echo >>"$work/figures.$1"
 }
 
-rows="ours bare"
+rows="ours $kinds bare"
 [ "$jobs" = no ] || rows+=" jobs"
 for row in ours bare; do
     "push_$row" "$names" "$connections" # connections, names, first allocations
     counted "$row"
 done
+for kind in $kinds; do counted "$kind"; done
 [ "$jobs" = no ] || counted jobs
 for ((run = 1; run <= runs; run++)); do
     measured ours "$pid_gateway" "$pid_worker"
@@ -93,6 +100,7 @@ figure='%-8s %12s %12s %12s %12s %12s %12s\n'
 printf "$figure" row 'Redis calls' 'Redis reads' 'Redis µs' 'gateway µs' 'worker µs' pushes/s
 for row in $rows; do
     read -r calls reads <"$work/calls.$row"
+    [[ " $kinds " != *" $row "* ]] || { printf "$figure" "$row" "$calls" "$reads" - - - - && continue; }
     gateway=$(column 2 "$work/figures.$row") worker=$(column 3 "$work/figures.$row") label=$row
     [ "$row" != jobs ] || { gateway=- worker=- label=BullMQ; }
     printf "$figure" "$label" "$calls" "$reads" "$(column 1 "$work/figures.$row")" "$gateway" "$worker" \

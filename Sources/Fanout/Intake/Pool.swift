@@ -2,6 +2,7 @@ import LiveActivity
 import Logging
 import ServiceLifecycle
 import Store
+import Synchronization
 import Threads
 
 /// The readers, one for each partition, and the permits of one kind of stream. The worker reads entries only while it
@@ -14,6 +15,12 @@ struct Pool: Sendable {
     let readers: [WorkReader]
     let dispatcher: Dispatcher
     let permits: FairSemaphore
+    private let finished = FinishedEntries()
+
+    init(stream: WorkStream, apps: [AppKey], readers: [WorkReader], dispatcher: Dispatcher, permits: FairSemaphore) {
+        (self.stream, self.apps, self.readers) = (stream, apps, readers)
+        (self.dispatcher, self.permits) = (dispatcher, permits)
+    }
 
     /// How long a read waits that leaves out apps without a free permit. They may have one again soon.
     private static let shortRead = Duration.milliseconds(5)
@@ -105,15 +112,38 @@ struct Pool: Sendable {
         if dispatcher.now - readAt > dispatcher.options.claimAfter.milliseconds / 2 { entry.isClaimed = true }
         guard dispatcher.leases.take(entry) else { return }
         if await dispatcher.handle(entry) == .acknowledge {
-            do throws(StoreError) {
-                try await dispatcher.store.queue.acknowledge([entry.place])
-            } catch { logger.debug("cannot acknowledge an entry, so it is processed again: \(error)") }
+            if let error = await finished.acknowledge(entry.place, in: dispatcher.store.queue) {
+                logger.debug("cannot acknowledge an entry, so it is processed again: \(error)")
+            }
         }
         dispatcher.leases.release(entry)
     }
 
     func interrupt() async { for reader in readers { await reader.interrupt() } }
     func close() { for reader in readers { reader.close() } }
+}
+
+/// Acknowledges entries whose work is done. Those of one stream that finish while Redis is asked share the next call.
+private final class FinishedEntries: Sendable {
+    /// A pool has one kind of stream.
+    private struct Stream: Hashable {
+        var app: AppKey
+        var partition: Partition
+    }
+
+    private let waiting = Mutex<[Stream: [WorkEntry.Place]]>([:])
+    private let calls = SharedCall<Stream, StoreError?>()
+
+    /// - Returns: why the entry is not acknowledged; nil: it is
+    func acknowledge(_ place: WorkEntry.Place, in queue: WorkQueue) async -> StoreError? {
+        let stream = Stream(app: place.app, partition: place.partition)
+        waiting.withLock { $0[stream, default: []].append(place) }
+        return await calls.result(stream) { [self] () -> StoreError? in
+            let all = waiting.withLock { $0.removeValue(forKey: stream) ?? [] }
+            do throws(StoreError) { try await queue.acknowledge(all) } catch { return error }
+            return nil
+        }
+    }
 }
 
 extension Backoff {

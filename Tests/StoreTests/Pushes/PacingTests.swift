@@ -82,11 +82,6 @@ import Testing
 }
 
 extension PushFixture {
-    fileprivate func begin(_ name: String, every interval: Duration) async throws -> (begun: Begun, push: PushID) {
-        try await store.sweeps.begin(
-            app, try ActivityName(name), hint: .random(), owner: "w1", lease: lease, minInterval: interval)
-    }
-
     func acceptedNow(
         _ name: String, event: ActivityEvent = .update, audience: Audience = .all, alert: Bool = false,
         priority: PushPriority = .high, conflate: Bool = true
@@ -110,7 +105,7 @@ extension PushFixture {
     }
 
     /// Moves the beginning of the name's interval back by that time.
-    fileprivate func letIntervalPass(_ name: String, _ interval: Duration) async throws {
+    func letIntervalPass(_ name: String, _ interval: Duration) async throws {
         let key = try key(Keyspace.name, name)
         let paced = try await store.redis.send(RedisCommand("HGET", key, "paced")).string().split(separator: " ")
         let began = try #require(Int64(paced[0])) - interval.milliseconds

@@ -84,10 +84,12 @@ struct PushFixture {
         _ = try await store.registry.track(app, .activity(try ActivityName(name)), registrations)
     }
 
-    func begin(_ name: String, _ hint: PushID = .random(), owner: String = "w1") async throws -> (
-        begun: Begun, push: PushID
-    ) {
-        try await store.sweeps.begin(app, try ActivityName(name), hint: hint, owner: owner, lease: lease)
+    /// - Parameter interval: the least time between updates. Zero: the name is not paced.
+    func begin(
+        _ name: String, _ hint: PushID = .random(), owner: String = "w1", every interval: Duration = .zero
+    ) async throws -> (begun: Begun, push: PushID) {
+        try await store.sweeps.begin(
+            app, try ActivityName(name), hint: hint, owner: owner, lease: lease, minInterval: interval)
     }
 
     /// Begins the name's push, which must have one shard.

@@ -29,7 +29,7 @@
 --     tokens: the name's buckets, if that is a short bucket 0 and no channel has a mark; else nil
 -- Keys found in data: docs/keyspace.md.
 local MOST_TOKENS = 16
-local active, newest = unpack(redis.call('HMGET', n, 'active', 'newest'))
+local active, newest, paced, lastSeq = unpack(redis.call('HMGET', n, 'active', 'newest', 'paced', 'seq'))
 if active and active ~= id then return {'other', active} end
 if not active then
     local head = redis.call('ZRANGE', q, 0, 0)[1]
@@ -46,25 +46,33 @@ if not push.event then
     return {'gone'}
 end
 local now = redis_now()
-local isPaced = tonumber(interval) > 0 and push.sup
+interval = push.sup and tonumber(interval) or 0
 local hasBudget = mostHigh + mostHighSlow > 0 and push.prio == '10'
 
 -- The usual case: an update for everyone begins, and the name has one shard, no marks, no removals and no broadcast.
 local isUsual = not active and push.event == 'update' and push.aud == '*' and push.state == 'queued'
-    and not push.resumed and not isPaced and not hasBudget
+    and not push.resumed and not hasBudget
+-- It is not paced, or the name's last interval is over.
+if isUsual and interval > 0 and paced then
+    local at, before = string.match(paced, '^(%d+) (%d+)$')
+    isUsual = at and now - at >= interval and push.seq - before > 0
+end
 if isUsual and redis.call('EXISTS', w, k, o, bc, v, h, x, e, y) == 0 then
-    local tokens = redis.call('HLEN', b) <= MOST_TOKENS and redis.call('HGETALL', b)
-    local count = not tokens and redis.call('HGET', b, 'n')
+    local tokens = redis.call('HRANDFIELD', b, MOST_TOKENS + 1, 'WITHVALUES')
+    local count = nil
+    if #tokens > 2 * MOST_TOKENS then tokens, count = nil, redis.call('HGET', b, 'n') end
     for at = 1, tokens and #tokens or 0, 2 do if tokens[at] == 'n' then count = tokens[at + 1] end end
     if not count or (tonumber(string.match(count, '^%d+')) or 1) < 2 * leastBuckets then
-        local stamp = string.format('%.0f', now)
-        redis.call('HSET', n, 'active', id, 'begun', push.seq, 'begun_id', id, 'catch', raw,
-            'newest', string.format('%s update %s %s', push.seq, id, stamp))
+        local stamp = string.format('%d', now)
+        local fields = {'active', id, 'begun', push.seq, 'begun_id', id, 'catch', raw,
+            'newest', string.format('%s update %s %s', push.seq, id, stamp)}
+        if interval > 0 then fields[11], fields[12] = 'paced', stamp .. ' ' .. lastSeq end
+        redis.call('HSET', n, unpack(fields))
         redis.call('HSET', p, 'state', 'sending')
         redis.call('HSET', w, 'shards', 1, 'left', 1, '0/1:e', 1, '0/1:o', owner,
-            '0/1:d', string.format('%.0f', now + length), '0/1:l', length, '0/1:c', 0)
+            '0/1:d', string.format('%d', now + length), '0/1:l', length, '0/1:c', 0)
         redis.call('PEXPIRE', w, retention)
-        return {'claimed', 1, '0', '', 0, 0, not count and tokens}
+        return {'claimed', 1, '0', '', 0, 0, not count and tokens or nil}
     end
 end
 -- (rules)
@@ -74,8 +82,8 @@ if not isPlannable then return {'starts', push.type or ''} end
 local function set(...) redis.call('HSET', p, ...) end
 
 if not active then
-    if isPaced then
-        local left = pace(n, q, ps, push, tonumber(interval), now)
+    if interval > 0 then
+        local left = pace(n, q, ps, push, paced, lastSeq, interval, now)
         if left > 0 then return {'paced', left} end
     end
     -- From here on, registry-set notes new registrations in k, because the sweep may be past their position. A start

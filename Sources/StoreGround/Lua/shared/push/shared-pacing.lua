@@ -8,10 +8,9 @@ local function can_all_be_superseded(q, prefix)
 end
 
 -- Returns for how long an update has to wait, ms. 0: it begins, and an interval with it.
--- n: name meta. Its `paced` says when the last interval began (ms), and the name's last sequence number then.
--- q: unswept pushes. prefix: of the p keys. push: the update's fields. interval: ms
-local function pace(n, q, prefix, push, interval, now)
-    local paced, lastSeq = unpack(redis.call('HMGET', n, 'paced', 'seq'))
+-- n: name meta. q: unswept pushes. prefix: of the p keys. push: the update's fields. interval: ms
+-- paced: when the last interval began (ms), and the name's last sequence number then. lastSeq: that number now
+local function pace(n, q, prefix, push, paced, lastSeq, interval, now)
     local at, before = string.match(paced or '', '^(%d+) (%d+)$')
     -- Older pushes (for other audiences) do not wait, so that an interval has one sweep for each audience.
     if at and tonumber(push.seq) <= tonumber(before) then return 0 end
