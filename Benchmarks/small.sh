@@ -14,6 +14,7 @@ calm=500 rate=100
 
 build lamplighter SendBenchmark
 start_redis
+unset LAMPLIGHTER_PACING_MIN_INTERVAL # The default: a name comes round after its interval.
 start_simulator --fast
 export LAMPLIGHTER_WORKER_TRANSPORT=$transport
 start_gateway
