@@ -234,7 +234,7 @@ let package = Package(
                 .unsafeFlags(["-Xlinker", "--export-dynamic-symbol=getaddrinfo"], .when(platforms: [.linux]))
             ]
         ),
-        .testTarget(name: "ConsoleTests", dependencies: ["Console", "StrictJSON", "Store"]),
+        .testTarget(name: "ConsoleTests", dependencies: ["Console", "Answers", "LiveActivity", "StrictJSON", "Store"]),
         .testTarget(
             name: "HTTPAPITests",
             dependencies: [

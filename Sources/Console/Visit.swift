@@ -1,5 +1,6 @@
 import Answers
 import LiveActivity
+import Store
 import StrictJSON
 
 /// One request of a signed-in browser.
@@ -40,6 +41,22 @@ struct Visit: Sendable {
 
     func get<Body: AnswerBody>(_ path: String, query: String = "") async throws -> Body {
         try Body(answer: await call("GET", path, query: query))
+    }
+
+    /// Reasons for which a push of the app, or of a name, does not go out now, in sentences.
+    func obstacles(_ name: String) async -> [String] {
+        let snapshot = try? await console.store.snapshot([app], [.alarms, .pauses, .workers])
+        guard let snapshot else { return ["Redis does not answer, so nothing is accepted or sent now."] }
+        var found: [String] = []
+        if snapshot.pauses.contains(where: { $0.name == nil }) {
+            found.append("The app is paused: a push is accepted and kept, and goes out once the app is resumed.")
+        } else if snapshot.pauses.contains(where: { $0.name?.rawValue == name }) {
+            found.append("The name is paused: a push is accepted and kept, and goes out once the name is resumed.")
+        }
+        if !snapshot.workers.contains(where: { $0.idle < 30_000 }) {
+            found.append("No worker has been seen for 30 s: nothing is sent until one runs.")
+        }
+        return found + snapshot.alarms.map { "Alarm: \($0.kind.words). \($0.reason)" }
     }
 
     /// Nil if the API answers 404.
@@ -111,6 +128,7 @@ enum Notice: String, CaseIterable {
     case broadcastWanted = "broadcast-wanted"
     case broadcastDiscarded = "broadcast-discarded"
     case scheduleCancelled = "schedule-cancelled"
+    case scheduleChanged = "schedule-changed"
     case scheduled
 
     var text: String {
@@ -129,6 +147,7 @@ enum Notice: String, CaseIterable {
         case .broadcastWanted: "The name has a broadcast channel."
         case .broadcastDiscarded: "The broadcast channel is deleted."
         case .scheduleCancelled: "The schedule is cancelled. Nothing of it is sent."
+        case .scheduleChanged: "The schedule is changed."
         case .scheduled: "Scheduled. It is listed here until its time comes."
         }
     }

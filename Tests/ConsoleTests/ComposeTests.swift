@@ -1,3 +1,4 @@
+import Answers
 import StrictJSON
 import Testing
 
@@ -33,6 +34,68 @@ import Testing
         } catch {
             #expect(error.field == field)
         }
+    }
+
+    /// Each of them makes the audience that it is a copy of.
+    @Test(arguments: [
+        (#""all""#, "all", ""), (#"{"tag":"gold","group":"club"}"#, "tag", "club:gold"),
+        (#"{"tag":"gold"}"#, "tag", "gold"),
+        (#"{"named_user":"ann"}"#, "user", "ann"),
+        (#"{"ios_channel":"6f3ab9d2-5a4e-4a1c-9a51-5d4c2b1e0f77"}"#, "device", "6f3ab9d2-5a4e-4a1c-9a51-5d4c2b1e0f77"),
+        (#"{"tag":"a:b"}"#, "json", #"{"tag":"a:b"}"#),
+        (#"{"tag":"b","group":"a:"}"#, "json", #"{"tag":"b","group":"a:"}"#),
+        (#"{"or":[{"tag":"a"},{"tag":"b"}]}"#, "json", #"{"or":[{"tag":"a"},{"tag":"b"}]}"#),
+        (#"{"not":{"tag":"a"}}"#, "json", #"{"not":{"tag":"a"}}"#),
+    ])
+    func `a copy is for the same audience`(audience: String, choice: String, value: String) throws {
+        let copy = try sent(#"{"aps":{"timestamp":1000000,"event":"update","content-state":{}}}"#, audience)
+        #expect(copy.form["audience"] == choice && copy.form["audience_value"] == value)
+        #expect(try ComposeForm(copy.form, now: 1).audience().text == audience)
+    }
+
+    @Test func `a copy has what the push had, and names what it has not`() throws {
+        let copy = try sent(
+            #"{"aps":{"timestamp":1000000,"event":"end","content-state":{"home":1.50,"lamplighter":"x"},"#
+                + #""alert":{"title":{"loc-key":"GOAL","loc-args":["2"]},"body":"b","sound":"horn.caf"},"#
+                + #""stale-date":1000600,"dismissal-date":1000061,"relevance-score":0.50,"novel":1}}"#, #""all""#)
+        let push = try ComposeForm(copy.form, now: 2_000_000_000).push().text
+        #expect(
+            push
+                == #"{"audience":"all","device_types":["ios"],"notification":{"ios":{"live_activity":{"name":"match-42","event":"end","content_state":{"home":1.50},"priority":5,"alert":{"title":{"loc-key":"GOAL","loc-args":["2"]},"body":"b","sound":"horn.caf"},"stale_date":2000600,"dismissal_date":2000120,"relevance_score":0.50}}}}"#
+                .replacing(
+                    #"{"title":{"loc-key":"GOAL","loc-args":["2"]},"body":"b","sound":"horn.caf"}"#,
+                    with: copy.form["alert"]
+                )
+                .replacing(#"{"home":1.50}"#, with: copy.form["state"]))
+        #expect(copy.form["alert"].contains("horn.caf") && !copy.form["state"].contains("lamplighter"))
+        #expect(copy.missing == ["options, such as an expiry", "novel"])
+        let gone = CopiedPush(try ledger(), nil)
+        #expect(gone.form["audience"].isEmpty && gone.missing == ["audience", "content", "options"])
+    }
+
+    @Test func `a scheduled push comes as it was published`() throws {
+        let push =
+            #"{"audience":{"tag":"vip","group":"club"},"device_types":["ios"],"notification":{"ios":{"live_activity":{"name":"match-42","event":"start","content_state":{},"priority":10,"alert":{"title":"Kick-off","sound":"default"},"stale_date":1795284600,"attributes_type":"Match","attributes":{}}}},"options":{}}"#
+        let answer =
+            #"{"url":"u","schedule":{"scheduled_time":"2026-11-21T18:00:00"},"name":null,"push":\#(push),"push_ids":[],"state":"scheduled"}"#
+        let copy = CopiedPush(try ScheduleAnswer(answer: Array(answer.utf8)))
+        #expect(copy.form["send_at"] == "2026-11-21T18:00:00" && copy.missing.isEmpty)
+        #expect(try ComposeForm(copy.form, now: 1).push().text == push)
+    }
+
+    private func sent(_ payload: String, _ audience: String) throws -> CopiedPush {
+        let content =
+            #"{"push_id":"0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10","audience":\#(audience),"payload_bytes":1,"payload":\#(payload)}"#
+        return CopiedPush(try ledger(), try ContentAnswer(answer: Array(content.utf8)))
+    }
+
+    private func ledger() throws -> LedgerAnswer {
+        LedgerAnswer(
+            pushID: "0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10", name: "match-42", event: "end", priority: 5, state: "done",
+            expanded: true, targets: 0, delivered: 0, pruned: 0, failed: 0, superseded: 0, expired: 0, skipped: 0,
+            pending: 0, retries: 0, duplicatesPossible: 0, demoted: 0, late: 0, stale: nil, automatic: nil,
+            broadcast: nil, supersededBy: nil, createdAt: "2026-11-21T18:00:00.000Z", finishedAt: nil, errors: [:],
+            shown: nil, ended: nil, dismissed: nil, by: nil)
     }
 
     @Test func `a time in the browser's zone is sent in UTC`() throws {

@@ -1,3 +1,4 @@
+import LiveActivity
 import Synchronization
 import Testing
 
@@ -50,6 +51,31 @@ import Testing
         #expect(last.hasPrefix("event: end"))
         while await feed.openTabs > 1 { await Task.yield() }
         standing.end()
+    }
+
+    @Test func `tabs are told that looks fail, and get the part again when one succeeds`() async throws {
+        let feed = LiveFeed(clock: { 1_795_000_000_000 })
+        let fails = Mutex(false)
+        let open: () async throws -> LiveFeed.Events = {
+            try #require(
+                await feed.open("home", of: Self.owner(), isStanding: { true }) {
+                    fails.withLock(\.self) ? .unknown : .html("<p>")
+                })
+        }
+        let tab = try await open()
+        var parts = tab.stream.makeAsyncIterator()
+        #expect(text(await parts.next()) == "data: <p>\n\n")
+        fails.withLock { $0 = true }
+        let warning = "event: unknown\ndata: \(TimeText.text(1_795_000_000_000))\n\n"
+        #expect(text(await parts.next()) == warning)
+        // A tab that is opened meanwhile gets the old part, and is told too.
+        let late = try await open()
+        var lateParts = late.stream.makeAsyncIterator()
+        #expect(text(await lateParts.next()) == "data: <p>\n\n")
+        #expect(text(await lateParts.next()) == warning)
+        fails.withLock { $0 = false }
+        #expect(text(await parts.next()) == "data: <p>\n\n")
+        for tab in [tab, late] { tab.end() }
     }
 
     @Test func `a part with a longer pause is looked at less often`() async throws {

@@ -58,12 +58,26 @@ function fromNow(root) {
 function live(element) {
   let events = null;
   let isOver = false;
+  // Says why the part may be old, until it is read again.
+  const warning = document.createElement("p");
+  warning.className = "warning";
+  warning.setAttribute("role", "status");
+  warning.hidden = true;
+  element.before(warning);
+  const warn = (text) => {
+    if (text && warning.hidden) warning.textContent = text;
+    warning.hidden = !text;
+    element.classList.toggle("stale", Boolean(text));
+  };
+  const time = (date) => date.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
   const open = () => {
     if (events || isOver || document.hidden) return;
     events = new EventSource(element.dataset.live);
-    events.onopen = () => element.classList.remove("stale");
-    events.onmessage = (event) => { element.classList.remove("stale"); fill(element, event.data); };
-    events.onerror = () => element.classList.add("stale");
+    events.onopen = () => warn("");
+    events.onmessage = (event) => { warn(""); fill(element, event.data); };
+    events.onerror = () => warn(`No connection to Lamplighter since ${time(new Date())}. This is what was known then.`);
+    events.addEventListener("unknown", (event) =>
+      warn(`Redis has not answered since ${time(new Date(event.data))}. This is what was known then.`));
     events.addEventListener("end", () => { isOver = true; close(); finished(element); });
   };
   const close = () => { if (events) events.close(); events = null; };
@@ -132,6 +146,12 @@ function compose(form) {
   const soon = () => { clearTimeout(waiting); waiting = setTimeout(check, 350); };
 
   const time = form.elements.send_at;
+  // A copied time is UTC, and the field shows the reader's.
+  if (time.dataset.utc !== undefined && time.value) {
+    const date = new Date(`${time.value}Z`);
+    date.setMinutes(date.getMinutes() - date.getTimezoneOffset());
+    if (!isNaN(date)) time.value = date.toISOString().slice(0, time.value.length);
+  }
   const zone = () => {
     const date = time.value ? new Date(time.value) : new Date();
     form.elements.zone.value = isNaN(date) ? "" : date.getTimezoneOffset();

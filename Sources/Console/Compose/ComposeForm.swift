@@ -11,7 +11,8 @@ struct ComposeForm {
 
     static let fields = [
         "name", "event", "audience", "audience_value", "state", "priority", "alert_title", "alert_body", "alert_sound",
-        "stale_minutes", "relevance", "dismissal_minutes", "attributes_type", "attributes", "send_at", "zone",
+        "alert", "stale_minutes", "relevance", "dismissal_minutes", "attributes_type", "attributes", "options",
+        "send_at", "zone", "schedule",
     ]
     static let audiences: [(value: String, title: String)] = [
         ("all", "Everyone who follows"), ("tag", "A tag"), ("user", "A user"), ("device", "One device"),
@@ -33,6 +34,8 @@ struct ComposeForm {
 
     var name: String { form.text("name") ?? "" }
     var event: String { form.text("event") ?? "update" }
+    /// The schedule that the form changes. Nil: it makes another push.
+    var schedule: String? { form.text("schedule") }
 
     /// The time to send at, in epoch ms. Nil: now.
     func sendAt() throws(Problem) -> Int64? {
@@ -62,7 +65,7 @@ struct ComposeForm {
             }
             activity.append("priority", .integer(priority))
         }
-        if let alert { activity.append("alert", alert) }
+        if let alert = try object("alert", "Alert") ?? alert { activity.append("alert", alert) }
         let base = try sendAt().map { Int($0 / 1_000) } ?? now
         if let minutes = try minutes("stale_minutes") { activity.append("stale_date", .integer(base + minutes * 60)) }
         if event == "end", let minutes = try minutes("dismissal_minutes") {
@@ -78,13 +81,15 @@ struct ComposeForm {
             activity.append("attributes_type", .string(form.text("attributes_type") ?? ""))
             activity.append("attributes", try object("attributes", "Attributes") ?? [:])
         }
-        return [
+        return .fields([
             "audience": try audience(), "device_types": ["ios"],
-            "notification": ["ios": ["live_activity": activity]],
-        ]
+            "notification": ["ios": ["live_activity": activity]], "options": try object("options", "Options"),
+        ])
     }
 
+    /// Nil: an update without an alert. An alert as JSON stands in place of title and body.
     var alert: JSON? {
+        if let written = form.text("alert") { return (try? JSONDocument(written).root).map { JSON($0) } }
         let (title, body) = (form.text("alert_title"), form.text("alert_body"))
         guard title != nil || body != nil else { return nil }
         return .fields([
@@ -93,7 +98,7 @@ struct ComposeForm {
         ])
     }
 
-    private func audience() throws(Problem) -> JSON {
+    func audience() throws(Problem) -> JSON {
         let value = form.text("audience_value") ?? ""
         let choice = form.text("audience") ?? "all"
         guard choice != "all" else { return "all" }
@@ -142,6 +147,7 @@ struct ComposeForm {
     static func field(ofPath path: String?) -> String? {
         guard let path else { return nil }
         if path.hasPrefix("audience") { return "audience_value" }
+        if path.hasPrefix("options") { return "options" }
         let last = path.split(separator: ".").dropFirst(3).first.map(String.init) ?? path
         let key = last.prefix { $0 != "[" }
         let known: [Substring: String] = [

@@ -18,31 +18,33 @@ enum ComposePage {
                 form = Form()
                 for (key, value) in body.members { form[key] = (try? value.string()) ?? "" }
             }
+        } else if let schedule = visit.query.text("schedule") {
+            let copied = CopiedPush(try await scheduled(schedule, visit))
+            form = copied.form
+            form["schedule"] = schedule
+            return try await page(visit, form, missing: copied.missing)
         } else if let push = visit.query.text("push") {
-            form = try await again(push, visit)
+            let copied = try await again(push, visit)
+            return try await page(visit, copied.form, missing: copied.missing)
         }
         return try await page(visit, form)
     }
 
-    /// The fields of a push that was sent, to send it again with changes.
-    private static func again(_ push: String, _ visit: Visit) async throws -> Form {
-        var form = Form()
+    private static func scheduled(_ id: String, _ visit: Visit) async throws -> ScheduleAnswer {
+        try await visit.get("/api/schedules/\(Form.encoded(id))")
+    }
+
+    /// The fields of a push that was sent or is scheduled, to send it again with changes.
+    private static func again(_ push: String, _ visit: Visit) async throws -> CopiedPush {
         let path = "/api/push/\(Form.encoded(push))"
         let ledger: LedgerAnswer = try await visit.get(path)
-        let content: ContentAnswer? = try await visit.find(path + "/content")
-        form["name"] = ledger.name
-        form["event"] = ledger.event
-        form["priority"] = "\(ledger.priority)"
-        let aps = content?.payload.object?.object("aps")
-        if let state = aps?["content-state"] { form["state"] = JSONLayout.lines(state) }
-        if let alert = aps?.object("alert") {
-            form["alert_title"] = alert.text("title") ?? ""
-            form["alert_body"] = alert.text("body") ?? ""
-            if alert["sound"] != nil { form["alert_sound"] = "on" }
+        // Until its time, a schedule alone has the push.
+        guard ledger.state != "scheduled" else {
+            var copied = CopiedPush(try await scheduled(push, visit))
+            copied.form["send_at"] = ""
+            return copied
         }
-        form["attributes_type"] = aps?.text("attributes-type") ?? ""
-        if let attributes = aps?["attributes"] { form["attributes"] = JSONLayout.lines(attributes) }
-        return form
+        return CopiedPush(ledger, try await visit.find(path + "/content"))
     }
 
     /// A button of the form was pressed.
@@ -132,13 +134,13 @@ enum ComposePage {
 
     static let titles = [
         "name": "Name", "event": "Event", "audience_value": "Audience", "state": "Content state",
-        "priority": "Priority", "alert_title": "Alert", "stale_minutes": "Stale after", "relevance": "Relevance",
-        "dismissal_minutes": "Leave on the lock screen", "attributes_type": "Attributes type",
-        "attributes": "Attributes", "send_at": "Send at",
+        "priority": "Priority", "alert_title": "Alert", "alert": "Alert", "stale_minutes": "Stale after",
+        "relevance": "Relevance", "dismissal_minutes": "Leave on the lock screen",
+        "attributes_type": "Attributes type", "attributes": "Attributes", "options": "Options", "send_at": "Send at",
     ]
 
     /// Fields that are folded away at first.
-    private static let folded = ["send_at", "stale_minutes", "relevance", "dismissal_minutes"]
+    private static let folded = ["send_at", "stale_minutes", "relevance", "dismissal_minutes", "options"]
 
     private static func time(_ compose: ComposeForm, _ visit: Visit) -> Values? {
         guard let time = try? compose.sendAt() else { return nil }
@@ -168,6 +170,7 @@ enum ComposePage {
                     .flatMap { $0["audience"] }.map(AudienceText.text),
                 "bytes": check.values["bytes"], "none": reach.count == 0 && !reach.isBroadcast ? true : nil,
                 "isEnd": compose.event == "end" && (form.text("audience") ?? "all") == "all" ? true : nil,
+                "obstacles": await visit.obstacles(compose.name), "isChange": compose.schedule == nil ? nil : true,
             ]))
     }
 
@@ -176,12 +179,13 @@ enum ComposePage {
         let compose = ComposeForm(visit.form, now: visit.now)
         do {
             let push = try compose.push()
+            if let schedule = compose.schedule { return try await change(schedule, push, compose, visit) }
             guard let time = try compose.sendAt() else {
                 let answer = try await visit.call("POST", "/api/push", push, key: visit.form.text("key"))
                 let id = try AcceptedAnswer(answer: answer).pushIDs.first ?? ""
                 return visit.redirect("/console/pushes/\(id)")
             }
-            let body: JSON = ["schedule": ["scheduled_time": .string(TimeText.plainText(time))], "push": push]
+            let body = scheduleBody(push, at: time)
             let answer = try await visit.call("POST", "/api/schedules", body, key: visit.form.text("key"))
             guard visit.session.identity.namePrefix == nil else {
                 let id = try SchedulesAnswer(answer: answer).scheduleIDs.first ?? ""
@@ -197,6 +201,21 @@ enum ComposePage {
         }
     }
 
+    private static func scheduleBody(_ push: JSON, at time: Int64) -> JSON {
+        ["schedule": ["scheduled_time": .string(TimeText.plainText(time))], "push": push]
+    }
+
+    /// Puts the push in place of the schedule's. It keeps its id, and a second click puts the same again.
+    private static func change(
+        _ schedule: String, _ push: JSON, _ compose: ComposeForm, _ visit: Visit
+    ) async throws -> ConsoleResponse {
+        guard let time = try compose.sendAt() else {
+            throw ComposeForm.Problem(field: "send_at", message: "is required: the schedule waits for its time")
+        }
+        try await visit.call("PUT", "/api/schedules/\(Form.encoded(schedule))", scheduleBody(push, at: time))
+        return visit.redirect("/console/pushes/\(Form.encoded(schedule))", .scheduleChanged)
+    }
+
     /// Templates are for all names.
     private static func templates(_ visit: Visit) async throws -> [(title: String, body: [UInt8])] {
         guard visit.session.identity.namePrefix == nil else { return [] }
@@ -209,7 +228,7 @@ enum ComposePage {
             let problem = "A template needs a title of 100 characters at most."
             return try await page(visit, form, check: Check(values: ["problem": problem]), status: 422)
         }
-        let kept = ComposeForm.fields.filter { $0 != "send_at" && $0 != "zone" && form.has($0) }
+        let kept = ComposeForm.fields.filter { !["send_at", "zone", "schedule"].contains($0) && form.has($0) }
         let body = JSON.object(kept.map { JSON.Member($0, .string(form[$0])) })
         guard try await visit.console.store.console.keep(visit.app, template: title, body.bytes) else {
             let problem = "There are \(ConsoleStore.mostTemplates) templates. Remove one first."
@@ -219,7 +238,7 @@ enum ComposePage {
     }
 
     private static func page(
-        _ visit: Visit, _ form: Form, check given: Check? = nil, status: Int = 200
+        _ visit: Visit, _ form: Form, check given: Check? = nil, missing: [String] = [], status: Int = 200
     ) async throws -> ConsoleResponse {
         var form = form
         let compose = ComposeForm(form, now: visit.now)
@@ -234,6 +253,10 @@ enum ComposePage {
         var shown: Values = [:]
         for field in ComposeForm.fields { shown[field] = form[field] }
         shown["alert_sound"] = form.has("alert_sound") ? true : nil
+        for field in ["alert", "schedule"] where form.text(field) == nil { shown[field] = nil }
+        // Without a script, and where a push is copied, the time is UTC.
+        shown["isUTC"] = form.text("zone") == nil ? true : nil
+        if !missing.isEmpty { shown["missing"] = missing.joined(separator: ", ") }
         shown["events"] = Options.list(["update", "start", "end"], chosen: compose.event)
         shown["audiences"] = Options.list(ComposeForm.audiences, chosen: form.text("audience") ?? "all")
         shown["priorities"] = Options.list(
@@ -244,6 +267,7 @@ enum ComposePage {
             ["title": template.title, "path": "/console/compose" + Form.query(["template": template.title])] as Values
         }
         shown["hasTemplates"] = templates.isEmpty ? nil : true
+        shown["obstacles"] = await visit.obstacles(compose.name)
         if let activity {
             shown["followers"] = Shown.count(activity.tokens, "follower", "followers")
             shown["closed"] = activity.ended && compose.event != "start" ? true : nil
@@ -253,7 +277,9 @@ enum ComposePage {
         if drawn.values["card"] == nil { drawn.values["card"] = card(form, visit) }
         // Above the form, and not beside it too.
         shown["checked"] = drawn.values.filter { $0.key != "problem" }
-        if let field = drawn.field { shown["wrong-\(field)"] = true }
+        if let field = drawn.field {
+            shown["wrong-\(field == "alert_title" && form.text("alert") != nil ? "alert" : field)"] = true
+        }
         let isSet = Self.folded.contains { !form[$0].isEmpty || $0 == drawn.field }
         shown["isOpen"] = isSet ? true : nil
         shown["refusal"] = drawn.values["problem"]

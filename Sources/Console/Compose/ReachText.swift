@@ -1,4 +1,5 @@
 import Answers
+import LiveActivity
 
 /// Says in a sentence whom a push would reach, from the API's answer to a dry run.
 struct ReachText {
@@ -7,10 +8,13 @@ struct ReachText {
     let isComplete: Bool
     let isBroadcast: Bool
     let isStart: Bool
+    /// It fits into a broadcast channel alone.
+    let isTooLarge: Bool
 
     init(_ push: PreviewAnswer) {
         isStart = push.startTokens != nil
-        count = push.startTokens ?? push.tokens
+        isTooLarge = push.payloadBytes > Publish.maximumTokenPayload
+        count = isTooLarge ? 0 : push.startTokens ?? push.tokens
         isComplete = push.complete == nil
         isBroadcast = (push.broadcastChannels ?? 0) > 0
     }
@@ -27,6 +31,12 @@ struct ReachText {
         if count == 0, !isBroadcast {
             return (isScheduled ? "no" : "No") + " lock screen will light: "
                 + (isStart ? "no device has a start token of that type." : "nobody in this audience follows \(name).")
+        }
+        if isTooLarge {
+            let limit = Shown.count(Publish.maximumTokenPayload)
+            return (isScheduled ? "no" : "No")
+                + " device gets it by its token: the payload is over \(limit) bytes. The name's broadcast channel brings it"
+                + " to its subscribers."
         }
         let screens = count == 1 ? "1 lock screen" : "\(number) lock screens"
         let also = isBroadcast ? " The name's broadcast channel brings it to all its subscribers too." : ""

@@ -36,6 +36,8 @@ actor LiveFeed {
     private static let looksBetweenBeats = 15
     /// A tab's session is looked at again after this many looks.
     private static let looksBetweenChecks = 10
+    /// A tab is told after this many looks in a row that fail. One alone may be a connection that was replaced.
+    private static let failuresToTell = 2
 
     private struct Tab {
         var owner: Owner
@@ -54,11 +56,20 @@ actor LiveFeed {
         /// `shown` as it goes to every tab.
         var event: [UInt8]?
         var looksSinceEvent = 0
+        /// When the looks began to fail, epoch ms, and how many did. The tabs show an old part then.
+        var failedSince: Int64?
+        var failures = 0
+        /// Tells the tabs so.
+        var warning: [UInt8]?
     }
 
+    private let clock: @Sendable () -> Int64
     private var watches: [Topic: Watch] = [:]
     private var nextTab = 0
     private var loop: Task<Void, Never>?
+
+    /// - Parameter clock: epoch ms
+    init(clock: @escaping @Sendable () -> Int64 = wallClock) { self.clock = clock }
 
     /// - Parameters:
     ///   - pause: seconds between two looks
@@ -78,6 +89,7 @@ actor LiveFeed {
         let tab = Tab(owner: owner, writer: writer, isStanding: isStanding)
         watches[topic, default: Watch(look: look, pause: pause)].tabs[number] = tab
         if let event = watches[topic]?.event { writer.yield(event) }
+        if let warning = watches[topic]?.warning { writer.yield(warning) }
         writer.onTermination = { [weak self] _ in Task { await self?.close(topic, number) } }
         if loop == nil { loop = Task { await run() } }
         return Events(stream: stream, end: { writer.finish() })
@@ -103,8 +115,9 @@ actor LiveFeed {
             for topic in Array(watches.keys) {
                 await drop(signedOutOf: topic)
                 guard let watch = watches[topic], isDue(topic) else { continue }
+                let began = clock()
                 let look = await watch.look()
-                show(look, of: topic)
+                show(look, of: topic, began: began)
             }
             do { try await Task.sleep(for: Self.interval) } catch { return }
         }
@@ -118,19 +131,28 @@ actor LiveFeed {
         return isDue
     }
 
-    private func show(_ look: Look, of topic: Topic) {
+    private func show(_ look: Look, of topic: Topic, began: Int64) {
         guard var watch = watches[topic] else { return }
         watch.looksSinceEvent += 1
         switch look {
         case .html(let html), .last(let html):
-            if html != watch.shown {
+            // A tab that was told of failures gets the part again, which takes the warning away.
+            if html != watch.shown || watch.warning != nil {
                 watch.shown = html
                 watch.looksSinceEvent = 0
                 let event = Self.event(html)
                 watch.event = event
                 for tab in watch.tabs.values { tab.writer.yield(event) }
             }
-        case .unknown: break
+            (watch.failedSince, watch.failures, watch.warning) = (nil, 0, nil)
+        case .unknown:
+            let since = watch.failedSince ?? began
+            (watch.failedSince, watch.failures) = (since, watch.failures + 1)
+            if watch.failures == Self.failuresToTell {
+                let warning = Array("event: unknown\ndata: \(TimeText.text(since))\n\n".utf8)
+                watch.warning = warning
+                for tab in watch.tabs.values { tab.writer.yield(warning) }
+            }
         }
         if watch.looksSinceEvent >= Self.looksBetweenBeats {
             watch.looksSinceEvent = 0

@@ -110,7 +110,7 @@ enum HomePage {
 
 extension Alarm.Kind {
     /// The heading of an alarm. docs/runbooks.md has a runbook for each.
-    fileprivate var words: String {
+    var words: String {
         switch self {
         case .credentials: "Credentials"
         case .unreachable: "APNs is unreachable"

@@ -21,7 +21,8 @@ enum PushPage {
         let dead: DeadLetterAnswer? = try await visit.find("/api/dead/\(Form.encoded(id))")
         let name = push.ledger.name
         let payload = content?.payload.object
-        let state = payload?.object("aps")?["content-state"]
+        var (state, alert) = (payload?.object("aps")?["content-state"], payload?.object("aps")?.object("alert"))
+        var (audience, text) = (content?.audience.value, payload?.value)
         var shown = push.whole
         let isScheduled = push.state == "scheduled"
         shown["isScheduled"] = isScheduled ? true : nil
@@ -31,18 +32,24 @@ enum PushPage {
         if isScheduled {
             let schedule: ScheduleAnswer? = try? await visit.find("/api/schedules/\(Form.encoded(id))")
             shown["due"] = Shown.time(schedule?.schedule.scheduledTime, now: visit.now)
+            // Until its time, the schedule has the push as it was published.
+            let body = schedule?.push.object
+            let activity = body?.object("notification")?.object("ios")?.object("live_activity")
+            (state, alert) = (activity?["content_state"], activity?.object("alert"))
+            (audience, text) = (body?["audience"], body?.value)
         }
-        shown["payload"] = payload.map { JSONLayout.lines($0.value) }
+        if !push.isFinal { shown["obstacles"] = await visit.obstacles(name) }
+        shown["payload"] = text.map { JSONLayout.lines($0) }
         shown["bytes"] = content.map { Shown.count($0.payloadBytes) }
-        shown["audience"] = content?.audience.value.map(AudienceText.text)
+        shown["audience"] = audience.map(AudienceText.text)
         shown["by"] = push.ledger.by.map { by in
             "\(by.credential == "master" ? "master secret" : by.credential) from \(by.address)"
         }
-        shown["card"] = payload.map {
-            Card(
-                app: visit.app.rawValue, name: name, state: state, alert: $0.object("aps")?.object("alert"),
-                isEnd: push.ledger.event == "end"
-            ).values
+        if text != nil {
+            shown["card"] =
+                Card(
+                    app: visit.app.rawValue, name: name, state: state, alert: alert, isEnd: push.ledger.event == "end"
+                ).values
         }
         let most = visit.query["channels"] == "all" ? Self.mostChannels : Self.fewChannels
         shown["channels"] = channels.prefix(most).map { channel in

@@ -32,6 +32,8 @@ struct PushValues {
         Count(name: "ended", meaning: "devices that told that their card ended") { $0.ended ?? 0 },
         Count(name: "dismissed", meaning: "devices that told that their card was dismissed") { $0.dismissed ?? 0 },
     ]
+    /// The reason of a token that APNs rejected, and that waits for a decision.
+    private static let quarantined = "Quarantined"
     private static let finals: Set<String> = ["done", "failed", "superseded", "expired", "cancelled"]
 
     let ledger: LedgerAnswer
@@ -46,7 +48,17 @@ struct PushValues {
 
     /// The colour of the state: a push can be done and have reached hardly anybody.
     private var mood: String {
-        state == "done" && ledger.failed > ledger.delivered ? "failed" : state
+        guard state == "done" else { return state }
+        return ledger.failed > ledger.delivered ? "failed" : reachedNobody ? "expired" : state
+    }
+
+    private var reachedNobody: Bool { ledger.targets == 0 && ledger.broadcast?.state != "delivered" }
+
+    /// The state, and for a push that is done but for some: whom it reached.
+    private var stateText: String {
+        guard state == "done", ledger.delivered < ledger.targets || reachedNobody else { return state }
+        if ledger.delivered == 0 { return "done, reached nobody" }
+        return "done, reached \(max(1, ledger.delivered * 100 / ledger.targets)) %"
     }
 
     /// For a row of a list.
@@ -54,7 +66,7 @@ struct PushValues {
         values([
             "id": id, "path": "/console/pushes/\(id)", "name": ledger.name,
             "namePath": "/console/names/\(Form.encoded(ledger.name))", "event": ledger.event,
-            "state": state, "mood": mood, "created": Shown.time(ledger.createdAt, now: now), "bar": bar,
+            "state": stateText, "mood": mood, "created": Shown.time(ledger.createdAt, now: now), "bar": bar,
             "targets": Shown.count(ledger.targets), "delivered": Shown.count(ledger.delivered),
             "broadcast": ledger.broadcast?.state,
             "automatic": ledger.automatic == true ? true : nil,
@@ -103,6 +115,7 @@ struct PushValues {
             values(["reason": $0.key, "count": Shown.count($0.value), "meaning": ReasonText.meaning($0.key)])
         }
         all["hasReasons"] = sorted.isEmpty ? nil : true
+        all["quarantined"] = ledger.errors[Self.quarantined].map { Shown.count($0, "device", "devices") }
         all["soFar"] = ledger.expanded || isFinal ? nil : true
         all["priority"] = ledger.priority
         all["finished"] = Shown.time(ledger.finishedAt, now: now)
@@ -132,6 +145,7 @@ enum ReasonText {
         "Shutdown": "Apple restarted a server", "InvalidProviderToken": "Apple refused the app's key",
         "ExpiredProviderToken": "the sign-in at Apple was too old", "TopicDisallowed": "the bundle id is not allowed",
         "BadTopic": "the bundle id is wrong",
+        "Quarantined": "APNs rejected many tokens at once: these wait for a decision",
         "Timeout": "Apple gave no answer in time", "ConnectionLost": "the connection to Apple broke",
         "ConnectionFailed": "Apple was not reached", "Dismissed": "the user dismissed the name's card",
     ]

@@ -1,0 +1,115 @@
+import Answers
+import LiveActivity
+import StrictJSON
+
+/// The fields of a push that was sent or that waits for its time, so that Compose can send it again or change it.
+struct CopiedPush {
+    var form = Form()
+    /// Parts of the push that the form does not have, in words.
+    private(set) var missing: [String] = []
+
+    /// A push that was sent. Its payload has no options.
+    init(_ ledger: LedgerAnswer, _ content: ContentAnswer?) {
+        (form["name"], form["event"], form["priority"]) = (ledger.name, ledger.event, "\(ledger.priority)")
+        missing = ["options, such as an expiry"]
+        guard let content, let aps = content.payload.object?.object("aps") else {
+            missing = ["audience", "content", "options"]
+            return
+        }
+        copy(audience: content.audience.value)
+        let sent = Self.seconds(aps["timestamp"]) ?? 0
+        copy(aps, at: sent, key: { $0.replacing("_", with: "-") })
+        note(aps, known: Self.members.map { $0.replacing("_", with: "-") } + Self.ofPayload)
+    }
+
+    /// A push that waits for its time.
+    init(_ schedule: ScheduleAnswer) {
+        let body = schedule.push.object
+        let activity = body?.object("notification")?.object("ios")?.object("live_activity")
+        guard let body, let activity, let due = Self.milliseconds(schedule.schedule.scheduledTime) else {
+            missing = ["audience", "content", "options"]
+            return
+        }
+        (form["name"], form["event"]) = (activity.text("name") ?? "", activity.text("event") ?? "update")
+        form["priority"] = activity["priority"]?.text ?? ""
+        form["send_at"] = String(TimeText.plainText(due).prefix(19))
+        copy(audience: body["audience"])
+        if let options = body["options"] { form["options"] = JSONLayout.lines(options) }
+        copy(activity, at: Int(due / 1_000), key: { $0 })
+        note(activity, known: Self.members)
+    }
+
+    private static let members = [
+        "name", "event", "priority", "content_state", "alert", "stale_date", "dismissal_date", "relevance_score",
+        "attributes_type", "attributes",
+    ]
+    /// Members that the gateway writes by itself.
+    private static let ofPayload = ["timestamp", "input-push-channel", "input-push-token"]
+
+    /// - Parameters:
+    ///   - sent: when the push goes out, epoch seconds: Compose counts the minutes of dates from there
+    ///   - key: the name of an API's member in `object`
+    private mutating func copy(_ object: JSONObject, at sent: Int, key: (String) -> String) {
+        if let state = object[key("content_state")] { form["state"] = JSONLayout.lines(Self.unmarked(state)) }
+        if let alert = object["alert"] { copy(alert: alert) }
+        for (field, member) in [("stale_minutes", "stale_date"), ("dismissal_minutes", "dismissal_date")] {
+            guard let date = Self.seconds(object[key(member)]) else { continue }
+            // A date in the past means "at once", as 0 does.
+            form[field] = "\(max(0, (date - sent + 59) / 60))"
+        }
+        form["relevance"] = object[key("relevance_score")]?.text ?? ""
+        form["attributes_type"] = object.text(key("attributes_type")) ?? ""
+        if let attributes = object["attributes"] { form["attributes"] = JSONLayout.lines(attributes) }
+    }
+
+    private mutating func copy(audience: JSONValue?) {
+        guard let audience else { return }
+        let object = try? audience.object()
+        let choices: [(String, String?)] = [
+            ("all", ""), ("tag", object?.text("tag")),
+            ("tag", object.flatMap { object in object.text("group").map { "\($0):\(object.text("tag") ?? "")" } }),
+            ("user", object?.text("named_user")), ("device", object?.text("ios_channel")),
+        ]
+        for (choice, value) in choices {
+            guard let value else { continue }
+            (form["audience"], form["audience_value"]) = (choice, value)
+            // Only a choice that makes the same audience: a tag may hold the colon that ends a group.
+            if Self.lines(try? ComposeForm(form, now: 0).audience()) == JSONLayout.lines(audience) { return }
+        }
+        (form["audience"], form["audience_value"]) = ("json", JSON(audience).text)
+    }
+
+    private mutating func copy(alert: JSONValue) {
+        let object = try? alert.object()
+        (form["alert_title"], form["alert_body"]) = (object?.text("title") ?? "", object?.text("body") ?? "")
+        if object?["sound"] != nil { form["alert_sound"] = "on" }
+        let lines = JSONLayout.lines(alert)
+        if Self.lines(ComposeForm(form, now: 0).alert) != lines { form["alert"] = lines }
+    }
+
+    private static func lines(_ value: JSON?) -> String? {
+        value.flatMap { try? JSONDocument($0.bytes).root }.map { JSONLayout.lines($0) }
+    }
+
+    private mutating func note(_ object: JSONObject, known: [String]) {
+        missing += object.members.map(\.key).filter { !known.contains($0) }
+    }
+
+    /// Without the mark that receipts need: each push has its own.
+    private static func unmarked(_ state: JSONValue) -> JSONValue {
+        guard let members = try? state.object().members, members.contains(where: { $0.key == "lamplighter" }) else {
+            return state
+        }
+        let others = members.filter { $0.key != "lamplighter" }.map { JSON.Member($0.key, JSON($0.value)) }
+        return (try? JSONDocument(JSON.object(others).bytes).root) ?? state
+    }
+
+    /// Epoch seconds of a number or of a time in ISO 8601.
+    private static func seconds(_ value: JSONValue?) -> Int? {
+        guard let value else { return nil }
+        if let number = try? value.integer() { return Int(exactly: number) }
+        return (try? value.string()).flatMap(milliseconds).map { Int($0 / 1_000) }
+    }
+
+    private static func milliseconds(_ text: String) -> Int64? { TimeText.parse(text) }
+}
