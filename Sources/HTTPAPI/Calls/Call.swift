@@ -47,10 +47,23 @@ struct Call: Sendable {
         throw .otherNames(grant)
     }
 
+    func idempotencyKey() throws(APIError) -> String? {
+        guard let key = headers[.idempotencyKey] else { return nil }
+        let isPrintable = key.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+        if isPrintable, (1...255).contains(key.utf8.count) { return key }
+        throw .parameter("Idempotency-Key", "must be 1 to 255 printable ASCII characters")
+    }
+
     /// An `Idempotency-Key` as it is stored. Each credential has keys of its own: with those of others it could stop
     /// their pushes. A rotated credential keeps its id. No key that is sent contains U+0001.
     func ownKey(_ key: String) -> String {
         if case .issued(let grant) = credential { "\(grant.id)\u{1}\(key)" } else { key }
+    }
+
+    func may(_ right: DeviceRight) -> Bool { !credential.isFromApp || app.deviceRights.contains(right) }
+
+    func require(_ right: DeviceRight) throws(APIError) {
+        if !may(right) { throw APIError(403, "This was not done: \(right.refusal).", code: 40303) }
     }
 
     /// Whether the caller may read.
@@ -67,10 +80,44 @@ struct Call: Sendable {
         parameters["attributes_type"] == nil ? .activity(try name()) : .startTokens(of: try attributesType())
     }
 
-    /// The id of a push or a schedule, from the path or from `values`.
-    func id(_ name: String, in values: [String: String]? = nil) throws(APIError) -> PushID {
-        if let id = (values ?? parameters)[name].flatMap({ PushID($0) }) { return id }
+    /// The id of a push or a schedule, from the path.
+    func id(_ name: String) throws(APIError) -> PushID { try id(name, parameter(name)) }
+
+    /// The same from the query. Nil: absent.
+    func queriedID(_ name: String) throws(APIError) -> PushID? {
+        if let text = query[name] { try id(name, text) } else { nil }
+    }
+
+    private func id(_ name: String, _ text: String) throws(APIError) -> PushID {
+        if let id = PushID(text) { return id }
         throw .parameter(name, "must be a UUID")
+    }
+
+    /// The query parameter `after` of a page of a stream.
+    func entry() throws(APIError) -> String? {
+        guard let after = query["after"] else { return nil }
+        if StoredEvent.isEntry(after) { return after }
+        throw .parameter("after", "must be the `next` of an earlier page")
+    }
+
+    /// The pushes of the body. Refuses names that the caller's credential is not for.
+    func pushes() throws -> [PublishBody.Push] {
+        let pushes = try PublishBody.parse(
+            body.collect(), now: now, staleAfter: app.staleAfter, marks: app.takesReceipts)
+        for push in pushes { try check(push.publish.name) }
+        return pushes
+    }
+
+    /// Adds who publishes, and what the app's settings say of pushes of this event: their life, which counts from the
+    /// acceptance, and whether a start respects dismissals.
+    func withLife(_ publish: Publish) -> Publish {
+        var publish = publish
+        publish.life = app.lives[publish.event]
+        if publish.event == .start, publish.options.respectDismissal == nil {
+            publish.options.respectDismissal = app.respectsDismissal
+        }
+        publish.publisher = caller
+        return publish
     }
 
     /// The object of the body, with no other keys than `keys`. Nil if there is no body.
@@ -81,6 +128,12 @@ struct Call: Sendable {
 
     /// The query parameter `limit` of a list's page.
     func limit() throws(APIError) -> Int { try number("limit", "a whole number", in: 1...1_000, default: 100) }
+
+    /// The address of a list's next page, as Airship's clients follow it.
+    func page(_ path: String, start: String, limit: Int) -> String {
+        let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~".utf8)
+        return "\(origin)\(path)?start=\(start.percentEncoded { !plain.contains($0) })&limit=\(limit)"
+    }
 
     /// A query parameter that is a number. `what` says so in the error.
     func number(
@@ -134,11 +187,12 @@ struct Call: Sendable {
         throw .parameter(name, "must be a time like 2026-11-21T18:00:00 (UTC), or epoch seconds")
     }
 
-    private func identified<Value>(
-        _ name: String, _ make: (String) throws(IdentifierError) -> Value
+    /// - Parameter text: the value. Nil: the path has it.
+    func identified<Value>(
+        _ name: String, _ make: (String) throws(IdentifierError) -> Value, of text: String? = nil
     ) throws(APIError) -> Value {
         do throws(IdentifierError) {
-            return try make(parameter(name))
+            return try make(text ?? parameter(name))
         } catch {
             throw .parameter(name, "must be \(error.rule)")
         }

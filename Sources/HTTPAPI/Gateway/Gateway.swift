@@ -34,14 +34,8 @@ public final class Gateway: ListeningService {
         self.logger = logger
         self.clock = clock ?? store.time.now
         metrics = GatewayMetrics(registry)
-        let handlers = Handlers(
-            store: store, configuration: configuration, bounds: configuration.bounds, metrics: metrics,
-            registry: registry, schemas: SchemaCache(store.schemas),
-            credentials: CredentialCache(store.credentials))
-        live = Replaceable(
-            .init(
-                handlers: handlers, authenticator: Authenticator(configuration.apps),
-                capacity: configuration.capacity))
+        let parts = GatewayParts(store: store, configuration: configuration, metrics: metrics, registry: registry)
+        live = Replaceable(.init(parts, capacity: configuration.capacity))
         metrics.begin(configuration.apps.map(\.key), Endpoint.routes)
     }
 
@@ -56,7 +50,7 @@ public final class Gateway: ListeningService {
             // Requests that run are counted in their capacity, so it stays unless a limit has changed.
             let capacity = next.capacity
             served = .init(
-                handlers: served.handlers.with(next, store: store), authenticator: Authenticator(next.apps),
+                GatewayParts(served.parts, next, store: store),
                 capacity: served.capacity.hasLimits(of: capacity) ? served.capacity : capacity)
         }
     }
@@ -74,8 +68,8 @@ public final class Gateway: ListeningService {
             secret: { live.current.configuration.monitorSecret },
             guessesPerMinute: { live.current.configuration.failedSignInsPerMinute },
             proxies: { live.current.configuration.trustedProxies },
-            readiness: { try await live.current.handlers.readiness() },
-            metrics: { try await live.current.handlers.renderMetrics() })
+            readiness: { try await HealthCalls(live.current.parts).readiness() },
+            metrics: { try await HealthCalls(live.current.parts).renderMetrics() })
     }
 
     public func run() async throws {

@@ -4,26 +4,31 @@ import Store
 import StrictJSON
 
 /// The calls whose bodies have a line for each channel, of any number.
-extension Handlers {
-    func bulkTrack(_ call: Call) async throws -> Answer {
+struct BulkCalls: CallGroup {
+    private let registrations: RegistrationCalls
+    private let channels: Channels
+
+    init(_ parts: GatewayParts) { (registrations, channels) = (RegistrationCalls(parts), parts.store.channels) }
+
+    func track(_ call: Call) async throws -> Answer {
         let place = try call.place()
         let (now, catchesUp) = (call.now, call.app.catchesUp)
         let lines = BulkLines(countsStale: true) { bytes throws(JSONError) in
             try TrackBody.read(bytes, channel: nil, isStart: place.isForStartTokens, now: now, catchesUp: catchesUp)
         }
-        return try await bulk(call, lines) { registrations in
-            let results = try await register(registrations, in: place, call.app)
+        return try await bulk(call, lines) { batch in
+            let results = try await registrations.register(batch, in: place, call.app)
             return BulkOutcome(stale: results.count { $0 == .stale })
         }
     }
 
     /// Tags and named users of many channels.
-    func bulkChannels(_ call: Call) async throws -> Answer {
-        let lines = BulkLines { bytes throws(JSONError) in try ChannelLine.read(bytes) }
+    func changeChannels(_ call: Call) async throws -> Answer {
+        let lines = BulkLines { bytes throws(JSONError) in try ChannelBody.change(bytes) }
         return try await bulk(call, lines) { changes in
-            let refused = try await store.channels.apply(call.app.key, changes)
+            let refused = try await channels.apply(call.app.key, changes)
             let problem =
-                "the channel would have more than \(store.channels.maximumTags) tags: remove some of them first"
+                "the channel would have more than \(channels.maximumTags) tags: remove some of them first"
             return BulkOutcome(refused: Dictionary(uniqueKeysWithValues: refused.map { ($0, problem) }))
         }
     }

@@ -4,8 +4,39 @@ import LiveActivity
 import Store
 import StrictJSON
 
-extension Handlers {
-    func createChannel(_ call: Call) async throws -> Answer {
+/// Channels: what devices and servers say of them, and what is known of them.
+struct ChannelCalls: CallGroup {
+    private let store: Store
+    private let registrations: RegistrationCalls
+
+    init(_ parts: GatewayParts) { (store, registrations) = (parts.store, RegistrationCalls(parts)) }
+
+    /// `GET /api/channels`: channels without what they follow, page by page.
+    func list(_ call: Call) async throws -> Answer {
+        let limit = try call.limit()
+        let start = try call.query["start"].map { text throws(APIError) in
+            guard let position = ChannelPosition(text) else {
+                throw .parameter("start", "must be that of the `next_page` of an earlier page")
+            }
+            return position
+        }
+        let page = try await store.channels.list(call.app.key, after: start, limit: limit)
+        let body = ChannelsAnswer(
+            channels: page.channels.map(\.answer),
+            nextPage: page.next.map { call.page("/api/channels", start: "\($0)", limit: limit) })
+        return Answer(200, body)
+    }
+
+    /// A channel in Airship's form, and what it follows.
+    func show(_ call: Call) async throws -> Answer {
+        let channel = try call.channel()
+        guard let story = try await store.story(call.app.key, channel) else {
+            throw APIError(404, "This channel is not known: it was never named, or is forgotten.", code: 40401)
+        }
+        return Answer(200, ChannelStoryAnswer(channel: story.answer(channel, now: store.time.now())))
+    }
+
+    func create(_ call: Call) async throws -> Answer {
         let channel = ChannelID.random()
         var answer = try await register(channel, call, status: 201)
         answer.fields.append((.location, "/api/channels/\(channel)"))
@@ -13,7 +44,7 @@ extension Handlers {
     }
 
     /// Creates a channel that is not known here, because devices keep their ids when an app moves to another server.
-    func updateChannel(_ call: Call) async throws -> Answer { try await register(call.channel(), call, status: 200) }
+    func update(_ call: Call) async throws -> Answer { try await register(call.channel(), call, status: 200) }
 
     private func register(_ channel: ChannelID, _ call: Call, status: Int) async throws -> Answer {
         var registration = try ChannelBody.registration(call.body.collect())
@@ -36,7 +67,7 @@ extension Handlers {
     }
 
     /// Applies every entry that it can, in order. Each step can be repeated, so a 503 in the middle loses nothing.
-    func channelBatch(_ call: Call) async throws -> Answer {
+    func batch(_ call: Call) async throws -> Answer {
         let channel = try call.channel()
         var batch = try BatchBody(call.body.collect(), channel: channel, catchesUp: call.app.catchesUp)
         if !call.may(.tags) {
@@ -51,8 +82,9 @@ extension Handlers {
         }
         for update in batch.updates {
             switch update {
-            case .set(let place, let registration): _ = try await register(registration, in: place, call.app)
-            case .remove(let place, let untrack): try await unregister(untrack, from: place, call.app)
+            case .set(let place, let registration):
+                _ = try await registrations.register(registration, in: place, call.app)
+            case .remove(let place, let untrack): try await registrations.unregister([untrack], from: place, call.app)
             }
         }
         guard let first = batch.problems.first else {
@@ -72,30 +104,9 @@ extension Handlers {
         throw error
     }
 
-    func tagChannels(_ call: Call) async throws -> Answer {
+    func tag(_ call: Call) async throws -> Answer {
         let request = try ChannelBody.tagRequest(call.body.collect())
         try await store.channels.tag(call.app.key, request.channels, request.change)
         return Answer(200, DoneAnswer(), warnings: request.warnings)
-    }
-
-    func associate(_ call: Call) async throws -> Answer {
-        try call.require(.users)
-        let (channel, user) = try ChannelBody.namedUser(call.body.collect(), isRequired: true)
-        if let user { try await store.channels.associate(call.app.key, channel, namedUser: user) }
-        return Answer(200, DoneAnswer())
-    }
-
-    func disassociate(_ call: Call) async throws -> Answer {
-        try call.require(.users)
-        let request = try ChannelBody.namedUser(call.body.collect(), isRequired: false)
-        try await store.channels.disassociate(call.app.key, request.channel, namedUser: request.namedUser)
-        return Answer(200, DoneAnswer())
-    }
-
-    /// A token for the channel that the request was signed for. The SDK reads `expires_in` as milliseconds.
-    func deviceToken(_ call: Call) async throws -> Answer {
-        let channel = try call.actingChannel()
-        let token = call.tokens.token(for: channel, now: call.now)
-        return Answer(200, DeviceTokenAnswer(token: token, expiresIn: Int(SDKTokens.lifetimeMilliseconds)))
     }
 }

@@ -2,17 +2,6 @@ import Answers
 import LiveActivity
 import Store
 
-extension Handlers {
-    /// A channel in Airship's form, and what it follows.
-    func channel(_ call: Call) async throws -> Answer {
-        let channel = try call.channel()
-        guard let story = try await store.story(call.app.key, channel) else {
-            throw APIError(404, "This channel is not known: it was never named, or is forgotten.", code: 40401)
-        }
-        return Answer(200, ChannelStoryAnswer(channel: story.answer(channel, now: store.time.now())))
-    }
-}
-
 extension ChannelStory {
     func answer(_ channel: ChannelID, now: Int64) -> ShownChannelAnswer {
         let names = tokens.filter { !$0.place.isForStartTokens }
@@ -73,4 +62,8 @@ extension TokenPlace {
         case .startTokens(let type): type
         }
     }
+}
+
+extension ListedChannel {
+    var answer: ListedChannelAnswer { ChannelStory.answer(channel, record, hasTokens: places > 0) }
 }

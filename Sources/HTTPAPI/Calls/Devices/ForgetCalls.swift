@@ -3,8 +3,13 @@ import LiveActivity
 import Store
 
 /// To forget a person: answers 202 once Redis knows what is to be forgotten. A worker does what this process leaves.
-extension Handlers {
-    func uninstallChannels(_ call: Call) async throws -> Answer {
+struct ForgetCalls: CallGroup {
+    private let channels: Channels
+    private let forgetting: Forgetting
+
+    init(_ parts: GatewayParts) { (channels, forgetting) = (parts.store.channels, parts.store.forgetting) }
+
+    func forgetChannels(_ call: Call) async throws -> Answer {
         let channels = try ChannelBody.uninstalls(call.body.collect())
         try await forget(channels, call)
         return Answer(202, DoneAnswer()).about(
@@ -12,10 +17,10 @@ extension Handlers {
     }
 
     /// Forgets the channels that the users have now.
-    func uninstallUsers(_ call: Call) async throws -> Answer {
+    func forgetUsers(_ call: Call) async throws -> Answer {
         let users = try NamedUserBody.uninstalls(call.body.collect())
         for user in users {
-            try await store.channels.eachChannel(call.app.key, of: user) { channels throws(StoreError) in
+            try await channels.eachChannel(call.app.key, of: user) { channels throws(StoreError) in
                 try await forget(channels, call)
             }
         }
@@ -24,8 +29,8 @@ extension Handlers {
     }
 
     private func forget(_ channels: [ChannelID], _ call: Call) async throws(StoreError) {
-        let time = try await store.forgetting.note(call.app.key, channels)
+        let time = try await forgetting.note(call.app.key, channels)
         // After an error the request is as good as accepted: a worker goes on in a minute.
-        do throws(StoreError) { try await store.forgetting.forget(call.app.key, channels, notedAt: time) } catch {}
+        do throws(StoreError) { try await forgetting.forget(call.app.key, channels, notedAt: time) } catch {}
     }
 }

@@ -3,12 +3,16 @@ import LiveActivity
 import Store
 
 /// Named users and their channels. Tags lie on channels: a user's tags are those of its channels.
-extension Handlers {
+struct NamedUserCalls: CallGroup {
     /// A user's channels that are read for one answer.
     private static let mostChannels = 100
 
-    /// `GET /api/named_users?id=user-7`, in Airship's form.
-    func namedUser(_ call: Call) async throws -> Answer {
+    private let store: Store
+
+    init(_ parts: GatewayParts) { store = parts.store }
+
+    /// One user with `id=user-7`, in Airship's form, or all users.
+    func list(_ call: Call) async throws -> Answer {
         guard let user = call.query["id"] else { return try await listUsers(call) }
         var channels: [ChannelID] = []
         try await store.channels.eachChannel(call.app.key, of: user) { channels += $0 }
@@ -28,7 +32,7 @@ extension Handlers {
         return Answer(200, UserStoryAnswer(namedUser: body))
     }
 
-    /// `GET /api/named_users`: users and their tags, page by page.
+    /// Users and their tags, page by page.
     private func listUsers(_ call: Call) async throws -> Answer {
         let limit = try call.limit()
         let users = try await store.channels.namedUsers(call.app.key, after: call.query["start"], limit: limit)
@@ -39,24 +43,8 @@ extension Handlers {
         return Answer(200, body)
     }
 
-    /// `GET /api/channels`: channels without what they follow, page by page.
-    func listChannels(_ call: Call) async throws -> Answer {
-        let limit = try call.limit()
-        let start = try call.query["start"].map { text throws(APIError) in
-            guard let position = ChannelPosition(text) else {
-                throw .parameter("start", "must be that of the `next_page` of an earlier page")
-            }
-            return position
-        }
-        let page = try await store.channels.list(call.app.key, after: start, limit: limit)
-        let body = ChannelsAnswer(
-            channels: page.channels.map(\.answer),
-            nextPage: page.next.map { call.page("/api/channels", start: "\($0)", limit: limit) })
-        return Answer(200, body)
-    }
-
     /// `POST /api/named_users/{user}`: associates, then disassociates, then tags the channels that the user has then.
-    func updateUser(_ call: Call) async throws -> Answer {
+    func update(_ call: Call) async throws -> Answer {
         let user = try call.namedUser()
         let update = try NamedUserBody.update(call.body.collect())
         let app = call.app.key
@@ -71,7 +59,7 @@ extension Handlers {
     }
 
     /// Tags the channels that the users have now.
-    func tagUsers(_ call: Call) async throws -> Answer {
+    func tag(_ call: Call) async throws -> Answer {
         let request = try NamedUserBody.tagRequest(call.body.collect())
         var nobody = 0
         for user in request.users {
@@ -85,16 +73,18 @@ extension Handlers {
         let warning = "\(nobody) of \(request.users.count) named users have no channel, so nothing was tagged for them"
         return Answer(200, DoneAnswer(), warnings: nobody == 0 ? [] : [warning])
     }
-}
 
-extension Call {
-    /// The address of a list's next page, as Airship's clients follow it.
-    fileprivate func page(_ path: String, start: String, limit: Int) -> String {
-        let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~".utf8)
-        return "\(origin)\(path)?start=\(start.percentEncoded { !plain.contains($0) })&limit=\(limit)"
+    func associate(_ call: Call) async throws -> Answer {
+        try call.require(.users)
+        let (channel, user) = try ChannelBody.namedUser(call.body.collect(), isRequired: true)
+        if let user { try await store.channels.associate(call.app.key, channel, namedUser: user) }
+        return Answer(200, DoneAnswer())
     }
-}
 
-extension ListedChannel {
-    fileprivate var answer: ListedChannelAnswer { ChannelStory.answer(channel, record, hasTokens: places > 0) }
+    func disassociate(_ call: Call) async throws -> Answer {
+        try call.require(.users)
+        let request = try ChannelBody.namedUser(call.body.collect(), isRequired: false)
+        try await store.channels.disassociate(call.app.key, request.channel, namedUser: request.namedUser)
+        return Answer(200, DoneAnswer())
+    }
 }

@@ -6,13 +6,18 @@ import StrictJSON
 
 /// The broadcast channels of names. A gateway does not call APNs. It records the wanted state, workers create or delete
 /// the channel at APNs, and the caller waits for that as long as it asked to.
-extension Handlers {
+struct BroadcastCalls: CallGroup {
+    private let broadcasts: Broadcasts
+    private let time: ServerTime
+
+    init(_ parts: GatewayParts) { (broadcasts, time) = (parts.store.broadcasts, parts.store.time) }
+
     /// Body: `{"storage"?: "none" | "newest"}`.
-    func createBroadcast(_ call: Call) async throws -> Answer {
+    func create(_ call: Call) async throws -> Answer {
         let name = try call.name()
         let storage = try Self.storage(call)
         let wait = try call.wait()
-        let asked = try await store.broadcasts.want(call.app.key, name, storage, now: store.time.now())
+        let asked = try await broadcasts.want(call.app.key, name, storage, now: time.now())
         guard asked.state != .deleting else {
             throw APIError(
                 409, "The name's broadcast channel is being deleted. Try again in 1 s.", code: 40901, retryAfter: 1)
@@ -32,25 +37,25 @@ extension Handlers {
         return Answer(channel.state == .live ? 200 : 202, channel.answer(name))
     }
 
-    func broadcast(_ call: Call) async throws -> Answer {
+    func show(_ call: Call) async throws -> Answer {
         let (app, name) = (call.app.key, try call.name())
-        guard let channel = try await store.broadcasts.channel(app, name) else { throw APIError.noSuchBroadcast }
+        guard let channel = try await broadcasts.channel(app, name) else { throw APIError.noSuchBroadcast }
         return Answer(200, channel.answer(name))
     }
 
-    func deleteBroadcast(_ call: Call) async throws -> Answer {
+    func delete(_ call: Call) async throws -> Answer {
         let name = try call.name()
         let wait = try call.wait()
-        let exists = try await store.broadcasts.discard(call.app.key, name, now: store.time.now())
+        let exists = try await broadcasts.discard(call.app.key, name, now: time.now())
         guard exists else { throw APIError.noSuchBroadcast }
         guard let channel = try await poll(call, name, for: wait, until: { $0 == nil }) else { return .empty }
         return Answer(202, channel.answer(name))
     }
 
-    func listBroadcasts(_ call: Call) async throws -> Answer {
+    func list(_ call: Call) async throws -> Answer {
         let limit = try call.limit()
-        let all = try await store.broadcasts.list(call.app.key)
-        let foreign = try await store.broadcasts.count(call.app.key).foreign
+        let all = try await broadcasts.list(call.app.key)
+        let foreign = try await broadcasts.count(call.app.key).foreign
         let after = call.query["after"]
         let page = all.filter { entry in after.map { entry.name.exact > ExactText($0) } ?? true }.prefix(limit)
         let body = BroadcastsAnswer(
@@ -67,7 +72,7 @@ extension Handlers {
         let clock = ContinuousClock()
         let end = clock.now + .seconds(wait)
         while true {
-            let channel = try await store.broadcasts.channel(call.app.key, name)
+            let channel = try await broadcasts.channel(call.app.key, name)
             if isSettled(channel) || clock.now >= end { return channel }
             // The task was cancelled because the connection closed, so no one reads the response.
             do { try await clock.sleep(for: .milliseconds(200)) } catch { return channel }

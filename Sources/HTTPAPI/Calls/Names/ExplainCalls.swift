@@ -2,7 +2,12 @@ import Answers
 import LiveActivity
 import Store
 
-extension Handlers {
+/// Why a channel gets the pushes of a name, or does not.
+struct ExplainCalls: CallGroup {
+    private let store: Store
+
+    init(_ parts: GatewayParts) { store = parts.store }
+
     /// Whether a channel would get the next push of a name, and if not, why.
     func explain(_ call: Call) async throws -> Answer {
         let (name, channel) = (try call.name(), try call.channel())

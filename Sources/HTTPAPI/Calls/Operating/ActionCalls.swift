@@ -2,9 +2,14 @@ import Answers
 import LiveActivity
 import Store
 
-extension Handlers {
+/// The log of actions.
+struct ActionCalls: CallGroup {
+    private let actions: Actions
+
+    init(_ parts: GatewayParts) { actions = parts.store.actions }
+
     /// `GET /api/actions`: who did what with which credential, the newest first.
-    func listActions(_ call: Call) async throws -> Answer {
+    func list(_ call: Call) async throws -> Answer {
         let limit = try call.limit()
         var filter = ActionFilter()
         filter.kinds = Set(
@@ -13,11 +18,8 @@ extension Handlers {
         filter.name = call.query["name"]
         if let from = try call.time("from") { filter.from = from }
         if let to = try call.time("to") { filter.to = to }
-        let after = call.query["after"]
-        if let after, !StoredEvent.isEntry(after) {
-            throw APIError.parameter("after", "must be the `next` of an earlier page")
-        }
-        let page = try await store.actions.list(call.app.key, filter, after: after, limit: limit)
+        let after = try call.entry()
+        let page = try await actions.list(call.app.key, filter, after: after, limit: limit)
         return Answer(200, ActionsAnswer(actions: page.actions.map(\.answer), next: page.next))
     }
 }

@@ -4,19 +4,24 @@ import Store
 import StrictJSON
 
 /// The credentials of an app. A secret is shown once, in the answer to the call that makes it.
-extension Handlers {
-    func listCredentials(_ call: Call) async throws -> Answer {
+struct CredentialCalls: CallGroup {
+    private let credentials: Credentials
+    private let cache: CredentialCache
+
+    init(_ parts: GatewayParts) { (credentials, cache) = (parts.store.credentials, parts.credentials) }
+
+    func list(_ call: Call) async throws -> Answer {
         let builtIn = ["app", "master"].map { id in
             CredentialAnswer(
                 id: id, source: "built-in", scopes: [], namePrefix: nil, createdAt: nil, expiresAt: nil, secrets: 1,
                 oldSecretUntil: nil)
         }
         let fromFile = call.app.credentials.map { $0.answer("file") }
-        let made = try await store.credentials.all(call.app.key).credentials.map { $0.answer("made") }
+        let made = try await credentials.all(call.app.key).credentials.map { $0.answer("made") }
         return Answer(200, CredentialListAnswer(credentials: builtIn + fromFile + made))
     }
 
-    func createCredential(_ call: Call) async throws -> Answer {
+    func create(_ call: Call) async throws -> Answer {
         let body = try CredentialBody(call.body.collect())
         guard !call.app.credentials.contains(where: { $0.id == body.id }) else { throw APIError.credentialExists }
         let secret = SecretHash.newSecret(of: body.id)
@@ -25,19 +30,19 @@ extension Handlers {
             expires: body.expiresIn.map { call.now + $0 * 1_000 }, created: call.now,
             secrets: [AppCredential.Secret(hash: SecretHash(of: secret).text)])
         try checkCovers(credential, call)
-        switch try await store.credentials.change(call.app.key, body.id, from: nil, to: credential) {
+        switch try await credentials.change(call.app.key, body.id, from: nil, to: credential) {
         case .done: break
         case .conflict: throw APIError.credentialExists
         case .full: throw APIError(409, "An app may have \(Credentials.most) credentials: revoke one first.")
         }
-        credentials.forget(call.app.key)
+        cache.forget(call.app.key)
         return Answer(201, MadeCredentialAnswer(credential: credential.answer("made"), secret: secret))
             .about([.credential: body.id])
     }
 
     /// Gives a credential another secret. The one before stays valid for a while, so that no call fails meanwhile, and
     /// those before that one until their own ends. With `keep` 0 all of them end.
-    func rotateCredential(_ call: Call) async throws -> Answer {
+    func rotate(_ call: Call) async throws -> Answer {
         let keep = try CredentialBody.keep(call.object(known: ["keep"]))
         let old = try await madeCredential(call)
         let secret = SecretHash.newSecret(of: old.id)
@@ -49,19 +54,19 @@ extension Handlers {
             new.secrets += old.secrets.dropFirst().filter { ($0.until ?? 0) > call.now }
                 .prefix(AppCredential.mostSecrets - 2)
         }
-        guard try await store.credentials.change(call.app.key, old.id, from: old, to: new) == .done else {
+        guard try await credentials.change(call.app.key, old.id, from: old, to: new) == .done else {
             throw APIError(409, "The credential was changed meanwhile. Try again.")
         }
-        credentials.forget(call.app.key)
+        cache.forget(call.app.key)
         return Answer(200, MadeCredentialAnswer(credential: new.answer("made"), secret: secret))
     }
 
-    func revokeCredential(_ call: Call) async throws -> Answer {
+    func revoke(_ call: Call) async throws -> Answer {
         let id = call.parameter("credential")
         // The master secret also revokes what only a newer version can read.
         if case .issued = call.credential { _ = try await madeCredential(call) } else { try checkIsMade(id, call) }
-        guard try await store.credentials.remove(call.app.key, id) else { throw APIError.noSuchCredential }
-        credentials.forget(call.app.key)
+        guard try await credentials.remove(call.app.key, id) else { throw APIError.noSuchCredential }
+        cache.forget(call.app.key)
         return .empty
     }
 
@@ -69,7 +74,7 @@ extension Handlers {
     private func madeCredential(_ call: Call) async throws -> AppCredential {
         let id = call.parameter("credential")
         try checkIsMade(id, call)
-        let all = try await store.credentials.all(call.app.key).credentials
+        let all = try await credentials.all(call.app.key).credentials
         guard let found = all.first(where: { $0.id == id }) else { throw APIError.noSuchCredential }
         try checkCovers(found, call)
         return found

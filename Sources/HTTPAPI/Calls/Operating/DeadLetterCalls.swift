@@ -2,24 +2,29 @@ import Answers
 import LiveActivity
 import Store
 
-extension Handlers {
-    func listDead(_ call: Call) async throws -> Answer {
+/// Pushes that not all tokens got, and their second try.
+struct DeadLetterCalls: CallGroup {
+    private let deadLetters: DeadLetters
+
+    init(_ parts: GatewayParts) { deadLetters = parts.store.deadLetters }
+
+    func list(_ call: Call) async throws -> Answer {
         let limit = try call.limit()
-        let after = try call.query["after"] == nil ? nil : call.id("after", in: call.query)
-        let letters = try await store.deadLetters.list(call.app.key, after: after, limit: limit)
-        let total = try await store.deadLetters.count(call.app.key)
+        let after = try call.queriedID("after")
+        let letters = try await deadLetters.list(call.app.key, after: after, limit: limit)
+        let total = try await deadLetters.count(call.app.key)
         let next = letters.count == limit ? letters.last?.push.description : nil
         return Answer(200, DeadLettersAnswer(total: total, dead: letters.map(\.answer), next: next))
     }
 
-    func deadLetter(_ call: Call) async throws -> Answer {
+    func show(_ call: Call) async throws -> Answer {
         let id = try call.id("push_id")
-        guard let letter = try await store.deadLetters.letter(call.app.key, id) else { throw APIError.noDeadLetter }
+        guard let letter = try await deadLetters.letter(call.app.key, id) else { throw APIError.noDeadLetter }
         return Answer(200, letter.answer)
     }
 
-    func retryDead(_ call: Call) async throws -> Answer {
-        switch try await store.deadLetters.retry(call.app.key, call.id("push_id")) {
+    func retry(_ call: Call) async throws -> Answer {
+        switch try await deadLetters.retry(call.app.key, call.id("push_id")) {
         case .taken(let tokens, let isResumed):
             return Answer(200, RetriedAnswer(retried: tokens, resumed: isResumed)).about([:], count: tokens)
         case .none: throw APIError.noDeadLetter
@@ -32,8 +37,8 @@ extension Handlers {
         }
     }
 
-    func dropDead(_ call: Call) async throws -> Answer {
-        guard try await store.deadLetters.drop(call.app.key, call.id("push_id")) else { throw APIError.noDeadLetter }
+    func drop(_ call: Call) async throws -> Answer {
+        guard try await deadLetters.drop(call.app.key, call.id("push_id")) else { throw APIError.noDeadLetter }
         return .empty
     }
 }

@@ -4,24 +4,28 @@ import Store
 import StrictJSON
 
 /// Calls about tokens that the prune guard put into quarantine.
-extension Handlers {
-    func listQuarantine(_ call: Call) async throws -> Answer {
-        let names = try await store.quarantine.list(call.app.key, limit: call.limit())
-        let total = try await store.quarantine.count(call.app.key)
+struct QuarantineCalls: CallGroup {
+    private let quarantine: Quarantine
+
+    init(_ parts: GatewayParts) { quarantine = parts.store.quarantine }
+
+    func list(_ call: Call) async throws -> Answer {
+        let names = try await quarantine.list(call.app.key, limit: call.limit())
+        let total = try await quarantine.count(call.app.key)
         return Answer(200, QuarantineAnswer(totalNames: total, names: names.map(\.answer)))
     }
 
     /// Body: `{"name"?}`, or `{"attributes_type"}` for start tokens. Without these, every name of the app is released.
-    func releaseQuarantine(_ call: Call) async throws -> Answer {
+    func release(_ call: Call) async throws -> Answer {
         let place = try Self.quarantinedPlace(call)
-        let result = try await store.quarantine.release(call.app.key, place)
+        let result = try await quarantine.release(call.app.key, place)
         return Answer(200, ReleasedAnswer(names: result.names, released: result.released))
             .about(Self.subjects(place), count: result.released)
     }
 
-    func discardQuarantine(_ call: Call) async throws -> Answer {
+    func discard(_ call: Call) async throws -> Answer {
         let place = try Self.quarantinedPlace(call)
-        let result = try await store.quarantine.discard(call.app.key, place)
+        let result = try await quarantine.discard(call.app.key, place)
         let body = DiscardedAnswer(
             names: result.names, pruned: result.pruned, newer: result.newer, gone: result.gone)
         return Answer(200, body).about(Self.subjects(place), count: result.pruned)

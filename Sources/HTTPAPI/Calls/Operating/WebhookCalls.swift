@@ -4,43 +4,45 @@ import Store
 import StrictJSON
 
 /// Calls about the app's webhook: how it does, and the events that it did not take.
-extension Handlers {
-    func webhook(_ call: Call) async throws -> Answer {
+struct WebhookCalls: CallGroup {
+    private let webhooks: Webhooks
+    private let events: Events
+
+    init(_ parts: GatewayParts) { (webhooks, events) = (parts.store.webhooks, parts.store.events) }
+
+    func show(_ call: Call) async throws -> Answer {
         let app = call.app.key
-        let status = try await store.webhooks.status(app)
+        let status = try await webhooks.status(app)
         let failing = status.failure.map { failure in
             WebhookFailureAnswer(
                 since: TimeText.text(failure.since), attempts: failure.attempts, reason: failure.reason,
                 nextAttemptAt: TimeText.text(failure.next))
         }
         let body = WebhookAnswer(
-            events: store.events.ofWebhook(app).map(\.rawValue), waiting: status.waiting, dead: status.dead,
+            events: events.ofWebhook(app).map(\.rawValue), waiting: status.waiting, dead: status.dead,
             dropped: status.dropped, failing: failing)
         return Answer(200, body)
     }
 
-    func listDeadEvents(_ call: Call) async throws -> Answer {
+    func listDead(_ call: Call) async throws -> Answer {
         let limit = try call.limit()
-        let after = call.query["after"]
-        if let after, !StoredEvent.isEntry(after) {
-            throw APIError.parameter("after", "must be the `next` of an earlier page")
-        }
-        let dead = try await store.webhooks.dead(call.app.key, after: after, limit: limit)
+        let after = try call.entry()
+        let dead = try await webhooks.dead(call.app.key, after: after, limit: limit)
         let next = dead.count == limit ? dead.last?.event.entry : nil
         return Answer(200, DeadEventsAnswer(dead: dead.map(\.answer), next: next))
     }
 
     /// Body: `{"entry"?}`. Without it, all.
-    func retryDeadEvents(_ call: Call) async throws -> Answer {
+    func retry(_ call: Call) async throws -> Answer {
         let entry = try Self.deadEntry(call)
-        let retried = try await store.webhooks.retry(call.app.key, entry)
+        let retried = try await webhooks.retry(call.app.key, entry)
         guard retried > 0 || entry == nil else { throw APIError.noDeadEvent }
         return Answer(200, RetriedEventsAnswer(retried: retried)).about([.entry: entry], count: retried)
     }
 
-    func discardDeadEvents(_ call: Call) async throws -> Answer {
+    func discard(_ call: Call) async throws -> Answer {
         let entry = try Self.deadEntry(call)
-        let discarded = try await store.webhooks.discard(call.app.key, entry)
+        let discarded = try await webhooks.discard(call.app.key, entry)
         guard discarded > 0 || entry == nil else { throw APIError.noDeadEvent }
         return Answer(200, DiscardedEventsAnswer(discarded: discarded)).about([.entry: entry], count: discarded)
     }

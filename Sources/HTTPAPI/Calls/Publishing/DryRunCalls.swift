@@ -4,14 +4,43 @@ import LiveActivity
 import Store
 import StrictJSON
 
-/// The answer to a dry run, push by push.
-extension Handlers {
+/// `POST /api/push/validate`: the checks of a publish, and whom each push would reach. Nothing is written.
+struct DryRunCalls: CallGroup {
     /// Counting reads all tokens of a name. A dry run of names with millions of followers says what it has counted.
     private static let countingTime: Duration = .seconds(5)
 
+    private let store: Store
+    private let steps: PublishSteps
+    private let hints: NameHints
+
+    init(_ parts: GatewayParts) {
+        store = parts.store
+        (steps, hints) = (PublishSteps(parts), NameHints(parts))
+    }
+
+    func validate(_ call: Call) async throws -> Answer {
+        let pushes = try call.pushes()
+        async let unfollowed = hints.unfollowed(pushes, call)
+        let warnings =
+            try await pushes.flatMap(\.warnings) + checkSchemas(pushes, call) + steps.checkSizes(pushes, call)
+        let previews = try await self.previews(pushes, counts: call.flag("reach") ?? true, call)
+        let hints = await hints.hints(unfollowed, call)
+        return Answer(200, DryRunAnswer(pushes: previews), warnings: warnings, hints: hints)
+    }
+
+    /// A dry run also works without Redis.
+    private func checkSchemas(_ pushes: [PublishBody.Push], _ call: Call) async throws -> [String] {
+        do {
+            return try await steps.checkSchemas(pushes, call)
+        } catch {
+            guard APIError(thrown: error).status == 503 else { throw error }
+            return ["schemas were not checked: Redis is not reachable"]
+        }
+    }
+
     /// Without Redis only what the body itself says.
     /// - Parameter counts: whether to count the tokens, which reads all of them.
-    func previews(_ pushes: [PublishBody.Push], counts: Bool, _ call: Call) async -> [PreviewAnswer] {
+    private func previews(_ pushes: [PublishBody.Push], counts: Bool, _ call: Call) async -> [PreviewAnswer] {
         let deadline = ContinuousClock.now + Self.countingTime
         var previews: [PreviewAnswer] = []
         for push in pushes { previews.append(await preview(push, until: counts ? deadline : nil, call)) }

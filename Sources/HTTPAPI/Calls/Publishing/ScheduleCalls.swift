@@ -4,27 +4,35 @@ import LiveActivity
 import Store
 import StrictJSON
 
-extension Handlers {
+/// Pushes that wait for their time.
+struct ScheduleCalls: CallGroup {
     /// The most schedules of one page of `GET /api/schedules`.
-    static let maximumSchedules = 100
+    private static let maximumSchedules = 100
+
+    private let schedules: Schedules
+    private let metrics: GatewayMetrics
+    private let steps: PublishSteps
+
+    init(_ parts: GatewayParts) {
+        (schedules, metrics, steps) = (parts.store.schedules, parts.metrics, PublishSteps(parts))
+    }
 
     /// Answers 201 only when Redis has every schedule. A repetition with the same Idempotency-Key gets the same ids.
-    func createSchedules(_ call: Call) async throws -> Answer {
-        let key = try idempotencyKey(call)
-        let bytes = call.body.collect()
+    func create(_ call: Call) async throws -> Answer {
+        let key = try call.idempotencyKey()
         let bodies = try ScheduleBody.parse(
-            bytes, now: call.now, staleAfter: call.app.staleAfter, marks: call.app.takesReceipts)
+            call.body.collect(), now: call.now, staleAfter: call.app.staleAfter, marks: call.app.takesReceipts)
         for body in bodies { try call.check(body.push.publish.name) }
-        let warnings = try await check(bodies.map(\.push), call)
-        let ids = try await self.ids(bodies.count, key, bytes, call)
+        let warnings = try await steps.check(bodies.map(\.push), call)
+        let ids = try await steps.ids(bodies.count, key, call)
         for (id, body) in zip(ids, bodies) {
             guard let past = body.past else { continue }
             // A repetition is allowed to come after the scheduled time.
-            guard key != nil, try await store.schedules.find(call.app.key, id) != nil else { throw past }
+            guard key != nil, try await schedules.find(call.app.key, id) != nil else { throw past }
         }
-        try await rememberTypes(bodies.map(\.push), call)
+        try await steps.rememberTypes(bodies.map(\.push), call)
         let wanted = zip(ids, bodies).map { scheduled($0, $1, call) }
-        guard let schedules = try await store.schedules.create(call.app.key, wanted) else {
+        guard let schedules = try await schedules.create(call.app.key, wanted) else {
             metrics.scheduled(call.app.key, outcome: "full", count: wanted.count)
             throw APIError(
                 429, "The app has too many waiting schedules: none was accepted. Try again in 60 s.", retryAfter: 60)
@@ -38,16 +46,16 @@ extension Handlers {
     }
 
     /// Replaces a whole waiting schedule and keeps its id. As in Airship's API, a part of it cannot be replaced.
-    func replaceSchedule(_ call: Call) async throws -> Answer {
+    func replace(_ call: Call) async throws -> Answer {
         let id = try call.id("schedule_id")
         let root = try JSONDocument(call.body.collect()).root
         let body = try ScheduleBody.scheduled(
             root, now: call.now, staleAfter: call.app.staleAfter, marks: call.app.takesReceipts)
         if let past = body.past { throw past }
         try call.check(body.push.publish.name)
-        let warnings = try await check([body.push], call)
-        try await rememberTypes([body.push], call)
-        switch try await store.schedules.replace(call.app.key, scheduled(id, body, call)) {
+        let warnings = try await steps.check([body.push], call)
+        try await steps.rememberTypes([body.push], call)
+        switch try await schedules.replace(call.app.key, scheduled(id, body, call)) {
         case .replaced(let schedule):
             metrics.scheduled(call.app.key, outcome: "replaced", count: 1)
             return Answer(200, Self.answer([schedule], call), warnings: warnings)
@@ -60,31 +68,19 @@ extension Handlers {
 
     private func scheduled(_ id: PushID, _ body: ScheduleBody.Scheduled, _ call: Call) -> Schedule {
         Schedule(
-            id: id, publish: withLife(body.push.publish, call), payload: body.push.payload(for: id),
+            id: id, publish: call.withLife(body.push.publish), payload: body.push.payload(for: id),
             timestampOffset: Payload.timestampOffset, due: body.due, createdAt: call.now, label: body.label,
             posted: body.posted)
     }
 
-    /// Adds who publishes, and what the app's settings say of pushes of this event: their life, which counts from the
-    /// acceptance, and whether a start respects dismissals.
-    func withLife(_ publish: Publish, _ call: Call) -> Publish {
-        var publish = publish
-        publish.life = call.app.lives[publish.event]
-        if publish.event == .start, publish.options.respectDismissal == nil {
-            publish.options.respectDismissal = call.app.respectsDismissal
-        }
-        publish.publisher = call.caller
-        return publish
-    }
-
     /// The waiting schedules, the earliest first; with `state=finished` those that are over, the latest first.
-    func listSchedules(_ call: Call) async throws -> Answer {
+    func list(_ call: Call) async throws -> Answer {
         guard let wanted = Int(call.query["limit"] ?? "\(Self.maximumSchedules)"), wanted > 0 else {
             throw APIError.parameter(
                 "limit", "must be a whole number of at least 1; pages have at most \(Self.maximumSchedules)")
         }
         let limit = min(wanted, Self.maximumSchedules)
-        let start = try call.query["start"] == nil ? nil : call.id("start", in: call.query)
+        let start = try call.queriedID("start")
         let state = call.query["state"] ?? "scheduled"
         guard ["scheduled", "finished"].contains(state) else {
             throw APIError.parameter("state", "must be scheduled or finished")
@@ -92,25 +88,26 @@ extension Handlers {
         let isFinished = state == "finished"
         let page =
             try await isFinished
-            ? store.schedules.finished(call.app.key, start: start, limit: limit)
-            : store.schedules.list(call.app.key, start: start, limit: limit)
-        let rest = "&limit=\(limit)\(isFinished ? "&state=finished" : "")"
+            ? schedules.finished(call.app.key, start: start, limit: limit)
+            : schedules.list(call.app.key, start: start, limit: limit)
         let body = ScheduleListAnswer(
             count: page.schedules.count, totalCount: page.total,
-            nextPage: page.next.map { "\(call.origin)/api/schedules?start=\($0)\(rest)" },
+            nextPage: page.next.map { next in
+                call.page("/api/schedules", start: "\(next)", limit: limit) + (isFinished ? "&state=finished" : "")
+            },
             schedules: page.schedules.map { Self.answer($0, call) })
         return Answer(200, body)
     }
 
-    func schedule(_ call: Call) async throws -> Answer {
+    func show(_ call: Call) async throws -> Answer {
         let id = try call.id("schedule_id")
-        guard let schedule = try await store.schedules.find(call.app.key, id) else { throw APIError.noSuchSchedule }
+        guard let schedule = try await schedules.find(call.app.key, id) else { throw APIError.noSuchSchedule }
         return Answer(200, Self.answer(schedule, call))
     }
 
-    func cancelSchedule(_ call: Call) async throws -> Answer {
+    func cancel(_ call: Call) async throws -> Answer {
         let id = try call.id("schedule_id")
-        switch try await store.schedules.cancel(call.app.key, id, now: call.now) {
+        switch try await schedules.cancel(call.app.key, id, now: call.now) {
         case .cancelled:
             metrics.scheduled(call.app.key, outcome: "cancelled", count: 1)
             return .empty
@@ -118,23 +115,6 @@ extension Handlers {
         case .tooLate: throw APIError.scheduleOnItsWay(id)
         case nil: throw APIError.noSuchSchedule
         }
-    }
-
-    /// The ledger of a push, whether it waits for its time or was committed.
-    func ledger(_ app: AppKey, _ id: PushID) async throws(StoreError) -> Ledger? {
-        if let ledger = try await store.pushes.ledger(app, id) { return ledger }
-        guard let schedule = try await store.schedules.find(app, id) else { return nil }
-        if let ledger = schedule.ledger { return ledger }
-        // The push was committed between the two lookups.
-        return try await store.pushes.ledger(app, id)
-    }
-
-    /// Cancels a push, whether it waits for its time or was committed, and returns its ledger.
-    func cancel(_ app: AppKey, _ id: PushID, now: Int64) async throws(StoreError) -> Ledger? {
-        if let ledger = try await store.pushes.cancel(app, id, now: now) { return ledger }
-        guard let cancellation = try await store.schedules.cancel(app, id, now: now) else { return nil }
-        if cancellation == .tooLate, let ledger = try await store.pushes.cancel(app, id, now: now) { return ledger }
-        return try await ledger(app, id)
     }
 
     private static func url(_ id: PushID, _ call: Call) -> String { "\(call.origin)/api/schedules/\(id)" }
