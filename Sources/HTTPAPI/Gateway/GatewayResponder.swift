@@ -207,3 +207,12 @@ struct GatewayResponder: HTTPResponder {
         return "\(isSecure ? "https" : "http")://\(authority)"
     }
 }
+
+extension Request {
+    /// Path and query, still encoded.
+    var target: (path: Substring, query: Substring) {
+        let text = head.path ?? "/"
+        let parts = text.cut(at: UInt8(ascii: "?"))
+        return (parts?.head[...] ?? text[...], parts?.tail[...] ?? "")
+    }
+}
