@@ -154,8 +154,11 @@ import Testing
             for asset in Asset.all {
                 let reply = try await browser.get(asset.path)
                 #expect(reply.status == 200 && reply.header("etag") == asset.tag)
-                let again = try await browser.get(asset.path, headers: [("If-None-Match", asset.tag)])
-                #expect(again.status == 304 && again.text.isEmpty)
+                // A proxy that compresses makes a tag weak.
+                for tag in [asset.tag, "\"x\", W/\(asset.tag)"] {
+                    let again = try await browser.get(asset.path, headers: [("If-None-Match", tag)])
+                    #expect(again.status == 304 && again.text.isEmpty)
+                }
             }
             #expect(try await browser.get("/console/assets/other.js").status == 404)
         }
