@@ -8,7 +8,7 @@ import Testing
 
 /// The OpenAPI document says what the table of endpoints and the examples of docs/api.md say.
 @Suite struct OpenAPITests {
-    private static let file = URL(filePath: #filePath).appending(path: "../../../docs/openapi.json").standardized
+    private static let file = URL(filePath: #filePath).appending(path: "../../../../docs/openapi.json").standardized
     private let whole: JSONValue
     private let document: JSONObject
 

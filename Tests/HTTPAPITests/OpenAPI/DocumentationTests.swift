@@ -75,7 +75,7 @@ import Testing
     }
 
     private static func text() throws -> String {
-        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/api.md")
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../docs/api.md")
         return try String(contentsOf: file.standardized, encoding: .utf8)
     }
 
