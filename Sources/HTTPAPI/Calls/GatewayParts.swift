@@ -12,9 +12,7 @@ final class GatewayParts: Sendable {
     let credentials: CredentialCache
     let nearNames: NearNames
 
-    init(
-        store: Store, configuration: GatewayConfiguration, metrics: GatewayMetrics, registry: PrometheusRegistry
-    ) {
+    init(store: Store, configuration: GatewayConfiguration, metrics: GatewayMetrics, registry: PrometheusRegistry) {
         (self.store, self.configuration, bounds) = (store, configuration, configuration.bounds)
         (self.metrics, self.registry) = (metrics, registry)
         schemas = SchemaCache(store.schemas)
@@ -30,8 +28,8 @@ final class GatewayParts: Sendable {
     }
 }
 
-/// The calls about one subject: each of its handlers is a method for a row of `Endpoint.all`. A request makes a value of
-/// it, which keeps the parts that it uses.
+/// The calls about one subject. Each handler is a method, which a row of `Endpoint.all` names. A request makes a value
+/// of the type, which keeps the parts that it uses.
 protocol CallGroup: Sendable {
     init(_ parts: GatewayParts)
 }

@@ -136,8 +136,7 @@ struct IntakeService: Service {
         do {
             let call = try call(entry, caller, operation)
             let answer = try await PublishCalls(parts).publish(call)
-            await recorder.note(
-                .publish, answer.action(.publish, call.caller, operation, [:]), of: caller.app.key)
+            await recorder.note(.publish, answer.action(.publish, call.caller, operation, [:]), of: caller.app.key)
             return (answer, nil)
         } catch {
             let failure = APIError(thrown: error)

@@ -103,8 +103,7 @@ extension Endpoint {
             "GET", "/api/push/{push_id}/channels", .master, .read, PushCalls.channels,
             [.ok(UnlitChannelsAnswer.self)]),
         Endpoint("GET", "/api/push/{push_id}/trace", .master, .read, PushCalls.trace, [.ok(PushTraceAnswer.self)]),
-        Endpoint(
-            "GET", "/api/pushes", .master, .read, HistoryCalls.list, [.ok(HistoryAnswer.self)], checksNames: true),
+        Endpoint("GET", "/api/pushes", .master, .read, HistoryCalls.list, [.ok(HistoryAnswer.self)], checksNames: true),
         Endpoint(
             "GET", "/api/pushes/sums", .master, .read, HistoryCalls.sums, [.ok(PushSumsAnswer.self)], checksNames: true
         ),
@@ -244,8 +243,7 @@ extension Endpoint {
         Endpoint(
             "DELETE", "/api/activities/{name}/broadcast", .master, .operate, BroadcastCalls.delete,
             [.empty, .status(202, BroadcastAnswer.self)], acts: .deleteBroadcast),
-        Endpoint(
-            "GET", "/api/pauses", .master, .read, PauseCalls.list, [.ok(PausesAnswer.self)], checksNames: true),
+        Endpoint("GET", "/api/pauses", .master, .read, PauseCalls.list, [.ok(PausesAnswer.self)], checksNames: true),
         Endpoint(
             "POST", "/api/pause", .master, .operate, PauseCalls.pause, [.ok(PausesAnswer.self)], checksNames: true,
             acts: .pause),
@@ -260,8 +258,7 @@ extension Endpoint {
             "POST", "/api/quarantine/discard", .master, .operate, QuarantineCalls.discard,
             [.ok(DiscardedAnswer.self)], acts: .discardQuarantine),
         Endpoint("GET", "/api/actions", .master, .operate, ActionCalls.list, [.ok(ActionsAnswer.self)]),
-        Endpoint(
-            "GET", "/api/credentials", .master, .operate, CredentialCalls.list, [.ok(CredentialListAnswer.self)]),
+        Endpoint("GET", "/api/credentials", .master, .operate, CredentialCalls.list, [.ok(CredentialListAnswer.self)]),
         Endpoint(
             "POST", "/api/credentials", .master, .operate, CredentialCalls.create,
             [.status(201, MadeCredentialAnswer.self)], acts: .createCredential),

@@ -24,8 +24,7 @@ struct ForgetCalls: CallGroup {
                 try await forget(channels, call)
             }
         }
-        return Answer(202, DoneAnswer()).about(
-            [.namedUser: users.count == 1 ? users[0] : nil], count: users.count)
+        return Answer(202, DoneAnswer()).about([.namedUser: users.count == 1 ? users[0] : nil], count: users.count)
     }
 
     private func forget(_ channels: [ChannelID], _ call: Call) async throws(StoreError) {

@@ -9,7 +9,7 @@ struct ReceiptCalls: CallGroup {
 
     init(_ parts: GatewayParts) { (receipts, metrics) = (parts.store.receipts, parts.metrics) }
 
-    /// `POST /api/receipts`: counts each device once for each push and event. A receipt that does not count is no error,
+    /// Counts each device once for each push and event. A receipt that does not count is no error,
     /// because a device cannot know which pushes are kept, and would send it again.
     func count(_ call: Call) async throws -> Answer {
         guard call.app.takesReceipts else { throw APIError.receiptsOff }
@@ -17,8 +17,7 @@ struct ReceiptCalls: CallGroup {
             call.body.collect(), from: try? call.actingChannel(), isDevice: call.credential.isDevice)
         let tally = try await receipts.count(call.app.key, told)
         metrics.receipts(call.app.key, tally)
-        return Answer(
-            200, ReceiptTallyAnswer(accepted: tally.accepted, late: tally.late, unknown: tally.unknown))
+        return Answer(200, ReceiptTallyAnswer(accepted: tally.accepted, late: tally.late, unknown: tally.unknown))
     }
 }
 

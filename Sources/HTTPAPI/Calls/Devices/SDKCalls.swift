@@ -5,7 +5,8 @@ import Store
 import StrictJSON
 
 /// Calls that only Airship's SDK makes: tokens, and contacts and remote config, which it asks for before it updates its
-/// channel. urbanairship/ios-library has them in ContactAPIClient, ContactManager, DefaultAirshipContact, RemoteDataAPIClient and RemoteConfig.
+/// channel. urbanairship/ios-library has the latter in ContactAPIClient, ContactManager, DefaultAirshipContact,
+/// RemoteDataAPIClient and RemoteConfig.
 struct SDKCalls: CallGroup {
     /// Older than every operation that waits in the SDK. When a `resolve` brings a new contact id, the SDK drops those
     /// older than this date. It must keep an `identify` from the first launch, which is older than the channel.
@@ -39,8 +40,7 @@ struct SDKCalls: CallGroup {
         let contact = user.map { ContactID(of: app, namedUser: $0) } ?? ContactID(of: app, anonymous: channel)
         let associated = action == .resolve ? Self.longAssociated : TimeText.plainText(call.now)
         let body = IdentifiedAnswer(
-            contact: ContactAnswer(
-                contactID: contact.description, isAnonymous: user == nil, associatedAt: associated),
+            contact: ContactAnswer(contactID: contact.description, isAnonymous: user == nil, associatedAt: associated),
             token: call.tokens.token(for: channel, contact: contact, now: call.now),
             tokenExpiresIn: Int(SDKTokens.lifetimeMilliseconds))
         return Answer(200, body)

@@ -21,8 +21,7 @@ struct ActivityCalls: CallGroup {
         filter.part = call.query["contains"] ?? ""
         filter.ended = try call.flag("ended")
         filter.followed = try call.flag("followed")
-        let page = try await registry.list(
-            call.app.key, filter, after: call.query["after"], limit: call.limit())
+        let page = try await registry.list(call.app.key, filter, after: call.query["after"], limit: call.limit())
         return Answer(200, ActivitiesAnswer(activities: page.names.map(\.answer), next: page.next))
     }
 

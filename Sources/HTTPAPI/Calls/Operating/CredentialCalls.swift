@@ -93,8 +93,7 @@ struct CredentialCalls: CallGroup {
         let end = grant.expires.map {
             " It ends at \(TimeText.text($0)), so this one must end by then too (`expires_in`)."
         }
-        throw APIError(
-            403, "The credential '\(grant.id)' lacks rights that this one has.\(end ?? "")", code: 40301)
+        throw APIError(403, "The credential '\(grant.id)' lacks rights that this one has.\(end ?? "")", code: 40301)
     }
 }
 

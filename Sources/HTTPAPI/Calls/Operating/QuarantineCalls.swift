@@ -26,8 +26,7 @@ struct QuarantineCalls: CallGroup {
     func discard(_ call: Call) async throws -> Answer {
         let place = try Self.quarantinedPlace(call)
         let result = try await quarantine.discard(call.app.key, place)
-        let body = DiscardedAnswer(
-            names: result.names, pruned: result.pruned, newer: result.newer, gone: result.gone)
+        let body = DiscardedAnswer(names: result.names, pruned: result.pruned, newer: result.newer, gone: result.gone)
         return Answer(200, body).about(Self.subjects(place), count: result.pruned)
     }
 

@@ -14,8 +14,7 @@ struct HistoryCalls: CallGroup {
         let (limit, filter, name) = (try call.limit(), try filter(call), try call.queriedName())
         let app = call.app.key
         if let name {
-            let page = try await pushes.history(
-                app, of: name, filter, after: call.queriedID("after"), limit: limit)
+            let page = try await pushes.history(app, of: name, filter, after: call.queriedID("after"), limit: limit)
             return Self.page(page.pushes, total: nil, next: page.next?.description)
         }
         let after = try call.position()
@@ -27,8 +26,7 @@ struct HistoryCalls: CallGroup {
 
     /// `GET /api/pushes/sums`: ledgers added up by day or by name. A call reads a bounded part of the history.
     func sums(_ call: Call) async throws -> Answer {
-        let most = try call.number(
-            "limit", "a whole number", in: 1...Pushes.mostCounted, default: Pushes.mostCounted)
+        let most = try call.number("limit", "a whole number", in: 1...Pushes.mostCounted, default: Pushes.mostCounted)
         guard let group = PushSums.Group(rawValue: call.query["by"] ?? PushSums.Group.day.rawValue) else {
             throw APIError.parameter("by", "must be day or name")
         }

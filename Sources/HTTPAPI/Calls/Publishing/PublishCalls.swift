@@ -20,8 +20,8 @@ struct PublishCalls: CallGroup {
         (steps, hints) = (PublishSteps(parts), NameHints(parts))
     }
 
-    /// Answers 202 only when Redis has every push of the body. After kill -9 between two pushes of an
-    /// array, a repetition with the same Idempotency-Key completes the array under the same ids.
+    /// Answers 202 only when Redis has every push of the body. After kill -9 between two pushes of an array, a
+    /// repetition with the same Idempotency-Key completes the array under the same ids.
     func publish(_ call: Call) async throws -> Answer {
         let key = try call.idempotencyKey()
         let pushes = try call.pushes()
@@ -47,8 +47,7 @@ struct PublishCalls: CallGroup {
         guard budget.perHour > 0 else { return [] }
         var warnings: [String] = []
         for (position, push) in pushes.enumerated() where push.publish.isDemotable {
-            let isSpent = try await self.pushes.isHighSpent(
-                call.app.key, push.publish.name, budget, now: call.now)
+            let isSpent = try await self.pushes.isHighSpent(call.app.key, push.publish.name, budget, now: call.now)
             guard isSpent else { continue }
             let place = pushes.count > 1 ? "[\(position)]: " : ""
             let spent = "the name has used its \(budget.perHour) updates at priority 10 for this hour"

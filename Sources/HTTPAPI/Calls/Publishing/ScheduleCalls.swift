@@ -137,7 +137,6 @@ struct ScheduleCalls: CallGroup {
 
 extension APIError {
     static func scheduleOnItsWay(_ id: PushID) -> APIError {
-        APIError(
-            409, "The schedule's time has come and its push is on its way: cancel it with DELETE /api/push/\(id).")
+        APIError(409, "The schedule's time has come and its push is on its way: cancel it with DELETE /api/push/\(id).")
     }
 }
