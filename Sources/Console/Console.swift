@@ -113,7 +113,7 @@ public final class Console: Sendable {
         guard let asset = Asset.all.first(where: { request.path == "/console/assets/\($0.name)" }) else {
             throw ConsoleFailure(404, "There is no such file.")
         }
-        return .asset(asset, isKnown: request.ifNoneMatch == asset.tag).on("/console/assets/{file}")
+        return .asset(asset).on("/console/assets/{file}")
     }
 
     func render(

@@ -177,11 +177,11 @@ private final class Running: Sendable {
             { try ServeCommand.reload(gateway, store, $0, .quiet) },
             {
                 let served = gateway.live.current
-                let limits = [served.handlers, served.handlersOfApps].map { handlers in
+                let limits = [served.parts, served.partsOfApps].map { parts in
                     [
-                        canonical(handlers.store.registry.quotas.limits),
-                        canonical(handlers.store.channels.quotas.limits),
-                        "\(handlers.store.channels.maximumTags) \(handlers.store.schemas.maximum)",
+                        canonical(parts.store.registry.quotas.limits),
+                        canonical(parts.store.channels.quotas.limits),
+                        "\(parts.store.channels.maximumTags) \(parts.store.schemas.maximum)",
                     ]
                 }
                 return "\(canonical(served.configuration)) \(limits) \(LiveLogLevel.process.current)"

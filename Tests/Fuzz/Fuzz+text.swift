@@ -57,7 +57,7 @@ func fuzzCSV(_ bytes: [UInt8]) {
 }
 
 func fuzzNDJSON(_ bytes: [UInt8]) {
-    var tags = BulkLines { bytes throws(JSONError) in try ChannelLine.read(bytes) }
+    var tags = BulkLines { bytes throws(JSONError) in try ChannelBody.change(bytes) }
     var tokens = BulkLines { bytes throws(JSONError) in
         try TrackBody.read(bytes, channel: nil, isStart: false, now: 1_790_000_000_000, catchesUp: false)
     }

@@ -10,7 +10,6 @@ public struct ConsoleRequest: Sendable {
     public var origin: String?
     public var fetchSite: String?
     public var host: String
-    public var ifNoneMatch: String?
     /// The client's, as far as it is known.
     public var address: String
     /// The network of that address, by which sign-ins are counted.
@@ -22,12 +21,11 @@ public struct ConsoleRequest: Sendable {
 
     public init(
         method: String, path: String, query: String = "", cookie: String? = nil, origin: String? = nil,
-        fetchSite: String? = nil, host: String = "", ifNoneMatch: String? = nil, address: String = "",
-        network: String = "",
+        fetchSite: String? = nil, host: String = "", address: String = "", network: String = "",
         isSecure: Bool = false, now: Int64
     ) {
         (self.method, self.path, self.query, self.cookie) = (method, path, query, cookie)
-        (self.origin, self.fetchSite, self.host, self.ifNoneMatch) = (origin, fetchSite, host, ifNoneMatch)
+        (self.origin, self.fetchSite, self.host) = (origin, fetchSite, host)
         (self.address, self.network, self.isSecure, self.now) = (address, network, isSecure, now)
     }
 

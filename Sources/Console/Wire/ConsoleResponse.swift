@@ -52,11 +52,13 @@ public struct ConsoleResponse: Sendable {
             ], .events(events.stream, end: events.end))
     }
 
-    static func asset(_ asset: Asset, isKnown: Bool) -> ConsoleResponse {
-        let fields = [
-            ("Content-Type", asset.type), ("ETag", asset.tag), ("Cache-Control", "public, max-age=31536000, immutable"),
-        ]
-        return isKnown ? ConsoleResponse(304, fields, .bytes([])) : ConsoleResponse(200, fields, .bytes(asset.bytes))
+    static func asset(_ asset: Asset) -> ConsoleResponse {
+        ConsoleResponse(
+            200,
+            [
+                ("Content-Type", asset.type), ("ETag", asset.tag),
+                ("Cache-Control", "public, max-age=31536000, immutable"),
+            ], .bytes(asset.bytes))
     }
 
     func with(_ name: String, _ value: String) -> ConsoleResponse {

@@ -19,6 +19,18 @@ enum ChannelBody {
     /// The most tags of one call, in all groups of `add`, `remove` and `set`. Redis changes them in two scripts.
     static let maximumTagsOfCall = 1_000
 
+    /// One line of the bulk call that tags channels and gives them named users.
+    /// `{"channel":…,"add"?,"remove"?,"set"?,"named_user_id"?}`. A `named_user_id` of null removes the channel's user.
+    static func change(_ bytes: [UInt8]) throws(JSONError) -> ChannelChange {
+        let body = try JSONDocument(bytes).root.object(known: ["channel", "add", "remove", "set", "named_user_id"])
+        var change = ChannelChange(channel: try body.required("channel").channelID(), tags: try tags(body))
+        guard body.members.count > 1 else { throw body.value.error("must have add, remove, set or named_user_id") }
+        if let user = body["named_user_id"] {
+            change.namedUser = user.kind == .null ? .removed : .user(try user.text("named_user_id"))
+        }
+        return change
+    }
+
     /// `{"channel":{"device_type":"ios","tags":[…],"set_tags":true,"named_user_id":…,"device_os":"18.1"}}`
     static func registration(_ bytes: [UInt8]) throws(JSONError) -> Registration {
         let channel = try JSONDocument(bytes).root.object().required("channel").object()

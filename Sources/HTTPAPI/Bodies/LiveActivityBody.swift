@@ -120,3 +120,58 @@ enum LiveActivityBody {
         return largest.error("makes the APNs payload \(size) bytes; \(limit) (this value: \(largest.raw.count) bytes)")
     }
 }
+
+/// `alert`: {title, body, sound}. Title and body are text, or a key of the app's strings with arguments.
+private enum AlertBody {
+    /// Returns the object as written, after checking that it is well-formed.
+    static func parse(_ value: JSONValue, warnings: inout [String]) throws(JSONError) -> RawJSON {
+        let alert = try value.object(known: ["title", "body", "sound"])
+        for text in ["title", "body"].compactMap({ alert[$0] }) { try check(text) }
+        if let sound = alert["sound"] { _ = try sound.string() }
+        // An empty text is two bytes long: its quotes.
+        if (alert["title"]?.raw.count ?? 0) <= 2 {
+            warnings.append("\(value.path) has no title: ActivityKit ignores such an alert, its sound too")
+        }
+        return RawJSON(checked: Array(value.raw))
+    }
+
+    private static func check(_ value: JSONValue) throws(JSONError) {
+        switch value.kind {
+        case .string: break
+        case .object:
+            let localized = try value.object(known: ["loc-key", "loc-args"])
+            _ = try localized.required("loc-key").string()
+            guard let arguments = localized["loc-args"] else { return }
+            for argument in try arguments.array() { _ = try argument.string() }
+        default: throw value.mismatch("a string, or an object with `loc-key` and `loc-args`")
+        }
+    }
+}
+
+/// Adds the push mark, which receipts need, to a push whose app takes receipts.
+private enum PushMark {
+    /// Adds the mark to the payload. If it has no room, or if the publisher uses its name, the push goes out without it
+    /// and with a warning: receipts must not make a publish fail that would pass without them.
+    /// - Parameter timestamp: epoch seconds, in `Payload.timestampRange`
+    static func add(
+        to push: inout PublishBody.Push, timestamp: Int, warnings: inout [String]
+    ) throws(JSONError) {
+        guard let value = push.contentState, let contentState = push.publish.contentState else { return }
+        guard try value.object()[Payload.pushMark] == nil else {
+            warnings.append("\(value.path).\(Payload.pushMark) is not the push's mark: this push gets no receipts")
+            return
+        }
+        var marked = push.publish
+        marked.contentState = Payload.withMark(contentState)
+        let payload = Payload(marked, timestamp: timestamp).bytes
+        let limit = push.oversize == nil ? Payload.maximumBytes : Payload.maximumBroadcastBytes
+        guard payload.count <= limit else {
+            warnings.append(
+                "\(value.path) leaves no room for the push's mark (\(payload.count - push.payload.count) bytes, limit "
+                    + "\(limit)): this push gets no receipts")
+            return
+        }
+        push.payload = payload
+        push.isMarked = true
+    }
+}

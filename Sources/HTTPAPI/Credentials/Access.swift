@@ -21,7 +21,7 @@ enum Access: Sendable, Hashable {
     func admits(_ credential: Credential, channel: ChannelID?, contact: ContactID? = nil) -> Bool {
         switch (self, credential) {
         case (.anyone, _): true
-        // The scope of the call decides (`Handlers.check`).
+        // The scope of the call decides (`RequestGuard.rights`).
         case (_, .issued): true
         case (.master, .master): true
         case (.server, .master), (.server, .app): true

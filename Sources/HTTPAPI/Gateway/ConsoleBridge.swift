@@ -28,7 +28,7 @@ struct ConsoleBridge: Sendable {
             return ConsoleIdentity(app: app.app.key, proof: Self.proof(app))
         }
         guard let claim = CredentialClaim(headers),
-            let (app, found) = try await served.authenticator.issued(claim, served.handlers.credentials, now: now),
+            let (app, found) = try await served.authenticator.issued(claim, served.parts.credentials, now: now),
             let proof = found.proof(of: claim.secret, at: now)
         else { return nil }
         return ConsoleIdentity(app.app.key, found.grant, proof: proof)
@@ -41,7 +41,7 @@ struct ConsoleBridge: Sendable {
             let isSame = SHA256Digest(of: Self.proof(app).utf8) == SHA256Digest(of: identity.proof.utf8)
             return isSame ? ConsoleIdentity(app: app.app.key, proof: identity.proof) : nil
         }
-        let found = try await served.authenticator.credential(app, id, served.handlers.credentials) {
+        let found = try await served.authenticator.credential(app, id, served.parts.credentials) {
             $0.stands(proof: identity.proof, at: now)
         }
         return found.map { ConsoleIdentity(app.app.key, $0.grant, proof: identity.proof) }

@@ -1,4 +1,5 @@
 import Console
+import Glibc
 import Hummingbird
 import HummingbirdCore
 import LiveActivity
@@ -34,14 +35,8 @@ public final class Gateway: ListeningService {
         self.logger = logger
         self.clock = clock ?? store.time.now
         metrics = GatewayMetrics(registry)
-        let handlers = Handlers(
-            store: store, configuration: configuration, bounds: configuration.bounds, metrics: metrics,
-            registry: registry, schemas: SchemaCache(store.schemas),
-            credentials: CredentialCache(store.credentials))
-        live = Replaceable(
-            .init(
-                handlers: handlers, authenticator: Authenticator(configuration.apps),
-                capacity: configuration.capacity))
+        let parts = GatewayParts(store: store, configuration: configuration, metrics: metrics, registry: registry)
+        live = Replaceable(.init(parts, capacity: configuration.capacity))
         metrics.begin(configuration.apps.map(\.key), Endpoint.routes)
     }
 
@@ -56,7 +51,7 @@ public final class Gateway: ListeningService {
             // Requests that run are counted in their capacity, so it stays unless a limit has changed.
             let capacity = next.capacity
             served = .init(
-                handlers: served.handlers.with(next, store: store), authenticator: Authenticator(next.apps),
+                GatewayParts(served.parts, next, store: store),
                 capacity: served.capacity.hasLimits(of: capacity) ? served.capacity : capacity)
         }
     }
@@ -74,8 +69,8 @@ public final class Gateway: ListeningService {
             secret: { live.current.configuration.monitorSecret },
             guessesPerMinute: { live.current.configuration.failedSignInsPerMinute },
             proxies: { live.current.configuration.trustedProxies },
-            readiness: { try await live.current.handlers.readiness() },
-            metrics: { try await live.current.handlers.renderMetrics() })
+            readiness: { try await HealthCalls(live.current.parts).readiness() },
+            metrics: { try await HealthCalls(live.current.parts).renderMetrics() })
     }
 
     public func run() async throws {
@@ -162,5 +157,25 @@ private struct ClockKeeper: Service {
             try? await time.look(notes: false)
             try? await cancelWhenGracefulShutdown { try await Task.sleep(for: ServerTime.interval) }
         }
+    }
+}
+
+/// The process's limit of file descriptors. A server that runs out of them stops accepting connections for good.
+private enum OpenFiles {
+    /// Descriptors kept free for Redis, logs, event loops and other files of the process.
+    static let reserve = 128
+
+    /// Raises the soft limit as far as the hard limit allows, and returns how many connections fit.
+    static func connectionLimit(wanted: Int) -> Int {
+        var limit = rlimit()
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        guard getrlimit(resource, &limit) == 0 else { return min(wanted, 512) }
+        let needed = rlim_t(wanted + reserve)
+        if limit.rlim_cur < needed {
+            var raised = limit
+            raised.rlim_cur = min(needed, limit.rlim_max)
+            if setrlimit(resource, &raised) == 0 { limit = raised }
+        }
+        return max(16, min(wanted, Int(clamping: limit.rlim_cur) - reserve))
     }
 }

@@ -65,7 +65,7 @@ extension GatewayResponder {
             }
             guard share.take(.requests) else { throw APIError.busy("requests to the console that run at once") }
             let answer = await console.respond(to: asked, session: session, body: body.collect())
-            return (answer, session?.identity.app)
+            return (answer.unchanged(for: request.headers) ?? answer, session?.identity.app)
         } catch let error as APIError {
             return (console.refuse(error.status, error.message, asked, session), session?.identity.app)
         } catch {
@@ -84,12 +84,19 @@ extension GatewayResponder {
             method: request.method.rawValue, path: String(request.target.path),
             query: String(request.target.query), cookie: headers[values: .cookie].joined(separator: "; "),
             origin: headers[.origin], fetchSite: headers[.fetchSite], host: request.head.authority ?? "",
-            ifNoneMatch: headers[.ifNoneMatch], address: address.text, network: address.network,
-            isSecure: isSecure, now: clock())
+            address: address.text, network: address.network, isSecure: isSecure, now: clock())
     }
 }
 
 extension ConsoleResponse {
+    /// The 304 for a browser that has this file already. Nil: the answer has no tag, or another one.
+    fileprivate func unchanged(for headers: HTTPFields) -> ConsoleResponse? {
+        guard status == 200, headers.hold(fields.first { $0.0 == "ETag" }?.1) else { return nil }
+        var answer = self
+        (answer.status, answer.body) = (304, .bytes([]))
+        return answer
+    }
+
     func response(_ channel: any Channel) -> Response {
         var headers = HTTPFields()
         for (name, value) in fields {

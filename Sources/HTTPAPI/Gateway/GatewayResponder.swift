@@ -15,23 +15,24 @@ struct GatewayResponder: HTTPResponder {
     /// The parts that a reload replaces. A request takes one of these and uses it from its beginning to its end.
     /// It is a class, so that this copies nothing.
     final class Served: Sendable {
-        let handlers: Handlers
+        let parts: GatewayParts
         /// For callers that everybody with the app can be.
-        let handlersOfApps: Handlers
+        let partsOfApps: GatewayParts
         let authenticator: Authenticator
         let capacity: Capacity
-        var configuration: GatewayConfiguration { handlers.configuration }
+        var configuration: GatewayConfiguration { parts.configuration }
 
-        init(handlers: Handlers, authenticator: Authenticator, capacity: Capacity) {
-            (self.handlers, self.authenticator, self.capacity) = (handlers, authenticator, capacity)
-            handlersOfApps = handlers.with(handlers.configuration, store: handlers.store.forApps())
+        init(_ parts: GatewayParts, capacity: Capacity) {
+            (self.parts, self.capacity) = (parts, capacity)
+            partsOfApps = GatewayParts(parts, parts.configuration, store: parts.store.forApps())
+            authenticator = Authenticator(parts.configuration.apps)
         }
 
         /// The credential of a request, or nil if it has none that is right.
         func credential(_ headers: HTTPFields, now: Int64) async throws -> (Authenticator.App, Credential)? {
             if let found = authenticator.authenticate(headers, now: now) { return found }
             guard let claim = CredentialClaim(headers),
-                let (app, found) = try await authenticator.issued(claim, handlers.credentials, now: now)
+                let (app, found) = try await authenticator.issued(claim, parts.credentials, now: now)
             else { return nil }
             return (app, .issued(found.grant))
         }
@@ -118,7 +119,7 @@ struct GatewayResponder: HTTPResponder {
         try await passage.pass(RequestGuard.ofAll)
         if case .open(let open) = try passage.endpoint().endpoint.handler {
             try await passage.pass(RequestGuard.ofOpenCalls)
-            let answer = try await open(served.handlers)()
+            let answer = try await open(served.parts)
             return answer.unchanged(for: source.request.headers) ?? answer
         }
         try await passage.pass(RequestGuard.ofCalls)
@@ -204,5 +205,14 @@ struct GatewayResponder: HTTPResponder {
         else { return "" }
         let isSecure = isSecure || request.headers[.forwardedProto]?.lowercased() == "https"
         return "\(isSecure ? "https" : "http")://\(authority)"
+    }
+}
+
+extension Request {
+    /// Path and query, still encoded.
+    var target: (path: Substring, query: Substring) {
+        let text = head.path ?? "/"
+        let parts = text.cut(at: UInt8(ascii: "?"))
+        return (parts?.head[...] ?? text[...], parts?.tail[...] ?? "")
     }
 }

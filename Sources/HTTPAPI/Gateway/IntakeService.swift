@@ -13,7 +13,7 @@ struct IntakeService: Service {
     private static let pause: Duration = .seconds(1)
 
     let live: Replaceable<GatewayResponder.Served>
-    private var handlers: Handlers { live.current.handlers }
+    private var parts: GatewayParts { live.current.parts }
     let callers: [Caller]
     let recorder: ActionRecorder
     let logger: Logger
@@ -48,7 +48,7 @@ struct IntakeService: Service {
     }
 
     private func serve(_ caller: Caller) async {
-        let intake = handlers.store.intake()
+        let intake = parts.store.intake()
         let app = caller.app.key
         await withTaskCancellationOrGracefulShutdownHandler {
             var backlog = IntakeBacklog()
@@ -126,10 +126,7 @@ struct IntakeService: Service {
 
     /// The names to which an entry publishes. None if its body is wrong.
     private func names(of entry: IntakeEntry, _ caller: Caller) -> Set<ActivityName> {
-        guard let call = try? call(entry, caller, ""),
-            let pushes = try? PublishBody.parse(
-                call.body.collect(), now: call.now, staleAfter: call.app.staleAfter, marks: call.app.takesReceipts)
-        else { return [] }
+        guard let call = try? call(entry, caller, ""), let pushes = try? call.pushes() else { return [] }
         return Set(pushes.map(\.publish.name))
     }
 
@@ -138,9 +135,8 @@ struct IntakeService: Service {
     ) async -> (answer: Answer, failure: APIError?) {
         do {
             let call = try call(entry, caller, operation)
-            let answer = try await handlers.publish(call)
-            await recorder.note(
-                .publish, answer.action(.publish, call.caller, operation, [:]), of: caller.app.key)
+            let answer = try await PublishCalls(parts).publish(call)
+            await recorder.note(.publish, answer.action(.publish, call.caller, operation, [:]), of: caller.app.key)
             return (answer, nil)
         } catch {
             let failure = APIError(thrown: error)
@@ -165,11 +161,11 @@ struct IntakeService: Service {
         }
         let key = fields["key"].map { String(decoding: $0, as: UTF8.self) } ?? "intake/\(entry.id)"
         let body = fields["push"]
-        let handlers = handlers
+        let configuration = parts.configuration
         // A reload may have changed the app's defaults.
-        let app = handlers.configuration.apps.first { $0.key == caller.app.key } ?? caller.app
+        let app = configuration.apps.first { $0.key == caller.app.key } ?? caller.app
         guard let body else { throw APIError.parameter("push", "is required: the body of POST /api/push") }
-        let limit = handlers.configuration.maximumBodyBytes
+        let limit = configuration.maximumBodyBytes
         guard body.count <= limit else { throw APIError.bodyTooLarge(limit: limit) }
         var headers = HTTPFields()
         headers[.idempotencyKey] = key

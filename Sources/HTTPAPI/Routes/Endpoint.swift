@@ -5,8 +5,8 @@ import Store
 final class Endpoint: Sendable {
     enum Handler: Sendable {
         /// A call that needs no secret, so it belongs to no app.
-        case open(@Sendable (Handlers) -> () async throws -> Answer)
-        case call(@Sendable (Handlers) -> (Call) async throws -> Answer)
+        case open(@Sendable (GatewayParts) async throws -> Answer)
+        case call(@Sendable (GatewayParts, Call) async throws -> Answer)
     }
 
     enum Body: Sendable, Hashable {
@@ -64,228 +64,223 @@ extension Endpoint {
     var isOfDevices: Bool { action == nil && (scope == .track || access == .signedChannel) }
 
     /// A call of an app. `isAirship` says whether responses carry Airship's media type.
-    convenience init(
+    convenience init<Calls: CallGroup>(
         _ method: String, _ pattern: String, _ access: Access, _ scope: CredentialScope?,
-        _ handle: @escaping @Sendable (Handlers) -> (Call) async throws -> Answer, _ answers: [AnswerForm],
+        _ handle: @escaping @Sendable (Calls) -> (Call) async throws -> Answer, _ answers: [AnswerForm],
         checksNames: Bool = false, acts action: ActionKind? = nil, isAirship: Bool = false, body: Body? = nil
     ) {
         self.init(
             method, pattern, access, scope, checksNames: checksNames, isLimited: true,
             body ?? (["GET", "DELETE"].contains(method) ? .none : .whole),
-            isAirship ? Answer.airshipType : Answer.jsonType, answers, action, .call(handle))
+            isAirship ? Answer.airshipType : Answer.jsonType, answers, action,
+            .call { parts, call in try await handle(Calls(parts))(call) })
     }
 
     /// A `GET` that needs no secret.
-    convenience init(
-        open pattern: String, _ handle: @escaping @Sendable (Handlers) -> () async throws -> Answer,
+    convenience init<Calls: CallGroup>(
+        open pattern: String, _ handle: @escaping @Sendable (Calls) -> () async throws -> Answer,
         _ answers: [AnswerForm], isLimited: Bool = true
     ) {
         self.init(
             "GET", pattern, .anyone, nil, checksNames: false, isLimited: isLimited, .none, Answer.jsonType, answers,
-            nil, .open(handle))
+            nil, .open { parts in try await handle(Calls(parts))() })
     }
 
     /// In order of precedence: a literal path stands before a parameter that would match it too.
     static let all: [Endpoint] = [
         Endpoint(
-            "POST", "/api/push", .master, .publish, Handlers.publish, [.status(202, AcceptedAnswer.self)],
+            "POST", "/api/push", .master, .publish, PublishCalls.publish, [.status(202, AcceptedAnswer.self)],
             checksNames: true, acts: .publish, isAirship: true),
         Endpoint(
-            "POST", "/api/push/validate", .master, .publish, Handlers.validate, [.ok(DryRunAnswer.self)],
+            "POST", "/api/push/validate", .master, .publish, DryRunCalls.validate, [.ok(DryRunAnswer.self)],
             checksNames: true, isAirship: true),
-        Endpoint("GET", "/api/push/{push_id}", .master, .read, Handlers.pushLedger, [.ok(LedgerAnswer.self)]),
+        Endpoint("GET", "/api/push/{push_id}", .master, .read, PushCalls.ledger, [.ok(LedgerAnswer.self)]),
         Endpoint(
-            "DELETE", "/api/push/{push_id}", .master, .publish, Handlers.cancelPush, [.ok(LedgerAnswer.self)],
+            "DELETE", "/api/push/{push_id}", .master, .publish, PushCalls.cancel, [.ok(LedgerAnswer.self)],
             acts: .cancelPush),
-        Endpoint("GET", "/api/push/{push_id}/content", .master, .read, Handlers.pushContent, [.ok(ContentAnswer.self)]),
+        Endpoint("GET", "/api/push/{push_id}/content", .master, .read, PushCalls.content, [.ok(ContentAnswer.self)]),
         Endpoint(
-            "GET", "/api/push/{push_id}/channels", .master, .read, Handlers.pushChannels,
+            "GET", "/api/push/{push_id}/channels", .master, .read, PushCalls.channels,
             [.ok(UnlitChannelsAnswer.self)]),
-        Endpoint("GET", "/api/push/{push_id}/trace", .master, .read, Handlers.pushTrace, [.ok(PushTraceAnswer.self)]),
+        Endpoint("GET", "/api/push/{push_id}/trace", .master, .read, PushCalls.trace, [.ok(PushTraceAnswer.self)]),
+        Endpoint("GET", "/api/pushes", .master, .read, HistoryCalls.list, [.ok(HistoryAnswer.self)], checksNames: true),
         Endpoint(
-            "GET", "/api/pushes", .master, .read, Handlers.listPushes, [.ok(HistoryAnswer.self)], checksNames: true),
-        Endpoint(
-            "GET", "/api/pushes/sums", .master, .read, Handlers.sumPushes, [.ok(PushSumsAnswer.self)], checksNames: true
+            "GET", "/api/pushes/sums", .master, .read, HistoryCalls.sums, [.ok(PushSumsAnswer.self)], checksNames: true
         ),
         Endpoint(
-            "POST", "/api/schedules", .master, .publish, Handlers.createSchedules, [.status(201, SchedulesAnswer.self)],
+            "POST", "/api/schedules", .master, .publish, ScheduleCalls.create, [.status(201, SchedulesAnswer.self)],
             checksNames: true, acts: .schedule, isAirship: true),
         Endpoint(
-            "GET", "/api/schedules", .master, .read, Handlers.listSchedules, [.ok(ScheduleListAnswer.self)],
+            "GET", "/api/schedules", .master, .read, ScheduleCalls.list, [.ok(ScheduleListAnswer.self)],
             isAirship: true),
         Endpoint(
-            "GET", "/api/schedules/{schedule_id}", .master, .read, Handlers.schedule, [.ok(ScheduleAnswer.self)],
+            "GET", "/api/schedules/{schedule_id}", .master, .read, ScheduleCalls.show, [.ok(ScheduleAnswer.self)],
             isAirship: true),
         Endpoint(
-            "PUT", "/api/schedules/{schedule_id}", .master, .publish, Handlers.replaceSchedule,
+            "PUT", "/api/schedules/{schedule_id}", .master, .publish, ScheduleCalls.replace,
             [.ok(SchedulesAnswer.self)], checksNames: true, acts: .replaceSchedule, isAirship: true),
         Endpoint(
-            "DELETE", "/api/schedules/{schedule_id}", .master, .publish, Handlers.cancelSchedule, [.empty],
+            "DELETE", "/api/schedules/{schedule_id}", .master, .publish, ScheduleCalls.cancel, [.empty],
             acts: .cancelSchedule, isAirship: true),
         Endpoint(
-            "GET", "/api/channels", .master, .read, Handlers.listChannels, [.ok(ChannelsAnswer.self)], isAirship: true),
+            "GET", "/api/channels", .master, .read, ChannelCalls.list, [.ok(ChannelsAnswer.self)], isAirship: true),
         Endpoint(
-            "POST", "/api/channels", .newChannel, .track, Handlers.createChannel,
+            "POST", "/api/channels", .newChannel, .track, ChannelCalls.create,
             [.status(201, ChannelCreatedAnswer.self)], isAirship: true),
         Endpoint(
-            "POST", "/api/channels/tags", .master, .track, Handlers.tagChannels, [.ok(DoneAnswer.self)],
+            "POST", "/api/channels/tags", .master, .track, ChannelCalls.tag, [.ok(DoneAnswer.self)],
             acts: .tagChannels, isAirship: true),
         Endpoint(
-            "POST", "/api/channels/uninstall", .master, .track, Handlers.uninstallChannels,
+            "POST", "/api/channels/uninstall", .master, .track, ForgetCalls.forgetChannels,
             [.status(202, DoneAnswer.self)], acts: .forgetChannels, isAirship: true),
         Endpoint(
-            "POST", "/api/channels/bulk", .master, .track, Handlers.bulkChannels, [.ok(BulkResultAnswer.self)],
+            "POST", "/api/channels/bulk", .master, .track, BulkCalls.changeChannels, [.ok(BulkResultAnswer.self)],
             acts: .importChannels, body: .streamed),
         Endpoint(
-            "PUT", "/api/channels/sdk/batch/{channel}", .channel, .track, Handlers.channelBatch,
+            "PUT", "/api/channels/sdk/batch/{channel}", .channel, .track, ChannelCalls.batch,
             [.ok(BatchResultAnswer.self)], isAirship: true),
         Endpoint(
-            "GET", "/api/channels/{channel}", .master, .read, Handlers.channel, [.ok(ChannelStoryAnswer.self)],
+            "GET", "/api/channels/{channel}", .master, .read, ChannelCalls.show, [.ok(ChannelStoryAnswer.self)],
             isAirship: true),
         Endpoint(
-            "PUT", "/api/channels/{channel}", .channel, .track, Handlers.updateChannel,
+            "PUT", "/api/channels/{channel}", .channel, .track, ChannelCalls.update,
             [.ok(ChannelCreatedAnswer.self)], isAirship: true),
         Endpoint(
-            "GET", "/api/named_users", .master, .read, Handlers.namedUser,
+            "GET", "/api/named_users", .master, .read, NamedUserCalls.list,
             [.ok(UserStoryAnswer.self), .ok(UsersAnswer.self)], isAirship: true),
         Endpoint(
-            "POST", "/api/named_users/tags", .master, .track, Handlers.tagUsers, [.ok(DoneAnswer.self)],
+            "POST", "/api/named_users/tags", .master, .track, NamedUserCalls.tag, [.ok(DoneAnswer.self)],
             acts: .tagUsers, isAirship: true),
         Endpoint(
-            "POST", "/api/named_users/uninstall", .master, .track, Handlers.uninstallUsers,
+            "POST", "/api/named_users/uninstall", .master, .track, ForgetCalls.forgetUsers,
             [.status(202, DoneAnswer.self)], acts: .forgetUsers, isAirship: true),
         Endpoint(
-            "POST", "/api/named_users/associate", .server, .track, Handlers.associate, [.ok(DoneAnswer.self)],
+            "POST", "/api/named_users/associate", .server, .track, NamedUserCalls.associate, [.ok(DoneAnswer.self)],
             isAirship: true),
         Endpoint(
-            "POST", "/api/named_users/disassociate", .server, .track, Handlers.disassociate, [.ok(DoneAnswer.self)],
+            "POST", "/api/named_users/disassociate", .server, .track, NamedUserCalls.disassociate,
+            [.ok(DoneAnswer.self)],
             isAirship: true),
         Endpoint(
-            "POST", "/api/named_users/{user}", .master, .track, Handlers.updateUser, [.ok(DoneAnswer.self)],
+            "POST", "/api/named_users/{user}", .master, .track, NamedUserCalls.update, [.ok(DoneAnswer.self)],
             acts: .changeUser, isAirship: true),
         Endpoint(
-            "GET", "/api/auth/device", .signedChannel, nil, Handlers.deviceToken, [.ok(DeviceTokenAnswer.self)],
+            "GET", "/api/auth/device", .signedChannel, nil, SDKCalls.deviceToken, [.ok(DeviceTokenAnswer.self)],
             isAirship: true),
         Endpoint(
-            "POST", "/api/contacts/identify/v2", .signedChannel, nil, Handlers.identifyContact,
+            "POST", "/api/contacts/identify/v2", .signedChannel, nil, SDKCalls.identifyContact,
             [.ok(IdentifiedAnswer.self)], isAirship: true),
         Endpoint(
-            "POST", "/api/contacts/{contact}", .contact, .track, Handlers.updateContact, [.ok(DoneAnswer.self)],
+            "POST", "/api/contacts/{contact}", .contact, .track, SDKCalls.updateContact, [.ok(DoneAnswer.self)],
             isAirship: true),
         Endpoint(
-            "GET", "/api/remote-data/app/{app_key}/ios", .newChannel, .track, Handlers.remoteData, [.raw],
+            "GET", "/api/remote-data/app/{app_key}/ios", .newChannel, .track, SDKCalls.remoteData, [.raw],
             isAirship: true),
-        Endpoint("POST", "/api/receipts", .ownChannel, .track, Handlers.countReceipts, [.ok(ReceiptTallyAnswer.self)]),
-        Endpoint("GET", "/api/activities", .master, .read, Handlers.listActivities, [.ok(ActivitiesAnswer.self)]),
-        Endpoint("GET", "/api/activities/{name}", .master, .read, Handlers.activity, [.ok(ActivityAnswer.self)]),
+        Endpoint("POST", "/api/receipts", .ownChannel, .track, ReceiptCalls.count, [.ok(ReceiptTallyAnswer.self)]),
+        Endpoint("GET", "/api/activities", .master, .read, ActivityCalls.list, [.ok(ActivitiesAnswer.self)]),
+        Endpoint("GET", "/api/activities/{name}", .master, .read, ActivityCalls.show, [.ok(ActivityAnswer.self)]),
         Endpoint(
-            "PUT", "/api/activities/{name}", .master, .operate, Handlers.describeActivity, [.ok(DoneAnswer.self)],
+            "PUT", "/api/activities/{name}", .master, .operate, ActivityCalls.describe, [.ok(DoneAnswer.self)],
             acts: .describeName),
         Endpoint(
-            "GET", "/api/activities/{name}/channels", .master, .track, Handlers.listFollowers,
+            "GET", "/api/activities/{name}/channels", .master, .track, FollowerCalls.list,
             [.ok(FollowersAnswer.self)]),
         Endpoint(
-            "POST", "/api/activities/{name}/channels", .master, .track, Handlers.bulkTrack,
+            "POST", "/api/activities/{name}/channels", .master, .track, BulkCalls.track,
             [.ok(BulkResultAnswer.self)], acts: .importFollowers, body: .streamed),
         Endpoint(
-            "DELETE", "/api/activities/{name}/channels", .master, .track, Handlers.removeFollowers,
+            "DELETE", "/api/activities/{name}/channels", .master, .track, FollowerCalls.remove,
             [.ok(RemovedAnswer.self)], acts: .removeFollowers),
         Endpoint(
-            "GET", "/api/activities/{name}/channels/{channel}", .master, .read, Handlers.explain,
+            "GET", "/api/activities/{name}/channels/{channel}", .master, .read, ExplainCalls.explain,
             [.ok(ExplanationAnswer.self)]),
         Endpoint(
-            "PUT", "/api/activities/{name}/channels/{channel}", .channel, .track, Handlers.track,
+            "PUT", "/api/activities/{name}/channels/{channel}", .channel, .track, RegistrationCalls.track,
             [.ok(RegisteredAnswer.self)]),
-        Endpoint("DELETE", "/api/activities/{name}/channels/{channel}", .channel, .track, Handlers.untrack, [.empty]),
         Endpoint(
-            "GET", "/api/start-tokens/{attributes_type}", .master, .read, Handlers.startTokens,
+            "DELETE", "/api/activities/{name}/channels/{channel}", .channel, .track, RegistrationCalls.untrack, [.empty]
+        ),
+        Endpoint(
+            "GET", "/api/start-tokens/{attributes_type}", .master, .read, FollowerCalls.countStartTokens,
             [.ok(StartTokensAnswer.self)]),
         Endpoint(
-            "GET", "/api/start-tokens/{attributes_type}/channels", .master, .track, Handlers.listFollowers,
+            "GET", "/api/start-tokens/{attributes_type}/channels", .master, .track, FollowerCalls.list,
             [.ok(FollowersAnswer.self)]),
         Endpoint(
-            "DELETE", "/api/start-tokens/{attributes_type}/channels", .master, .track, Handlers.removeFollowers,
+            "DELETE", "/api/start-tokens/{attributes_type}/channels", .master, .track, FollowerCalls.remove,
             [.ok(RemovedAnswer.self)], acts: .removeFollowers),
         Endpoint(
-            "POST", "/api/start-tokens/{attributes_type}/channels", .master, .track, Handlers.bulkTrack,
+            "POST", "/api/start-tokens/{attributes_type}/channels", .master, .track, BulkCalls.track,
             [.ok(BulkResultAnswer.self)], acts: .importFollowers, body: .streamed),
         Endpoint(
-            "PUT", "/api/start-tokens/{attributes_type}/channels/{channel}", .channel, .track, Handlers.track,
+            "PUT", "/api/start-tokens/{attributes_type}/channels/{channel}", .channel, .track, RegistrationCalls.track,
             [.ok(RegisteredAnswer.self)]),
         Endpoint(
-            "DELETE", "/api/start-tokens/{attributes_type}/channels/{channel}", .channel, .track, Handlers.untrack,
+            "DELETE", "/api/start-tokens/{attributes_type}/channels/{channel}", .channel, .track,
+            RegistrationCalls.untrack,
             [.empty]),
-        Endpoint("GET", "/api/dead", .master, .read, Handlers.listDead, [.ok(DeadLettersAnswer.self)]),
-        Endpoint("GET", "/api/dead/{push_id}", .master, .read, Handlers.deadLetter, [.ok(DeadLetterAnswer.self)]),
-        Endpoint("DELETE", "/api/dead/{push_id}", .master, .operate, Handlers.dropDead, [.empty], acts: .dropDead),
+        Endpoint("GET", "/api/dead", .master, .read, DeadLetterCalls.list, [.ok(DeadLettersAnswer.self)]),
+        Endpoint("GET", "/api/dead/{push_id}", .master, .read, DeadLetterCalls.show, [.ok(DeadLetterAnswer.self)]),
+        Endpoint("DELETE", "/api/dead/{push_id}", .master, .operate, DeadLetterCalls.drop, [.empty], acts: .dropDead),
         Endpoint(
-            "POST", "/api/dead/{push_id}/retry", .master, .operate, Handlers.retryDead, [.ok(RetriedAnswer.self)],
+            "POST", "/api/dead/{push_id}/retry", .master, .operate, DeadLetterCalls.retry, [.ok(RetriedAnswer.self)],
             acts: .retryDead),
-        Endpoint("GET", "/api/webhook", .master, .read, Handlers.webhook, [.ok(WebhookAnswer.self)]),
-        Endpoint("GET", "/api/webhook/dead", .master, .read, Handlers.listDeadEvents, [.ok(DeadEventsAnswer.self)]),
+        Endpoint("GET", "/api/webhook", .master, .read, WebhookCalls.show, [.ok(WebhookAnswer.self)]),
+        Endpoint("GET", "/api/webhook/dead", .master, .read, WebhookCalls.listDead, [.ok(DeadEventsAnswer.self)]),
         Endpoint(
-            "POST", "/api/webhook/retry", .master, .operate, Handlers.retryDeadEvents, [.ok(RetriedEventsAnswer.self)],
+            "POST", "/api/webhook/retry", .master, .operate, WebhookCalls.retry, [.ok(RetriedEventsAnswer.self)],
             acts: .retryEvents),
         Endpoint(
-            "POST", "/api/webhook/discard", .master, .operate, Handlers.discardDeadEvents,
+            "POST", "/api/webhook/discard", .master, .operate, WebhookCalls.discard,
             [.ok(DiscardedEventsAnswer.self)], acts: .discardEvents),
-        Endpoint("GET", "/api/broadcasts", .master, .read, Handlers.listBroadcasts, [.ok(BroadcastsAnswer.self)]),
+        Endpoint("GET", "/api/broadcasts", .master, .read, BroadcastCalls.list, [.ok(BroadcastsAnswer.self)]),
         Endpoint(
-            "PUT", "/api/activities/{name}/broadcast", .master, .operate, Handlers.createBroadcast,
+            "PUT", "/api/activities/{name}/broadcast", .master, .operate, BroadcastCalls.create,
             [.ok(BroadcastAnswer.self), .status(202, BroadcastAnswer.self)], acts: .createBroadcast),
         Endpoint(
-            "GET", "/api/activities/{name}/broadcast", .server, .track, Handlers.broadcast, [.ok(BroadcastAnswer.self)]),
+            "GET", "/api/activities/{name}/broadcast", .server, .track, BroadcastCalls.show, [.ok(BroadcastAnswer.self)]
+        ),
         Endpoint(
-            "DELETE", "/api/activities/{name}/broadcast", .master, .operate, Handlers.deleteBroadcast,
+            "DELETE", "/api/activities/{name}/broadcast", .master, .operate, BroadcastCalls.delete,
             [.empty, .status(202, BroadcastAnswer.self)], acts: .deleteBroadcast),
+        Endpoint("GET", "/api/pauses", .master, .read, PauseCalls.list, [.ok(PausesAnswer.self)], checksNames: true),
         Endpoint(
-            "GET", "/api/pauses", .master, .read, Handlers.listPauses, [.ok(PausesAnswer.self)], checksNames: true),
-        Endpoint(
-            "POST", "/api/pause", .master, .operate, Handlers.pause, [.ok(PausesAnswer.self)], checksNames: true,
+            "POST", "/api/pause", .master, .operate, PauseCalls.pause, [.ok(PausesAnswer.self)], checksNames: true,
             acts: .pause),
         Endpoint(
-            "POST", "/api/resume", .master, .operate, Handlers.resume, [.ok(PausesAnswer.self)], checksNames: true,
+            "POST", "/api/resume", .master, .operate, PauseCalls.resume, [.ok(PausesAnswer.self)], checksNames: true,
             acts: .resume),
-        Endpoint("GET", "/api/quarantine", .master, .read, Handlers.listQuarantine, [.ok(QuarantineAnswer.self)]),
+        Endpoint("GET", "/api/quarantine", .master, .read, QuarantineCalls.list, [.ok(QuarantineAnswer.self)]),
         Endpoint(
-            "POST", "/api/quarantine/release", .master, .operate, Handlers.releaseQuarantine,
+            "POST", "/api/quarantine/release", .master, .operate, QuarantineCalls.release,
             [.ok(ReleasedAnswer.self)], acts: .releaseQuarantine),
         Endpoint(
-            "POST", "/api/quarantine/discard", .master, .operate, Handlers.discardQuarantine,
+            "POST", "/api/quarantine/discard", .master, .operate, QuarantineCalls.discard,
             [.ok(DiscardedAnswer.self)], acts: .discardQuarantine),
-        Endpoint("GET", "/api/actions", .master, .operate, Handlers.listActions, [.ok(ActionsAnswer.self)]),
+        Endpoint("GET", "/api/actions", .master, .operate, ActionCalls.list, [.ok(ActionsAnswer.self)]),
+        Endpoint("GET", "/api/credentials", .master, .operate, CredentialCalls.list, [.ok(CredentialListAnswer.self)]),
         Endpoint(
-            "GET", "/api/credentials", .master, .operate, Handlers.listCredentials, [.ok(CredentialListAnswer.self)]),
-        Endpoint(
-            "POST", "/api/credentials", .master, .operate, Handlers.createCredential,
+            "POST", "/api/credentials", .master, .operate, CredentialCalls.create,
             [.status(201, MadeCredentialAnswer.self)], acts: .createCredential),
         Endpoint(
-            "POST", "/api/credentials/{credential}/rotate", .master, .operate, Handlers.rotateCredential,
+            "POST", "/api/credentials/{credential}/rotate", .master, .operate, CredentialCalls.rotate,
             [.ok(MadeCredentialAnswer.self)], acts: .rotateCredential),
         Endpoint(
-            "DELETE", "/api/credentials/{credential}", .master, .operate, Handlers.revokeCredential, [.empty],
+            "DELETE", "/api/credentials/{credential}", .master, .operate, CredentialCalls.revoke, [.empty],
             acts: .revokeCredential),
-        Endpoint("GET", "/api/schemas", .master, .read, Handlers.listSchemas, [.ok(SchemasAnswer.self)]),
-        Endpoint("GET", "/api/schemas/{attributes_type}", .master, .read, Handlers.schema, [.raw]),
+        Endpoint("GET", "/api/schemas", .master, .read, SchemaCalls.list, [.ok(SchemasAnswer.self)]),
+        Endpoint("GET", "/api/schemas/{attributes_type}", .master, .read, SchemaCalls.show, [.raw]),
         Endpoint(
-            "PUT", "/api/schemas/{attributes_type}", .master, .operate, Handlers.setSchema, [.ok(DoneAnswer.self)],
+            "PUT", "/api/schemas/{attributes_type}", .master, .operate, SchemaCalls.set, [.ok(DoneAnswer.self)],
             acts: .setSchema),
         Endpoint(
-            "DELETE", "/api/schemas/{attributes_type}", .master, .operate, Handlers.deleteSchema, [.empty],
+            "DELETE", "/api/schemas/{attributes_type}", .master, .operate, SchemaCalls.delete, [.empty],
             acts: .deleteSchema),
-        Endpoint(open: "/healthz", Handlers.health, [.ok(HealthAnswer.self)], isLimited: false),
-        Endpoint(open: "/readyz", Handlers.readiness, [.ok(ReadinessAnswer.self)]),
-        Endpoint(open: "/openapi.json", Handlers.openAPI, [.raw]),
-        Endpoint(open: "/metrics", Handlers.renderMetrics, [.raw]),
+        Endpoint(open: "/healthz", HealthCalls.health, [.ok(HealthAnswer.self)], isLimited: false),
+        Endpoint(open: "/readyz", HealthCalls.readiness, [.ok(ReadinessAnswer.self)]),
+        Endpoint(open: "/openapi.json", OpenAPICalls.document, [.raw]),
+        Endpoint(open: "/metrics", HealthCalls.renderMetrics, [.raw]),
     ]
-
-    /// The facts that the OpenAPI document needs.
-    var operation: OpenAPIOperation {
-        let body: OpenAPIOperation.Body = self.body == .none ? .none : self.body == .whole ? .whole : .streamed
-        return OpenAPIOperation(
-            method: method, pattern: pattern, access: access, scope: scope, body: body, answerType: answerType,
-            answers: answers)
-    }
 
     /// Whether the row names the form of an answer with success. A 304 says that the caller has it.
     func declares(_ answer: Answer) -> Bool {

@@ -1,7 +1,6 @@
 import Answers
 import HTTPTypes
 import Hummingbird
-import LiveActivity
 import NIOCore
 import Store
 import StrictJSON
@@ -54,10 +53,7 @@ struct Answer: Sendable {
 
     /// The 304 for a caller that has this answer already. Nil: the answer has no tag, or another one.
     func unchanged(for headers: HTTPFields) -> Answer? {
-        guard status == 200, let tag = fields.first(where: { $0.0 == .eTag })?.1,
-            let known = headers[.ifNoneMatch],
-            known.parts(between: UInt8(ascii: ",")).contains(where: { [tag, "W/" + tag].contains($0.trimmed) })
-        else { return nil }
+        guard status == 200, headers.hold(fields.first { $0.0 == .eTag }?.1) else { return nil }
         var answer = Answer(304, text: "")
         answer.fields = fields
         return answer
@@ -96,4 +92,22 @@ struct Answer: Sendable {
         guard !body.isEmpty else { return Response(status: status, headers: headers) }
         return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
     }
+}
+
+/// The body of an answer with success.
+struct AnswerForm: Sendable {
+    let status: Int
+    /// Nil: it has no body, or one that no type describes.
+    let body: (any AnswerBody.Type)?
+
+    static func status(_ status: Int, _ body: any AnswerBody.Type) -> AnswerForm {
+        AnswerForm(status: status, body: body)
+    }
+
+    static func ok(_ body: any AnswerBody.Type) -> AnswerForm { status(200, body) }
+
+    static let empty = AnswerForm(status: 204, body: nil)
+
+    /// A body that others wrote, or that is no JSON. `calls.json` describes it.
+    static let raw = AnswerForm(status: 200, body: nil)
 }

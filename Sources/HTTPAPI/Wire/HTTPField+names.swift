@@ -1,4 +1,5 @@
 import HTTPTypes
+import LiveActivity
 
 // Header names, most of them the SDK's. HTTP compares names without case.
 extension HTTPField.Name {
@@ -17,5 +18,13 @@ extension HTTPField.Name {
     private static func constant(_ name: String) -> HTTPField.Name {
         guard let name = HTTPField.Name(name) else { preconditionFailure("not a header name: \(name)") }
         return name
+    }
+}
+
+extension HTTPFields {
+    /// Whether `If-None-Match` holds this tag: the caller has the body already.
+    func hold(_ tag: String?) -> Bool {
+        guard let tag, let known = self[.ifNoneMatch] else { return false }
+        return known.parts(between: UInt8(ascii: ",")).contains { [tag, "W/" + tag].contains($0.trimmed) }
     }
 }

@@ -1,0 +1,63 @@
+import Answers
+import LiveActivity
+import Store
+import StrictJSON
+
+/// The calls whose bodies have a line for each channel, of any number.
+struct BulkCalls: CallGroup {
+    private let registrations: RegistrationCalls
+    private let channels: Channels
+
+    init(_ parts: GatewayParts) { (registrations, channels) = (RegistrationCalls(parts), parts.store.channels) }
+
+    func track(_ call: Call) async throws -> Answer {
+        let place = try call.place()
+        let (now, catchesUp) = (call.now, call.app.catchesUp)
+        let lines = BulkLines(countsStale: true) { bytes throws(JSONError) in
+            try TrackBody.read(bytes, channel: nil, isStart: place.isForStartTokens, now: now, catchesUp: catchesUp)
+        }
+        return try await bulk(call, lines) { batch in
+            let results = try await registrations.register(batch, in: place, call.app)
+            return BulkOutcome(stale: results.count { $0 == .stale })
+        }
+    }
+
+    /// Tags and named users of many channels.
+    func changeChannels(_ call: Call) async throws -> Answer {
+        let lines = BulkLines { bytes throws(JSONError) in try ChannelBody.change(bytes) }
+        return try await bulk(call, lines) { changes in
+            let refused = try await channels.apply(call.app.key, changes)
+            let problem =
+                "the channel would have more than \(channels.maximumTags) tags: remove some of them first"
+            return BulkOutcome(refused: Dictionary(uniqueKeysWithValues: refused.map { ($0, problem) }))
+        }
+    }
+
+    /// Reads lines as they arrive and applies them batch by batch, so memory holds one batch whatever the length.
+    /// Applying a line twice does no harm, so after a failure the caller may send the whole body once more.
+    private func bulk<Entry: Sendable>(
+        _ call: Call, _ lines: BulkLines<Entry>, apply: ([Entry]) async throws -> BulkOutcome
+    ) async throws -> Answer {
+        var bulk = lines
+        func applyBatch() async throws {
+            try await call.confirm()
+            bulk.applied(try await apply(bulk.batch))
+        }
+        do {
+            try await call.body.stream { part in
+                for line in bulk.lines.read(part) {
+                    bulk.take(line)
+                    if bulk.isFull { try await applyBatch() }
+                }
+            }
+            if let line = bulk.lines.finish() { bulk.take(line) }
+            try await applyBatch()
+        } catch {
+            var failure = APIError(thrown: error)
+            failure.extra = bulk.answer.membersOfError + CutShortAnswer(linesApplied: bulk.appliedLines).members
+            failure.applied = bulk.accepted
+            throw failure
+        }
+        return Answer(200, bulk.answer).about([:], count: bulk.accepted)
+    }
+}

@@ -1,0 +1,55 @@
+import Answers
+import LiveActivity
+import Store
+
+/// Tokens that devices register, and remove. Other calls register through it, too.
+struct RegistrationCalls: CallGroup {
+    private let registry: Registry
+    private let metrics: GatewayMetrics
+
+    init(_ parts: GatewayParts) { (registry, metrics) = (parts.store.registry, parts.metrics) }
+
+    func track(_ call: Call) async throws -> Answer {
+        let place = try call.place()
+        let registration = try TrackBody.read(
+            call.body.collect(), channel: call.channel(), isStart: place.isForStartTokens, now: call.now,
+            catchesUp: call.app.catchesUp)
+        let result = try await register(registration, in: place, call.app)
+        return Answer(200, RegisteredAnswer(result: result == .stored ? "stored" : "stale"))
+    }
+
+    func untrack(_ call: Call) async throws -> Answer {
+        try await unregister([Untrack(channel: call.channel(), removedAt: call.now)], from: call.place(), call.app)
+        return .empty
+    }
+
+    func register(
+        _ registrations: [Registration], in place: TokenPlace, _ app: GatewayApp
+    ) async throws -> [RegistrationResult] {
+        guard !registrations.isEmpty else { return [] }
+        let results = try await registry.track(app.key, place, registrations, endAfter: app.endAfter)
+        note(results, in: place, app)
+        return results
+    }
+
+    /// Stores the registration of a device, with those of the same name that come at once.
+    func register(
+        _ registration: Registration, in place: TokenPlace, _ app: GatewayApp
+    ) async throws -> RegistrationResult {
+        let result = try await registry.track(app.key, place, registration, endAfter: app.endAfter)
+        note([result], in: place, app)
+        return result
+    }
+
+    private func note(_ results: [RegistrationResult], in place: TokenPlace, _ app: GatewayApp) {
+        let stored = results.count { $0 == .stored }
+        metrics.registered(app.key, outcome: place.isForStartTokens ? "start_token" : "stored", count: stored)
+        metrics.registered(app.key, outcome: "stale", count: results.count - stored)
+    }
+
+    func unregister(_ untracks: [Untrack], from place: TokenPlace, _ app: GatewayApp) async throws {
+        try await registry.untrack(app.key, place, untracks)
+        metrics.registered(
+            app.key, outcome: place.isForStartTokens ? "start_token_removed" : "removed", count: untracks.count)
+    }
+}

@@ -1,0 +1,35 @@
+import PrometheusText
+import Store
+
+/// The parts of a gateway that its calls share. A reload replaces them together.
+final class GatewayParts: Sendable {
+    let store: Store
+    let configuration: GatewayConfiguration
+    let bounds: QueueBounds
+    let metrics: GatewayMetrics
+    let registry: PrometheusRegistry
+    let schemas: SchemaCache
+    let credentials: CredentialCache
+    let nearNames: NearNames
+
+    init(store: Store, configuration: GatewayConfiguration, metrics: GatewayMetrics, registry: PrometheusRegistry) {
+        (self.store, self.configuration, bounds) = (store, configuration, configuration.bounds)
+        (self.metrics, self.registry) = (metrics, registry)
+        schemas = SchemaCache(store.schemas)
+        credentials = CredentialCache(store.credentials)
+        nearNames = NearNames()
+    }
+
+    /// The same metrics and caches with another configuration.
+    init(_ other: GatewayParts, _ configuration: GatewayConfiguration, store: Store) {
+        (self.store, self.configuration, bounds) = (store, configuration, configuration.bounds)
+        (metrics, registry) = (other.metrics, other.registry)
+        (schemas, credentials, nearNames) = (other.schemas, other.credentials, other.nearNames)
+    }
+}
+
+/// The calls about one subject. Each handler is a method, which a row of `Endpoint.all` names. A request makes a value
+/// of the type, which keeps the parts that it uses.
+protocol CallGroup: Sendable {
+    init(_ parts: GatewayParts)
+}

@@ -1,0 +1,104 @@
+import Answers
+import LiveActivity
+import Store
+
+/// Why a channel gets the pushes of a name, or does not.
+struct ExplainCalls: CallGroup {
+    private let store: Store
+
+    init(_ parts: GatewayParts) { store = parts.store }
+
+    /// Whether a channel would get the next push of a name, and if not, why.
+    func explain(_ call: Call) async throws -> Answer {
+        let (name, channel) = (try call.name(), try call.channel())
+        let explanation = try await store.explain(call.app.key, name, channel)
+        let now = store.time.now()
+        let body = ExplanationAnswer(
+            name: name.rawValue, channelID: channel.description, getsNextUpdate: explanation.getsNextUpdate,
+            reasons: explanation.reasons, following: explanation.following?.answer(now),
+            lastPush: explanation.lastPush?.answer)
+        return Answer(200, body)
+    }
+}
+
+extension Explanation {
+    /// A reason against the next update comes first. Codes stay, texts may change.
+    var reasons: [ReasonAnswer] {
+        [absence, started, ending, quarantined, paused].compactMap(\.self)
+            + alarms.map { ReasonAnswer(code: "alarm", text: "Alarm \($0.kind.rawValue): \($0.reason).") }
+            + [queued, given, environment, frequency].compactMap(\.self)
+    }
+
+    private var absence: ReasonAnswer? {
+        switch presence {
+        case .follows: nil
+        case .left(let at):
+            ReasonAnswer(code: "left", text: "Its app removed it from the name at \(TimeText.text(at)).")
+        case .pruned(let at):
+            ReasonAnswer(
+                code: "pruned",
+                text: "Its token was dead, or its activity had ended, at \(TimeText.text(at)): it was pruned. "
+                    + "The app must register another one.")
+        case .over(let at):
+            ReasonAnswer(
+                code: "over",
+                text: "Its activity is over: the token is of \(TimeText.text(at)), and Apple ends activities after 8 h."
+            )
+        case .unknown:
+            ReasonAnswer(
+                code: "unknown",
+                text: "It does not follow the name: it never registered a token for it, or that is over 13 h ago.")
+        }
+    }
+
+    private var started: ReasonAnswer? {
+        startSentAt.map { time in
+            let text =
+                "A start was sent to it at \(TimeText.text(time)). Its app has reported no token of a card since."
+            return ReasonAnswer(code: "started", text: text)
+        }
+    }
+
+    private var ending: ReasonAnswer? {
+        let text = "An end closed the name. Updates are refused until a start or a new card opens it."
+        return nameHasEnded ? ReasonAnswer(code: "name_ended", text: text) : nil
+    }
+
+    private var quarantined: ReasonAnswer? {
+        quarantine.map { mark in
+            let text = "Its token is quarantined since \(TimeText.text(mark.since)) (\(mark.reason))."
+            return ReasonAnswer(code: "quarantined", text: text + " An operator releases or discards it.")
+        }
+    }
+
+    private var paused: ReasonAnswer? {
+        pausedSince.map { since in
+            let text = "The name or its app is paused since \(TimeText.text(since)). Pushes wait until it is resumed."
+            return ReasonAnswer(code: "paused", text: text)
+        }
+    }
+
+    private var queued: ReasonAnswer? {
+        waiting.map { waiting in
+            let next = waiting.due.map { "is tried again at \(TimeText.text($0))" } ?? "was delivered and ends its card"
+            let tries = waiting.attempts == 1 ? "1 attempt" : "\(waiting.attempts) attempts"
+            let open = waiting.isOpen ? " APNs has not answered its request yet." : ""
+            let text = "Push \(waiting.push), after \(tries), \(next).\(open) Newer pushes come behind it."
+            return ReasonAnswer(code: "waiting", text: text)
+        }
+    }
+
+    private var given: ReasonAnswer? {
+        givenUp.map { ReasonAnswer(code: "given_up", text: "The name's last push gave it up: \($0).") }
+    }
+
+    private var environment: ReasonAnswer? {
+        let text = "Its token is of the app's other APNs environment. Pushes go there."
+        return following?.isElsewhere == true ? ReasonAnswer(code: "other_environment", text: text) : nil
+    }
+
+    private var frequency: ReasonAnswer? {
+        let text = "Frequent updates are switched off on the device. iOS may hold updates of priority 10 back."
+        return isInfrequent ? ReasonAnswer(code: "infrequent", text: text) : nil
+    }
+}

@@ -1,0 +1,75 @@
+import APNsWire
+import Answers
+import LiveActivity
+import Store
+import StrictJSON
+
+/// `POST /api/push/validate`: the checks of a publish, and whom each push would reach. Nothing is written.
+struct DryRunCalls: CallGroup {
+    /// Counting reads all tokens of a name. A dry run of names with millions of followers says what it has counted.
+    private static let countingTime: Duration = .seconds(5)
+
+    private let store: Store
+    private let steps: PublishSteps
+    private let hints: NameHints
+
+    init(_ parts: GatewayParts) {
+        store = parts.store
+        (steps, hints) = (PublishSteps(parts), NameHints(parts))
+    }
+
+    func validate(_ call: Call) async throws -> Answer {
+        let pushes = try call.pushes()
+        async let unfollowed = hints.unfollowed(pushes, call)
+        let warnings =
+            try await pushes.flatMap(\.warnings) + checkSchemas(pushes, call) + steps.checkSizes(pushes, call)
+        let previews = try await self.previews(pushes, counts: call.flag("reach") ?? true, call)
+        let hints = await hints.hints(unfollowed, call)
+        return Answer(200, DryRunAnswer(pushes: previews), warnings: warnings, hints: hints)
+    }
+
+    /// A dry run also works without Redis.
+    private func checkSchemas(_ pushes: [PublishBody.Push], _ call: Call) async throws -> [String] {
+        do {
+            return try await steps.checkSchemas(pushes, call)
+        } catch {
+            guard APIError(thrown: error).status == 503 else { throw error }
+            return ["schemas were not checked: Redis is not reachable"]
+        }
+    }
+
+    /// Without Redis only what the body itself says.
+    /// - Parameter counts: whether to count the tokens, which reads all of them.
+    private func previews(_ pushes: [PublishBody.Push], counts: Bool, _ call: Call) async -> [PreviewAnswer] {
+        let deadline = ContinuousClock.now + Self.countingTime
+        var previews: [PreviewAnswer] = []
+        for push in pushes { previews.append(await preview(push, until: counts ? deadline : nil, call)) }
+        return previews
+    }
+
+    private func preview(
+        _ push: PublishBody.Push, until deadline: ContinuousClock.Instant?, _ call: Call
+    ) async -> PreviewAnswer {
+        let publish = push.publish
+        let isStart = publish.event == .start
+        let reach: Reach? =
+            if let deadline { try? await store.reach(call.app.key, publish, until: deadline) } else { nil }
+        let channels = try? await broadcastChannels(publish, call)
+        let hasTokens = reach.map { $0.tokens > 0 || !$0.isComplete } ?? true
+        let isForBroadcastAlone = push.oversize != nil || (channels ?? 0) > 0 && !hasTokens
+        let timestamp = publish.timestamp ?? Int(call.now / 1_000)
+        return PreviewAnswer(
+            name: publish.name.rawValue, event: publish.event.rawValue, tokens: isStart ? nil : reach?.tokens,
+            startTokens: isStart ? reach?.tokens : nil, complete: reach?.isComplete == false ? false : nil,
+            broadcastChannels: channels, payloadBytes: push.payload.count,
+            payloadLimit: isForBroadcastAlone ? Payload.maximumBroadcastBytes : Payload.maximumBytes,
+            payload: RawJSON(checked: Payload.stamped(push.payload, timestamp)))
+    }
+
+    /// 1 if the push also goes to the name's broadcast channel.
+    private func broadcastChannels(_ publish: Publish, _ call: Call) async throws -> Int {
+        guard publish.event != .start, publish.audience == .all else { return 0 }
+        guard let channel = try await store.broadcasts.channel(call.app.key, publish.name) else { return 0 }
+        return channel.state == .deleting ? 0 : 1
+    }
+}

@@ -1,0 +1,63 @@
+import LiveActivity
+import Store
+import StrictJSON
+
+/// Hints for the publisher of a name that has no followers, because the name may be misspelt.
+struct NameHints {
+    /// The most names of one request that get a hint.
+    private static let mostHints = 3
+    /// The most names that a hint suggests, and the most similar names whose followers are checked.
+    private static let mostNames = 3
+    private static let mostNear = 12
+
+    private let registry: Registry
+    private let nearNames: NearNames
+
+    init(_ parts: GatewayParts) { (registry, nearNames) = (parts.store.registry, parts.nearNames) }
+
+    /// Pushes to names without followers or a start in the same body, by position. Empty if Redis does not answer.
+    func unfollowed(_ pushes: [PublishBody.Push], _ call: Call) async -> [(position: Int?, name: ActivityName)] {
+        let starting = pushes.filter { $0.publish.event == .start }.map(\.publish.name)
+        var names: [ActivityName] = []
+        for name in pushes.map(\.publish.name) where !starting.contains(name) && !names.contains(name) {
+            names.append(name)
+        }
+        guard !names.isEmpty, let found = try? await registry.unfollowed(call.app.key, names) else { return [] }
+        return found.prefix(Self.mostHints).map { name in
+            (pushes.count > 1 ? pushes.firstIndex { $0.publish.name == name } : nil, name)
+        }
+    }
+
+    func hints(_ unfollowed: [(position: Int?, name: ActivityName)], _ call: Call) async -> [String] {
+        var hints: [String] = []
+        for (position, name) in unfollowed {
+            var hint = position.map { "[\($0)]: " } ?? ""
+            hint += "\(JSON.string(name.rawValue).text) has no followers"
+            if let near = await shown(near: name, call) {
+                let quoted = near.map { JSON.string($0).text }.joined(separator: ", ")
+                hint += near.isEmpty ? "; no similar name has any" : "; similar names with followers: \(quoted)"
+            }
+            hints.append(hint)
+        }
+        return hints
+    }
+
+    /// Similar names that the caller may know of. Nil: nothing can be said of them.
+    private func shown(near name: ActivityName, _ call: Call) async -> [String]? {
+        guard call.mayRead else { return nil }
+        let near = await nearNames.near(name, call.app.key, now: call.now) { await namesLike(name, call.app.key) }
+        // Searches are shared by the app's callers, so leave out names of others here.
+        guard let near, case .issued(let grant) = call.credential, grant.namePrefix != nil else { return near }
+        let own = near.filter { (try? ActivityName($0)).map(grant.covers) ?? false }
+        return own.isEmpty ? nil : own
+    }
+
+    /// Nil if Redis does not answer.
+    private func namesLike(_ name: ActivityName, _ app: AppKey) async -> [String]? {
+        guard let candidates = try? await registry.candidates(app, near: name) else { return nil }
+        let near = candidates.map(\.rawValue).nearest(to: name.rawValue, atMost: Self.mostNear)
+            .compactMap { try? ActivityName($0) }
+        guard let unfollowed = try? await registry.unfollowed(app, near) else { return nil }
+        return near.filter { !unfollowed.contains($0) }.prefix(Self.mostNames).map(\.rawValue)
+    }
+}

@@ -1,0 +1,111 @@
+import APNsWire
+import Answers
+import HTTPTypes
+import LiveActivity
+import Store
+import StrictJSON
+
+/// `POST /api/push`. The intake publishes through it, too.
+struct PublishCalls: CallGroup {
+    private let pushes: Pushes
+    private let metrics: GatewayMetrics
+    private let bounds: QueueBounds
+    private let budget: HighBudget
+    private let steps: PublishSteps
+    private let hints: NameHints
+
+    init(_ parts: GatewayParts) {
+        (pushes, metrics, bounds) = (parts.store.pushes, parts.metrics, parts.bounds)
+        budget = parts.configuration.budget
+        (steps, hints) = (PublishSteps(parts), NameHints(parts))
+    }
+
+    /// Answers 202 only when Redis has every push of the body. After kill -9 between two pushes of an array, a
+    /// repetition with the same Idempotency-Key completes the array under the same ids.
+    func publish(_ call: Call) async throws -> Answer {
+        let key = try call.idempotencyKey()
+        let pushes = try call.pushes()
+        let warnings = try await steps.check(pushes, call) + budgetWarnings(pushes, call)
+        let ids = try await steps.ids(pushes.count, key, call)
+        try await steps.rememberTypes(pushes, call)
+        for (position, push) in pushes.enumerated() {
+            try await accept(push, ids: ids, isRepeatable: key != nil, position: position, call)
+        }
+        // The commits have noted which names are followed, so usually nothing is asked here.
+        let hints = await hints.hints(hints.unfollowed(pushes, call), call)
+        let body = AcceptedAnswer(
+            operationID: call.operation, pushIDs: ids.map(\.description), messageIDs: [], contentURLs: [])
+        let names = Set(pushes.map(\.publish.name))
+        var answer = Answer(202, body, warnings: warnings, hints: hints).about(
+            [.name: names.count == 1 ? names.first?.rawValue : nil, .push: ids.first?.description], count: ids.count)
+        answer.pushes = ids.map(\.description)
+        return answer
+    }
+
+    /// Warns of updates that will go out at priority 5: an estimate, as a worker counts when it begins the push.
+    private func budgetWarnings(_ pushes: [PublishBody.Push], _ call: Call) async throws -> [String] {
+        guard budget.perHour > 0 else { return [] }
+        var warnings: [String] = []
+        for (position, push) in pushes.enumerated() where push.publish.isDemotable {
+            let isSpent = try await self.pushes.isHighSpent(call.app.key, push.publish.name, budget, now: call.now)
+            guard isSpent else { continue }
+            let place = pushes.count > 1 ? "[\(position)]: " : ""
+            let spent = "the name has used its \(budget.perHour) updates at priority 10 for this hour"
+            warnings.append("\(place)goes out at priority 5: \(spent) (budget.high_per_hour)")
+        }
+        return warnings
+    }
+
+    /// Commits one push. In an array, the error names the push that failed and those that were accepted.
+    private func accept(
+        _ push: PublishBody.Push, ids: [PushID], isRepeatable: Bool, position: Int, _ call: Call
+    ) async throws {
+        let app = call.app.key
+        do {
+            let acceptance = try await pushes.accept(
+                app, call.withLife(push.publish), id: ids[position], payload: push.payload(for: ids[position]),
+                timestampOffset: Payload.timestampOffset, isRepeatable: isRepeatable, bounds: bounds)
+            if case .refused(let refusal) = acceptance { throw APIError(refusal) }
+            metrics.published(app, outcome: "accepted")
+        } catch {
+            let error = APIError(thrown: error)
+            metrics.published(
+                app, outcome: error.status == 429 ? "queue_full" : error.status == 409 ? "conflict" : "failed")
+            guard ids.count > 1 else { throw error }
+            var located = error
+            located.applied = position
+            located.message = "[\(position)]: \(error.message)"
+            let path = error.details.map { "[\(position)].\($0.path)" } ?? "[\(position)]"
+            located.details = APIError.Details(error: error.details?.error ?? error.message, path: path, location: nil)
+            located.extra.append(JSON.Member("push_ids", .array(ids[..<position].map { .string($0.description) })))
+            throw located
+        }
+    }
+}
+
+extension APIError {
+    init(_ refusal: AcceptanceRefusal) {
+        switch refusal {
+        case .timestampBehind(let last):
+            let remedy = "Leave it out to use the time of acceptance"
+            self.init(409, "timestamp", "is older than the name's last, \(last): devices would drop it. \(remedy)")
+        case .nameClosed:
+            self.init(409, "name", "is closed by an end; a start or a new card opens it")
+        case .queueFull(let scope, let seconds):
+            let what =
+                switch scope {
+                case .name: "The name's queue is full, and no waiting push may be superseded"
+                case .app: "The app's queue is full (gateway.max_queue)"
+                case .total: "The queue of all apps together is full (gateway.max_queue_total)"
+                }
+            self.init(429, "\(what): nothing was accepted. Try again in \(seconds) s.", retryAfter: seconds)
+            isOfName = scope == .name
+        case .idempotencyConflict: self = .idempotencyConflict
+        }
+    }
+
+    private init(_ status: Int, _ key: String, _ problem: String) {
+        let path = "notification.ios.live_activity.\(key)"
+        self.init(status, "\(path): \(problem).", details: Details(error: problem, path: path, location: nil))
+    }
+}

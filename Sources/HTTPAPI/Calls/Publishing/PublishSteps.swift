@@ -1,0 +1,95 @@
+import APNsWire
+import JSONSchema
+import LiveActivity
+import OpenSSL
+import Store
+import StrictJSON
+
+/// The steps that a publish, a schedule and a dry run share.
+struct PublishSteps {
+    private let pushes: Pushes
+    private let broadcasts: Broadcasts
+    private let registry: Registry
+    private let schemas: Schemas
+    private let cache: SchemaCache
+
+    init(_ parts: GatewayParts) {
+        (pushes, broadcasts) = (parts.store.pushes, parts.store.broadcasts)
+        (registry, schemas, cache) = (parts.store.registry, parts.store.schemas, parts.schemas)
+    }
+
+    /// Checks pushes against schemas and broadcast channels, and returns the warnings of all checks.
+    func check(_ pushes: [PublishBody.Push], _ call: Call) async throws -> [String] {
+        try await pushes.flatMap(\.warnings) + checkSchemas(pushes, call) + checkSizes(pushes, call)
+    }
+
+    /// Accepts 4,097 to 5,120 bytes only for a name with a broadcast channel, and warns that they go only there.
+    func checkSizes(_ pushes: [PublishBody.Push], _ call: Call) async throws -> [String] {
+        var warnings: [String] = []
+        for push in pushes {
+            guard let oversize = push.oversize else { continue }
+            let channel = try await broadcasts.channel(call.app.key, push.publish.name)
+            guard let channel, channel.state != .deleting else { throw oversize }
+            let tokens = try await registry.info(call.app.key, push.publish.name)?.tokens ?? 0
+            warnings.append(
+                "\(oversize.path): the payload is over \(Payload.maximumBytes) bytes: it goes to the broadcast channel alone"
+                    + (tokens > 0 ? ", and the tokens that follow the name fail with PayloadTooLarge" : ""))
+        }
+        return warnings
+    }
+
+    /// Compares content states and attributes with the schemas of their attributes type, and returns warnings. A start
+    /// names its type. Other pushes have the type that is remembered for their name, or else the type whose names fit.
+    func checkSchemas(_ pushes: [PublishBody.Push], _ call: Call) async throws -> [String] {
+        let app = call.app.key
+        let snapshot = try await cache.snapshot(app)
+        guard !snapshot.types.isEmpty || !snapshot.unreadable.isEmpty else { return [] }
+        let names = Array(Set(pushes.filter { $0.publish.attributesType == nil }.map(\.publish.name)))
+        let remembered = try await names.isEmpty ? [] : schemas.types(app, names)
+        var types: [ActivityName: ExactText] = [:]
+        for (name, type) in zip(names, remembered) { types[name] = type.map { ExactText($0) } }
+        var warnings: [String] = []
+        for push in pushes {
+            let name = push.publish.name
+            let started = push.publish.attributesType.map { ExactText($0) }
+            guard let type = started ?? types[name] ?? snapshot.type(for: name) else { continue }
+            if snapshot.unreadable.contains(type) {
+                warnings.append("the schema of \(type) was not checked: a newer version of Lamplighter wrote it")
+            }
+            guard let document = snapshot.types[type] else { continue }
+            try Self.check(push.contentState, document.contentState, type)
+            try Self.check(push.attributes, document.attributes, type)
+        }
+        return warnings
+    }
+
+    private static func check(_ value: JSONValue?, _ schema: JSONSchema?, _ type: ExactText) throws(JSONError) {
+        guard let value, let offence = schema?.firstOffence(in: value) else { return }
+        throw JSONError(
+            message: "\(offence.message) (schema of \(type))", path: offence.path, location: offence.location)
+    }
+
+    /// New ids, or those that an earlier request with the same Idempotency-Key got.
+    func ids(_ count: Int, _ key: String?, _ call: Call) async throws -> [PushID] {
+        let fresh = pushes.freshIDs(call.app.key, count: count)
+        guard let key else { return fresh }
+        let digest = Array(SHA256Digest(of: call.body.collect()))
+        let reserved = try await pushes.reserve(
+            call.app.key, idempotencyKey: call.ownKey(key), bodyDigest: digest, ids: fresh)
+        guard let reserved, reserved.count == count else { throw APIError.idempotencyConflict }
+        return reserved
+    }
+
+    /// Remembers for each name the type that its last start gave.
+    func rememberTypes(_ pushes: [PublishBody.Push], _ call: Call) async throws {
+        for push in pushes {
+            guard let type = push.publish.attributesType else { continue }
+            try await schemas.describe(call.app.key, push.publish.name, type: type)
+        }
+    }
+}
+
+extension APIError {
+    static let idempotencyConflict = APIError(
+        409, "This Idempotency-Key was used with another body within the last 24 hours: use a new key for a new body.")
+}

@@ -1,0 +1,109 @@
+import Answers
+import LiveActivity
+import Store
+import StrictJSON
+
+/// The calls about one push, by its id.
+struct PushCalls: CallGroup {
+    private let pushes: Pushes
+    private let schedules: Schedules
+    private let traces: Traces
+    private let deadLetters: DeadLetters
+
+    init(_ parts: GatewayParts) {
+        (pushes, schedules) = (parts.store.pushes, parts.store.schedules)
+        (traces, deadLetters) = (parts.store.traces, parts.store.deadLetters)
+    }
+
+    func ledger(_ call: Call) async throws -> Answer {
+        guard let ledger = try await find(call.app.key, call.id("push_id")) else { throw APIError.noSuchPush }
+        return Answer(200, ledger.withPublisher)
+    }
+
+    /// The content of a push, and its audience.
+    func content(_ call: Call) async throws -> Answer {
+        let id = try call.id("push_id")
+        guard let content = try await pushes.content(call.app.key, id) else { throw APIError.noSuchPush }
+        let body = ContentAnswer(
+            pushID: id.description, audience: content.audience.answer, payloadBytes: content.payload.count,
+            payload: RawJSON(checked: content.payload))
+        return Answer(200, body)
+    }
+
+    /// The exchanges with APNs for the channel that the push traces.
+    func trace(_ call: Call) async throws -> Answer {
+        let id = try call.id("push_id")
+        // The ledger first: if it is final, the trace is complete.
+        guard let ledger = try await find(call.app.key, id) else { throw APIError.noSuchPush }
+        guard let trace = try await traces.find(call.app.key, ledger.name, id) else {
+            throw ledger.state == .scheduled ? APIError.notSentYet : APIError.noTrace
+        }
+        let body = PushTraceAnswer(
+            pushID: id.description, name: ledger.name.rawValue, channelID: trace.channel.description,
+            state: ledger.state.rawValue, total: trace.total, exchanges: trace.exchanges.map(RawJSON.init(checked:)))
+        return Answer(200, body)
+    }
+
+    /// Cancels what is not yet sent. The ledger in the response tells how much was sent before.
+    func cancel(_ call: Call) async throws -> Answer {
+        let id = try call.id("push_id")
+        guard let ledger = try await cancelled(call.app.key, id, now: call.now) else { throw APIError.noSuchPush }
+        return Answer(200, ledger.withPublisher).about([.name: ledger.name.rawValue])
+    }
+
+    /// Which channels a push did not light, and why, as far as they are kept.
+    func channels(_ call: Call) async throws -> Answer {
+        let id = try call.id("push_id")
+        guard let channels = try await deadLetters.channels(call.app.key, of: id) else {
+            throw APIError.noSuchPush
+        }
+        let rows = channels.map { channel in
+            UnlitChannelAnswer(
+                channelID: channel.channel.description, outcome: channel.outcome.rawValue, reason: channel.reason)
+        }
+        return Answer(200, UnlitChannelsAnswer(pushID: id.description, channels: rows))
+    }
+
+    /// The ledger of a push, whether it waits for its time or was committed.
+    func find(_ app: AppKey, _ id: PushID) async throws(StoreError) -> Ledger? {
+        if let ledger = try await pushes.ledger(app, id) { return ledger }
+        guard let schedule = try await schedules.find(app, id) else { return nil }
+        if let ledger = schedule.ledger { return ledger }
+        // The push was committed between the two lookups.
+        return try await pushes.ledger(app, id)
+    }
+
+    /// Cancels the push, whether it waits for its time or was committed, and returns its ledger.
+    private func cancelled(_ app: AppKey, _ id: PushID, now: Int64) async throws(StoreError) -> Ledger? {
+        if let ledger = try await pushes.cancel(app, id, now: now) { return ledger }
+        guard let cancellation = try await schedules.cancel(app, id, now: now) else { return nil }
+        if cancellation == .tooLate, let ledger = try await pushes.cancel(app, id, now: now) { return ledger }
+        return try await find(app, id)
+    }
+}
+
+extension Ledger {
+    /// The ledger with who published the push, which outgoing events do not tell.
+    var withPublisher: LedgerAnswer {
+        var body = answer
+        body.by = publisher.map { PublisherAnswer(credential: $0.credential, address: $0.address) }
+        return body
+    }
+}
+
+extension Audience {
+    /// In the form of a publish.
+    var answer: RawJSON { RawJSON(checked: json.bytes) }
+
+    private var json: JSON {
+        switch self {
+        case .all: "all"
+        case .tag(let tag, let group): ["tag": .string(tag), "group": .string(group)]
+        case .channel(let id): ["ios_channel": .string(id.description)]
+        case .namedUser(let user): ["named_user": .string(user)]
+        case .or(let parts): ["or": .array(parts.map(\.json))]
+        case .and(let parts): ["and": .array(parts.map(\.json))]
+        case .not(let part): ["not": part.json]
+        }
+    }
+}

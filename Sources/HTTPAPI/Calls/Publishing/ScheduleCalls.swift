@@ -1,0 +1,142 @@
+import APNsWire
+import Answers
+import LiveActivity
+import Store
+import StrictJSON
+
+/// Pushes that wait for their time.
+struct ScheduleCalls: CallGroup {
+    /// The most schedules of one page of `GET /api/schedules`.
+    private static let maximumSchedules = 100
+
+    private let schedules: Schedules
+    private let metrics: GatewayMetrics
+    private let steps: PublishSteps
+
+    init(_ parts: GatewayParts) {
+        (schedules, metrics, steps) = (parts.store.schedules, parts.metrics, PublishSteps(parts))
+    }
+
+    /// Answers 201 only when Redis has every schedule. A repetition with the same Idempotency-Key gets the same ids.
+    func create(_ call: Call) async throws -> Answer {
+        let key = try call.idempotencyKey()
+        let bodies = try ScheduleBody.parse(
+            call.body.collect(), now: call.now, staleAfter: call.app.staleAfter, marks: call.app.takesReceipts)
+        for body in bodies { try call.check(body.push.publish.name) }
+        let warnings = try await steps.check(bodies.map(\.push), call)
+        let ids = try await steps.ids(bodies.count, key, call)
+        for (id, body) in zip(ids, bodies) {
+            guard let past = body.past else { continue }
+            // A repetition is allowed to come after the scheduled time.
+            guard key != nil, try await schedules.find(call.app.key, id) != nil else { throw past }
+        }
+        try await steps.rememberTypes(bodies.map(\.push), call)
+        let wanted = zip(ids, bodies).map { scheduled($0, $1, call) }
+        guard let schedules = try await schedules.create(call.app.key, wanted) else {
+            metrics.scheduled(call.app.key, outcome: "full", count: wanted.count)
+            throw APIError(
+                429, "The app has too many waiting schedules: none was accepted. Try again in 60 s.", retryAfter: 60)
+        }
+        metrics.scheduled(call.app.key, outcome: "created", count: schedules.count)
+        return Answer(201, Self.answer(schedules, call), warnings: warnings).about(
+            [
+                .schedule: ids.first?.description,
+                .name: schedules.count == 1 ? schedules[0].publish.name.rawValue : nil,
+            ], count: ids.count)
+    }
+
+    /// Replaces a whole waiting schedule and keeps its id. As in Airship's API, a part of it cannot be replaced.
+    func replace(_ call: Call) async throws -> Answer {
+        let id = try call.id("schedule_id")
+        let root = try JSONDocument(call.body.collect()).root
+        let body = try ScheduleBody.scheduled(
+            root, now: call.now, staleAfter: call.app.staleAfter, marks: call.app.takesReceipts)
+        if let past = body.past { throw past }
+        try call.check(body.push.publish.name)
+        let warnings = try await steps.check([body.push], call)
+        try await steps.rememberTypes([body.push], call)
+        switch try await schedules.replace(call.app.key, scheduled(id, body, call)) {
+        case .replaced(let schedule):
+            metrics.scheduled(call.app.key, outcome: "replaced", count: 1)
+            return Answer(200, Self.answer([schedule], call), warnings: warnings)
+                .about([.name: schedule.publish.name.rawValue])
+        case .tooLate: throw APIError.scheduleOnItsWay(id)
+        case .finished: throw APIError(409, "The schedule failed or was deleted. Create another one.")
+        case nil: throw APIError.noSuchSchedule
+        }
+    }
+
+    private func scheduled(_ id: PushID, _ body: ScheduleBody.Scheduled, _ call: Call) -> Schedule {
+        Schedule(
+            id: id, publish: call.withLife(body.push.publish), payload: body.push.payload(for: id),
+            timestampOffset: Payload.timestampOffset, due: body.due, createdAt: call.now, label: body.label,
+            posted: body.posted)
+    }
+
+    /// The waiting schedules, the earliest first; with `state=finished` those that are over, the latest first.
+    func list(_ call: Call) async throws -> Answer {
+        guard let wanted = Int(call.query["limit"] ?? "\(Self.maximumSchedules)"), wanted > 0 else {
+            throw APIError.parameter(
+                "limit", "must be a whole number of at least 1; pages have at most \(Self.maximumSchedules)")
+        }
+        let limit = min(wanted, Self.maximumSchedules)
+        let start = try call.queriedID("start")
+        let state = call.query["state"] ?? "scheduled"
+        guard ["scheduled", "finished"].contains(state) else {
+            throw APIError.parameter("state", "must be scheduled or finished")
+        }
+        let isFinished = state == "finished"
+        let page =
+            try await isFinished
+            ? schedules.finished(call.app.key, start: start, limit: limit)
+            : schedules.list(call.app.key, start: start, limit: limit)
+        let body = ScheduleListAnswer(
+            count: page.schedules.count, totalCount: page.total,
+            nextPage: page.next.map { next in
+                call.page("/api/schedules", start: "\(next)", limit: limit) + (isFinished ? "&state=finished" : "")
+            },
+            schedules: page.schedules.map { Self.answer($0, call) })
+        return Answer(200, body)
+    }
+
+    func show(_ call: Call) async throws -> Answer {
+        let id = try call.id("schedule_id")
+        guard let schedule = try await schedules.find(call.app.key, id) else { throw APIError.noSuchSchedule }
+        return Answer(200, Self.answer(schedule, call))
+    }
+
+    func cancel(_ call: Call) async throws -> Answer {
+        let id = try call.id("schedule_id")
+        switch try await schedules.cancel(call.app.key, id, now: call.now) {
+        case .cancelled:
+            metrics.scheduled(call.app.key, outcome: "cancelled", count: 1)
+            return .empty
+        case .finished: return .empty
+        case .tooLate: throw APIError.scheduleOnItsWay(id)
+        case nil: throw APIError.noSuchSchedule
+        }
+    }
+
+    private static func url(_ id: PushID, _ call: Call) -> String { "\(call.origin)/api/schedules/\(id)" }
+
+    private static func answer(_ schedules: [Schedule], _ call: Call) -> SchedulesAnswer {
+        SchedulesAnswer(
+            operationID: call.operation, scheduleURLs: schedules.map { url($0.id, call) },
+            scheduleIDs: schedules.map(\.id.description), schedules: schedules.map { answer($0, call) })
+    }
+
+    private static func answer(_ schedule: Schedule, _ call: Call) -> ScheduleAnswer {
+        ScheduleAnswer(
+            url: url(schedule.id, call),
+            schedule: ScheduledTimeAnswer(scheduledTime: TimeText.plainText(schedule.due)), name: schedule.label,
+            push: RawJSON(checked: schedule.posted), pushIDs: [schedule.id.description],
+            state: schedule.state == .taken ? "scheduled" : schedule.state.rawValue, reason: schedule.reason,
+            finishedAt: schedule.finishedAt.map(TimeText.text))
+    }
+}
+
+extension APIError {
+    static func scheduleOnItsWay(_ id: PushID) -> APIError {
+        APIError(409, "The schedule's time has come and its push is on its way: cancel it with DELETE /api/push/\(id).")
+    }
+}
