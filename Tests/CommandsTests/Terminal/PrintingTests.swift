@@ -92,4 +92,19 @@ struct PrintingTests {
         table.add("pruned", "5")
         #expect(table.lines == ["targets  20,000", "pruned        5"])
     }
+
+    @Test func `a list has a heading and its rows, and says what it does not show`() {
+        func list(_ entries: [(name: String, tokens: Int)], isShort: Bool = false) -> [String] {
+            Table.list(
+                entries, nothing: "no names", total: 1_234, words: "names in all", next: "b", .text("NAME", \.name),
+                isShort ? nil : .count("TOKENS", \.tokens))
+        }
+        let entries = [("a", 12_345), ("bb\u{202E}", 7)]
+        #expect(
+            list(entries) == [
+                "NAME      TOKENS", "a         12,345", "bb\\u202e       7", "1,234 names in all", "more: --after b",
+            ])
+        #expect(list([("a", 1)], isShort: true).first == "NAME" && list([]) == ["no names"])
+        #expect(Table.list(["a"], total: 1, .text("", \.self)) == ["a"], "nothing is left to say")
+    }
 }
