@@ -198,7 +198,9 @@ let package = Package(
             name: "WebhooksTests", dependencies: ["Webhooks", "Curl", "OpenSSL", "LiveActivity", "TestSupport"]),
         .testTarget(
             name: "SettingsTests",
-            dependencies: ["Settings", "APNsClient", "Fanout", "HTTPAPI", "LiveActivity", "Redis", "Store"]),
+            dependencies: [
+                "Settings", "APNsClient", "Fanout", "HTTPAPI", "LiveActivity", "Redis", "Store", "TestSupport",
+            ]),
         .testTarget(
             name: "CommandsTests",
             dependencies: [

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import APNsSimulator
@@ -120,8 +121,7 @@ struct ControlTests {
 
     /// The examples of docs/simulator.md are correct.
     @Test func `the documented examples`() throws {
-        let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/simulator.md")
-        let text = try String(contentsOf: page, encoding: .utf8)
+        let text = try Repository.text("docs/simulator.md")
         let examples = text.components(separatedBy: "```json\n").dropFirst()
             .compactMap { $0.components(separatedBy: "```").first }
         #expect(examples.count == 2)

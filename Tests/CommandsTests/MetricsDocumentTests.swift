@@ -3,18 +3,12 @@ import Fanout
 import Foundation
 import HTTPAPI
 import Redis
+import TestSupport
 import Testing
 
 /// Holds docs/metrics.md, the dashboard and the alerts against the names that the code exports.
 @Suite("Metrics in documents")
 struct MetricsDocumentTests {
-    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
-
-    private static func text(_ path: String) throws -> String {
-        try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
-    }
-
     private static let exported = Set(
         GatewayMetricName.allCases.map(\.rawValue) + WorkerMetricName.allCases.map(\.rawValue)
             + LaneMetricName.allCases.map(\.rawValue) + RedisMetricName.allCases.map(\.rawValue))
@@ -27,7 +21,8 @@ struct MetricsDocumentTests {
     }
 
     @Test func `docs/metrics md describes every exported metric, and no other`() throws {
-        let rows = try Self.text("docs/metrics.md").matches(of: /(?m)^\| `([a-z_]+)` \| (counter|gauge|histogram) \|/)
+        let rows = try Repository.text("docs/metrics.md").matches(
+            of: /(?m)^\| `([a-z_]+)` \| (counter|gauge|histogram) \|/)
         let described = rows.map { String($0.1) }
         #expect(Set(described).count == described.count, "a metric has two rows")
         #expect(Self.exported.subtracting(described).isEmpty && Set(described).subtracting(Self.exported).isEmpty)
@@ -37,7 +32,7 @@ struct MetricsDocumentTests {
 
     @Test(arguments: ["config/prometheus-alerts.yaml", "config/grafana-dashboard.json"])
     func `names in use are exported`(path: String) throws {
-        let names = try Self.text(path).matches(of: /\b(lamplighter|process)_[a-z_]+[a-z]/).map { String($0.0) }
+        let names = try Repository.text(path).matches(of: /\b(lamplighter|process)_[a-z_]+[a-z]/).map { String($0.0) }
         #expect(!names.isEmpty)
         for name in Set(names) {
             let base = name.replacing(/_(bucket|sum|count)$/, with: "")
@@ -46,21 +41,21 @@ struct MetricsDocumentTests {
     }
 
     @Test func `every alert has a runbook, and every runbook an alert`() throws {
-        let rules = try Self.text("config/prometheus-alerts.yaml")
+        let rules = try Repository.text("config/prometheus-alerts.yaml")
         let alerts = rules.matches(of: /- alert: (\w+)/).map { String($0.1) }
-        let runbooks = try Self.text("docs/runbooks.md").matches(of: /(?m)^### (Lamplighter\w+)$/).map {
+        let runbooks = try Repository.text("docs/runbooks.md").matches(of: /(?m)^### (Lamplighter\w+)$/).map {
             String($0.1)
         }
         #expect(!alerts.isEmpty && Set(alerts) == Set(runbooks) && Set(alerts).count == alerts.count)
         for alert in alerts { #expect(rules.contains("runbook: docs/runbooks.md#\(alert.lowercased())"), "\(alert)") }
         // bin/alerts provokes each of them.
-        let provoked = try Self.text("Tests/Scripts/alerts.py")
+        let provoked = try Repository.text("Tests/Scripts/alerts.py")
         for alert in alerts { #expect(provoked.contains(alert), "bin/alerts does not provoke \(alert)") }
     }
 
     /// Every question of the dashboard is one that Prometheus can read; promtool reads the rules (bin/alerts).
     @Test func `the dashboard is JSON with a question in each panel`() throws {
-        let data = Data(try Self.text("config/grafana-dashboard.json").utf8)
+        let data = Data(try Repository.text("config/grafana-dashboard.json").utf8)
         let dashboard = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
         let panels = try #require(dashboard["panels"] as? [[String: Any]])
         for panel in panels where panel["type"] as? String != "row" {

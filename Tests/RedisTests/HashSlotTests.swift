@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Redis
@@ -31,9 +32,8 @@ import Testing
 
     /// A command that is not in the table would fail on a cluster only, where few look.
     @Test func `every command that the store sends by its keys is in the table`() throws {
-        let tests = URL(filePath: #filePath).deletingLastPathComponent()
-        let root = tests.appending(path: "../../Sources").standardized
-        let files = try #require(FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil))
+        let sources = Repository.root.appending(path: "Sources")
+        let files = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))
         var names: Set<String> = []
         for case let file as URL in files where file.pathExtension == "swift" && file.path.contains("/Sources/Store") {
             let text = try String(contentsOf: file, encoding: .utf8)

@@ -2,6 +2,7 @@ import APNsClient
 import Fanout
 import Foundation
 import HTTPAPI
+import TestSupport
 import Testing
 
 @testable import Settings
@@ -88,9 +89,7 @@ struct LayerTests {
     }
 
     @Test func `config/lamplighter.yaml lists every setting, and no two set one field`() throws {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let text = try String(contentsOf: root.appending(path: "config/lamplighter.yaml"), encoding: .utf8)
+        let text = try Repository.text("config/lamplighter.yaml")
         var section = ""
         var listed: Set<String> = []
         for line in text.split(separator: "\n") {

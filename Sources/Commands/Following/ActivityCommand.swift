@@ -35,14 +35,10 @@ struct ActivityCommand: AsyncParsableCommand {
                         "followed": followed.map { "\($0)" }, "after": after, "limit": "\(limit)",
                     ])
             } lines: { (listing: ActivitiesAnswer) in
-                var table = Table(.left, .right, .left, .left)
-                if !listing.activities.isEmpty { table.add("NAME", "FOLLOWERS", "STATE", "LAST PUSH") }
-                for entry in listing.activities {
-                    table.add(
-                        entry.name, "~\(Terminal.grouped(entry.followers))", entry.ended ? "ended" : "open",
-                        entry.lastPushAt ?? "none")
-                }
-                return table.lines + (listing.next.map { ["more: --after \($0)"] } ?? [])
+                Table.list(
+                    listing.activities, next: listing.next,
+                    .text("NAME", \.name), .right("FOLLOWERS") { "~\(Terminal.grouped($0.followers))" },
+                    .text("STATE") { $0.ended ? "ended" : "open" }, .text("LAST PUSH") { $0.lastPushAt ?? "none" })
             }
         }
         if let attributesType {

@@ -37,3 +37,10 @@ struct StandardErrorLog: LogHandler {
         Terminal.put(line.rendered(format) + "\n", to: STDERR_FILENO)
     }
 }
+
+/// The least severe level that this process logs. A reload changes it for all loggers that have no level of their own.
+enum LiveLogLevel {
+    static let process = Replaceable(Logger.Level.info)
+
+    static func set(_ text: String) { process.replace(with: Logger.Level(rawValue: text) ?? .info) }
+}

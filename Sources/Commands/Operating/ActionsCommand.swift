@@ -30,15 +30,11 @@ struct ActionsCommand: AsyncParsableCommand {
                     "limit": "\(min(limit, 1_000))", "after": after,
                 ])
         } lines: { (page: ActionsAnswer) in
-            if page.actions.isEmpty { return ["no actions"] }
-            var table = Table(.left, .left, .left, .left, .right, .left)
-            table.add("AT", "ACTION", "CREDENTIAL", "ADDRESS", "COUNT", "SUBJECT")
-            for action in page.actions {
-                table.add(
-                    action.at, action.action + (action.failed.map { " (failed: \($0))" } ?? ""), action.credential,
-                    action.address, Terminal.grouped(action.count), action.subject)
-            }
-            return table.lines + (page.next.map { ["more: --after \($0)"] } ?? [])
+            Table.list(
+                page.actions, nothing: "no actions", next: page.next,
+                .text("AT", \.at), .text("ACTION") { $0.action + ($0.failed.map { " (failed: \($0))" } ?? "") },
+                .text("CREDENTIAL", \.credential), .text("ADDRESS", \.address), .count("COUNT", \.count),
+                .text("SUBJECT", \.subject))
         }
     }
 }

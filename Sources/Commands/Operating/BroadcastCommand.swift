@@ -18,7 +18,7 @@ struct BroadcastCommand: ParsableCommand {
         "broadcast delete match-42",
         subcommands: [Create.self, List.self, Show.self, Delete.self])
 
-    struct Create: AsyncParsableCommand {
+    struct Create: GatewayCommand {
         static let configuration = CommandConfiguration(
             "Create a broadcast channel for a name. A channel that it already has stays.",
             examples: "broadcast create match-42", "broadcast create match-42 --storage newest --json")
@@ -39,13 +39,13 @@ struct BroadcastCommand: ParsableCommand {
             }
         }
 
-        func run() async throws {
-            let path: GatewayPath = "/api/activities/\(name)/broadcast?wait=\(wait.seconds)"
-            let request = GatewayRequest.put(path, ["storage": .string(storage)]).within(wait.timeout)
-            try await gateway.call(request) { (answer: BroadcastAnswer) in
-                if let channel = answer.broadcast.channel { return ["\(name) has channel \(channel)"] }
-                return ["\(name) gets a channel as soon as a worker has made it: lamplighter broadcast show \(name)"]
-            }
+        var request: GatewayRequest {
+            .put("/api/activities/\(name)/broadcast?wait=\(wait.seconds)", ["storage": .string(storage)])
+                .within(wait.timeout)
+        }
+        func lines(_ answer: BroadcastAnswer) -> [String] {
+            if let channel = answer.broadcast.channel { return ["\(name) has channel \(channel)"] }
+            return ["\(name) gets a channel as soon as a worker has made it: lamplighter broadcast show \(name)"]
         }
     }
 
@@ -100,7 +100,7 @@ struct BroadcastCommand: ParsableCommand {
         }
     }
 
-    struct List: AsyncParsableCommand {
+    struct List: GatewayCommand {
         static let configuration = CommandConfiguration(
             "List the app's broadcast channels, and how many of 10,000 are used.",
             examples: "broadcast list", "broadcast list --limit 1000 --json")
@@ -109,16 +109,12 @@ struct BroadcastCommand: ParsableCommand {
         @Option(help: .value("number", "List at most this many.")) var limit = 100
         @Option(help: .value("name", "List the channels of names after this one.")) var after: String?
 
-        func run() async throws {
-            let request = GatewayRequest.get("/api/broadcasts", ["limit": "\(limit)", "after": after])
-            try await gateway.call(request) { (listing: BroadcastsAnswer) in
-                var table = Table(.left, .left)
-                if !listing.broadcasts.isEmpty { table.add("NAME", "CHANNEL") }
-                for entry in listing.broadcasts { table.add(entry.name, entry.channel) }
-                let foreign = listing.foreign > 0 ? ", and \(Terminal.grouped(listing.foreign)) made elsewhere" : ""
-                let (used, limit) = (Terminal.grouped(listing.channels), Terminal.grouped(listing.limit))
-                return table.lines + ["\(used) of \(limit) channels\(foreign)"]
-            }
+        var request: GatewayRequest { .get("/api/broadcasts", ["limit": "\(limit)", "after": after]) }
+        func lines(_ answer: BroadcastsAnswer) -> [String] {
+            let foreign = answer.foreign > 0 ? ", and \(Terminal.grouped(answer.foreign)) made elsewhere" : ""
+            let (used, limit) = (Terminal.grouped(answer.channels), Terminal.grouped(answer.limit))
+            return Table.list(answer.broadcasts, .text("NAME", \.name), .text("CHANNEL", \.channel))
+                + ["\(used) of \(limit) channels\(foreign)"]
         }
     }
 

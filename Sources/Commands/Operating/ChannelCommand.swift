@@ -1,7 +1,7 @@
 import Answers
 import ArgumentParser
 
-struct ChannelCommand: AsyncParsableCommand {
+struct ChannelCommand: GatewayCommand {
     static let configuration = CommandConfiguration(
         name: "channel", "Show what a channel (one install of an app) follows, its tags and its user.",
         details: """
@@ -14,11 +14,8 @@ struct ChannelCommand: AsyncParsableCommand {
     @OptionGroup var gateway: GatewayOptions
     @Argument(help: "Id of the channel.") var id: String
 
-    func run() async throws {
-        try await gateway.call(.get("/api/channels/\(id)")) { (answer: ChannelStoryAnswer) in
-            answer.channel.lines
-        }
-    }
+    var request: GatewayRequest { .get("/api/channels/\(id)") }
+    func lines(_ answer: ChannelStoryAnswer) -> [String] { answer.channel.lines }
 }
 
 extension ShownChannelAnswer {

@@ -42,7 +42,7 @@ struct CredentialCommand: ParsableCommand {
         }
     }
 
-    struct Rotate: AsyncParsableCommand {
+    struct Rotate: GatewayCommand {
         static let configuration = CommandConfiguration(
             "Give a credential a new secret. The one before stays valid for a while.",
             examples: "credential rotate feed", "credential rotate feed --keep 0")
@@ -52,12 +52,10 @@ struct CredentialCommand: ParsableCommand {
         @Option(help: .value("time", "How long the present secret stays valid, at most 30d (default: 24h)."))
         var keep: Lifetime?
 
-        func run() async throws {
-            let body = JSON.fields(["keep": keep.map { .integer($0.seconds) }])
-            try await gateway.call(.post("/api/credentials/\(id)/rotate", body)) { (made: MadeCredentialAnswer) in
-                made.lines
-            }
+        var request: GatewayRequest {
+            .post("/api/credentials/\(id)/rotate", .fields(["keep": keep.map { .integer($0.seconds) }]))
         }
+        func lines(_ made: MadeCredentialAnswer) -> [String] { made.lines }
     }
 
     struct Revoke: AsyncParsableCommand {
@@ -70,24 +68,19 @@ struct CredentialCommand: ParsableCommand {
         func run() async throws { try await gateway.call(.delete("/api/credentials/\(id)"), done: "revoked \(id)") }
     }
 
-    struct List: AsyncParsableCommand {
+    struct List: GatewayCommand {
         static let configuration = CommandConfiguration(
             "List the app's credentials, without secrets.", examples: "credential list", "credential list --json")
 
         @OptionGroup var gateway: GatewayOptions
 
-        func run() async throws {
-            try await gateway.call(.get("/api/credentials")) { (listing: CredentialListAnswer) in
-                var table = Table(.left, .left, .left, .left, .left, .left)
-                table.add("ID", "SOURCE", "SCOPES", "NAMES", "EXPIRES", "OLD SECRET UNTIL")
-                for entry in listing.credentials {
-                    table.add(
-                        entry.id, entry.source, entry.scopes.joined(separator: ","),
-                        entry.namePrefix.map { "\($0)*" } ?? "",
-                        entry.expiresAt ?? "", entry.oldSecretUntil ?? "")
-                }
-                return table.lines
-            }
+        var request: GatewayRequest { .get("/api/credentials") }
+        func lines(_ answer: CredentialListAnswer) -> [String] {
+            Table.list(
+                answer.credentials,
+                .text("ID", \.id), .text("SOURCE", \.source), .text("SCOPES") { $0.scopes.joined(separator: ",") },
+                .text("NAMES") { $0.namePrefix.map { "\($0)*" } ?? "" }, .text("EXPIRES") { $0.expiresAt ?? "" },
+                .text("OLD SECRET UNTIL") { $0.oldSecretUntil ?? "" })
         }
     }
 

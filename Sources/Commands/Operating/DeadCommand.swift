@@ -13,7 +13,7 @@ struct DeadCommand: ParsableCommand {
         "dead retry 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10", "dead drop 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",
         subcommands: [List.self, Show.self, Retry.self, Drop.self], defaultSubcommand: List.self)
 
-    struct List: AsyncParsableCommand {
+    struct List: GatewayCommand {
         static let configuration = CommandConfiguration(
             "List dead letters, the latest first.", examples: "dead list", "dead list --limit 20 --json")
 
@@ -21,44 +21,36 @@ struct DeadCommand: ParsableCommand {
         @Option(help: .value("number", "List at most this many.")) var limit = 100
         @Option(help: .value("id", "List the dead letters after this push.")) var after: String?
 
-        func run() async throws {
-            try await gateway.call(.get("/api/dead", ["limit": "\(limit)", "after": after])) {
-                (listing: DeadLettersAnswer) in
-                guard !listing.dead.isEmpty else { return ["no dead letters"] }
-                var table = Table(.left, .left, .right, .left, .left)
-                table.add("PUSH", "NAME", "TOKENS", "AT", "WHY")
-                for letter in listing.dead {
-                    table.add(letter.pushID, letter.name, Terminal.grouped(letter.tokens), letter.at, letter.why)
-                }
-                return table.lines + Terminal.total(listing.total, shown: listing.dead.count)
-            }
+        var request: GatewayRequest { .get("/api/dead", ["limit": "\(limit)", "after": after]) }
+        func lines(_ answer: DeadLettersAnswer) -> [String] {
+            Table.list(
+                answer.dead, nothing: "no dead letters", total: answer.total,
+                .text("PUSH", \.pushID), .text("NAME", \.name), .count("TOKENS", \.tokens), .text("AT", \.at),
+                .text("WHY", \.why))
         }
     }
 
-    struct Show: AsyncParsableCommand {
+    struct Show: GatewayCommand {
         static let configuration = CommandConfiguration(
             "Show what one push gave up, and why.", examples: "dead show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10")
 
         @OptionGroup var gateway: GatewayOptions
         @Argument(help: "Id of the push.") var id: String
 
-        func run() async throws {
-            try await gateway.call(.get("/api/dead/\(id)")) { (letter: DeadLetterAnswer) in
-                var table = Table(fields: [
-                    "push": letter.pushID, "name": letter.name, "at": letter.at, "stopped early": letter.stopped,
-                    "tokens": Terminal.grouped(letter.tokens),
-                ])
-                for (reason, count) in Terminal.ranked(letter.reasons) {
-                    table.add("  \(reason)", Terminal.grouped(count))
-                }
-                table.add("kept for a retry", Terminal.grouped(letter.kept))
-                if letter.notKept > 0 { table.add("not kept", Terminal.grouped(letter.notKept)) }
-                return table.lines
-            }
+        var request: GatewayRequest { .get("/api/dead/\(id)") }
+        func lines(_ letter: DeadLetterAnswer) -> [String] {
+            var table = Table(fields: [
+                "push": letter.pushID, "name": letter.name, "at": letter.at, "stopped early": letter.stopped,
+                "tokens": Terminal.grouped(letter.tokens),
+            ])
+            for (reason, count) in Terminal.ranked(letter.reasons) { table.add("  \(reason)", Terminal.grouped(count)) }
+            table.add("kept for a retry", Terminal.grouped(letter.kept))
+            if letter.notKept > 0 { table.add("not kept", Terminal.grouped(letter.notKept)) }
+            return table.lines
         }
     }
 
-    struct Retry: AsyncParsableCommand {
+    struct Retry: GatewayCommand {
         static let configuration = CommandConfiguration(
             "Send once more what a push gave up.",
             details: """
@@ -70,11 +62,10 @@ struct DeadCommand: ParsableCommand {
         @OptionGroup var gateway: GatewayOptions
         @Argument(help: "Id of the push.") var id: String
 
-        func run() async throws {
-            try await gateway.call(.post("/api/dead/\(id)/retry")) { (answer: RetriedAnswer) in
-                let rest = answer.resumed ? "; the push goes on where it was stopped" : ""
-                return ["\(Terminal.grouped(answer.retried)) tokens are tried again\(rest)"]
-            }
+        var request: GatewayRequest { .post("/api/dead/\(id)/retry") }
+        func lines(_ answer: RetriedAnswer) -> [String] {
+            let rest = answer.resumed ? "; the push goes on where it was stopped" : ""
+            return ["\(Terminal.grouped(answer.retried)) tokens are tried again\(rest)"]
         }
     }
 

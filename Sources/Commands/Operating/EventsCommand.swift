@@ -70,7 +70,7 @@ struct EventsCommand: ParsableCommand {
         func run() async throws { try await WebhookTest(settings: global.settings(), app: app).run(json: global.json) }
     }
 
-    struct Dead: AsyncParsableCommand {
+    struct Dead: GatewayCommand {
         static let configuration = CommandConfiguration(
             "List the events that the webhook did not take, the latest first.",
             examples: "events dead", "events dead --limit 20 --json")
@@ -79,24 +79,16 @@ struct EventsCommand: ParsableCommand {
         @Option(help: .value("number", "List at most this many.")) var limit = 100
         @Option(help: .value("entry", "List the events before this one.")) var after: String?
 
-        func run() async throws {
-            let request = GatewayRequest.get("/api/webhook/dead", ["limit": "\(limit)", "after": after])
-            try await gateway.call(request) { (listing: DeadEventsAnswer) in
-                guard !listing.dead.isEmpty else { return ["no dead events"] }
-                var table = Table(.left, .left, .left, .left, .left)
-                table.add("ENTRY", "ADDED", "TYPE", "NAME OR ALARM", "WHY")
-                for dead in listing.dead {
-                    let event = try? OutgoingEventAnswer(answer: dead.event.bytes)
-                    table.add(
-                        dead.entry, dead.addedAt, event?.type ?? "", event?.push?.name ?? event?.alarm?.kind ?? "",
-                        dead.reason)
-                }
-                return table.lines + (listing.next.map { ["more: --after \($0)"] } ?? [])
-            }
+        var request: GatewayRequest { .get("/api/webhook/dead", ["limit": "\(limit)", "after": after]) }
+        func lines(_ answer: DeadEventsAnswer) -> [String] {
+            Table.list(
+                answer.dead, nothing: "no dead events", next: answer.next,
+                .text("ENTRY", \.entry), .text("ADDED", \.addedAt), .text("TYPE") { $0.told?.type ?? "" },
+                .text("NAME OR ALARM") { $0.told?.push?.name ?? $0.told?.alarm?.kind ?? "" }, .text("WHY", \.reason))
         }
     }
 
-    struct Retry: AsyncParsableCommand {
+    struct Retry: GatewayCommand {
         static let configuration = CommandConfiguration(
             "Put dead events behind those that wait for the webhook.",
             examples: "events retry 1795284000184-0", "events retry --all")
@@ -104,24 +96,22 @@ struct EventsCommand: ParsableCommand {
         @OptionGroup var gateway: GatewayOptions
         @OptionGroup var choice: Choice
 
-        func run() async throws {
-            try await gateway.call(choice.request("/api/webhook/retry")) { (result: RetriedEventsAnswer) in
-                ["\(Terminal.grouped(result.retried)) events wait for the webhook again"]
-            }
+        var request: GatewayRequest { choice.request("/api/webhook/retry") }
+        func lines(_ result: RetriedEventsAnswer) -> [String] {
+            ["\(Terminal.grouped(result.retried)) events wait for the webhook again"]
         }
     }
 
-    struct Discard: AsyncParsableCommand {
+    struct Discard: GatewayCommand {
         static let configuration = CommandConfiguration(
             "Delete dead events.", examples: "events discard 1795284000184-0", "events discard --all")
 
         @OptionGroup var gateway: GatewayOptions
         @OptionGroup var choice: Choice
 
-        func run() async throws {
-            try await gateway.call(choice.request("/api/webhook/discard")) { (result: DiscardedEventsAnswer) in
-                ["\(Terminal.grouped(result.discarded)) events are deleted"]
-            }
+        var request: GatewayRequest { choice.request("/api/webhook/discard") }
+        func lines(_ result: DiscardedEventsAnswer) -> [String] {
+            ["\(Terminal.grouped(result.discarded)) events are deleted"]
         }
     }
 
@@ -138,6 +128,11 @@ struct EventsCommand: ParsableCommand {
             .post(path, .fields(["entry": entry.map(JSON.string)])).within(.seconds(600))
         }
     }
+}
+
+extension DeadEventAnswer {
+    /// Nil: a later version wrote it.
+    fileprivate var told: OutgoingEventAnswer? { try? OutgoingEventAnswer(answer: event.bytes) }
 }
 
 extension StoredEvent {

@@ -1,7 +1,7 @@
 import Answers
 import ArgumentParser
 
-struct ExplainCommand: AsyncParsableCommand {
+struct ExplainCommand: GatewayCommand {
     static let configuration = CommandConfiguration(
         name: "explain", "Say whether a channel would get a name's next update, and if not, why.",
         details: """
@@ -14,19 +14,16 @@ struct ExplainCommand: AsyncParsableCommand {
     @Argument(help: "Name of the activity.") var name: String
     @Argument(help: "Id of the channel.") var channel: String
 
-    func run() async throws {
-        try await gateway.call(.get("/api/activities/\(name)/channels/\(channel)")) { (answer: ExplanationAnswer) in
-            let verdict = answer.getsNextUpdate ? "would get" : "would not get"
-            var lines = ["\(channel) \(verdict) the next update of \(name)"]
-            lines += answer.reasons.map { "  \($0.text)" }
-            if let token = answer.following?.held {
-                lines.append("  token \(token.token) since \(token.registeredAt)")
-            }
-            if let push = answer.lastPush {
-                let counts = "\(Terminal.grouped(push.delivered)) of \(Terminal.grouped(push.targets)) delivered"
-                lines.append("  last push \(push.pushID): \(push.event), \(push.state), \(counts), \(push.createdAt)")
-            }
-            return lines
+    var request: GatewayRequest { .get("/api/activities/\(name)/channels/\(channel)") }
+    func lines(_ answer: ExplanationAnswer) -> [String] {
+        let verdict = answer.getsNextUpdate ? "would get" : "would not get"
+        var lines = ["\(channel) \(verdict) the next update of \(name)"]
+        lines += answer.reasons.map { "  \($0.text)" }
+        if let token = answer.following?.held { lines.append("  token \(token.token) since \(token.registeredAt)") }
+        if let push = answer.lastPush {
+            let counts = "\(Terminal.grouped(push.delivered)) of \(Terminal.grouped(push.targets)) delivered"
+            lines.append("  last push \(push.pushID): \(push.event), \(push.state), \(counts), \(push.createdAt)")
         }
+        return lines
     }
 }

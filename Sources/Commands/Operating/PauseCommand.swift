@@ -2,7 +2,7 @@ import Answers
 import ArgumentParser
 import StrictJSON
 
-struct PauseCommand: AsyncParsableCommand {
+struct PauseCommand: GatewayCommand {
     static let configuration = CommandConfiguration(
         name: "pause", "Stop sending for the app or for a name. Pushes are accepted and kept.",
         details: """
@@ -15,13 +15,11 @@ struct PauseCommand: AsyncParsableCommand {
     @Argument(help: "Name of the activity. Without it, the whole app.") var name: String?
     @Flag(help: "Only list what is paused.") var list = false
 
-    func run() async throws {
-        let request: GatewayRequest = list ? .get("/api/pauses") : .post("/api/pause", pausedName(name))
-        try await gateway.call(request) { (answer: PausesAnswer) in answer.lines }
-    }
+    var request: GatewayRequest { list ? .get("/api/pauses") : .post("/api/pause", pausedName(name)) }
+    func lines(_ answer: PausesAnswer) -> [String] { answer.lines }
 }
 
-struct ResumeCommand: AsyncParsableCommand {
+struct ResumeCommand: GatewayCommand {
     static let configuration = CommandConfiguration(
         name: "resume", "Send again for a paused app or name, and send what was kept.",
         examples: "resume", "resume match-42")
@@ -29,9 +27,8 @@ struct ResumeCommand: AsyncParsableCommand {
     @OptionGroup var gateway: GatewayOptions
     @Argument(help: "Name of the activity. Without it, the whole app.") var name: String?
 
-    func run() async throws {
-        try await gateway.call(.post("/api/resume", pausedName(name))) { (answer: PausesAnswer) in answer.lines }
-    }
+    var request: GatewayRequest { .post("/api/resume", pausedName(name)) }
+    func lines(_ answer: PausesAnswer) -> [String] { answer.lines }
 }
 
 extension PausesAnswer {

@@ -14,30 +14,24 @@ struct QuarantineCommand: ParsableCommand {
         examples: "quarantine list", "quarantine release match-42", "quarantine discard --all",
         subcommands: [List.self, Release.self, Discard.self], defaultSubcommand: List.self)
 
-    struct List: AsyncParsableCommand {
+    struct List: GatewayCommand {
         static let configuration = CommandConfiguration(
             "List the names that have quarantined tokens.", examples: "quarantine list", "quarantine list --json")
 
         @OptionGroup var gateway: GatewayOptions
         @Option(help: .value("number", "List at most this many names.")) var limit = 100
 
-        func run() async throws {
-            try await gateway.call(.get("/api/quarantine", ["limit": "\(limit)"])) { (listing: QuarantineAnswer) in
-                guard !listing.names.isEmpty else { return ["nothing is quarantined"] }
-                var table = Table(.left, .right, .left, .left)
-                table.add("NAME", "TOKENS", "SINCE", "REASONS")
-                for entry in listing.names {
-                    table.add(
-                        entry.name ?? "start tokens of \(entry.attributesType ?? "?")",
-                        Terminal.grouped(entry.tokens), entry.since, entry.reasons.joined(separator: ", "))
-                }
-                return table.lines
-                    + Terminal.total(listing.totalNames, shown: listing.names.count, what: "names in all")
-            }
+        var request: GatewayRequest { .get("/api/quarantine", ["limit": "\(limit)"]) }
+        func lines(_ answer: QuarantineAnswer) -> [String] {
+            Table.list(
+                answer.names, nothing: "nothing is quarantined", total: answer.totalNames, words: "names in all",
+                .text("NAME") { $0.name ?? "start tokens of \($0.attributesType ?? "?")" },
+                .count("TOKENS", \.tokens), .text("SINCE", \.since),
+                .text("REASONS") { $0.reasons.joined(separator: ", ") })
         }
     }
 
-    struct Release: AsyncParsableCommand {
+    struct Release: GatewayCommand {
         static let configuration = CommandConfiguration(
             "Send to quarantined tokens again, from the next push on.", examples: "quarantine release match-42",
             "quarantine release --attributes-type MatchAttributes", "quarantine release --all")
@@ -45,15 +39,14 @@ struct QuarantineCommand: ParsableCommand {
         @OptionGroup var gateway: GatewayOptions
         @OptionGroup var choice: Choice
 
-        func run() async throws {
-            try await gateway.call(choice.request("/api/quarantine/release")) { (result: ReleasedAnswer) in
-                let (tokens, names) = (Terminal.grouped(result.released), Terminal.grouped(result.names))
-                return ["\(tokens) tokens of \(names) names are sent to again"]
-            }
+        var request: GatewayRequest { choice.request("/api/quarantine/release") }
+        func lines(_ result: ReleasedAnswer) -> [String] {
+            let (tokens, names) = (Terminal.grouped(result.released), Terminal.grouped(result.names))
+            return ["\(tokens) tokens of \(names) names are sent to again"]
         }
     }
 
-    struct Discard: AsyncParsableCommand {
+    struct Discard: GatewayCommand {
         static let configuration = CommandConfiguration(
             "Prune quarantined tokens, each only if its channel still has this very token.",
             examples: "quarantine discard match-42", "quarantine discard --all --json")
@@ -61,13 +54,12 @@ struct QuarantineCommand: ParsableCommand {
         @OptionGroup var gateway: GatewayOptions
         @OptionGroup var choice: Choice
 
-        func run() async throws {
-            try await gateway.call(choice.request("/api/quarantine/discard")) { (result: DiscardedAnswer) in
-                let rest = [("have a newer token", result.newer), ("no longer follow", result.gone)]
-                    .filter { $0.1 > 0 }.map { "; \(Terminal.grouped($0.1)) \($0.0)" }.joined()
-                let (tokens, names) = (Terminal.grouped(result.pruned), Terminal.grouped(result.names))
-                return ["\(tokens) tokens of \(names) names are pruned\(rest)"]
-            }
+        var request: GatewayRequest { choice.request("/api/quarantine/discard") }
+        func lines(_ result: DiscardedAnswer) -> [String] {
+            let rest = [("have a newer token", result.newer), ("no longer follow", result.gone)]
+                .filter { $0.1 > 0 }.map { "; \(Terminal.grouped($0.1)) \($0.0)" }.joined()
+            let (tokens, names) = (Terminal.grouped(result.pruned), Terminal.grouped(result.names))
+            return ["\(tokens) tokens of \(names) names are pruned\(rest)"]
         }
     }
 

@@ -77,13 +77,11 @@ struct StatusCommand: AsyncParsableCommand {
                 let what = pause.name.map { "name \($0) of app \(pause.app)" } ?? "app \(pause.app)"
                 return "! \(what) is paused, since \(ago(Int(max(0, now - pause.since)))) ('lamplighter resume')"
             }
-            var queues = Table(.left, .right, .right, .right, .right)
-            queues.add("APP", "HIGH", "LOW", "SHARDS", "RETRIES")
-            for depth in apps.map(\.depth) {
-                let counts = [depth.pushesHigh, depth.pushesLow, depth.shardTasks, depth.retriesDue]
-                queues.rows.append([depth.app.rawValue] + counts.map(Terminal.grouped))
-            }
-            lines += [""] + (apps.isEmpty ? ["no app is configured here, so no queue is shown"] : queues.lines)
+            lines += [""]
+            lines += Table.list(
+                apps.map(\.depth), nothing: "no app is configured here, so no queue is shown",
+                .text("APP", \.app.rawValue), .count("HIGH", \.pushesHigh), .count("LOW", \.pushesLow),
+                .count("SHARDS", \.shardTasks), .count("RETRIES", \.retriesDue))
             for app in apps where app.deadLetters + app.quarantinedNames > 0 {
                 let letters = "\(Terminal.grouped(app.deadLetters)) pushes with dead letters ('lamplighter dead list')"
                 let names =
@@ -93,10 +91,10 @@ struct StatusCommand: AsyncParsableCommand {
             lines += apps.compactMap { $0.webhookLine(now: now) }
             let workers = snapshot.workers
             guard !workers.isEmpty else { return lines + ["", "no worker has joined yet: start 'lamplighter work'"] }
-            var table = Table(.left, .right, .right)
-            table.add("WORKER", "TASKS", "LAST SEEN")
-            for worker in workers { table.add(worker.name, "\(worker.pending)", ago(worker.idle)) }
-            return lines + [""] + table.lines
+            let table = Table.list(
+                workers, .text("WORKER", \.name), .right("TASKS") { "\($0.pending)" },
+                .right("LAST SEEN") { ago($0.idle) })
+            return lines + [""] + table
         }
 
         var json: JSON {

@@ -1,5 +1,6 @@
 import Fanout
 import FoundationEssentials
+import Glibc
 import HTTPAPI
 import LiveActivity
 import Logging
@@ -108,4 +109,31 @@ struct Boot {
             listening: [process.monitor, process.listening].compactMap(\.self), within: process.limit, logger: logger)
         await store.redis.close()
     }
+}
+
+/// Files that the kernel writes of a process that crashed. Those of `serve` and `work` would hold secrets and tokens.
+enum CoreFiles {
+    /// Lets the kernel write none. The hard limit stays, so `prlimit --core=unlimited --pid` still asks for one.
+    /// PR_SET_DUMPABLE would do the same, but Swift's backtrace of a crash could not read the process then.
+    static func switchOff() {
+        let resource = __rlimit_resource_t(RLIMIT_CORE.rawValue)
+        var limit = rlimit()
+        guard getrlimit(resource, &limit) == 0 else { return }
+        limit.rlim_cur = 0
+        setrlimit(resource, &limit)
+    }
+}
+
+/// Catches SIGHUP from the start of a process on. Its default action would end a process that still waits for Redis. A
+/// signal that comes before somebody listens is kept.
+final class HangUps {
+    let signals: AsyncStream<Void>
+
+    init() {
+        let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        signals = stream
+        Signals.listen(to: SIGHUP) { continuation.yield() }
+    }
+
+    deinit { Signals.ignore(SIGHUP) }
 }

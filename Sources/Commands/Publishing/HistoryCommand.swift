@@ -44,30 +44,16 @@ struct HistoryCommand: AsyncParsableCommand {
         try await gateway.list("pushes", limit: limit ?? 100, after: after) { limit, after in
             request("/api/pushes", limit: limit, after: after)
         } lines: { (page: HistoryAnswer) in
-            var lines: [String] = page.pushes.isEmpty ? ["no pushes"] : table(page.pushes).lines
-            if let next = page.next { lines.append("more: --after \(next)") }
-            return lines
+            // Only the list of an app that sends receipts has their columns.
+            let isTold = page.pushes.contains { $0.shown != nil || $0.ended != nil || $0.dismissed != nil }
+            func told(_ title: String, _ count: @escaping (LedgerAnswer) -> Int?) -> Table.Column<LedgerAnswer>? {
+                isTold ? .right(title) { count($0).map(Terminal.grouped) ?? "" } : nil
+            }
+            return Table.list(
+                page.pushes, nothing: "no pushes", next: page.next, .text("ACCEPTED", \.createdAt),
+                .text("PUSH", \.pushID), .text("NAME", \.name), .text("EVENT", \.event), .text("STATE", \.state),
+                .count("TARGETS", \.targets), .count("DELIVERED", \.delivered), told("SHOWN", \.shown),
+                told("ENDED", \.ended), told("DISMISSED", \.dismissed))
         }
     }
-
-    private func table(_ pushes: [LedgerAnswer]) -> Table {
-        var table = Table(.left, .left, .left, .left, .left, .right, .right)
-        table.add("ACCEPTED", "PUSH", "NAME", "EVENT", "STATE", "TARGETS", "DELIVERED")
-        for push in pushes {
-            table.add(
-                push.createdAt, push.pushID, push.name, push.event, push.state, Terminal.grouped(push.targets),
-                Terminal.grouped(push.delivered))
-        }
-        guard pushes.contains(where: { $0.receipts.contains { $0 != nil } }) else { return table }
-        table.alignments += [.right, .right, .right]
-        table.rows[0] += ["SHOWN", "ENDED", "DISMISSED"]
-        for (row, push) in pushes.enumerated() {
-            table.rows[row + 1] += push.receipts.map { $0.map(Terminal.grouped) ?? "" }
-        }
-        return table
-    }
-}
-
-extension LedgerAnswer {
-    fileprivate var receipts: [Int?] { [shown, ended, dismissed] }
 }

@@ -29,9 +29,9 @@ struct PushCommand: AsyncParsableCommand {
         }
         if channels {
             return try await gateway.call(.get("/api/push/\(id)/channels")) { (answer: UnlitChannelsAnswer) in
-                var table = Table(.left, .left, .left)
-                for row in answer.channels { table.add(row.channelID, row.outcome, row.reason) }
-                return answer.channels.isEmpty ? ["no channel was pruned or given up"] : table.lines
+                Table.list(
+                    answer.channels, nothing: "no channel was pruned or given up",
+                    .text("", \.channelID), .text("", \.outcome), .text("", \.reason))
             }
         }
         let request: GatewayRequest = cancel ? .delete("/api/push/\(id)") : .get("/api/push/\(id)")

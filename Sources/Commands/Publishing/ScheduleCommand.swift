@@ -28,34 +28,30 @@ struct ScheduleCommand: ParsableCommand {
                 "limit": "\(limit)", "start": start, "state": finished ? "finished" : nil,
             ]
             try await gateway.call(.get("/api/schedules", query)) { (page: ScheduleListAnswer) in
-                var table = Table(.left, .left, .left, .left)
-                for entry in page.schedules {
-                    let time = entry.finishedAt ?? entry.schedule.scheduledTime + "Z"
-                    table.rows.append([entry.id, time] + (finished ? [entry.outcome] : []) + [entry.title])
-                }
                 if let next = page.next {
                     Terminal.error("\(Terminal.grouped(page.totalCount)) in all; --start \(next) lists the next ones")
                 }
-                return page.totalCount == 0 ? ["no schedules"] : table.lines
+                return Table.list(
+                    page.schedules, nothing: page.totalCount == 0 ? "no schedules" : nil, .text("", \.id),
+                    .text("", \.time), finished ? .text("", \.outcome) : nil, .text("", \.title))
             }
         }
     }
 
-    struct Show: AsyncParsableCommand {
+    struct Show: GatewayCommand {
         static let configuration = CommandConfiguration(
             "Show one schedule and its state.", examples: "schedule show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10")
 
         @OptionGroup var gateway: GatewayOptions
         @Argument(help: "Id of the schedule, as 'publish --at' printed it.") var id: String
 
-        func run() async throws {
-            try await gateway.call(.get("/api/schedules/\(id)")) { (schedule: ScheduleAnswer) in
-                Table(fields: [
-                    "schedule": schedule.id, "called": schedule.name, "name": schedule.activityName,
-                    "event": schedule.event, "at": schedule.schedule.scheduledTime + "Z",
-                    "state": schedule.outcome, "finished": schedule.finishedAt,
-                ]).lines
-            }
+        var request: GatewayRequest { .get("/api/schedules/\(id)") }
+        func lines(_ schedule: ScheduleAnswer) -> [String] {
+            Table(fields: [
+                "schedule": schedule.id, "called": schedule.name, "name": schedule.activityName,
+                "event": schedule.event, "at": schedule.schedule.scheduledTime + "Z",
+                "state": schedule.outcome, "finished": schedule.finishedAt,
+            ]).lines
         }
     }
 
@@ -79,6 +75,7 @@ extension ScheduleListAnswer {
 }
 
 extension ScheduleAnswer {
+    fileprivate var time: String { finishedAt ?? schedule.scheduledTime + "Z" }
     fileprivate var outcome: String { state + (reason.map { ": \($0)" } ?? "") }
     fileprivate var id: String { pushIDs.first ?? "" }
     fileprivate var title: String { "\(event) \(activityName)" + (name.map { " (\($0))" } ?? "") }

@@ -28,24 +28,16 @@ struct SchemaCommand: ParsableCommand {
         }
     }
 
-    struct List: AsyncParsableCommand {
+    struct List: GatewayCommand {
         static let configuration = CommandConfiguration(
             "List the attributes types that have a schema.", examples: "schema list")
 
         @OptionGroup var gateway: GatewayOptions
 
-        func run() async throws {
-            try await gateway.call(.get("/api/schemas")) { (listing: SchemasAnswer) in
-                var table = Table(.left, .left, .left)
-                for schema in listing.schemas {
-                    let parts = [schema.contentState ? "content state" : nil, schema.attributes ? "attributes" : nil]
-                    let names = try? [String](answer: JSONDocument(schema.names.bytes).root)
-                    table.add(
-                        schema.attributesType, parts.compactMap { $0 }.joined(separator: ", "),
-                        (names ?? []).joined(separator: " "))
-                }
-                return table.lines
-            }
+        var request: GatewayRequest { .get("/api/schemas") }
+        func lines(_ answer: SchemasAnswer) -> [String] {
+            Table.list(
+                answer.schemas, .text("", \.attributesType), .text("", \.parts), .text("", \.shownNames))
         }
     }
 
@@ -70,5 +62,15 @@ struct SchemaCommand: ParsableCommand {
         @Argument(help: "The attributes type.") var type: String
 
         func run() async throws { try await gateway.call(.delete("/api/schemas/\(type)")) }
+    }
+}
+
+extension ListedSchemaAnswer {
+    fileprivate var parts: String {
+        [contentState ? "content state" : nil, attributes ? "attributes" : nil].compactMap(\.self).joined(
+            separator: ", ")
+    }
+    fileprivate var shownNames: String {
+        ((try? [String](answer: JSONDocument(names.bytes).root)) ?? []).joined(separator: " ")
     }
 }

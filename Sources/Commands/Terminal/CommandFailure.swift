@@ -66,3 +66,12 @@ extension CommandFailure {
             .failed, "cannot listen on \(place): \(why); choose another port, or an address of this machine")
     }
 }
+
+/// The exit codes for a shell or a supervisor. The values are those of sysexits.h.
+enum ExitStatus: Int32 {
+    case done = 0
+    case failed = 1
+    case usage = 64
+    case unreachable = 69
+    case configuration = 78
+}

@@ -68,11 +68,6 @@ enum Terminal {
         "\(grouped(number)) \(number == 1 ? thing : things ?? thing + "s")"
     }
 
-    /// The line under a table that shows only some of `total` entries.
-    static func total(_ total: Int, shown: Int, what: String = "in all") -> [String] {
-        total > shown ? ["\(grouped(total)) \(what)"] : []
-    }
-
     /// Counts by reason, the largest first.
     static func ranked(_ counts: [String: Int]) -> [(key: String, value: Int)] {
         counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }

@@ -6,7 +6,7 @@ import Testing
 @Suite("The iOS quick start")
 struct QuickStartTests {
     @Test func `each step of the page works, from the start token to the broadcast channel`() async throws {
-        let page = try Self.page()
+        let page = try Repository.text("docs/ios.md")
         let deployment = try await Deployment.start(environment: [
             "LAMPLIGHTER_BUDGET_HIGH_PER_HOUR_INFREQUENT": "1", "LAMPLIGHTER_DEFAULTS_RECEIPTS": "true",
         ])
@@ -89,12 +89,6 @@ struct QuickStartTests {
         let starts = try await deployment.received(Deployment.token(1))["history"] as? [[String: Any]]
         #expect(starts?.last?["input_channel"] as? String == made.channel)
         #expect(try await update(3)?.broadcast["state"] as? String == "delivered")
-    }
-
-    private static func page() throws -> String {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
-        return try String(contentsOf: root.appendingPathComponent("docs/ios.md"), encoding: .utf8)
     }
 
     /// The first dictionary in the page's Swift code after `mark`, as JSON. `values` replaces its expressions.

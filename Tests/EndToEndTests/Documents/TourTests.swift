@@ -69,9 +69,7 @@ struct TourTests {
     }
 
     private static func blocks() throws -> [Block] {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
-        let text = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
+        let text = try Repository.text("README.md")
         let tour = try #require(text.firstMatch(of: #/\n## A tour\n([\s\S]*?)\n## /#)).1
         return tour.matches(of: /```(\w*)\n([\s\S]*?)```/).map { Block(language: String($0.1), text: String($0.2)) }
     }

@@ -102,9 +102,7 @@ struct WatchTests {
 
     /// The labels of each metric, as the document's tables name them.
     private static func document() throws -> [String: Set<String>] {
-        let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("docs/metrics.md")
-        let text = try String(contentsOf: path, encoding: .utf8)
+        let text = try Repository.text("docs/metrics.md")
         let rows = text.matches(of: /(?m)^\| `([a-z_]+)` \| (?:counter|gauge|histogram) \| ([^|]*)\|/)
         return Dictionary(
             rows.map { row in (String(row.1), Set(row.2.matches(of: /`([a-z_]+)`/).map { String($0.1) })) },

@@ -30,20 +30,14 @@ import Testing
 
     /// The package lets everybody who reaches its Redis do no more than that.
     @Test func `config/redis.conf shows the rights of the documents`() throws {
-        let line = try #require(Self.text("config/redis.conf").firstMatch(of: /(?m)^# user default on (.*)$/)).1
+        let line = try #require(Repository.text("config/redis.conf").firstMatch(of: /(?m)^# user default on (.*)$/)).1
         let commands = line.split(separator: " ").map(String.init).drop { $0 != "-@all" }
         #expect(try Self.rights().drop { $0 != "-@all" } == commands)
     }
 
-    private static func text(_ path: String) throws -> String {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
-        return try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
-    }
-
     /// The line that operators copy.
     static func rights() throws -> [String] {
-        let text = try text("docs/reference.md")
+        let text = try Repository.text("docs/reference.md")
         let line = try #require(text.firstMatch(of: /(?m)^ACL SETUSER (.*)$/)).1
         return line.split(separator: " ").map(String.init)
     }

@@ -1,6 +1,7 @@
 import Foundation
 import LiveActivity
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import HTTPAPI
@@ -137,8 +138,7 @@ import Testing
     }
 
     @Test func `docs/api md has the rows of the table`() throws {
-        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../docs/api.md")
-        let lines = try String(contentsOf: file.standardized, encoding: .utf8).split(separator: "\n")
+        let lines = try Repository.text("docs/api.md").split(separator: "\n")
         for row in AirshipKey.push + AirshipKey.options + AirshipKey.notification + AirshipKey.ios {
             let name = row.name.hasSuffix("::") ? "\(row.name)…" : row.name
             #expect(

@@ -74,10 +74,7 @@ import Testing
         }
     }
 
-    private static func text() throws -> String {
-        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../docs/api.md")
-        return try String(contentsOf: file.standardized, encoding: .utf8)
-    }
+    private static func text() throws -> String { try Repository.text("docs/api.md") }
 
     static func examples() throws -> [Example] {
         var examples: [Example] = []

@@ -2,13 +2,14 @@ import Foundation
 import JSONSchema
 import Store
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import HTTPAPI
 
 /// The OpenAPI document says what the table of endpoints and the examples of docs/api.md say.
 @Suite struct OpenAPITests {
-    private static let file = URL(filePath: #filePath).appending(path: "../../../../docs/openapi.json").standardized
+    private static let file = Repository.root.appending(path: "docs/openapi.json")
     private let whole: JSONValue
     private let document: JSONObject
 

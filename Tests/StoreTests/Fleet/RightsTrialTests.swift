@@ -7,9 +7,6 @@ import Testing
 @testable import Store
 
 @Suite struct RightsTrialTests {
-    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
-
     /// Commands of a connection, of a cluster, or that processes do without.
     private static let others: Set = [
         "AUTH", "SELECT", "ASKING", "CLUSTER", "CONFIG", "ROLE", "SENTINEL", "WAIT", "SCRIPT", "EVAL", "EXEC", "MULTI",
@@ -21,7 +18,7 @@ import Testing
         let redis = RedisClient(url: try RedisURL("unix:///nowhere"), logger: .quiet)
         let trial = RightsTrial(redis: redis, keys: Keyspace(), id: "x")
         let tried = Set(trial.steps(.first).map(\.command.name)).union(Self.others)
-        let sources = Self.root.appendingPathComponent("Sources")
+        let sources = Repository.root.appendingPathComponent("Sources")
         let files = FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil)
         var sent: Set<String> = []
         while let file = files?.nextObject() as? URL {

@@ -1,12 +1,12 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Commands
 
 /// The version is written down once. The changelog tells what is in it.
 @Suite struct VersionTests {
-    private static let changelog = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
-    private static let path = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined() + "/CHANGELOG.md"
+    private static let changelog = (try? Repository.text("CHANGELOG.md")) ?? ""
 
     @Test func `the version is that of the changelog's newest section, or the next one while changes are unreleased`()
         throws
