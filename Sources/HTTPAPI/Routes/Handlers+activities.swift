@@ -10,14 +10,14 @@ extension Handlers {
         filter.part = call.query["contains"] ?? ""
         filter.ended = try call.flag("ended")
         filter.followed = try call.flag("followed")
-        let page = try await store.registry.list(
+        let page = try await store.names.list(
             call.app.key, filter, after: call.query["after"], limit: call.limit())
         return Answer(200, ActivitiesAnswer(activities: page.names.map(\.answer), next: page.next))
     }
 
     func activity(_ call: Call) async throws -> Answer {
         let name = try call.name()
-        let info = try await store.registry.info(call.app.key, name)
+        let info = try await store.names.info(call.app.key, name)
         let broadcast = try await store.broadcasts.channel(call.app.key, name)
         let state = try await store.pushes.lastState(call.app.key, name)
         guard info != nil || broadcast != nil else {
@@ -35,7 +35,7 @@ extension Handlers {
     func startTokens(_ call: Call) async throws -> Answer {
         let type = try call.attributesType()
         let before = call.now - configuration.startTokensStaleAfter.milliseconds
-        let found = try await store.registry.startTokens(call.app.key, type, reportedBefore: before)
+        let found = try await store.tokens.startTokens(call.app.key, type, reportedBefore: before)
         return Answer(
             200,
             StartTokensAnswer(attributesType: type, tokens: found.tokens, stale: found.stale, shards: found.buckets))

@@ -13,7 +13,7 @@ extension Handlers {
     func listFollowers(_ call: Call) async throws -> Answer {
         let limit = try call.number("limit", "a whole number", in: 1...10_000, default: 1_000)
         let start = try call.number("after", "the `next` of an earlier page", in: 0...Int(UInt32.max), default: 0)
-        let (page, next) = try await store.registry.page(
+        let (page, next) = try await store.tokens.page(
             call.app.key, call.place(), from: ScanPosition(UInt64(start)), to: .end, limit: limit)
         let lines = (0..<page.count).compactMap(page.line)
         return Answer(200, FollowersAnswer(channels: lines, next: next < .end ? "\(next.rawValue)" : nil))
@@ -26,7 +26,7 @@ extension Handlers {
         var position = ScanPosition.start
         var removed = 0
         while position < .end, ContinuousClock.now < end {
-            let (page, next) = try await store.registry.page(
+            let (page, next) = try await store.tokens.page(
                 call.app.key, place, from: position, to: .end, limit: Self.tokensAtOnce)
             let channels = (0..<page.count).compactMap { ChannelID(stored: Array(page.channel($0))) }
             try await store.registry.untrack(

@@ -17,7 +17,7 @@ extension Handlers {
         for name in pushes.map(\.publish.name) where !starting.contains(name) && !names.contains(name) {
             names.append(name)
         }
-        guard !names.isEmpty, let found = try? await store.registry.unfollowed(call.app.key, names) else { return [] }
+        guard !names.isEmpty, let found = try? await store.names.unfollowed(call.app.key, names) else { return [] }
         return found.prefix(Self.mostHints).map { name in
             (pushes.count > 1 ? pushes.firstIndex { $0.publish.name == name } : nil, name)
         }
@@ -49,10 +49,10 @@ extension Handlers {
 
     /// Nil if Redis does not answer.
     private func namesLike(_ name: ActivityName, _ app: AppKey) async -> [String]? {
-        guard let candidates = try? await store.registry.candidates(app, near: name) else { return nil }
+        guard let candidates = try? await store.names.candidates(app, near: name) else { return nil }
         let near = candidates.map(\.rawValue).nearest(to: name.rawValue, atMost: Self.mostNear)
             .compactMap { try? ActivityName($0) }
-        guard let unfollowed = try? await store.registry.unfollowed(app, near) else { return nil }
+        guard let unfollowed = try? await store.names.unfollowed(app, near) else { return nil }
         return near.filter { !unfollowed.contains($0) }.prefix(Self.mostNames).map(\.rawValue)
     }
 }

@@ -67,7 +67,7 @@ extension Handlers {
             guard let oversize = push.oversize else { continue }
             let channel = try await store.broadcasts.channel(call.app.key, push.publish.name)
             guard let channel, channel.state != .deleting else { throw oversize }
-            let tokens = try await store.registry.info(call.app.key, push.publish.name)?.tokens ?? 0
+            let tokens = try await store.names.info(call.app.key, push.publish.name)?.tokens ?? 0
             warnings.append(
                 "\(oversize.path): the payload is over \(Payload.maximumBytes) bytes: it goes to the broadcast channel alone"
                     + (tokens > 0 ? ", and the tokens that follow the name fail with PayloadTooLarge" : ""))

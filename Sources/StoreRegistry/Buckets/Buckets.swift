@@ -1,149 +1,48 @@
-package import LiveActivity
 package import Redis
 package import StoreGround
 
-extension Registry {
+/// The buckets of a name or of an attributes type: how many there are, which one a channel is in, and how they divide.
+///
+/// The root, bucket 0, holds the count and is a key of each script, which refuses an outdated count. A process guesses
+/// the count that it saw last, and tries again with a newer one.
+package struct Buckets: Sendable {
     /// Most tries with a changed count. A larger count does not use one up, because other writers may be faster.
     package static let countAttempts = 32
+    /// Fields beyond which a bucket is divided: larger ones are cheap to read, but dear to write (compact encoding).
+    package static let threshold = 128
+    /// Changes of one round trip: tens of milliseconds of the server's time. A bucket can be overfilled by as many.
+    package static let batch = 500
 
-    package func placeKeys(_ app: AppKey, _ tokens: TokenPlace) -> PlaceKeys {
-        PlaceKeys(key: RegistryMemory.Key(app: app, tokens: tokens), tag: keys.tag(app, tokens))
+    package let redis: RedisClient
+    package let keys: Keyspace
+    package let memory = RegistryMemory()
+    /// Epoch milliseconds.
+    package let clock: @Sendable () -> Int64
+
+    package init(redis: RedisClient, keys: Keyspace, clock: @escaping @Sendable () -> Int64) {
+        self.redis = redis
+        self.keys = keys
+        self.clock = clock
     }
 
-    /// Runs `body` for one batch of the changes after the other. Before the next one it divides too full buckets.
-    /// - Parameters:
-    ///   - asksForRoom: whether the quotas may refuse the changes.
-    ///   - body: returns the changes whose buckets are too full.
-    func eachBatch(
-        of changes: [BucketChange], in place: PlaceKeys, asksForRoom: Bool = true,
-        _ body: (Range<Int>) async throws(StoreError) -> [Int]
-    ) async throws(StoreError) {
-        if asksForRoom { try await requireRoom(place, changes) }
-        var start = 0
-        while start < changes.count {
-            // A small name's first batches are small, so that no bucket holds much more than twice the threshold.
-            let room = max(BucketChange.threshold, 64 * memory.count(place.key).buckets)
-            let end = min(start + min(BucketChange.batch, room), changes.count)
-            let overfull = try await body(start..<end)
-            if !overfull.isEmpty { try await divide(place, for: overfull.map { changes[$0].channel }) }
-            start = end
-        }
-    }
-
-    /// Runs a script for each change and returns its answers, in order. Changes with an outdated count are refused and
-    /// run again.
-    /// - Parameter command: makes the call for the change of that index.
-    /// - Parameter first: commands that Redis must have executed before the change of that index.
-    func apply(
-        _ changes: [BucketChange], in place: PlaceKeys, first: [RedisCommand] = [], asksForRoom: Bool = true,
-        _ command: (_ index: Int, _ bucket: RedisKey, _ count: RedisArgument, _ rest: [RedisArgument]) -> RedisCommand
-    ) async throws(StoreError) -> [BucketAnswer] {
-        var answers = [BucketAnswer](repeating: [], count: changes.count)
-        // Arguments for the `end` that the script asked for, by change.
-        var endings: [Int: [RedisArgument]] = [:]
-        try await eachBatch(of: changes, in: place, asksForRoom: asksForRoom) { batch throws(StoreError) in
-            var overfull: [Int] = []
-            try await withCurrentCount(batch, of: changes, in: place) { open, count throws(StoreError) in
-                let earlier = first.isEmpty ? [] : open.map { first[$0.index] }
-                let commands = open.map { index, bucket in
-                    command(
-                        index, keys.bucket(place.tag, bucket), .string(count.stored), endings[index, default: []])
-                }
-                let replies = try await run(
-                    commands, after: earlier, counting: open.map { changes[$0.index].channel }, in: place)
-                var refused: [Int] = []
-                for (index, reply) in zip(open.map(\.index), replies) {
-                    switch reply.count {
-                    // `{right count, push}`: the script needs the keys of that `end`.
-                    case 2:
-                        if endings.isEmpty { try await wakeLater(place) }
-                        endings[index] = try ending(reply[1], in: place)
-                    // `{right count}`: the caller's count is outdated.
-                    case 1: memory.remember(place.key, try bucketCount(reply[0]))
-                    default:
-                        answers[index] = BucketAnswer(rawValue: try reply.integer())
-                        if answers[index].contains(.isOverfull) { overfull.append(index) }
-                        continue
-                    }
-                    refused.append(index)
-                }
-                return refused
-            }
-            return overfull
-        }
-        return answers
-    }
-
-    /// Runs commands that change buckets, in one round trip with what counts their channels for the quotas.
-    /// - Parameter earlier: commands that Redis must have executed before.
-    /// - Returns: the replies to the commands.
-    package func run(
-        _ commands: [RedisCommand], after earlier: [RedisCommand], counting channels: [[UInt8]], in place: PlaceKeys
-    ) async throws(StoreError) -> ArraySlice<Reply> {
-        let (quota, count) = counting(place, channels)
-        let replies = try await redis.replies(
-            earlier + commands + count.commands, inStepsAt: earlier.isEmpty ? [] : [earlier.count])
-        if let error = replies.prefix(earlier.count).lazy.compactMap(\.error).first { throw .redis(error) }
-        quotas.note(quota, place.key.app, count, replies.dropFirst(earlier.count + commands.count))
-        return replies.dropFirst(earlier.count).prefix(commands.count)
-    }
-
-    /// The `end` that `registry-set` queues for a channel whose card must end as soon as its token is known.
-    private func ending(_ reply: Reply, in place: PlaceKeys) throws(StoreError) -> [RedisArgument] {
-        let text = try reply.string()
-        guard let id = PushID(text) else { throw .corrupt("the last end of \(place.tag)") }
-        return [
-            .string(text), .bytes(id.uuid.bytes), .string(keys.pushPrefix(place.tag)),
-            .string(keys.tasksPrefix(place.tag)), .string(keys.deadLetterPrefix(place.tag)), .int(keys.retention),
-        ]
-    }
-
-    /// Sets a timer for the name's retries before channels are queued, in case this process dies before the wake-up.
-    private func wakeLater(_ place: PlaceKeys) async throws(StoreError) {
-        guard case .activity(let name) = place.key.tokens else { return }
-        let item = WorkItem.retries(place.key.app, name, .high)
-        try await redis.run([WorkQueue.putOff(keys, item, due: clock() + 2_000)])
-    }
-
-    /// Like `apply` for `registry-prune`, but with one call for each bucket, because an `end` removes whole buckets.
-    /// - Returns: one digit of the script's answer for each change.
-    package func prune(_ changes: [BucketChange], in place: PlaceKeys, now: Int64) async throws(StoreError) -> [Int] {
-        var answers = [Int](repeating: 0, count: changes.count)
-        let (root, newFollowers) = (keys.root(place.tag), keys.newFollowers(place.tag))
-        for start in stride(from: 0, to: changes.count, by: 2 * BucketChange.batch) {
-            let range = start..<min(start + 2 * BucketChange.batch, changes.count)
-            try await eachBucket(range, of: changes, in: place) { bucket, indices, count in
-                RedisCommand(
-                    Lua.registryPrune, keys: ["b": root, "bucket": bucket, "y": newFollowers],
-                    ["knownCount": .string(count.stored), "latest": RegistryRecord.latest(now)],
-                    rest: indices.flatMap { [.bytes(changes[$0].channel)] + changes[$0].arguments })
-            } take: { indices, digits throws(StoreError) in
-                try StoreError.check(digits.count, of: "registry-prune", is: indices.count)
-                for (index, digit) in zip(indices, digits) { answers[index] = Int(digit) - 0x30 }
-            }
-        }
-        return answers
-    }
-
-    /// Runs a script with one call for each bucket of the changes. Changes refused for an outdated count are tried
+    /// Runs a script with one call for each bucket of the channels. Channels refused for an outdated count are tried
     /// again.
     /// - Parameters:
-    ///   - command: the call for a bucket and the changes in it, by index
-    ///   - take: reads the script's answer for these changes, a digit for each
-    package func eachBucket(
-        _ indices: Range<Int>, of changes: [BucketChange], in place: PlaceKeys,
+    ///   - command: the call for a bucket and the channels in it, by index
+    ///   - take: reads the script's answer for these channels, a digit for each
+    package func each(
+        _ indices: Range<Int>, of channels: [[UInt8]], in place: PlaceKeys,
         _ command: (_ bucket: RedisKey, _ indices: [Int], BucketCount) -> RedisCommand,
         take: (_ indices: [Int], _ digits: ArraySlice<UInt8>) throws(StoreError) -> Void
     ) async throws(StoreError) {
-        try await withCurrentCount(indices, of: changes, in: place) { open, count throws(StoreError) in
+        try await withCurrentCount(indices, of: channels, in: place) { open, count throws(StoreError) in
             let buckets = Dictionary(grouping: open, by: \.bucket)
                 .map { (bucket: $0.key, indices: $0.value.map(\.index)) }
             let replies = try await redis.replies(
                 buckets.map { command(keys.bucket(place.tag, $0.bucket), $0.indices, count) })
             var refused: [Int] = []
             for ((_, indices), reply) in zip(buckets, replies) {
-                if reply.count == 1 {
-                    memory.remember(place.key, try bucketCount(reply[0]))
+                if try isRefused(reply, in: place) {
                     refused += indices
                 } else {
                     try take(indices, try reply.bytes())
@@ -154,19 +53,17 @@ extension Registry {
         }
     }
 
-    /// Runs `round` with the changes' buckets. It returns the changes that were refused for an outdated count, which
+    /// Runs `round` with the channels' buckets. It returns the channels that were refused for an outdated count, which
     /// are tried again.
-    func withCurrentCount(
-        _ indices: Range<Int>, of changes: [BucketChange], in place: PlaceKeys,
+    package func withCurrentCount(
+        _ indices: Range<Int>, of channels: [[UInt8]], in place: PlaceKeys,
         _ round: (_ open: [(index: Int, bucket: Int)], BucketCount) async throws(StoreError) -> [Int]
     ) async throws(StoreError) {
         var open = Array(indices)
         guard !open.isEmpty else { return }
         try await withCount(place) { count throws(StoreError) in
-            let key = count == .one ? nil : try await hashKey(for: count)
-            open = try await round(
-                open.map { index in (index, key.map { count.bucket(of: $0.hash(changes[index].channel)) } ?? 0) }, count
-            )
+            let numbers = try await self.numbers(of: open.map { channels[$0] }, count)
+            open = try await round(zip(open, numbers).map { (index: $0, bucket: $1) }, count)
             return open.isEmpty ? open : nil
         }
     }
@@ -187,11 +84,25 @@ extension Registry {
         throw .overtaken
     }
 
+    /// The number of each channel's bucket, if there are `count`.
+    package func numbers(of channels: [[UInt8]], _ count: BucketCount) async throws(StoreError) -> [Int] {
+        if count == .one { return channels.map { _ in 0 } }
+        let key = try await hashKey(for: count)
+        return channels.map { count.bucket(of: key.hash($0)) }
+    }
+
+    /// Whether a script refused an outdated count: it answers `{right count}`, which is remembered.
+    package func isRefused(_ reply: Reply, in place: PlaceKeys) throws(StoreError) -> Bool {
+        guard reply.count == 1 else { return false }
+        memory.remember(place.key, try BucketCount(reply[0]))
+        return true
+    }
+
     /// The count of a place from the reply to its root's field `n`. A newer one is remembered.
-    package func rememberCount(_ reply: Reply, of place: PlaceKeys, known: BucketCount) throws(StoreError)
-        -> BucketCount
-    {
-        let count = try bucketCount(reply)
+    package func rememberCount(
+        _ reply: Reply, of place: PlaceKeys, known: BucketCount
+    ) throws(StoreError) -> BucketCount {
+        let count = try BucketCount(reply)
         if count != known { memory.remember(place.key, count) }
         return count
     }
@@ -223,12 +134,11 @@ extension Registry {
                 [
                     "knownCount": .string(count.stored), "newCount": .string(grown.stored),
                     "dstIndex": .int(count.buckets), "modulus": .int(2 << count.level), "hashKey": .bytes(key.bytes),
-                    "threshold": .int(BucketChange.threshold), "now": .int(RegistryRecord.stamp(clock())),
+                    "threshold": .int(Self.threshold), "now": .int(RegistryRecord.stamp(clock())),
                     "life": .int(place.span.life), "kept": .int(place.span.retention),
                 ])
-            if reply.count == 1 {
+            if try isRefused(reply, in: place) {
                 // Another writer has added the bucket meanwhile.
-                memory.remember(place.key, try bucketCount(reply[0]))
                 attempts += 1
             } else if try reply.isOne() {
                 splits += 1
@@ -240,12 +150,6 @@ extension Registry {
                 roomy.insert(full)
             }
         }
-    }
-
-    package func bucketCount(_ reply: Reply) throws(StoreError) -> BucketCount {
-        if reply.isNil { return .one }
-        guard let count = BucketCount(stored: try reply.bytes()) else { throw .corrupt("bucket count") }
-        return count
     }
 
     /// The deployment's hash key. It must be the key by which the counted buckets were filled.
@@ -261,7 +165,7 @@ extension Registry {
     }
 
     /// The deployment's hash key, whichever it is.
-    func deploymentHashKey() async throws(StoreError) -> RegistryHashKey {
+    package func hashKey() async throws(StoreError) -> RegistryHashKey {
         if let key = memory.hashKey { return key }
         return try await loadHashKey(keeping: nil)
     }
@@ -279,5 +183,17 @@ extension Registry {
         let key = RegistryHashKey(bytes: Array(bytes))
         memory.hashKey = key
         return key
+    }
+}
+
+extension BucketCount {
+    /// Reads the reply to a root's field `n`.
+    package init(_ reply: Reply) throws(StoreError) {
+        guard !reply.isNil else {
+            self = .one
+            return
+        }
+        guard let count = BucketCount(stored: try reply.bytes()) else { throw .corrupt("bucket count") }
+        self = count
     }
 }
