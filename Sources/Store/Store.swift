@@ -5,6 +5,9 @@ public import Redis
 public struct Store: Sendable {
     public let redis: RedisClient
     public private(set) var registry: Registry
+    public let tokens: Tokens
+    public let names: Names
+    public let followings: FollowingIndex
     public private(set) var channels: Channels
     public let pushes: Pushes
     public let receipts: Receipts
@@ -66,15 +69,19 @@ public struct Store: Sendable {
         let time = ServerTime(redis: redis, keys: keys, machine: machine ?? wallClock)
         self.time = time
         let clock = clock ?? time.now
-        registry = Registry(redis: redis, keys: keys, clock: clock)
+        let buckets = Buckets(redis: redis, keys: keys, clock: clock)
+        tokens = Tokens(buckets)
+        names = Names(tokens)
+        followings = FollowingIndex(buckets)
+        registry = Registry(tokens, followings)
         registry.quotas.limits = quotas
-        channels = Channels(redis: redis, keys: keys, registry: registry, life: channelLife, clock: clock)
+        channels = Channels(redis: redis, keys: keys, followings: followings, life: channelLife, clock: clock)
         channels.quotas.limits = quotas
         channels.maximumTags = tagsPerChannel
         let telling = Set(policies.filter(\.value.isOn).keys)
         let replicaWait = replicas.map { ReplicaWait(beside: redis, $0) }
         pushes = Pushes(
-            redis: redis, keys: keys, time: time, replicas: replicaWait, memory: registry.memory,
+            redis: redis, keys: keys, time: time, replicas: replicaWait, memory: buckets.memory,
             index: PushIndex(redis: redis, keys: keys), telling: telling, endings: endings)
         receipts = Receipts(redis: redis, keys: keys, index: pushes.index, time: time)
         traces = Traces(redis: redis, keys: keys)
@@ -98,8 +105,9 @@ public struct Store: Sendable {
         quarantine = Quarantine(redis: redis, keys: keys, registry: registry, alarms: alarms, clock: clock)
         deadLetters = DeadLetters(redis: redis, keys: keys, pushes: pushes, queue: queue, clock: clock)
         broadcasts = Broadcasts(redis: redis, keys: keys, endings: endings)
-        automaticEnds = AutomaticEnds(redis: redis, keys: keys, registry: registry, pushes: pushes)
-        forgetting = Forgetting(redis: redis, keys: keys, registry: registry, channels: channels, clock: clock)
+        automaticEnds = AutomaticEnds(redis: redis, keys: keys, tokens: tokens, names: names, pushes: pushes)
+        forgetting = Forgetting(
+            redis: redis, keys: keys, registry: registry, followings: followings, channels: channels, clock: clock)
         deliveryRates = DeliveryRates(redis: redis, keys: keys)
         providerTokens = ProviderTokens(redis: redis, keys: keys)
         console = ConsoleStore(redis: redis, keys: keys)

@@ -45,7 +45,7 @@ struct RetryRun: Sendable {
             let inPages = delivery.state.values.inPages
             let limit = delivery.pageSize + inPages.count
             let due = try await dispatcher.store.sweeps.dueChannels(
-                lease, dispatcher.store.registry, now: dispatcher.store.time.now(), limit: limit
+                lease, dispatcher.store.tokens, now: dispatcher.store.time.now(), limit: limit
             ).filter { !inPages.contains($0.channel) }
             if due.isEmpty { return [] }
             let records = try await dispatcher.store.sweeps.records(lease.app, lease.name, Set(due.map(\.push)))
@@ -79,7 +79,7 @@ struct RetryRun: Sendable {
         if record.event == .start {
             sendUntil = dispatcher.startsSentUntil
             let found = await delivery.ask { () async throws(StoreError) in
-                try await dispatcher.store.sweeps.starts(lease, dispatcher.store.registry, page.channels, of: record)
+                try await dispatcher.store.sweeps.starts(lease, dispatcher.store.tokens, page.channels, of: record)
             }
             guard let found else { return }
             (waiting, isClosed) = found

@@ -44,7 +44,7 @@ extension Sweep {
                 let found = try await dispatcher.store.sweeps.arrivals(
                     lease.app, lease.name, after: order, limit: delivery.pageSize)
                 guard let last = found.last else { return (page: Page(), last: nil) }
-                let (tokens, hints, arrivals) = try await dispatcher.store.registry.lookup(
+                let (tokens, hints, arrivals) = try await dispatcher.store.tokens.lookup(
                     lease.app, lease.name, found.filter { !taken.contains($0.channel) })
                 if arrivals.isEmpty {
                     order = last.order

@@ -11,17 +11,17 @@ extension Sweep {
     func startPage(
         _ starts: TokenPlace, from position: ScanPosition, to limit: ScanPosition, splits: Bool
     ) async throws(StoreError) -> (Page, ScanPosition) {
-        let (tokens, next, hints) = try await dispatcher.store.registry.markedPage(
+        let (tokens, next, hints) = try await dispatcher.store.tokens.markedPage(
             lease.app, starts, from: position, to: limit, limit: delivery.pageSize)
         let audience = try await dispatcher.store.channels.filter(lease.app, tokens, claim.record.audience)
         if audience.isEmpty { return (Page(), next) }
         // Only two marks apply to start tokens: the quarantine and the other environment.
         let marks =
-            try await dispatcher.store.registry.marks(lease.app, starts, audience, hints, for: .start) ?? SendBlocks()
+            try await dispatcher.store.tokens.marks(lease.app, starts, audience, hints, for: .start) ?? SendBlocks()
         try await dispatcher.store.quarantine.forget(lease.app, starts, marks.outdated)
         let sendUntil = dispatcher.startsSentUntil
         let facts = try await dispatcher.store.sweeps.startFacts(
-            lease.app, lease.name, dispatcher.store.registry, audience, of: claim.record)
+            lease.app, lease.name, dispatcher.store.tokens, audience, of: claim.record)
         let capable = splits ? try await dispatcher.store.channels.withIOS18(lease.app, audience) : []
         var page = Page()
         page.sendUntil = sendUntil

@@ -123,14 +123,14 @@ struct Sweep: Sendable {
                 return try await startPage(
                     starts, from: position, to: limit, splits: outgoing.broadcastChannelPush != nil)
             }
-            if position == .start, let (tokens, hints) = try dispatcher.store.registry.page(of: claim),
+            if position == .start, let (tokens, hints) = try dispatcher.store.tokens.page(of: claim),
                 delivery.rate == nil || tokens.count <= delivery.pageSize,
                 let page = try await makePage(tokens, hints, leavingOut: .catchingUp)
             {
                 return (page, limit)
             }
             while true {
-                let (tokens, next, hints) = try await dispatcher.store.registry.markedPage(
+                let (tokens, next, hints) = try await dispatcher.store.tokens.markedPage(
                     lease.app, .activity(lease.name), from: position, to: limit, limit: delivery.pageSize)
                 if let page = try await makePage(tokens, hints, leavingOut: .catchingUp) { return (page, next) }
             }
@@ -146,7 +146,7 @@ struct Sweep: Sendable {
         let cards = claim.record.targets(of: tokens)
         let audience = try await dispatcher.store.channels.filter(lease.app, cards, claim.record.audience)
         guard
-            let marks = try await dispatcher.store.registry.marks(
+            let marks = try await dispatcher.store.tokens.marks(
                 lease.app, .activity(lease.name), audience, hints, for: claim.record.event)
         else { return nil }
         try await dispatcher.store.quarantine.forget(lease.app, .activity(lease.name), marks.outdated)

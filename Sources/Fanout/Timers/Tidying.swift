@@ -18,13 +18,13 @@ struct Tidying: Sendable {
     /// - Parameter mostPushes: how many pushes of the app are kept, about. 0 = no limit.
     mutating func run(_ app: AppKey, mostPushes: Int) async throws(StoreError) {
         for _ in 0..<Self.steps {
-            let (next, removed) = try await store.registry.tidyNames(app, after: cursors[app], limit: Self.step)
+            let (next, removed) = try await store.names.tidy(app, after: cursors[app], limit: Self.step)
             cursors[app] = next
             if removed == 0 || removed < Self.step / 2 && !next.isEmpty { break }
         }
         for _ in 0..<Self.steps where try await store.forgetting.runDue(app, limit: Self.step) < Self.step { break }
         try await store.alarms.tellEnded(app)
-        _ = try await store.registry.tidyFollowings(app, buckets: Self.followingBuckets)
+        _ = try await store.followings.tidy(app, hashes: Self.followingBuckets)
         for _ in 0..<Self.steps where try await store.deadLetters.tidy(app, limit: Self.step) < Self.step { break }
         for _ in 0..<Self.steps where try await store.quarantine.tidy(app, limit: Self.step) < Self.step { break }
         for _ in 0..<Self.steps {

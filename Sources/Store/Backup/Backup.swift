@@ -23,7 +23,7 @@ public struct Backup: Sendable {
             schemas.documents.sorted { $0.key < $1.key }.map { .schema(type: "\($0.key)", document: $0.value) })
         var cursor: [UInt8]?
         repeat {
-            let members = try await store.registry.listed(app, prefix: "", after: cursor, limit: Self.names)
+            let members = try await store.names.listed(app, prefix: "", after: cursor, limit: Self.names)
             cursor = members.count == Self.names ? members.last : nil
             let names = members.compactMap { String(validating: $0, as: UTF8.self).flatMap { try? ActivityName($0) } }
             try await read(app, names, sink)
@@ -40,7 +40,7 @@ public struct Backup: Sendable {
 
     private func buckets(_ app: AppKey, _ place: TokenPlace) async throws(StoreError) -> Int {
         let tag = store.keys.tag(app, place)
-        return try store.registry.bucketCount(try await store.redis.run("HGET", store.keys.root(tag), "n")).buckets
+        return try await BucketCount(store.redis.run("HGET", store.keys.root(tag), "n")).buckets
     }
 
     private func read(
@@ -70,7 +70,7 @@ public struct Backup: Sendable {
                 let meta = try fields(replies[3 * index])
                 let broadcast = try StoredHash(replies[3 * index + 1])
                 guard let page = pages[index] else { continue }
-                let buckets = try store.registry.bucketCount(replies[3 * index + 2]).buckets
+                let buckets = try BucketCount(replies[3 * index + 2]).buckets
                 if !meta.isEmpty || page.tokens.count > 0 || page.next != .end {
                     try await sink([.place(place, buckets: buckets, meta: meta)])
                 }
@@ -96,7 +96,7 @@ public struct Backup: Sendable {
     private func page(
         _ app: AppKey, _ place: TokenPlace, from position: ScanPosition
     ) async throws(StoreError) -> Page {
-        try await store.registry.storedPage(app, place, from: position, limit: Self.tokens)
+        try await store.tokens.stored(app, place, from: position, limit: Self.tokens)
     }
 
     private func readTokens(
@@ -116,8 +116,8 @@ public struct Backup: Sendable {
         _ app: AppKey, _ sink: ([BackupEntry]) async throws -> Void
     ) async throws -> Set<ExactText> {
         var types: Set<ExactText> = []
-        for first in stride(from: 0, to: FollowingIndex.buckets, by: Self.indexBuckets) {
-            let buckets = first..<min(first + Self.indexBuckets, FollowingIndex.buckets)
+        for first in stride(from: 0, to: FollowingIndex.size, by: Self.indexBuckets) {
+            let buckets = first..<min(first + Self.indexBuckets, FollowingIndex.size)
             let replies = try await store.redis.run(
                 buckets.map { RedisCommand("HKEYS", store.keys.followings(app, $0)) })
             var channels: [ChannelID] = []
@@ -171,6 +171,25 @@ extension StoredChannel {
         let sets = record.pairs.filter { $0.0.contains(":") && !$0.1.hasPrefix("-") }.map(\.0).sorted()
         self.init(
             channel: channel, created: Int64(record.number("created") ?? seen), seen: Int64(seen), sets: sets)
+    }
+}
+
+extension Tokens {
+    /// Reads about `limit` registrations and tombstones from `position` on, as they are in Redis. Ended ones too.
+    fileprivate func stored(
+        _ app: AppKey, _ tokens: TokenPlace, from position: ScanPosition, limit: Int
+    ) async throws(StoreError) -> (tokens: StoredTokens, next: ScanPosition) {
+        var page = StoredTokens()
+        let range = position.rawValue..<ScanPosition.end.rawValue
+        let (step, _) = try await read(keys.place(app, tokens), range, tokens: limit) {
+            bucket, filter throws(StoreError) in
+            try bucket.forEachPair { channel, value in
+                if channel.count == 1 || channel.count > 255 || value.count > 0xFFFF { return }
+                if let filter, !filter.includes(channel) { return }
+                page.append(channel, value)
+            }
+        }
+        return (page, ScanPosition(step.positions.upperBound))
     }
 }
 

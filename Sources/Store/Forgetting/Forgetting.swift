@@ -15,6 +15,7 @@ public struct Forgetting: Sendable {
     let redis: RedisClient
     let keys: Keyspace
     let registry: Registry
+    let followings: FollowingIndex
     let channels: Channels
     /// Epoch milliseconds.
     let clock: @Sendable () -> Int64
@@ -52,7 +53,7 @@ public struct Forgetting: Sendable {
             isDone = try await lookAgain(app, step, place)
             if isDone { try await registry.endForgetting(app, place, step.channel, before: step.askedAt) }
         } else {
-            let places = try await registry.notedPlaces(app, step.channel)
+            let places = try await followings.places(app, step.channel)
             try await put(app, places.map { ForgetStep(askedAt: step.askedAt, channel: step.channel, place: $0) })
             var left: [TokenPlace] = []
             var followed: Set<ActivityName> = []
@@ -64,9 +65,9 @@ public struct Forgetting: Sendable {
                 }
             }
             try await removeFromDeadLetters(app, step.channel) { !followed.contains($0) }
-            _ = try await registry.dropNotes(app, step.channel, left)
+            _ = try await followings.drop(app, step.channel, left)
             isDone = try await channels.forget(app, step.channel, before: step.askedAt)
-            if isDone { try await registry.dropChannelNote(app, step.channel) }
+            if isDone { try await followings.drop(app, step.channel) }
         }
         if isDone { try await redis.run("ZREM", keys.forgetSteps(app), .bytes(step.stored)) }
     }
@@ -82,8 +83,8 @@ public struct Forgetting: Sendable {
         }
         switch remainder {
         // A late registration, removed just now, has left a note. Drop it, and look once more for another one.
-        case .nothing: return try await registry.dropNotes(app, step.channel, [place]) == 0
-        case .registration: try await registry.noteAgain(app, step.channel, place)
+        case .nothing: return try await followings.drop(app, step.channel, [place]) == 0
+        case .registration: try await followings.note(app, step.channel, place)
         case .waitingPushes: return false
         }
         return true

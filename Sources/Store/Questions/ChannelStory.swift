@@ -14,7 +14,7 @@ extension Store {
     /// Nil for a channel of which nothing is known.
     public func story(_ app: AppKey, _ channel: ChannelID) async throws(StoreError) -> ChannelStory? {
         let record = try await channels.record(app, channel)
-        let (live, former) = try await registry.followings(app, channel)
+        let (live, former) = try await followings(app, channel)
         if record == nil, live.isEmpty, former.isEmpty { return nil }
         return ChannelStory(record: record, tokens: live, former: former)
     }

@@ -52,10 +52,10 @@ extension Store {
     public func explain(
         _ app: AppKey, _ name: ActivityName, _ channel: ChannelID
     ) async throws(StoreError) -> Explanation {
-        let place = registry.placeKeys(app, .activity(name))
+        let place = keys.place(app, .activity(name))
         let (tag, stored) = (place.tag, channel.stored)
         let field = RedisArgument.bytes(stored)
-        let (entries, replies) = try await registry.lookup(
+        let (entries, _, replies) = try await tokens.lookup(
             place, [stored],
             and: [
                 RedisCommand("HGET", keys.quarantine(tag), field),
@@ -85,7 +85,7 @@ extension Store {
                 place: .activity(name), token: entry.token, registeredAt: entry.registeredAt,
                 startedAt: entry.startedAt, marks: marks)
         } else {
-            explanation.presence = try await registry.past(place, stored)
+            explanation.presence = try await tokens.past(place, stored)
         }
         let started = try replies[6].optionalString()?.split(separator: " ").last
         explanation.startSentAt = started.flatMap { StoredNumber.read($0) }.map { Int64($0) }
@@ -101,11 +101,10 @@ extension Store {
     }
 }
 
-extension Registry {
+extension Tokens {
     /// Why a channel does not follow.
     func past(_ place: PlaceKeys, _ channel: [UInt8]) async throws(StoreError) -> Explanation.Presence {
-        let count = memory.count(place.key)
-        let bucket = count == .one ? 0 : count.bucket(of: try await hashKey(for: count).hash(channel))
+        let bucket = try await buckets.numbers(of: [channel], buckets.memory.count(place.key))[0]
         let value = try await redis.run("HGET", keys.bucket(place.tag, bucket), .bytes(channel)).optionalBytes()
         guard let value, let action = RegistryRecord.action(of: value) else { return .unknown }
         if !action.isTombstone { return .over(registeredAt: action.time) }

@@ -18,7 +18,7 @@ public struct Following: Sendable, Hashable {
     public var isElsewhere: Bool { marks.contains(.elsewhere) }
 }
 
-extension Registry {
+extension Store {
     /// The live tokens of a channel, and the places that it no longer follows, as long as they are remembered. Both by
     /// place: attributes types, then names, in byte order.
     func followings(
@@ -26,15 +26,15 @@ extension Registry {
     ) async throws(StoreError) -> (live: [Following], former: [FormerFollowing]) {
         let stored = channel.stored
         var (live, former): ([Following], [FormerFollowing]) = ([], [])
-        for place in try await notedPlaces(app, stored) {
-            let (page, hints) = try await lookup(app, place, [stored])
+        for place in try await followings.places(app, stored) {
+            let (page, hints) = try await tokens.lookup(app, place, [stored])
             let event: ActivityEvent = place.isForStartTokens ? .start : .update
             guard let entry = page.entries.first else {
-                let presence = try await past(placeKeys(app, place), stored)
+                let presence = try await tokens.past(keys.place(app, place), stored)
                 if presence != .unknown { former.append(FormerFollowing(place: place, presence: presence)) }
                 continue
             }
-            let marks = try await marks(app, place, page, hints, for: event)?[0] ?? []
+            let marks = try await tokens.marks(app, place, page, hints, for: event)?[0] ?? []
             live.append(
                 Following(
                     place: place, token: Array(page.token(0)), registeredAt: entry.registeredAt,

@@ -25,13 +25,13 @@ extension Store {
                 reach.isComplete = false
                 break
             }
-            let (page, next) = try await registry.page(
+            let (page, next) = try await tokens.page(
                 app, place, from: position, to: .end, limit: Self.tokensOfPage)
             let audience = try await channels.filter(app, page, publish.audience)
             reach.tokens += audience.count
             if isStart, !publish.options.restart, !audience.isEmpty {
                 let starting = (0..<audience.count).map { Array(audience.channel($0)) }
-                reach.tokens -= try await registry.lookup(app, .activity(publish.name), starting).page.count
+                reach.tokens -= try await tokens.lookup(app, .activity(publish.name), starting).page.count
             }
             position = next
         }

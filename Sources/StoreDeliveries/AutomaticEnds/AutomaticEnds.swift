@@ -36,13 +36,15 @@ public struct AutomaticEnds: Sendable {
 
     package let redis: RedisClient
     package let keys: Keyspace
-    package let registry: Registry
+    package let tokens: Tokens
+    package let names: Names
     package let pushes: Pushes
 
-    package init(redis: RedisClient, keys: Keyspace, registry: Registry, pushes: Pushes) {
+    package init(redis: RedisClient, keys: Keyspace, tokens: Tokens, names: Names, pushes: Pushes) {
         self.redis = redis
         self.keys = keys
-        self.registry = registry
+        self.tokens = tokens
+        self.names = names
         self.pushes = pushes
     }
 
@@ -96,7 +98,7 @@ public struct AutomaticEnds: Sendable {
         var position = ScanPosition.start
         var renewed = bootClock()
         while position < .end {
-            let (page, next) = try await registry.page(
+            let (page, next) = try await tokens.page(
                 task.app, .activity(task.name), from: position, to: .end, limit: Self.pageSize)
             for entry in page.entries { count.add(startedAt: entry.startedAt) }
             position = next
@@ -117,7 +119,7 @@ public struct AutomaticEnds: Sendable {
     private func close(_ task: EndTask, _ rule: EndRule, _ count: CardCount) async throws(StoreError) {
         let next = count.nextStart.map { [(task.name, due: $0 + rule.after.milliseconds)] }
         let done = RedisCommand("ZREM", keys.claimedEnds(task.app), .string(task.member))
-        try await redis.run((next.map { [registry.ending(task.app, $0)] } ?? []) + [done])
+        try await redis.run((next.map { [Names.ending(keys, task.app, $0)] } ?? []) + [done])
     }
 
     /// Names that existed before the setting are looked at within this many milliseconds.
@@ -141,11 +143,11 @@ public struct AutomaticEnds: Sendable {
             var last: String?
             let batch = 500
             while true {
-                let names = try await registry.names(app, prefix: "", after: last, limit: batch)
+                let names = try await self.names.page(app, prefix: "", after: last, limit: batch)
                 if names.isEmpty { break }
                 let now = pushes.time.now()
                 let dues = names.map { ($0, due: now + Int64.random(in: 0...min(after, Self.adoption))) }
-                try await redis.run([registry.ending(app, dues)])
+                try await redis.run([Names.ending(keys, app, dues)])
                 adopted += names.count
                 last = names.last?.rawValue
                 if names.count < batch { break }

@@ -37,7 +37,7 @@ public struct WebhookQueue: Sendable {
 
     private func lease(_ app: AppKey, _ owner: String, _ length: Duration) async throws(StoreError) -> Bool {
         try await redis.run(
-            Lua.eventLease, keys: ["lease": keys.webhookLease(app)],
+            Lua.appLease, keys: ["lease": keys.webhookLease(app)],
             ["owner": .string(owner), "length": .int(length.milliseconds)]
         ).isOne()
     }

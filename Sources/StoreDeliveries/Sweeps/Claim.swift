@@ -44,7 +44,7 @@ public enum ClaimResult: Sendable {
     case claimed(Claim)
 }
 
-extension Registry {
+extension Tokens {
     /// All live tokens of the name as they were when its push began. Nil: the claim has not read them.
     public func page(of claim: Claim) throws(StoreError) -> (page: TokenPage, hints: BlockHints)? {
         guard let tokens = claim.tokens, !tokens.isNil else { return nil }

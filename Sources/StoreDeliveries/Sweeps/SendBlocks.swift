@@ -68,7 +68,7 @@ private struct ChannelBytes: Hashable {
     func hash(into hasher: inout Hasher) { bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
 }
 
-extension Registry {
+extension Tokens {
     /// Reads the marks of a page's channels that matter to a push of this event, in at most one round trip.
     /// - Returns: nil if a channel was released after its `end` since the page was read. Read the page again then.
     public func marks(

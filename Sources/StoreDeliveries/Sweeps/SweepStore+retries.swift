@@ -47,9 +47,9 @@ extension SweepStore {
     /// At most `limit` channels whose attempt is due. They stay in their retry queues until they are settled. Retry
     /// queues that cannot be read are removed, because they would come before the others for ever. Channels with an
     /// open request are left out: only its owner or the end of its time ends it.
-    /// - Parameter registry: where the tokens are looked up, at the same moment as the retry queues are read.
+    /// - Parameter tokens: where they are looked up, at the same moment as the retry queues are read.
     public func dueChannels(
-        _ lease: Lease, _ registry: Registry, now: Int64, limit: Int
+        _ lease: Lease, _ tokens: Tokens, now: Int64, limit: Int
     ) async throws(StoreError) -> [WaitingChannel] {
         let tag = keys.tag(lease.app, lease.name)
         let reply = try await redis.run(
@@ -64,8 +64,8 @@ extension SweepStore {
                 RedisCommand("ZMSCORE", keys.newFollowers(tag), fields),
                 RedisCommand("HMGET", keys.openRequests(tag), fields),
             ]
-        let (entries, replies) = try await registry.lookup(
-            registry.placeKeys(lease.app, .activity(lease.name)), channels, and: asked)
+        let (entries, _, replies) = try await tokens.lookup(
+            keys.place(lease.app, .activity(lease.name)), channels, and: asked)
         var others = RetrySettlement()
         for reply in replies {
             try StoreError.check(reply.count, of: "HMGET", is: channels.count)
@@ -91,7 +91,7 @@ extension SweepStore {
         if !others.isEmpty {
             _ = try await settle(lease, for: .seconds(10), others)
             // Requests that are over wait for the next look, so the caller must not take this one for the last.
-            if due.isEmpty { return try await dueChannels(lease, registry, now: now, limit: limit) }
+            if due.isEmpty { return try await dueChannels(lease, tokens, now: now, limit: limit) }
         }
         return due
     }

@@ -18,23 +18,21 @@ public struct StartFacts: Sendable {
 extension SweepStore {
     /// Reads the facts at one moment, in one round trip.
     public func startFacts(
-        _ app: AppKey, _ name: ActivityName, _ registry: Registry, _ page: TokenPage, of start: PushRecord
+        _ app: AppKey, _ name: ActivityName, _ tokens: Tokens, _ page: TokenPage, of start: PushRecord
     ) async throws(StoreError) -> StartFacts {
-        try await startFacts(app, name, registry, (0..<page.count).map { Array(page.channel($0)) }, of: start)
+        try await startFacts(app, name, tokens, (0..<page.count).map { Array(page.channel($0)) }, of: start)
     }
 
     private func startFacts(
-        _ app: AppKey, _ name: ActivityName, _ registry: Registry, _ channels: [[UInt8]], of start: PushRecord
+        _ app: AppKey, _ name: ActivityName, _ tokens: Tokens, _ channels: [[UInt8]], of start: PushRecord
     ) async throws(StoreError) -> StartFacts {
         let tag = keys.tag(app, name)
-        var removals: [Int64?] = []
-        let (entries, replies) = try await registry.lookup(
-            registry.placeKeys(app, .activity(name)), channels,
+        let (entries, removals, replies) = try await tokens.lookup(
+            keys.place(app, .activity(name)), channels,
             and: [
                 RedisCommand("HMGET", keys.retryQueues(tag), channels.map { .bytes($0) }),
                 RedisCommand("HMGET", keys.name(tag), "over", "ends"),
-            ] + (start.respectsDismissal ? [Dismissals(redis: redis, keys: keys).command(app, name, channels)] : []),
-            removals: &removals)
+            ] + (start.respectsDismissal ? [Dismissals(redis: redis, keys: keys).command(app, name, channels)] : []))
         try StoreError.check(replies[0].count, of: "HMGET", is: channels.count)
         let over = try replies[1][0].optionalNumber() ?? 0
         var facts = StartFacts(
@@ -56,13 +54,13 @@ extension SweepStore {
     /// Gives waiting channels whose next push is a start their start tokens, in place of the tokens of activities.
     /// - Returns: the channels, and whether an `end` for everyone was accepted after the start.
     public func starts(
-        _ lease: Lease, _ registry: Registry, _ waiting: [WaitingChannel], of start: PushRecord
+        _ lease: Lease, _ tokens: Tokens, _ waiting: [WaitingChannel], of start: PushRecord
     ) async throws(StoreError) -> (channels: [WaitingChannel], isClosed: Bool) {
         guard let starts = start.startTokens else { return (waiting, false) }
-        let place = registry.placeKeys(lease.app, starts)
+        let place = keys.place(lease.app, starts)
         let channels = waiting.map(\.channel)
         let fields = channels.map { RedisArgument.bytes($0) }
-        let (entries, marks) = try await registry.lookup(
+        let (entries, _, marks) = try await tokens.lookup(
             place, channels,
             and: [keys.quarantine(place.tag), keys.otherEnvironment(place.tag)].map {
                 RedisCommand("HMGET", $0, fields)
@@ -79,7 +77,7 @@ extension SweepStore {
         }
         if start.respectsDismissal {
             // As for a page of a sweep: the user may have dismissed the card while the start waited.
-            let facts = try await startFacts(lease.app, lease.name, registry, channels, of: start)
+            let facts = try await startFacts(lease.app, lease.name, tokens, channels, of: start)
             for index in found.indices { found[index].hasDismissed = facts.dismissed[index] }
         }
         return (found, over > start.sequence)

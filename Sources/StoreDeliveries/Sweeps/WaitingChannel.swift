@@ -66,7 +66,7 @@ public struct WaitingChannel: Sendable, Hashable {
     }
 
     /// Takes the token of an entry, and what is noted about it. A note about another token says nothing.
-    package mutating func take(_ entry: Registry.Entry?, quarantine: Reply, elsewhere: Reply) throws(StoreError) {
+    package mutating func take(_ entry: Tokens.Entry?, quarantine: Reply, elsewhere: Reply) throws(StoreError) {
         (token, registeredAt) = (entry?.token, entry?.registeredAt ?? 0)
         (isQuarantined, livesElsewhere) = (false, false)
         guard let token else { return }

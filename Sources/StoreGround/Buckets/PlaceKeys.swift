@@ -1,11 +1,15 @@
+package import LiveActivity
+
+/// A name or an attributes type of an app, as calls of the registry need it.
 package struct PlaceKeys: Sendable {
     package let key: RegistryMemory.Key
     package let tag: String
 
-    package init(key: RegistryMemory.Key, tag: String) {
-        self.key = key
-        self.tag = tag
-    }
-
     package var span: RegistryRecord.Span { key.tokens.span }
+}
+
+extension Keyspace {
+    package func place(_ app: AppKey, _ tokens: TokenPlace) -> PlaceKeys {
+        PlaceKeys(key: RegistryMemory.Key(app: app, tokens: tokens), tag: tag(app, tokens))
+    }
 }

@@ -1,7 +1,7 @@
 package import LiveActivity
 import Synchronization
 
-/// Facts that the copies of a `Registry` remember between calls: guesses that Redis corrects, except for the hash key.
+/// Facts that the parts of the registry remember between calls: guesses that Redis corrects, except for the hash key.
 package final class RegistryMemory: Sendable {
     /// Compared by bytes, as `TokenPlace` is. A string made of it would not be.
     package struct Key: Hashable {

@@ -41,7 +41,7 @@ public struct Intake: Sendable {
     /// - Returns: whether `owner` has the lease now.
     public func hold(_ app: AppKey, owner: String) async throws(StoreError) -> Bool {
         try await redis.run(
-            Lua.intakeLease, keys: ["lease": keys.intakeLease(app)],
+            Lua.appLease, keys: ["lease": keys.intakeLease(app)],
             ["owner": .string(owner), "length": .int(Self.lease.milliseconds)]
         ).isOne()
     }

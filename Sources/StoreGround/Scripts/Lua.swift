@@ -51,7 +51,6 @@ package enum Lua {
     package static let alarmRaise = script("alarm-raise", [.events], Source.alarm_raise_lua)
     package static let alarmClear = script("alarm-clear", [.events], Source.alarm_clear_lua)
     package static let eventAdd = script("event-add", [.events], Source.event_add_lua)
-    package static let eventLease = script("event-lease", Source.event_lease_lua)
     package static let broadcastWant = script("broadcast-want", Source.broadcast_want_lua)
     package static let broadcastLive = script("broadcast-live", Source.broadcast_live_lua)
     package static let broadcastDiscard = script("broadcast-discard", Source.broadcast_discard_lua)
@@ -69,7 +68,6 @@ package enum Lua {
     package static let queueLook = script("queue-look", Source.queue_look_lua)
     package static let clockLook = script("clock-look", [.time], Source.clock_look_lua)
     package static let timerHasten = script("timer-hasten", Source.timer_hasten_lua)
-    package static let intakeLease = script("intake-lease", Source.intake_lease_lua)
     package static let queueForget = script("queue-forget", Source.queue_forget_lua)
     package static let scheduleCreate = script("schedule-create", Source.schedule_create_lua)
     package static let scheduleQueue = script("schedule-queue", Source.schedule_queue_lua)
@@ -77,6 +75,7 @@ package enum Lua {
     package static let scheduleClaim = script("schedule-claim", [.since], Source.schedule_claim_lua)
     package static let scheduleReplace = script("schedule-replace", Source.schedule_replace_lua)
     package static let scheduleSettle = script("schedule-settle", Source.schedule_settle_lua)
+    package static let appLease = script("app-lease", Source.app_lease_lua)
     package static let endClaim = script("end-claim", [.time], Source.end_claim_lua)
     package static let providerToken = script("provider-token", Source.provider_token_lua)
     package static let schemaSet = script("schema-set", Source.schema_set_lua)
@@ -89,14 +88,13 @@ package enum Lua {
     package static let all: [RedisScript] = [
         registrySet, registryJoin, registryRemove, registryPrune, registrySplit, registryAlive, registryFollowed,
         registryForget, registryForgotten, registryRestore, registrySize, hashRestore, followingTidy, channelMark,
-        channelConfirm, channelForget, pushAccept, pushChain, pushForget, pushBegin, pushCancel,
-        receiptCount, taskClaim, taskPlanned, taskRenew, taskSettle, retryClaim, retrySettle, latePut, removalConfirm,
-        queueDue, intakeLease, queueForget, queueLook, clockLook, timerHasten, deadRetry, deadCollect, guardCount,
-        quarantineForget, alarmRaise,
-        alarmClear, eventAdd, eventLease, scheduleCreate, scheduleQueue, scheduleDue, scheduleClaim, scheduleReplace,
-        scheduleSettle, endClaim, broadcastWant, broadcastLive, broadcastDiscard, broadcastRetire, broadcastGone,
-        broadcastFail, broadcastLease, broadcastIntend, broadcastForeign, broadcastTake, broadcastSettle, providerToken,
-        schemaSet, actionAdd, credentialSet, rateTake, deliveryTurn, rightsTry,
+        channelConfirm, channelForget, pushAccept, pushChain, pushForget, pushBegin, pushCancel, receiptCount,
+        taskClaim, taskPlanned, taskRenew, taskSettle, retryClaim, retrySettle, latePut, removalConfirm, queueDue,
+        queueForget, queueLook, clockLook, timerHasten, deadRetry, deadCollect, guardCount, quarantineForget,
+        alarmRaise, alarmClear, eventAdd, appLease, scheduleCreate, scheduleQueue, scheduleDue, scheduleClaim,
+        scheduleReplace, scheduleSettle, endClaim, broadcastWant, broadcastLive, broadcastDiscard, broadcastRetire,
+        broadcastGone, broadcastFail, broadcastLease, broadcastIntend, broadcastForeign, broadcastTake, broadcastSettle,
+        providerToken, schemaSet, actionAdd, credentialSet, rateTake, deliveryTurn, rightsTry,
     ]
 
     private static func script(_ name: String, _ source: [UInt8]) -> RedisScript { script(name, [], source) }

@@ -13,7 +13,7 @@ public struct ChannelPosition: Sendable, Hashable, CustomStringConvertible {
 
     public init?(_ text: String) {
         guard let parts = text.cut(at: UInt8(ascii: ".")), let bucket = Int(parts.head),
-            (0..<FollowingIndex.buckets).contains(bucket),
+            (0..<FollowingIndex.size).contains(bucket),
             let channel = parts.tail.isEmpty ? [] : Hex.decode(parts.tail)
         else { return nil }
         self.init(bucket: bucket, channel: channel)
@@ -43,8 +43,8 @@ extension Channels {
         var next: ChannelPosition?
         var (bucket, seen) = (position?.bucket ?? 0, position?.channel ?? [])
         var width = Self.firstBuckets
-        scan: while bucket < FollowingIndex.buckets {
-            let block = bucket..<min(bucket + width, FollowingIndex.buckets)
+        scan: while bucket < FollowingIndex.size {
+            let block = bucket..<min(bucket + width, FollowingIndex.size)
             for (number, channels) in zip(block, try await channels(app, in: block)) {
                 for channel in channels where seen.lexicographicallyPrecedes(channel.channel) {
                     if found.count == limit {

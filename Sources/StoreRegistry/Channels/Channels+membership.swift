@@ -191,7 +191,7 @@ extension Channels {
         ]
         let counting = quotas.count(
             .channels, app, open.map { .bytes($0.channel.stored) }, life: life.milliseconds, now: clock())
-        let notes = try await registry.noteChannels(app, open.map(\.channel.stored), life: life)
+        let notes = try await followings.notes(app, open.map(\.channel.stored), life: life)
         let answers = try await redis.replies(
             notes
                 + open.map { work in

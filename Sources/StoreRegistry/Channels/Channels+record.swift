@@ -44,9 +44,30 @@ public struct ChannelRecord: Sendable, Hashable {
 }
 
 extension Channels {
+    private static let fieldsAtOnce = 500
+
     /// Nil for a channel that no call has named, or that has expired.
     public func record(_ app: AppKey, _ channel: ChannelID) async throws(StoreError) -> ChannelRecord? {
         let reply = try await redis.run("HGETALL", keys.channel(app, channel))
         return reply.count == 0 ? nil : try ChannelRecord(reply)
+    }
+
+    /// - Returns: the channel's named user; nil if it has none, or is not known.
+    public func namedUser(_ app: AppKey, _ channel: ChannelID) async throws(StoreError) -> String? {
+        let key = keys.channel(app, channel)
+        var cursor = "0"
+        var user: String?
+        repeat {
+            let reply = try await redis.run(
+                "HSCAN", key, .string(cursor), "MATCH", "u:*", "COUNT", .int(Self.fieldsAtOnce))
+            cursor = try reply[0].string()
+            for (field, value) in try reply[1].pairs() {
+                let state = try value.string()
+                // A user that the channel leaves does not count. A user that it joins comes before one that it has.
+                guard state != "-", user == nil || state == "+" else { continue }
+                user = try field.string().rest(behind: "u:")?.percentDecoded
+            }
+        } while cursor != "0"
+        return user
     }
 }

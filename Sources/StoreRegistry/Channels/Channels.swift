@@ -9,8 +9,7 @@ public import StoreGround
 public struct Channels: Sendable {
     package let redis: RedisClient
     package let keys: Keyspace
-    /// For the index of channels.
-    package let registry: Registry
+    package let followings: FollowingIndex
     /// Tags that a channel may have.
     public package(set) var maximumTags = Self.defaultMaximumTags
     package var quotas: Quotas
@@ -22,12 +21,12 @@ public struct Channels: Sendable {
     public static let defaultMaximumTags = 1_000
 
     package init(
-        redis: RedisClient, keys: Keyspace, registry: Registry, life: Duration = .zero,
+        redis: RedisClient, keys: Keyspace, followings: FollowingIndex, life: Duration = .zero,
         clock: @escaping @Sendable () -> Int64 = wallClock
     ) {
         self.redis = redis
         self.keys = keys
-        self.registry = registry
+        self.followings = followings
         self.life = life
         self.clock = clock
         quotas = Quotas(keys: keys)

@@ -94,18 +94,18 @@ package struct Quotas: Sendable {
 }
 
 extension Registry {
-    /// Throws `quotaReached` if the changes add a name or follower beyond its quota. No round trip if there is room.
-    func requireRoom(_ place: PlaceKeys, _ changes: [BucketChange]) async throws(StoreError) {
+    /// Throws `quotaReached` if the channels add a name or follower beyond its quota. No round trip if there is room.
+    func requireRoom(_ place: PlaceKeys, _ channels: [[UInt8]]) async throws(StoreError) {
         let (app, quota, now) = (place.key.app, place.quota, clock())
         if quotas.isFull(quota, app) {
             let measure = quotas.count(quota, app, [], life: place.span.retention, now: now)
             if measure.measures { quotas.note(quota, app, measure, try await redis.replies(measure.commands)[...]) }
-            if quotas.isFull(quota, app), try await lookup(place, changes.map(\.channel)).entries.contains(nil) {
+            if quotas.isFull(quota, app), try await tokens.lookup(place, channels).entries.contains(nil) {
                 throw .quotaReached(quota, limit: quotas.limit(quota))
             }
         }
         guard case .activity(let name) = place.key.tokens, quotas.isFull(.names, app),
-            memory.needsListing(place.key, now: now)
+            buckets.memory.needsListing(place.key, now: now)
         else { return }
         let known = [RedisCommand("ZSCORE", keys.names(app), .string(name.rawValue))]
         let measure = quotas.countNames(app, now: now)

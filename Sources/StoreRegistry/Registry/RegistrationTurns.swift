@@ -38,7 +38,7 @@ final class RegistrationTurns: Sendable {
     private func next(_ key: RegistryMemory.Key) -> [Waiting] {
         waiting.withLock { waiting in
             let all = waiting[key] ?? []
-            let group = all.prefix(BucketChange.batch)
+            let group = all.prefix(Buckets.batch)
             waiting[key] = group.isEmpty ? nil : Array(all.dropFirst(group.count))
             return Array(group)
         }

@@ -24,30 +24,25 @@ extension Registry {
     package func forget(
         _ app: AppKey, _ tokens: TokenPlace, _ channel: [UInt8], before time: Int64
     ) async throws(StoreError) -> Remainder {
-        let place = placeKeys(app, tokens)
+        let place = keys.place(app, tokens)
         let tag = place.tag
         var remainder = Remainder.nothing
-        let change = BucketChange(channel: channel)
         let now = clock()
-        try await withCurrentCount(0..<1, of: [change], in: place) { open, count throws(StoreError) in
+        try await buckets.withCurrentCount(0..<1, of: [channel], in: place) { open, count throws(StoreError) in
             let reply = try await redis.run(
                 Lua.registryForget,
                 keys: [
                     "b": keys.root(tag), "bucket": keys.bucket(tag, open[0].bucket), "x": keys.quarantine(tag),
                     "e": keys.otherEnvironment(tag), "f": keys.lateJoiners(tag), "a": keys.startedChannels(tag),
                     "z": keys.openRequests(tag), "y": keys.newFollowers(tag), "k": keys.catchUp(tag),
-                    "h": keys.retryQueues(tag),
-                    "r": keys.waitingChannels(tag), "g": keys.beingForgotten(tag),
+                    "h": keys.retryQueues(tag), "r": keys.waitingChannels(tag), "g": keys.beingForgotten(tag),
                 ],
                 [
                     "knownCount": .string(count.stored), "channel": .bytes(channel),
                     "before": .int(RegistryRecord.stamp(time)), "latest": RegistryRecord.latest(now), "now": .int(now),
                     "life": .int(Self.forgetNoteLife),
                 ])
-            if reply.count == 1 {
-                memory.remember(place.key, try bucketCount(reply[0]))
-                return [0]
-            }
+            if try buckets.isRefused(reply, in: place) { return [0] }
             guard let found = Remainder(rawValue: try reply.integer()) else {
                 throw .unexpectedReply("registry-forget answered an unknown number")
             }
@@ -68,27 +63,5 @@ extension Registry {
                 "channel": .bytes(channel), "before": .int(RegistryRecord.stamp(time)),
                 "latest": RegistryRecord.latest(clock()), "stay": .int(Self.forgetNoteStay),
             ])
-    }
-
-    /// Drops a channel's notes of places from the index. Returns how many there were.
-    package func dropNotes(_ app: AppKey, _ channel: [UInt8], _ places: [TokenPlace]) async throws(StoreError) -> Int {
-        if places.isEmpty { return 0 }
-        let key = try await deploymentHashKey()
-        let fields = places.map { RedisArgument.bytes(FollowingIndex.field(channel, Array($0.stored.utf8))) }
-        let bucket = keys.followings(app, FollowingIndex.bucket(of: channel, key))
-        return try await redis.run("HDEL", bucket, fields).integer()
-    }
-
-    /// Drops the note of the channel itself.
-    package func dropChannelNote(_ app: AppKey, _ channel: [UInt8]) async throws(StoreError) {
-        let key = try await deploymentHashKey()
-        let bucket = keys.followings(app, FollowingIndex.bucket(of: channel, key))
-        try await redis.run("HDEL", bucket, .bytes(FollowingIndex.field(channel, [])))
-    }
-
-    /// Notes in the index that a channel may have a token at a place, for as long as any token is kept there.
-    package func noteAgain(_ app: AppKey, _ channel: [UInt8], _ tokens: TokenPlace) async throws(StoreError) {
-        let place = placeKeys(app, tokens)
-        try await redis.run(noteFollowings(place, [(channel, place.span.retention)], now: clock()))
     }
 }

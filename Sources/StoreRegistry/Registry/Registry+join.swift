@@ -1,6 +1,6 @@
 import LiveActivity
-package import Redis
-package import StoreGround
+import Redis
+import StoreGround
 
 extension Registry {
     /// Most registrations of one call of `registry-join`: under a millisecond of the server's time.
@@ -9,24 +9,23 @@ extension Registry {
     /// Stores those registrations that are the usual case, many with one call.
     /// - Parameter notes: commands that Redis must have executed before, one for each registration.
     /// - Returns: an answer for each. Nil: nothing was done, and `registry-set` must decide.
-    package func join(
+    func join(
         _ entries: [EncodedRegistration], in place: PlaceKeys, after notes: [RedisCommand]
     ) async throws(StoreError) -> [BucketAnswer?] {
-        let changes = entries.map { BucketChange(channel: $0.channel) }
-        var answers = [BucketAnswer?](repeating: nil, count: changes.count)
-        try await eachBatch(of: changes, in: place) { batch throws(StoreError) in
+        let channels = entries.map(\.channel)
+        var answers = [BucketAnswer?](repeating: nil, count: channels.count)
+        try await eachBatch(of: channels, in: place) { batch throws(StoreError) in
             var earlier = notes[batch]
             var overfull: [Int] = []
-            try await withCurrentCount(batch, of: changes, in: place) { open, count throws(StoreError) in
+            try await buckets.withCurrentCount(batch, of: channels, in: place) { open, count throws(StoreError) in
                 let slices = open.parts(of: Self.mostJoined)
                 let replies = try await run(
                     slices.map { joinCommand($0, of: entries, in: place, count) }, after: Array(earlier),
-                    counting: open.map { changes[$0.index].channel }, in: place)
+                    counting: open.map { channels[$0.index] }, in: place)
                 earlier = []
                 var refused: [Int] = []
                 for (slice, reply) in zip(slices, replies) {
-                    if reply.count == 1 {
-                        memory.remember(place.key, try bucketCount(reply[0]))
+                    if try buckets.isRefused(reply, in: place) {
                         refused += slice.map(\.index)
                         continue
                     }
@@ -57,7 +56,7 @@ extension Registry {
                 "f": keys.lateJoiners(tag), "v": keys.contentStates(tag), "g": keys.beingForgotten(tag),
             ],
             [
-                "knownCount": .string(count.stored), "life": .int(life), "threshold": .int(BucketChange.threshold),
+                "knownCount": .string(count.stored), "life": .int(life), "threshold": .int(Buckets.threshold),
             ],
             rest: slice.flatMap { index, bucket -> [RedisArgument] in
                 let entry = entries[index]

@@ -2,9 +2,16 @@ public import LiveActivity
 import Redis
 public import StoreGround
 
+public enum RegistrationResult: Sendable, Hashable {
+    /// Stored: the registration is new, or not older than the stored one.
+    case stored
+    /// Nothing changed: a newer update was there, or the registration is past its life. No error for a device.
+    case stale
+}
+
 extension Registry {
     /// A registration as the scripts take it.
-    package struct EncodedRegistration {
+    struct EncodedRegistration {
         /// In the caller's list.
         let position: Int
         let channel: [UInt8]
@@ -21,7 +28,7 @@ extension Registry {
     public func track(
         _ app: AppKey, _ tokens: TokenPlace, _ registrations: [Registration], endAfter: Duration? = nil
     ) async throws(StoreError) -> [RegistrationResult] {
-        let place = placeKeys(app, tokens)
+        let place = keys.place(app, tokens)
         let now = clock()
         // A registration that is past its life has no record and stays stale.
         let entries = registrations.enumerated().compactMap { position, registration -> EncodedRegistration? in
@@ -33,7 +40,7 @@ extension Registry {
                     flags: (registration.wantsState ? 1 : 0) + (atArrival == nil ? 0 : 2))
             }
         }
-        let notes = try await noteFollowings(place, entries.map { ($0.channel, $0.record.retention) }, now: now)
+        let notes = try await followings.notes(place, entries.map { ($0.channel, $0.record.retention) }, now: now)
         let answers = try await write(entries, in: place, after: notes, now: now)
         var results = [RegistrationResult](repeating: .stale, count: registrations.count)
         let stored = zip(entries, answers).filter { !$0.1.isEmpty }.map(\.0)
@@ -48,6 +55,27 @@ extension Registry {
             try await redis.run([WorkQueue.add(keys, .late(app, name))])
         }
         return results
+    }
+
+    /// Puts the name into its app's index after its tokens. After a crash in between, the caller repeats the call.
+    /// - Parameter endDue: when the first of these cards is to be ended (epoch ms). It is noted for every stored
+    ///   registration, because a repeated one begins no card.
+    /// - Parameter isNew: the name's root is new. Since this process put the name in, another one may have taken it out
+    ///   of the index, or Redis may have lost it.
+    package func enlist(
+        _ place: PlaceKeys, now: Int64, endDue: Int64? = nil, isNew: Bool = false
+    ) async throws(StoreError) {
+        guard case .activity(let name) = place.key.tokens else { return }
+        let app = place.key.app
+        let isUnlisted = isNew || buckets.memory.needsListing(place.key, now: now)
+        let commands =
+            (isUnlisted ? [Names.listing(keys, app, [name])] : [])
+            + (endDue.map { [Names.ending(keys, app, [(name, $0)])] } ?? [])
+        if commands.isEmpty { return }
+        let measure = isUnlisted ? quotas.countNames(app, now: now) : Quotas.Count()
+        let replies = try await redis.run(commands + measure.commands)
+        quotas.note(.names, app, measure, replies.dropFirst(commands.count))
+        if isUnlisted { buckets.memory.listed(place.key, at: now) }
     }
 
     /// One alone goes to `registry-set`. Several go to `registry-join`, and those that it leaves to `registry-set`.
@@ -76,8 +104,7 @@ extension Registry {
     ) async throws(StoreError) -> [BucketAnswer] {
         let tag = place.tag
         let root = keys.root(tag)
-        let changes = entries.map { BucketChange(channel: $0.channel) }
-        return try await apply(changes, in: place, first: notes, asksForRoom: asksForRoom) {
+        return try await apply(entries.map(\.channel), in: place, first: notes, asksForRoom: asksForRoom) {
             (index, bucket, count, rest) in
             let entry = entries[index]
             return RedisCommand(
@@ -91,7 +118,7 @@ extension Registry {
                 [
                     "knownCount": count, "channel": .bytes(entry.channel), "record": .bytes(entry.record.value),
                     "latest": RegistryRecord.latest(now), "life": .int(entry.record.retention),
-                    "threshold": .int(BucketChange.threshold), "flags": .int(entry.flags),
+                    "threshold": .int(Buckets.threshold), "flags": .int(entry.flags),
                 ], rest: rest)
         }
     }

@@ -2,27 +2,29 @@ public import LiveActivity
 package import Redis
 public import StoreGround
 
-/// The registry: which channels follow which name, and with which token.
+/// The registry: which channels follow which name, and with which token. It makes all changes; `Tokens` reads.
 ///
 /// A name's tokens are in buckets: hashes of about 90 entries, small enough for Redis's compact encoding and for
 /// reading as a whole. The number of buckets grows with the name (`BucketCount`). Every change is one script on one
-/// bucket. The root, bucket 0, holds the count and is a key of each script, which refuses an outdated count.
+/// bucket (`Buckets`).
 ///
 /// A process may die at any point without leaving anything to repair: a call without an answer is repeated. Start
 /// tokens have the same layout and live longer. docs/adr/0002-registry-layout.md has reasons and measurements.
 public struct Registry: Sendable {
     package let redis: RedisClient
     package let keys: Keyspace
-    package let memory = RegistryMemory()
-    private(set) var turns = RegistrationTurns()
-    package var quotas: Quotas
     /// Epoch milliseconds.
     package let clock: @Sendable () -> Int64
+    /// To ask, once a quota is full, whether a channel follows already.
+    package let tokens: Tokens
+    package let followings: FollowingIndex
+    package var buckets: Buckets { tokens.buckets }
+    private(set) var turns = RegistrationTurns()
+    package var quotas: Quotas
 
-    package init(redis: RedisClient, keys: Keyspace, clock: @escaping @Sendable () -> Int64 = wallClock) {
-        self.redis = redis
-        self.keys = keys
-        self.clock = clock
+    package init(_ tokens: Tokens, _ followings: FollowingIndex) {
+        (redis, keys, clock) = (tokens.redis, tokens.keys, tokens.clock)
+        (self.tokens, self.followings) = (tokens, followings)
         quotas = Quotas(keys: keys)
     }
 
@@ -35,23 +37,20 @@ public struct Registry: Sendable {
         return registry
     }
 
-    /// Records that this process has skipped since its start. If it is not 0, another program writes to this Redis.
-    public var malformedRecords: Int { memory.malformed }
-
     /// Removes channels from a name. Unknown channels are remembered too, to refuse older registrations that come late.
     public func untrack(_ app: AppKey, _ tokens: TokenPlace, _ untracks: [Untrack]) async throws(StoreError) {
         let now = clock()
-        let place = placeKeys(app, tokens)
-        let changes = untracks.map { BucketChange(channel: $0.channel.stored) }
+        let place = keys.place(app, tokens)
+        let channels = untracks.map(\.channel.stored)
         let (root, newFollowers) = (keys.root(place.tag), keys.newFollowers(place.tag))
-        _ = try await apply(changes, in: place) { index, bucket, count, _ in
+        _ = try await apply(channels, in: place) { index, bucket, count, _ in
             RedisCommand(
                 Lua.registryRemove, keys: ["b": root, "bucket": bucket, "y": newFollowers],
                 [
-                    "knownCount": count, "channel": .bytes(changes[index].channel),
+                    "knownCount": count, "channel": .bytes(channels[index]),
                     "stone": .bytes(RegistryRecord.encode(untracks[index], now: now)),
                     "latest": RegistryRecord.latest(now),
-                    "life": .int(place.span.retention), "threshold": .int(BucketChange.threshold),
+                    "life": .int(place.span.retention), "threshold": .int(Buckets.threshold),
                 ])
         }
     }
@@ -61,13 +60,40 @@ public struct Registry: Sendable {
         _ app: AppKey, _ tokens: TokenPlace, _ removals: [TokenRemoval]
     ) async throws(StoreError) -> [PruneResult] {
         let now = clock()
-        let changes = removals.map { removal in
-            let since: RedisArgument = removal.deadSince.map { .int(RegistryRecord.stamp(min($0, now))) } ?? ""
-            return BucketChange(
-                channel: removal.channel, arguments: [.bytes(removal.token), since, removal.hasEnded ? "1" : "0"])
+        let place = keys.place(app, tokens)
+        let (root, newFollowers) = (keys.root(place.tag), keys.newFollowers(place.tag))
+        let channels = removals.map(\.channel)
+        var results = [PruneResult](repeating: .gone, count: removals.count)
+        for start in stride(from: 0, to: channels.count, by: 2 * Buckets.batch) {
+            let range = start..<min(start + 2 * Buckets.batch, channels.count)
+            // One call for each bucket, because an `end` removes whole buckets.
+            try await buckets.each(range, of: channels, in: place) { bucket, indices, count in
+                RedisCommand(
+                    Lua.registryPrune, keys: ["b": root, "bucket": bucket, "y": newFollowers],
+                    ["knownCount": .string(count.stored), "latest": RegistryRecord.latest(now)],
+                    rest: indices.flatMap { index -> [RedisArgument] in
+                        let removal = removals[index]
+                        let since = removal.deadSince.map { RedisArgument.int(RegistryRecord.stamp(min($0, now))) }
+                        return [
+                            .bytes(removal.channel), .bytes(removal.token), since ?? "", removal.hasEnded ? "1" : "0",
+                        ]
+                    })
+            } take: { indices, digits throws(StoreError) in
+                try StoreError.check(digits.count, of: "registry-prune", is: indices.count)
+                for (index, digit) in zip(indices, digits) {
+                    results[index] = digit == UInt8(ascii: "1") ? .pruned : digit == UInt8(ascii: "2") ? .newer : .gone
+                }
+            }
         }
-        return try await prune(changes, in: placeKeys(app, tokens), now: now).map {
-            $0 == 1 ? .pruned : $0 == 2 ? .newer : .gone
-        }
+        return results
     }
+}
+
+public enum PruneResult: Sendable, Hashable {
+    /// Removed now, or by an earlier run of the same prune.
+    case pruned
+    /// The channel has another token, or registered this one after the 410's timestamp.
+    case newer
+    /// The channel no longer follows the name.
+    case gone
 }

@@ -22,7 +22,7 @@ import Testing
         #expect(end.state == .done && end.delivered == 1 && end.targets == 1)
         #expect(update.targets == 2 && update.delivered == 2)
         #expect(transport.taken(1) == ["end"])
-        #expect(try await fixture.store.registry.info(fixture.app, fixture.name)?.tokens == 2)
+        #expect(try await fixture.store.names.info(fixture.app, fixture.name)?.tokens == 2)
         // The same token may be registered again, late or anew. A later registration is for another activity.
         let late = Registration(
             channel: channels[1], token: try #require(WorkerFixture.token(1)), registeredAt: nowMilliseconds() - 30_000)
@@ -49,7 +49,7 @@ import Testing
             _ = try await fixture.store.pushes.cancel(fixture.app, end)
             transport.letGo()
             try await eventually("its token is removed") {
-                try await fixture.store.registry.info(fixture.app, fixture.name)?.tokens == 2
+                try await fixture.store.names.info(fixture.app, fixture.name)?.tokens == 2
             }
             _ = try await fixture.finished(try await fixture.publish(label: "update"))
             return try await fixture.finished(end)
@@ -129,7 +129,7 @@ import Testing
             try await fixture.finished(try await fixture.publish(event: .end))
         }
         #expect(end.delivered == 5_000 && end.targets == 5_000 && end.pending == 0)
-        #expect(try await fixture.store.registry.info(fixture.app, fixture.name)?.tokens == 0)
+        #expect(try await fixture.store.names.info(fixture.app, fixture.name)?.tokens == 0)
     }
 
     @Test func `an end whose worker died before the removal holds`() async throws {

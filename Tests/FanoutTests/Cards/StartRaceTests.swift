@@ -85,7 +85,7 @@ import Testing
             #expect(ended.late == 2 && ended.delivered == 2 && ended.targets == 2)
         }
         #expect(transport.taken == [0: ["first", "second"], 1: ["first"], 100: ["end"], 101: ["end"]])
-        #expect(try await fixture.store.registry.info(fixture.app, fixture.name)?.tokens == 0)
+        #expect(try await fixture.store.names.info(fixture.app, fixture.name)?.tokens == 0)
     }
 
     /// The card of the first start exists, and its token has not come yet.

@@ -98,10 +98,10 @@ import Testing
             try await fixture.finished(try await fixture.begin(restart: true))
         }
         #expect(ledger.pruned == 1 && ledger.failed == 1 && ledger.delivered == 2 && ledger.targets == 4)
-        let registry = fixture.store.registry
-        #expect(try await registry.info(fixture.app, fixture.name)?.tokens == 1)
-        #expect(try await registry.startTokens(fixture.app, Self.type, reportedBefore: 0).tokens == 3)
-        #expect(try await registry.startTokens(fixture.app, "OtherAttributes", reportedBefore: 0).tokens == 1)
+        let store = fixture.store
+        #expect(try await store.names.info(fixture.app, fixture.name)?.tokens == 1)
+        #expect(try await store.tokens.startTokens(fixture.app, Self.type, reportedBefore: 0).tokens == 3)
+        #expect(try await store.tokens.startTokens(fixture.app, "OtherAttributes", reportedBefore: 0).tokens == 1)
     }
 
     @Test func `a token that was replaced meanwhile is not pruned`() async throws {
@@ -336,7 +336,7 @@ import Testing
         let claim = try await fixture.claimed(id, lease: .zero)
         #expect(claim.record.startTokens == .startTokens(of: Self.type))
         // The dead worker sent and settled one page, but not its next one.
-        let (page, next, _) = try await fixture.store.registry.markedPage(
+        let (page, next, _) = try await fixture.store.tokens.markedPage(
             fixture.app, .startTokens(of: Self.type), from: claim.position, to: .end, limit: 100)
         var settlement = Settlement(range: claim.position..<next)
         settlement.targets = page.count
@@ -391,7 +391,7 @@ extension WorkerFixture {
 
     /// The channel that follows the name with a token of this number.
     func channel(of number: Int) async throws -> ChannelID {
-        let page = try await store.registry.page(app, .activity(name), from: .start, to: .end, limit: 1_000).page
+        let page = try await store.tokens.page(app, .activity(name), from: .start, to: .end, limit: 1_000).page
         let index = try #require(page.entries.indices.first { Self.number(Array(page.token($0))) == number })
         return try #require(ChannelID(stored: page.channel(index)))
     }

@@ -54,7 +54,7 @@ import Testing
             try await fixture.follow(channels[0], 0, wants: false)
             await transport.answered(1)
             let ended = try await fixture.finished(end.id)
-            let info = try await fixture.store.registry.info(fixture.app, fixture.name)
+            let info = try await fixture.store.names.info(fixture.app, fixture.name)
             #expect(info?.tokens == 0 && info?.ended == true)
             try await fixture.follow(channels[1], 1)
             try await fixture.nobodyIsLate()
@@ -77,13 +77,13 @@ import Testing
         try await fixture.isLater(than: ledger.createdAt + 1)
         try await fixture.follow(channels[0], 100, wants: false, activity: "first")
         for number in [1, 1, 101] { try await fixture.follow(channels[1], number, wants: false, activity: "second") }
-        #expect(try await fixture.store.registry.info(fixture.app, fixture.name)?.ended == true)
+        #expect(try await fixture.store.names.info(fixture.app, fixture.name)?.ended == true)
         let transport = ScriptedTransport()
         try await fixture.withWorker(transport) { _ = try await fixture.finished(end) }
         #expect(transport.taken == [100: ["end"], 101: ["end"]])
         // A card of its own opens the name, even if its device does not know yet that the previous card is over.
         try await fixture.follow(channels[2], 2, wants: false, activity: "third")
-        #expect(try await fixture.store.registry.info(fixture.app, fixture.name)?.ended == false)
+        #expect(try await fixture.store.names.info(fixture.app, fixture.name)?.ended == false)
     }
 
     @Test func `an end for some is for their started cards though the name went on`() async throws {

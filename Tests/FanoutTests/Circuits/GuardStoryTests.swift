@@ -18,7 +18,7 @@ import Testing
     }
 
     private func tokens(_ fixture: WorkerFixture) async throws -> Int {
-        try await fixture.store.registry.info(fixture.app, fixture.name)?.tokens ?? 0
+        try await fixture.store.names.info(fixture.app, fixture.name)?.tokens ?? 0
     }
 
     private func kinds(_ fixture: WorkerFixture) async throws -> [Alarm.Kind] {
@@ -52,7 +52,7 @@ import Testing
             #expect(transport.total == 10_000)
 
             // A channel that has another token now is the exception.
-            let rotated = try await fixture.store.registry.page(
+            let rotated = try await fixture.store.tokens.page(
                 fixture.app, .activity(fixture.name), from: .start, to: .end, limit: 1
             ).page
             let channel = try #require(ChannelID(stored: rotated.channel(0)))

@@ -24,7 +24,7 @@ extension WorkerFixture {
         for label in labels { _ = try await finished(try await publish(audience, alert: false, label: label)) }
     }
 
-    func lastPush() async throws -> PushID? { try await store.registry.info(app, name)?.lastPushID }
+    func lastPush() async throws -> PushID? { try await store.names.info(app, name)?.lastPushID }
 
     func sequence(_ id: PushID) async throws -> Int {
         try #require(try await store.sweeps.records(app, name, [id])[id]).sequence

@@ -145,11 +145,11 @@ import Testing
         }
         let read = try await arrivals()
         try await fixture.track(channels[1], 201)
-        let first = try await fixture.store.registry.lookup(fixture.app, fixture.name, read)
+        let first = try await fixture.store.tokens.lookup(fixture.app, fixture.name, read)
         #expect(first.arrivals.map(\.channel) == [channels[0].stored, channels[2].stored])
         let tokens = (0..<first.page.count).map { WorkerFixture.number(Array(first.page.token($0))) }
         #expect(tokens == [100, 102])
-        let second = try await fixture.store.registry.lookup(fixture.app, fixture.name, try await arrivals())
+        let second = try await fixture.store.tokens.lookup(fixture.app, fixture.name, try await arrivals())
         #expect(second.arrivals.map(\.channel) == [channels[0].stored, channels[2].stored, channels[1].stored])
         #expect(WorkerFixture.number(Array(second.page.token(2))) == 201)
     }

@@ -146,7 +146,7 @@ extension WorkerFixture {
                 guard number % 2 == 0, claim.position < claim.lease.bounds.upperBound, claim.ahead.isEmpty else {
                     continue
                 }
-                let (page, next) = try await store.registry.page(
+                let (page, next) = try await store.tokens.page(
                     app, .activity(item.name), from: claim.position, to: claim.lease.bounds.upperBound, limit: 10)
                 var settlement = Settlement(range: claim.position..<next)
                 settlement.targets = page.count

@@ -48,7 +48,7 @@ import Testing
                 fixture.app, fixture.name, owner: "dead", lease: .zero)
         else { throw WorkerFixtureError(description: "retries not claimed") }
         let due = try await sweeps.dueChannels(
-            lease, fixture.store.registry, now: nowMilliseconds(), limit: 10
+            lease, fixture.store.tokens, now: nowMilliseconds(), limit: 10
         ).filter { $0.channel == channels[0].stored }
         var dead = RetrySettlement()
         dead.remove(

@@ -220,7 +220,7 @@ private final class Crowd: Sendable {
             var present: Set<Int> = []
             var position = ScanPosition.start
             while position < .end {
-                let (page, next) = try await fixture.store.registry.page(
+                let (page, next) = try await fixture.store.tokens.page(
                     fixture.app, .activity(activity), from: position, to: .end, limit: 1_000)
                 for index in 0..<page.count { present.insert(WorkerFixture.number(Array(page.token(index)))) }
                 position = next

@@ -171,7 +171,7 @@ import Testing
             try await fixture.finished(try await fixture.publish())
         }
         #expect(ledger.pruned == 1 && ledger.delivered == 3 && ledger.errors["BadDeviceToken"] == 1)
-        #expect(try await fixture.store.registry.info(fixture.app, fixture.name)?.tokens == 3)
+        #expect(try await fixture.store.names.info(fixture.app, fixture.name)?.tokens == 3)
     }
 
     @Test func `many that wait are sent to several pages at a time`() async throws {

@@ -42,7 +42,7 @@ import Testing
         #expect(text == #"{"aps":{"timestamp":\#(digits),"event":"end","content-state":\#(state)}}"#)
         #expect(sent[1].priority == .low && sent[1].expiration != nil)
         #expect(transport.counts == [Self.bytes(0): 2, Self.bytes(1): 2, Self.bytes(2): 2])
-        let info = try #require(try await fixture.store.registry.info(fixture.app, fixture.name))
+        let info = try #require(try await fixture.store.names.info(fixture.app, fixture.name))
         #expect(info.tokens == 2 && !info.ended)
         let due = try #require(info.automaticEndAt)
         #expect(abs(due - nowMilliseconds() - 40 * 60_000) < 120_000, "the next card's")
@@ -242,7 +242,7 @@ import Testing
                 }
                 try await eventually("all cards are ended") {
                     let ended = (0..<count).count { transport.states($0).last?.hasPrefix("end") == true }
-                    let info = try await fixture.store.registry.info(fixture.app, fixture.name)
+                    let info = try await fixture.store.names.info(fixture.app, fixture.name)
                     return ended == count && info?.tokens == 0
                 }
                 for id in updates {
@@ -267,9 +267,9 @@ import Testing
                     timestampOffset: Payload.timestampOffset)
                 #expect(outcome.verdict == .nothing)
             }
-            return try await fixture.store.registry.info(fixture.app, fixture.name)?.automaticEndAt == nil
+            return try await fixture.store.names.info(fixture.app, fixture.name)?.automaticEndAt == nil
         }
-        let info = try await fixture.store.registry.info(fixture.app, fixture.name)
+        let info = try await fixture.store.names.info(fixture.app, fixture.name)
         #expect(info?.ended == false)
     }
 
@@ -326,6 +326,6 @@ extension WorkerFixture {
     }
 
     fileprivate func last() async throws -> PushID {
-        try #require(try await store.registry.info(app, name)?.lastPushID)
+        try #require(try await store.names.info(app, name)?.lastPushID)
     }
 }

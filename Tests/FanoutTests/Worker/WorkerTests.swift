@@ -98,7 +98,7 @@ func nowMilliseconds() -> Int64 { wallClock() }
         #expect(first.delivered == 280 && first.pruned == 80 && first.failed == 40 && first.pending == 0)
         #expect(first.errors == ["Unregistered": 80, "BadDeviceToken": 40])
         #expect(second.targets == 320 && second.delivered == 280 && second.failed == 40)
-        let info = try await fixture.store.registry.info(fixture.app, fixture.name)
+        let info = try await fixture.store.names.info(fixture.app, fixture.name)
         #expect(info?.tokens == 320)
     }
 

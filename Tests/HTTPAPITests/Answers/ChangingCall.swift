@@ -84,11 +84,11 @@ struct AnswersFixture: Sendable {
     }
 
     func followers(_ name: String) async throws -> Int {
-        try await store.registry.info(try app, try ActivityName(name))?.tokens ?? 0
+        try await store.names.info(try app, try ActivityName(name))?.tokens ?? 0
     }
 
     func startTokens(_ type: String) async throws -> Int {
-        try await store.registry.startTokens(try app, type, reportedBefore: 0).tokens
+        try await store.tokens.startTokens(try app, type, reportedBefore: 0).tokens
     }
 
     func record(_ channel: String) async throws -> ChannelRecord? {

@@ -160,7 +160,7 @@ import Testing
 
 extension PushFixture {
     fileprivate func lastID(_ name: String) async throws -> PushID {
-        let info = try await store.registry.info(app, try ActivityName(name))
+        let info = try await store.names.info(app, try ActivityName(name))
         guard let id = info?.lastPushID else { throw Unexpected(what: "no last push") }
         return id
     }

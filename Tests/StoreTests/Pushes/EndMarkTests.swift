@@ -255,6 +255,6 @@ import Testing
 
 extension PushFixture {
     fileprivate var isEnded: Bool {
-        get async throws { try await store.registry.info(app, try ActivityName("order-1"))?.ended ?? false }
+        get async throws { try await store.names.info(app, try ActivityName("order-1"))?.ended ?? false }
     }
 }

@@ -135,7 +135,7 @@ struct PushFixture {
     }
 
     func due(_ lease: Lease, now: Int64 = .max / 2) async throws -> [WaitingChannel] {
-        try await store.sweeps.dueChannels(lease, store.registry, now: now, limit: 100)
+        try await store.sweeps.dueChannels(lease, store.tokens, now: now, limit: 100)
     }
 
     func settle(_ lease: Lease, _ body: (inout RetrySettlement) -> Void) async throws {

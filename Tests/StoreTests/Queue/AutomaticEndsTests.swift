@@ -137,7 +137,7 @@ import Testing
             try await fixture.store.pushes.ledger(fixture.app, id)?.state
         }
         #expect(states == [.queued, .queued, .superseded, .queued], "the end shows what stands before it")
-        let info = try #require(try await fixture.store.registry.info(fixture.app, fixture.name))
+        let info = try #require(try await fixture.store.names.info(fixture.app, fixture.name))
         #expect(!info.ended && info.automaticEndAt == fixture.start - 120_000 + 3_600_000)
     }
 
@@ -308,7 +308,7 @@ private struct EndFixture {
     }
 
     func newest() async throws -> PushID {
-        guard let id = try await store.registry.info(app, name)?.lastPushID else { throw Unexpected(what: "no push") }
+        guard let id = try await store.names.info(app, name)?.lastPushID else { throw Unexpected(what: "no push") }
         return id
     }
 

@@ -132,7 +132,7 @@ struct ClockCase: Sendable, CustomTestStringConvertible, CustomStringConvertible
                 return lease == nil ? ClockFixture.lease : .zero
             }
         },
-        ClockCase("the lease of the intake", ["intake-lease"], Intake.lease) { fixture in
+        ClockCase("the lease of the intake", ["app-lease"], Intake.lease) { fixture in
             let intake = fixture.store.intake()
             _ = try await intake.hold(fixture.app, owner: "g1")
             let key = fixture.store.keys.intakeLease(fixture.app)
@@ -141,7 +141,7 @@ struct ClockCase: Sendable, CustomTestStringConvertible, CustomStringConvertible
                 return .milliseconds(try await fixture.store.redis.send(RedisCommand("PTTL", key)).integer())
             }
         },
-        ClockCase("the lease of a webhook", ["event-lease"], ClockFixture.lease) { fixture in
+        ClockCase("the lease of a webhook", ["app-lease"], ClockFixture.lease) { fixture in
             let queue = fixture.store.webhookQueue()
             _ = try await queue.hold(fixture.app, owner: "w1", for: ClockFixture.lease)
             let key = fixture.store.keys.webhookLease(fixture.app)

@@ -118,7 +118,7 @@ struct ClockFixture {
 
     /// The tokens that follow, in hex.
     func tokens() async throws -> [String] {
-        let (page, _) = try await store.registry.page(app, .activity(name), from: .start, to: .end, limit: 10)
+        let (page, _) = try await store.tokens.page(app, .activity(name), from: .start, to: .end, limit: 10)
         return (0..<page.count).map { Hex.encode(page.token($0)) }
     }
 

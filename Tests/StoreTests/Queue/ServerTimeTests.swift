@@ -51,7 +51,7 @@ import Testing
             let now = store.time.now()
             let registration = Registration(channel: channel, token: try PushToken(hex: last), registeredAt: now)
             _ = try await store.registry.track(fixture.app, .activity(name), [registration])
-            let (page, _) = try await fixture.store.registry.page(
+            let (page, _) = try await fixture.store.tokens.page(
                 fixture.app, .activity(name), from: .start, to: .end, limit: 10)
             #expect(Hex.encode(page.token(0)) == last)
             // Two measured clocks may differ by a few milliseconds.

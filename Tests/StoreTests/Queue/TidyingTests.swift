@@ -23,7 +23,7 @@ import Testing
             var removed = 0
             // Tidying begins at a random place and goes around. 54 names need 8 steps.
             for _ in 0..<2 * 8 {
-                let step = try await fixture.registry.tidyNames(fixture.app, after: cursor, limit: 7)
+                let step = try await fixture.registry.names.tidy(fixture.app, after: cursor, limit: 7)
                 cursor = step.next
                 removed += step.removed
             }
@@ -31,7 +31,7 @@ import Testing
             #expect(Set(try left.map { try $0.string() }) == Set(living.map(\.rawValue)))
             #expect(removed == 51)
             let other = try AppKey("other")
-            #expect(try await fixture.registry.tidyNames(other, after: nil, limit: 7) == ([], 0))
+            #expect(try await fixture.registry.names.tidy(other, after: nil, limit: 7) == ([], 0))
         }
     }
 

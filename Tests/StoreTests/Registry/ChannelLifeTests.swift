@@ -10,7 +10,9 @@ import Testing
 
     private func channels(_ fixture: RegistryFixture, life: Duration = life) -> Channels {
         let time = fixture.time
-        return Channels(redis: fixture.redis, keys: fixture.keys, registry: fixture.registry, life: life) { time.now }
+        return Channels(redis: fixture.redis, keys: fixture.keys, followings: fixture.registry.followings, life: life) {
+            time.now
+        }
     }
 
     private func set(_ fixture: RegistryFixture, _ tag: String) -> RedisKey {

@@ -18,13 +18,13 @@ import Testing
             fixture.app, .startTokens(of: "T"), [registration(channel, 1_795_000_000_000)])
         try await track(fixture, "match-1", as: .random())
         try await track(fixture, "match-1", as: ChannelID("\(channel)x"))
-        let found = try await fixture.store.registry.followings(fixture.app, channel).live
+        let found = try await fixture.store.followings(fixture.app, channel).live
         #expect(
             found.map(\.place.stored) == ["\u{1}T", "match-1", "match-2", "order-1"],
             "start tokens are stored under a control character")
         #expect(found.allSatisfy { $0.token == [7] && $0.registeredAt == 1_795_000_000_000 })
-        #expect(try await fixture.store.registry.followings(fixture.app, .random()).live.isEmpty)
-        #expect(try await fixture.store.registry.followings(try AppKey("other"), channel).live.isEmpty)
+        #expect(try await fixture.store.followings(fixture.app, .random()).live.isEmpty)
+        #expect(try await fixture.store.followings(try AppKey("other"), channel).live.isEmpty)
     }
 
     @Test func `a removal and a prune show at once`() async throws {
@@ -36,31 +36,31 @@ import Testing
             app, .activity(try ActivityName("left")), [Untrack(channel: channel, removedAt: 1_795_000_001_000)])
         let dead = TokenRemoval(channel: channel.stored, token: [7], deadSince: nil, reason: "BadDeviceToken")
         #expect(try await registry.prune(app, .activity(try ActivityName("pruned")), [dead]) == [.pruned])
-        let (live, former) = try await registry.followings(app, channel)
+        let (live, former) = try await fixture.store.followings(app, channel)
         #expect(live.map(\.place.stored) == ["old", "stays"] && former.map(\.place.stored) == ["left", "pruned"])
         #expect(former.map(\.presence) == [.left(at: 1_795_000_001_000), .pruned(at: 1_795_000_000_000)])
         // Registered again, it is there again.
         try await track(fixture, "left", at: 1_795_000_001_500)
-        #expect(try await registry.followings(app, channel).live.map(\.place.stored) == ["left", "old", "stays"])
+        #expect(try await fixture.store.followings(app, channel).live.map(\.place.stored) == ["left", "old", "stays"])
     }
 
     @Test func `many names of one channel, and names in any bytes`() async throws {
         let fixture = try await PushFixture.start()
         let names = (0..<300).map { "order-\($0)" } + ["{a}", "a b", "ä", "a\u{308}"]
         for name in names { try await track(fixture, name) }
-        let found = try await fixture.store.registry.followings(fixture.app, channel).live.map(\.place.stored)
+        let found = try await fixture.store.followings(fixture.app, channel).live.map(\.place.stored)
         let sorted = names.map { Array($0.utf8) }.sorted { $0.lexicographicallyPrecedes($1) }
         #expect(found.map { Array($0.utf8) } == sorted)
     }
 
     @Test func `a call that dies after its first command leaves a note, and never a token without one`() async throws {
         let fixture = try await PushFixture.start()
-        let place = fixture.store.registry.placeKeys(fixture.app, .activity(name))
-        let notes = try await fixture.store.registry.noteFollowings(
+        let place = fixture.store.keys.place(fixture.app, .activity(name))
+        let notes = try await fixture.store.followings.notes(
             place, [(channel.stored, 1_000)], now: 1_795_000_000_000)
         try await fixture.store.redis.send(notes[0])
-        #expect(try await fixture.store.registry.notedPlaces(fixture.app, channel.stored) == [.activity(name)])
-        let (live, former) = try await fixture.store.registry.followings(fixture.app, channel)
+        #expect(try await fixture.store.followings.places(fixture.app, channel.stored) == [.activity(name)])
+        let (live, former) = try await fixture.store.followings(fixture.app, channel)
         #expect(live.isEmpty && former.isEmpty)
     }
 
@@ -68,7 +68,7 @@ import Testing
         let fixture = try await PushFixture.start()
         try await track(fixture, "match-1")
         let (store, app) = (fixture.store, fixture.app)
-        let key = try await store.registry.deploymentHashKey()
+        let key = try await store.registry.buckets.hashKey()
         let bucket = store.keys.followings(app, FollowingIndex.bucket(of: channel.stored, key))
         let old = FollowingIndex.field(channel.stored, Array("old".utf8))
         try await store.redis.send(
@@ -77,7 +77,7 @@ import Testing
             Lua.followingTidy, keys: ["fo": bucket], ["now": .bytes(FollowingIndex.minutes(1_795_000_000_000))])
         #expect(try await store.redis.send(tidy).integer() == 1)
         #expect(try await store.redis.send(tidy).integer() == 0)
-        #expect(try await store.registry.notedPlaces(app, channel.stored) == [.activity(name)])
+        #expect(try await store.followings.places(app, channel.stored) == [.activity(name)])
     }
 
     @Test func `a channel's story has its tags, its user and the marks of its tokens`() async throws {

@@ -162,7 +162,7 @@ import Testing
         let later = fixture.store(at: now + 1_000)
         try await track(fixture, "match-1", channel, at: now + 500, through: later)
         // As if the request had dropped the note after it was written, and before the record.
-        #expect(try await store.registry.dropNotes(app, channel.stored, [.activity(try ActivityName("match-1"))]) == 1)
+        #expect(try await store.followings.drop(app, channel.stored, [.activity(try ActivityName("match-1"))]) == 1)
         #expect(try await store.story(app, channel) == nil)
         let muchLater = fixture.store(at: now + 2 * Forgetting.pause)
         _ = try await muchLater.forgetting.runDue(app, limit: 100)

@@ -132,7 +132,7 @@ import Testing
                 #expect(results.allSatisfy { $0 == .stored })
                 let calls = try await fixture.redis.calls()
                 let scripts = try #require(calls["evalsha"])
-                let splits = try await fixture.registry.buckets(fixture.app, .activity(fixture.name))
+                let splits = try await fixture.buckets()
                 // A split moves its records, each with a read and two writes.
                 let sum = calls.values.reduce(0, +) - (token == 0 ? 3 * count : 0)
                 #expect(scripts < 2 * count / 100 + 2 * splits && sum < most * count, "\(calls)")

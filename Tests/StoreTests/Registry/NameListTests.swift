@@ -12,7 +12,7 @@ import Testing
         for (name, count) in [("large", 5_000), ("middle", 300), ("small", 3)] {
             try await fixture.track(name, count: count)
         }
-        let listed = try await fixture.store.registry.list(fixture.app, NameFilter(), after: nil, limit: 10).names
+        let listed = try await fixture.store.names.list(fixture.app, NameFilter(), after: nil, limit: 10).names
         #expect(listed.map(\.name.rawValue) == ["large", "middle", "small"])
         #expect((4_000...6_500).contains(listed[0].followers), "\(listed[0].followers)")
         #expect((200...420).contains(listed[1].followers), "\(listed[1].followers)")
@@ -27,7 +27,7 @@ import Testing
         for limit in [1, 3, 10, 100] {
             var (found, after) = ([String](), String?.none)
             repeat {
-                let page = try await fixture.store.registry.list(fixture.app, filter, after: after, limit: limit)
+                let page = try await fixture.store.names.list(fixture.app, filter, after: after, limit: limit)
                 #expect(page.names.count <= limit)
                 found += page.names.map(\.name.rawValue)
                 after = page.next
@@ -41,8 +41,8 @@ import Testing
         try await fixture.track("caf\u{E9}", count: 1)
         var filter = NameFilter()
         filter.part = "e\u{301}"
-        #expect(try await fixture.store.registry.list(fixture.app, filter, after: nil, limit: 9).names.isEmpty)
+        #expect(try await fixture.store.names.list(fixture.app, filter, after: nil, limit: 9).names.isEmpty)
         filter.part = "\u{E9}"
-        #expect(try await fixture.store.registry.list(fixture.app, filter, after: nil, limit: 9).names.count == 1)
+        #expect(try await fixture.store.names.list(fixture.app, filter, after: nil, limit: 9).names.count == 1)
     }
 }

@@ -116,7 +116,7 @@ import Testing
         try await fixture.track(text, count: 1)
         let id = try await fixture.accepted(text)
         #expect(try await fixture.ledger(id).name == name)
-        #expect(try await store.registry.names(app, prefix: "", after: nil, limit: 10) == [name])
+        #expect(try await store.names.page(app, prefix: "", after: nil, limit: 10) == [name])
         let found = try await store.queue.reconcile([app], before: .max / 2, now: 1, limit: 10)
         #expect(found == Reconciliation(woken: 1), "it is not thrown away")
 

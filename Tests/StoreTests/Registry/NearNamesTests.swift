@@ -32,7 +32,7 @@ import Testing
                 _ = try await fixture.redis.send(
                     RedisCommand("ZADD", fixture.keys.names(fixture.app), names.flatMap { ["0", .string($0)] }))
             }
-            let found = try await fixture.registry.candidates(fixture.app, near: try ActivityName("ordr-2345"))
+            let found = try await fixture.registry.names.candidates(fixture.app, near: try ActivityName("ordr-2345"))
             #expect(found.count <= 1_200 && found.map(\.rawValue).contains("order-2345"))
         }
     }

@@ -34,7 +34,7 @@ import Testing
             }
             try await follow(registry, "b", second, fixture)
             await #expect(throws: full) { try await follow(registry, "c", first, fixture) }
-            #expect(try await registry.buckets(fixture.app, .activity(ActivityName("c"))) == 0)
+            #expect(try await fixture.buckets(ActivityName("c")) == 0)
             // Nor is a removal remembered for it.
             await #expect(throws: full) {
                 try await registry.untrack(
@@ -78,7 +78,7 @@ import Testing
                     fixture.app, .activity(ActivityName("a")),
                     [channels[0], .random()].map { registration($0, fixture) })
             }
-            #expect(try await registry.info(fixture.app, ActivityName("a"))?.tokens == 3)
+            #expect(try await registry.names.info(fixture.app, ActivityName("a"))?.tokens == 3)
             try await registry.untrack(
                 fixture.app, .activity(ActivityName("a")), [Untrack(channel: channels[0], removedAt: fixture.time.now)])
             // The removed one is counted until its time is over.
@@ -127,7 +127,9 @@ import Testing
     func `an app has so many channels, and those that it has go on`(life: Duration) async throws {
         try await RegistryFixture.run { fixture in
             let time = fixture.time
-            var channels = Channels(redis: fixture.redis, keys: fixture.keys, registry: fixture.registry, life: life) {
+            var channels = Channels(
+                redis: fixture.redis, keys: fixture.keys, followings: fixture.registry.followings, life: life
+            ) {
                 time.now
             }
             channels.quotas.limits = [.channels: 2]
@@ -162,7 +164,9 @@ import Testing
     func `an app has so many tags, and those that it has go on`(life: Duration) async throws {
         try await RegistryFixture.run { fixture in
             let time = fixture.time
-            var channels = Channels(redis: fixture.redis, keys: fixture.keys, registry: fixture.registry, life: life) {
+            var channels = Channels(
+                redis: fixture.redis, keys: fixture.keys, followings: fixture.registry.followings, life: life
+            ) {
                 time.now
             }
             channels.quotas.limits = [.tags: 2]
@@ -229,9 +233,9 @@ import Testing
         await #expect(throws: StoreError.quotaReached(.tags, limit: 1)) {
             try await store.channels.tag(app, [channel], adding("t", "u"))
         }
-        let near = try await store.registry.candidates(app, near: ActivityName("order-3"))
+        let near = try await store.names.candidates(app, near: ActivityName("order-3"))
         #expect(Set(near.map(\.rawValue)) == ["order-1", "order-2"])
-        _ = try await store.registry.tidyNames(app, after: nil, limit: 10)
+        _ = try await store.registry.names.tidy(app, after: nil, limit: 10)
         await redis.close()
     }
 }

@@ -54,7 +54,7 @@ import Testing
 
     /// The hash key is read before the server stands still.
     private func warm(_ fixture: RegistryFixture, _ registry: Registry) async throws {
-        _ = try await registry.deploymentHashKey()
+        _ = try await registry.buckets.hashKey()
     }
 
     @Test func `those that wait share a call, and each gets its result`() async throws {

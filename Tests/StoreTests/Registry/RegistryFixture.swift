@@ -22,16 +22,25 @@ final class RegistryFixture: Sendable {
         self.server = server
         self.time = time
         redis = RedisClient(url: server.url, scripts: Store.scripts, logger: Logger(label: "test"))
-        registry = Registry(redis: redis, keys: keys) { time.now }
-        channels = Channels(redis: redis, keys: keys, registry: registry) { time.now }
+        registry = Self.registry(redis, keys, time)
+        channels = Channels(redis: redis, keys: keys, followings: registry.followings) { time.now }
         app = try AppKey("app")
         name = try ActivityName("match-42")
     }
 
     /// The view of another process: the same Redis, but no cached state.
     func otherRegistry() -> Registry {
-        let time = time
-        return Registry(redis: redis, keys: keys) { time.now }
+        Self.registry(redis, keys, time)
+    }
+
+    private static func registry(_ redis: RedisClient, _ keys: Keyspace, _ time: TestTime) -> Registry {
+        let buckets = Buckets(redis: redis, keys: keys) { time.now }
+        return Registry(Tokens(buckets), FollowingIndex(buckets))
+    }
+
+    /// How many buckets the name has.
+    func buckets(_ name: ActivityName? = nil) async throws -> Int {
+        try await registry.tokens.bucketCount(keys.place(app, .activity(name ?? self.name))).buckets
     }
 
     static func run(extra: [String] = [], _ body: (RegistryFixture) async throws -> Void) async throws {
@@ -55,7 +64,7 @@ final class RegistryFixture: Sendable {
         var repeated: [[UInt8]] = []
         var position = from
         while position < to {
-            let (page, next) = try await (registry ?? self.registry).page(
+            let (page, next) = try await (registry ?? self.registry).tokens.page(
                 app, .activity(name), from: position, to: to, limit: limit)
             precondition(next > position, "a scan must move on")
             for index in 0..<page.count {
@@ -77,6 +86,11 @@ final class RegistryFixture: Sendable {
 
     var tag: String { keys.tag(app, name) }
     var root: RedisKey { keys.root(tag) }
+}
+
+extension Registry {
+    /// The names as the same process sees them.
+    var names: Names { Names(tokens) }
 }
 
 final class TestTime: Sendable {

@@ -14,7 +14,7 @@ import Testing
     /// How many entries each bucket has, without the field of the bucket count.
     private func bucketSizes(_ fixture: RegistryFixture) async throws -> [Int] {
         var sizes: [Int] = []
-        for index in 0..<(try await fixture.registry.buckets(fixture.app, .activity(fixture.name))) {
+        for index in 0..<(try await fixture.buckets()) {
             let fields = try await fixture.command("HLEN", fixture.keys.bucket(fixture.tag, index)).integer()
             sizes.append(index == 0 ? fields - 1 : fields)
         }
@@ -23,22 +23,22 @@ import Testing
 
     @Test func `a count that others always change is a lost race, and no damage`() async throws {
         try await RegistryFixture.run { fixture in
-            let place = fixture.registry.placeKeys(fixture.app, .activity(fixture.name))
+            let place = fixture.keys.place(fixture.app, .activity(fixture.name))
             var rounds = 0
             await #expect(throws: StoreError.overtaken) {
-                try await fixture.registry.withCount(place) { _ throws(StoreError) -> Int? in
+                try await fixture.registry.buckets.withCount(place) { _ throws(StoreError) -> Int? in
                     rounds += 1
                     return nil
                 }
             }
-            #expect(rounds == Registry.countAttempts && StoreError.overtaken.isPassing)
+            #expect(rounds == Buckets.countAttempts && StoreError.overtaken.isPassing)
             // While the name grows, it goes on.
             rounds = 0
-            let last = try await fixture.registry.withCount(place) { count throws(StoreError) -> Int? in
+            let last = try await fixture.registry.buckets.withCount(place) { count throws(StoreError) -> Int? in
                 rounds += 1
-                fixture.registry.memory.remember(
+                fixture.registry.buckets.memory.remember(
                     place.key, BucketCount(buckets: count.buckets + 1, fingerprint: count.fingerprint))
-                return rounds > 3 * Registry.countAttempts ? count.buckets : nil
+                return rounds > 3 * Buckets.countAttempts ? count.buckets : nil
             }
             #expect(last == rounds)
         }
@@ -116,7 +116,7 @@ import Testing
                 #expect(["listpack", "ziplist"].contains(encoding))
                 #expect(try await fixture.command("PTTL", key).integer() > 12 * 3_600_000)
             }
-            #expect(fixture.registry.malformedRecords == 0)
+            #expect(fixture.registry.buckets.memory.malformed == 0)
         }
     }
 
@@ -126,7 +126,7 @@ import Testing
             _ = try await fixture.registry.track(
                 fixture.app, .activity(fixture.name), registrations(0..<128, channels, at: fixture.time.now))
             #expect(try await fixture.redis.keys(fixture.keys.root("*")).count == 1)
-            #expect(try await fixture.registry.buckets(fixture.app, .activity(fixture.name)) == 1)
+            #expect(try await fixture.buckets() == 1)
         }
     }
 
@@ -187,7 +187,7 @@ import Testing
             }
             let results = try await fixture.registry.prune(fixture.app, .activity(fixture.name), prunes)
             #expect(results.allSatisfy { $0 == .pruned })
-            #expect(try await fixture.registry.info(fixture.app, fixture.name) == nil)
+            #expect(try await fixture.registry.names.info(fixture.app, fixture.name) == nil)
         }
     }
 
@@ -201,7 +201,7 @@ import Testing
                 fixture.app, .activity(fixture.name), registrations(0..<distinct.count, distinct, at: fixture.time.now))
             let found = try await fixture.scan()
             #expect(Set(found.tokens.keys.compactMap { ChannelID(stored: $0) }) == Set(distinct))
-            #expect(fixture.registry.malformedRecords == 0)
+            #expect(fixture.registry.buckets.memory.malformed == 0)
         }
     }
 
@@ -227,14 +227,14 @@ import Testing
                 channel: old, token: .test(3), registeredAt: start + 1, startedAt: start - 7 * 3_600_000)
             #expect(try await registry.track(app, .activity(name), [late]) == [.stale])
             fixture.time.advance(hours: 8)
-            #expect(try await registry.info(app, name) == nil)
+            #expect(try await registry.names.info(app, name) == nil)
 
             // Expired registrations do not make a name grow, because they are dropped before a bucket is divided.
             let (first, second) = ((0..<120).map { _ in ChannelID.random() }, (0..<120).map { _ in ChannelID.random() })
             _ = try await registry.track(app, .activity(name), registrations(0..<120, first, at: fixture.time.now))
             fixture.time.advance(hours: 12.5)
             _ = try await registry.track(app, .activity(name), registrations(0..<120, second, at: fixture.time.now))
-            #expect(try await registry.buckets(app, .activity(name)) == 1)
+            #expect(try await fixture.buckets() == 1)
             #expect(try await fixture.command("HLEN", fixture.root).integer() <= 128)
             #expect(Set(try await fixture.scan().tokens.keys) == Set(second.map(\.stored)))
         }

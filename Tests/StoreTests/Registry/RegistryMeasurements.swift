@@ -80,7 +80,7 @@ struct RegistryMeasurements {
             }
             all += more
             let bytes = (try await memory(fixture) - before) / Double(all.count)
-            let buckets = try await registry.buckets(app, .activity(name))
+            let buckets = try await fixture.buckets()
             print("bytes an entry at \(all.count): \(String(format: "%.1f", bytes)); \(all.count / buckets) a bucket")
 
             let again = all.prefix(20_000).map {
@@ -95,7 +95,7 @@ struct RegistryMeasurements {
                         var position = ScanPosition.start
                         var count = 0
                         while position < .end {
-                            let (page, next) = try await registry.page(
+                            let (page, next) = try await registry.tokens.page(
                                 app, .activity(name), from: position, to: .end, limit: limit)
                             count += page.count
                             position = next
@@ -104,7 +104,7 @@ struct RegistryMeasurements {
                     }
                 }
             }
-            let (page, _) = try await registry.page(app, .activity(name), from: .start, to: .end, limit: 1_000)
+            let (page, _) = try await registry.tokens.page(app, .activity(name), from: .start, to: .end, limit: 1_000)
             try await fixture.channels.tag(app, all.prefix(50_000).map(\.channel), tag)
             try await measure("filter by one tag of 50,000 members", fixture, per: 100 * page.count) {
                 for _ in 0..<100 {

@@ -57,7 +57,7 @@ extension RegistryFixture {
     private func moment(_ seconds: Int) -> Int64 { TestTime.start - 3_600_000 + Int64(seconds) * 1_000 }
 
     fileprivate func token(_ channel: ChannelID, in name: ActivityName) async throws -> [UInt8]? {
-        let (page, _) = try await registry.page(app, .activity(name), from: .start, to: .end, limit: 10)
+        let (page, _) = try await registry.tokens.page(app, .activity(name), from: .start, to: .end, limit: 10)
         return (0..<page.count).first { Array(page.channel($0)) == channel.stored }.map { Array(page.token($0)) }
     }
 }
@@ -314,7 +314,7 @@ extension RegistryFixture {
                 [TokenRemoval(channel: first.stored, token: PushToken.test(7).bytes, deadSince: now)])
             #expect(pruned == [.pruned])
             #expect(try await fixture.scan().tokens.keys.map { $0 } == [second.stored])
-            #expect(try await registry.info(otherApp, name)?.tokens == 2)
+            #expect(try await registry.names.info(otherApp, name)?.tokens == 2)
         }
     }
 
@@ -326,10 +326,10 @@ extension RegistryFixture {
             _ = try await registry.track(
                 app, .activity(name),
                 [Registration(channel: channel, token: .test(1), registeredAt: .max, startedAt: .min)])
-            #expect(try await registry.info(app, name) == nil, "an activity that began long ago is over")
+            #expect(try await registry.names.info(app, name) == nil, "an activity that began long ago is over")
             _ = try await registry.track(
                 app, .activity(name), [Registration(channel: channel, token: .test(1), registeredAt: now + 86_400_000)])
-            let (page, _) = try await registry.page(app, .activity(name), from: .start, to: .end, limit: 1)
+            let (page, _) = try await registry.tokens.page(app, .activity(name), from: .start, to: .end, limit: 1)
             #expect(page.entries.map(\.registeredAt) == [now])
             let prune = TokenRemoval(channel: channel.stored, token: PushToken.test(1).bytes, deadSince: .max)
             #expect(try await registry.prune(app, .activity(name), [prune]) == [.newer], "not registered before now")

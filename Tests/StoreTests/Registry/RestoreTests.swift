@@ -42,7 +42,7 @@ import Testing
             var tokens: [[UInt8]: [UInt8]] = [:]
             var position = ScanPosition.start
             while position < .end {
-                let (page, next) = try await store.registry.page(app, place, from: position, to: .end, limit: 1_000)
+                let (page, next) = try await store.tokens.page(app, place, from: position, to: .end, limit: 1_000)
                 for index in 0..<page.count { tokens[Array(page.channel(index))] = Array(page.token(index)) }
                 position = next
             }

@@ -29,11 +29,11 @@ import Testing
             let one = try registration(startsAt: start)
             #expect(try await fixture.registry.track(fixture.app, .activity(fixture.name), [one]) == [.stored])
             fixture.time.set(start + 8 * Self.hour)
-            let (page, _) = try await fixture.registry.page(
+            let (page, _) = try await fixture.registry.tokens.page(
                 fixture.app, .activity(fixture.name), from: .start, to: .end, limit: 10)
             #expect(page.count == 1 && Array(page.token(0)) == one.token.bytes)
             #expect(page.entries.first?.startedAt == start && page.entries.first?.registeredAt == TestTime.start)
-            let (found, _) = try await fixture.registry.lookup(
+            let (found, _) = try await fixture.registry.tokens.lookup(
                 fixture.app, .activity(fixture.name), [one.channel.stored])
             #expect(found.entries.first?.startedAt == start)
             fixture.time.set(start + 8 * Self.hour + 17 * 60_000)
@@ -86,14 +86,15 @@ import Testing
                 app, .activity(name),
                 [Untrack(channel: channel, removedAt: TestTime.start + 1_000, activityID: "other")])
             #expect(
-                try await registry.lookup(app, .activity(name), [channel.stored]).page.entries.first?.startedAt == start
+                try await registry.tokens.lookup(app, .activity(name), [channel.stored]).page.entries.first?.startedAt
+                    == start
             )
             // The token rotates.
             let rotated = try registration(
                 channel, token: 9, at: TestTime.start + 1_000, startsAt: start, activity: "later")
             #expect(try await registry.track(app, .activity(name), [rotated]) == [.stored])
             let found = try #require(
-                try await registry.lookup(app, .activity(name), [channel.stored]).page.entries.first)
+                try await registry.tokens.lookup(app, .activity(name), [channel.stored]).page.entries.first)
             #expect(abs(found.startedAt - start) < 120_000, "in units of two minutes")
             func prune(_ token: UInt8) -> TokenRemoval {
                 TokenRemoval(

@@ -101,7 +101,7 @@ extension PushFixture {
 
     /// The tokens in hex, sorted.
     fileprivate func tokens() async throws -> [String] {
-        let (page, _) = try await store.registry.page(
+        let (page, _) = try await store.tokens.page(
             app, .activity(try ActivityName("order-1")), from: .start, to: .end, limit: 10)
         return (0..<page.count).map { Hex.encode(Array(page.token($0))) }.sorted()
     }

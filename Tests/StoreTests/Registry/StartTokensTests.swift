@@ -9,7 +9,7 @@ import Testing
     private let place = TokenPlace.startTokens(of: "Delivery")
 
     private func held(_ fixture: RegistryFixture, _ channel: ChannelID) async throws -> [UInt8]? {
-        let (page, _) = try await fixture.registry.lookup(fixture.app, place, [channel.stored])
+        let (page, _) = try await fixture.registry.tokens.lookup(fixture.app, place, [channel.stored])
         return page.isEmpty ? nil : Array(page.token(0))
     }
 
@@ -54,13 +54,13 @@ import Testing
             }
             // Buckets are divided meanwhile, and expired entries are dropped.
             _ = try await registry.track(app, place, later)
-            let found = try await registry.startTokens(
+            let found = try await registry.tokens.startTokens(
                 app, "Delivery", reportedBefore: fixture.time.now - 48 * 3_600_000)
             #expect(found.tokens == 600 && found.stale == 300 && found.buckets > 1)
-            #expect(try await registry.names(app, prefix: "", after: nil, limit: 10).isEmpty)
-            #expect(try await registry.startTokens(app, "Other", reportedBefore: 0).tokens == 0)
+            #expect(try await registry.names.page(app, prefix: "", after: nil, limit: 10).isEmpty)
+            #expect(try await registry.tokens.startTokens(app, "Other", reportedBefore: 0).tokens == 0)
             fixture.time.advance(hours: 24 * 340)
-            #expect(try await registry.startTokens(app, "Delivery", reportedBefore: 0).tokens == 300)
+            #expect(try await registry.tokens.startTokens(app, "Delivery", reportedBefore: 0).tokens == 300)
         }
     }
 

@@ -20,6 +20,6 @@ import Testing
         let name = try ActivityName("match-1")
         #expect(
             try await fixture.store.registry.prune(fixture.app, .activity(name), pending.map(\.removal)) == [.newer])
-        #expect(try await fixture.store.registry.info(fixture.app, name)?.tokens == 1)
+        #expect(try await fixture.store.names.info(fixture.app, name)?.tokens == 1)
     }
 }

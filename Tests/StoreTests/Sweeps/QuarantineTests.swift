@@ -55,7 +55,7 @@ import Testing
         static func token(_ channel: ChannelID) -> PushToken { PushToken(bytes: channel.stored.reversed())! }
 
         func tokens(_ name: ActivityName) async throws -> Int {
-            try await store.registry.info(app, name)?.tokens ?? 0
+            try await store.names.info(app, name)?.tokens ?? 0
         }
     }
 

@@ -193,9 +193,9 @@ import Testing
         }
         #expect(try await fixture.due(lease).isEmpty, "nothing goes to it now")
         let name = try ActivityName("match-1")
-        let (page, _, hints) = try await fixture.store.registry.markedPage(
+        let (page, _, hints) = try await fixture.store.tokens.markedPage(
             fixture.app, .activity(name), from: .start, to: .end, limit: 10)
-        let marks = try await fixture.store.registry.marks(fixture.app, .activity(name), page, hints, for: .update)
+        let marks = try await fixture.store.tokens.marks(fixture.app, .activity(name), page, hints, for: .update)
         #expect(marks?[0] == [.waiting])
         let pending = try await fixture.pendingRemovals("match-1")
         #expect(pending.count == 1)
@@ -205,7 +205,7 @@ import Testing
             fixture.app, name, pending.map { (pending: $0, as: .delivered) })
         #expect(counted == [.delivered: 1] && first != nil)
         #expect(
-            try await fixture.store.registry.marks(fixture.app, .activity(name), page, hints, for: .update) == nil,
+            try await fixture.store.tokens.marks(fixture.app, .activity(name), page, hints, for: .update) == nil,
             "a page from before the removal is to be read again")
         #expect(try await fixture.ledger(end).delivered == 1)
         let behind = try #require(try await fixture.due(lease).first)

@@ -17,7 +17,7 @@ import Testing
     /// Scripts that do the same work in each call, or whose work is bounded by 64 or fewer entries.
     private static let small: Set<String> = [
         "registry-set", "registry-remove", "registry-alive", "registry-followed", "registry-forget", "channel-forget",
-        "push-begin", "push-cancel", "receipt-count", "intake-lease", "event-lease", "alarm-clear",
+        "push-begin", "push-cancel", "receipt-count", "app-lease", "alarm-clear",
         "task-claim", "task-planned", "task-renew", "retry-claim", "queue-due", "queue-forget", "alarm-raise",
         "broadcast-want", "broadcast-live", "broadcast-discard", "broadcast-retire", "broadcast-gone", "broadcast-fail",
         "broadcast-lease", "broadcast-intend", "broadcast-settle", "schedule-create", "schedule-due",
@@ -90,7 +90,7 @@ import Testing
         }
         let lease = try await fixture.claimRetries("match-1")
         let due = try await fixture.store.sweeps.dueChannels(
-            lease, fixture.store.registry, now: .max / 2, limit: 1_000)
+            lease, fixture.store.tokens, now: .max / 2, limit: 1_000)
         #expect(due.count == 1_000)
         try await expect("given up", scripts: 8...8, most: 450, redis) {
             try await fixture.settle(lease) { settlement in
@@ -102,7 +102,7 @@ import Testing
     @Test func `a thousand removals are confirmed`() async throws {
         let fixture = try await PushFixture.start()
         try await fixture.track("match-1", count: 1_000)
-        let (page, _, _) = try await fixture.store.registry.markedPage(
+        let (page, _, _) = try await fixture.store.tokens.markedPage(
             fixture.app, .activity(name), from: .start, to: .end, limit: 2_000)
         let claim = try await fixture.claimed("match-1", try await fixture.accepted("match-1", event: .end))
         var settlement = Settlement(range: claim.lease.bounds)

@@ -10,7 +10,7 @@ import Testing
     private let name = try! ActivityName("match-1")
 
     private func page(_ fixture: PushFixture) async throws -> (page: TokenPage, hints: BlockHints) {
-        let (page, _, hints) = try await fixture.store.registry.markedPage(
+        let (page, _, hints) = try await fixture.store.tokens.markedPage(
             fixture.app, .activity(name), from: .start, to: .end, limit: 1_000)
         return (page, hints)
     }
@@ -19,7 +19,7 @@ import Testing
         _ fixture: PushFixture, _ page: TokenPage, _ hints: BlockHints
     ) async throws -> SendBlocks {
         try #require(
-            try await fixture.store.registry.marks(fixture.app, .activity(name), page, hints, for: .end))
+            try await fixture.store.tokens.marks(fixture.app, .activity(name), page, hints, for: .end))
     }
 
     /// Marks a channel as the product does, with a value that holds for its token.

@@ -9,12 +9,12 @@ struct FollowerCalls: CallGroup {
     private static let patience: Duration = .seconds(10)
     private static let tokensAtOnce = 2_000
 
-    private let registry: Registry
+    private let tokens: Tokens
     private let registrations: RegistrationCalls
     private let staleAfter: Duration
 
     init(_ parts: GatewayParts) {
-        registry = parts.store.registry
+        tokens = parts.store.tokens
         registrations = RegistrationCalls(parts)
         staleAfter = parts.configuration.startTokensStaleAfter
     }
@@ -23,7 +23,7 @@ struct FollowerCalls: CallGroup {
     func list(_ call: Call) async throws -> Answer {
         let limit = try call.number("limit", "a whole number", in: 1...10_000, default: 1_000)
         let start = try call.number("after", "the `next` of an earlier page", in: 0...Int(UInt32.max), default: 0)
-        let (page, next) = try await registry.page(
+        let (page, next) = try await tokens.page(
             call.app.key, call.place(), from: ScanPosition(UInt64(start)), to: .end, limit: limit)
         let lines = (0..<page.count).compactMap(page.line)
         return Answer(200, FollowersAnswer(channels: lines, next: next < .end ? "\(next.rawValue)" : nil))
@@ -36,7 +36,7 @@ struct FollowerCalls: CallGroup {
         var position = ScanPosition.start
         var removed = 0
         while position < .end, ContinuousClock.now < end {
-            let (page, next) = try await registry.page(
+            let (page, next) = try await tokens.page(
                 call.app.key, place, from: position, to: .end, limit: Self.tokensAtOnce)
             let channels = (0..<page.count).compactMap { ChannelID(stored: Array(page.channel($0))) }
             try await registrations.unregister(
@@ -51,7 +51,7 @@ struct FollowerCalls: CallGroup {
     func countStartTokens(_ call: Call) async throws -> Answer {
         let type = try call.attributesType()
         let before = call.now - staleAfter.milliseconds
-        let found = try await registry.startTokens(call.app.key, type, reportedBefore: before)
+        let found = try await tokens.startTokens(call.app.key, type, reportedBefore: before)
         return Answer(
             200,
             StartTokensAnswer(attributesType: type, tokens: found.tokens, stale: found.stale, shards: found.buckets))

@@ -5,13 +5,13 @@ import StrictJSON
 
 /// The names of activities.
 struct ActivityCalls: CallGroup {
-    private let registry: Registry
+    private let names: Names
     private let broadcasts: Broadcasts
     private let pushes: Pushes
     private let schemas: Schemas
 
     init(_ parts: GatewayParts) {
-        (registry, broadcasts) = (parts.store.registry, parts.store.broadcasts)
+        (names, broadcasts) = (parts.store.names, parts.store.broadcasts)
         (pushes, schemas) = (parts.store.pushes, parts.store.schemas)
     }
 
@@ -21,13 +21,13 @@ struct ActivityCalls: CallGroup {
         filter.part = call.query["contains"] ?? ""
         filter.ended = try call.flag("ended")
         filter.followed = try call.flag("followed")
-        let page = try await registry.list(call.app.key, filter, after: call.query["after"], limit: call.limit())
+        let page = try await names.list(call.app.key, filter, after: call.query["after"], limit: call.limit())
         return Answer(200, ActivitiesAnswer(activities: page.names.map(\.answer), next: page.next))
     }
 
     func show(_ call: Call) async throws -> Answer {
         let name = try call.name()
-        let info = try await registry.info(call.app.key, name)
+        let info = try await names.info(call.app.key, name)
         let broadcast = try await broadcasts.channel(call.app.key, name)
         let state = try await pushes.lastState(call.app.key, name)
         guard info != nil || broadcast != nil else {

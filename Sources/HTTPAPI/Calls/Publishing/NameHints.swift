@@ -10,10 +10,10 @@ struct NameHints {
     private static let mostNames = 3
     private static let mostNear = 12
 
-    private let registry: Registry
+    private let index: Names
     private let nearNames: NearNames
 
-    init(_ parts: GatewayParts) { (registry, nearNames) = (parts.store.registry, parts.nearNames) }
+    init(_ parts: GatewayParts) { (index, nearNames) = (parts.store.names, parts.nearNames) }
 
     /// Pushes to names without followers or a start in the same body, by position. Empty if Redis does not answer.
     func unfollowed(_ pushes: [PublishBody.Push], _ call: Call) async -> [(position: Int?, name: ActivityName)] {
@@ -22,7 +22,7 @@ struct NameHints {
         for name in pushes.map(\.publish.name) where !starting.contains(name) && !names.contains(name) {
             names.append(name)
         }
-        guard !names.isEmpty, let found = try? await registry.unfollowed(call.app.key, names) else { return [] }
+        guard !names.isEmpty, let found = try? await index.unfollowed(call.app.key, names) else { return [] }
         return found.prefix(Self.mostHints).map { name in
             (pushes.count > 1 ? pushes.firstIndex { $0.publish.name == name } : nil, name)
         }
@@ -54,10 +54,10 @@ struct NameHints {
 
     /// Nil if Redis does not answer.
     private func namesLike(_ name: ActivityName, _ app: AppKey) async -> [String]? {
-        guard let candidates = try? await registry.candidates(app, near: name) else { return nil }
+        guard let candidates = try? await index.candidates(app, near: name) else { return nil }
         let near = candidates.map(\.rawValue).nearest(to: name.rawValue, atMost: Self.mostNear)
             .compactMap { try? ActivityName($0) }
-        guard let unfollowed = try? await registry.unfollowed(app, near) else { return nil }
+        guard let unfollowed = try? await index.unfollowed(app, near) else { return nil }
         return near.filter { !unfollowed.contains($0) }.prefix(Self.mostNames).map(\.rawValue)
     }
 }

@@ -9,13 +9,13 @@ import StrictJSON
 struct PublishSteps {
     private let pushes: Pushes
     private let broadcasts: Broadcasts
-    private let registry: Registry
+    private let names: Names
     private let schemas: Schemas
     private let cache: SchemaCache
 
     init(_ parts: GatewayParts) {
         (pushes, broadcasts) = (parts.store.pushes, parts.store.broadcasts)
-        (registry, schemas, cache) = (parts.store.registry, parts.store.schemas, parts.schemas)
+        (names, schemas, cache) = (parts.store.names, parts.store.schemas, parts.schemas)
     }
 
     /// Checks pushes against schemas and broadcast channels, and returns the warnings of all checks.
@@ -30,7 +30,7 @@ struct PublishSteps {
             guard let oversize = push.oversize else { continue }
             let channel = try await broadcasts.channel(call.app.key, push.publish.name)
             guard let channel, channel.state != .deleting else { throw oversize }
-            let tokens = try await registry.info(call.app.key, push.publish.name)?.tokens ?? 0
+            let tokens = try await names.info(call.app.key, push.publish.name)?.tokens ?? 0
             warnings.append(
                 "\(oversize.path): the payload is over \(Payload.maximumBytes) bytes: it goes to the broadcast channel alone"
                     + (tokens > 0 ? ", and the tokens that follow the name fail with PayloadTooLarge" : ""))

@@ -30,7 +30,7 @@ import Testing
                 try details.required("error").string() == "must be a whole number, not a string (schema of Match)")
             #expect(details["location"] != nil)
             #expect(
-                try await gateway.store.registry.info(gateway.app, try ActivityName("order-1")) == nil, "all or none")
+                try await gateway.store.names.info(gateway.app, try ActivityName("order-1")) == nil, "all or none")
 
             for path in ["/api/push/validate", "/api/push"] {
                 #expect(try await gateway.publish(update("final", "{}"), path: path).status == 400)

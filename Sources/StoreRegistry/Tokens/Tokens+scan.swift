@@ -1,5 +1,5 @@
 public import LiveActivity
-import Redis
+package import Redis
 public import StoreGround
 
 /// The classes that one read covers: neighbours in the scan's order, at the level of a maybe outdated bucket count.
@@ -33,7 +33,17 @@ package struct ScanStep: Sendable, Hashable {
     package func isWhole(_ count: BucketCount) -> Bool { count.buckets >= power && count.buckets <= bound }
 }
 
-extension Registry {
+/// Which channels of a bucket are of a range of positions.
+package struct PositionFilter {
+    let key: RegistryHashKey
+    let range: Range<UInt64>
+
+    package func includes(_ channel: UnsafeRawBufferPointer) -> Bool {
+        range.contains(UInt64(key.hash(channel).bitReversed))
+    }
+}
+
+extension Tokens {
     /// Reads about `limit` tokens from `position` on, up to `end`. Whole buckets are read, so a page may hold more;
     /// three quarters are enough. A token that is tracked during the whole scan appears in exactly one page. A step
     /// reads count and buckets in one transaction. Ended registrations are left out, malformed records are counted.
@@ -48,7 +58,8 @@ extension Registry {
     public func markedPage(
         _ app: AppKey, _ tokens: TokenPlace, from position: ScanPosition, to end: ScanPosition, limit: Int
     ) async throws(StoreError) -> (page: TokenPage, next: ScanPosition, hints: BlockHints) {
-        let place = placeKeys(app, tokens)
+        let place = keys.place(app, tokens)
+        let marks = BlockHints.commands(keys, place.tag)
         let now = clock()
         var hints = BlockHints()
         let first = position.rawValue
@@ -60,42 +71,48 @@ extension Registry {
         // A second round trip for the last few tokens costs more than it brings.
         while position < end, page.count <= limit - limit / 4 - 1 {
             let before = page.count
-            let step = try await read(
-                place, from: position, end: end, tokens: limit - page.count, density: density, now: now, into: &page,
-                hints: &hints, isFirst: position == first)
+            let (step, replies) = try await read(
+                place, position..<end, tokens: limit - before, density: density, and: marks
+            ) { bucket, filter throws(StoreError) in
+                try collect(bucket, filter: filter, now: now, span: place.span, into: &page)
+            }
+            try hints.add(replies, isFirst: position == first)
             density = Double(page.count - before) / Double(max(step.buckets.count, 1))
             position = min(step.positions.upperBound, end)
         }
         return (page, ScanPosition(position), hints)
     }
 
-    private func read(
-        _ place: PlaceKeys, from position: UInt64, end: UInt64, tokens: Int, density: Double, now: Int64,
-        into page: inout TokenPage, hints: inout BlockHints, isFirst: Bool
-    ) async throws(StoreError) -> ScanStep {
-        let marks = BlockHints.commands(keys, place.tag)
-        let root = keys.root(place.tag)
-        return try await withCount(place) { known throws(StoreError) -> ScanStep? in
-            let step = ScanStep(known, from: position, end: end, tokens: tokens, density: density)
+    /// Reads about as many `tokens` from the begin of a range of positions on, and `more` at the same moment.
+    /// - Parameters:
+    ///   - density: tokens that a bucket is expected to hold
+    ///   - take: gets the reply for each bucket. With a filter, only its channels are of the range.
+    package func read(
+        _ place: PlaceKeys, _ range: Range<UInt64>, tokens: Int, density: Double = 90, and more: [RedisCommand] = [],
+        _ take: (_ bucket: Reply, PositionFilter?) throws(StoreError) -> Void
+    ) async throws(StoreError) -> (step: ScanStep, more: ArraySlice<Reply>) {
+        let root = RedisCommand("HGET", keys.root(place.tag), "n")
+        return try await buckets.withCount(place) { known throws(StoreError) -> (ScanStep, ArraySlice<Reply>)? in
+            let step = ScanStep(
+                known, from: range.lowerBound, end: range.upperBound, tokens: tokens, density: density)
             let buckets = step.buckets.map { RedisCommand("HGETALL", keys.bucket(place.tag, $0)) }
-            let replies = try await redis.atOnce([RedisCommand("HGET", root, "n")] + marks + buckets)
-            let count = try rememberCount(replies[0], of: place, known: known)
+            let replies = try await redis.atOnce([root] + more + buckets)
+            let count = try self.buckets.rememberCount(replies[0], of: place, known: known)
             guard step.isWhole(count) else { return nil }
             // Inside a class: the name once had more buckets and shrank by expiry, or the range is narrow.
-            let isPartial = position > step.positions.lowerBound || end < step.positions.upperBound
-            let filter = isPartial ? (key: try await hashKey(for: count), range: position..<end) : nil
-            try hints.add(replies[1...marks.count], isFirst: isFirst)
-            for (bucket, reply) in zip(step.buckets, replies.dropFirst(1 + marks.count)) where bucket < count.buckets {
-                try collect(reply, filter: filter, now: now, span: place.span, into: &page)
+            let isPartial = range.lowerBound > step.positions.lowerBound || range.upperBound < step.positions.upperBound
+            let filter =
+                isPartial ? PositionFilter(key: try await self.buckets.hashKey(for: count), range: range) : nil
+            for (bucket, reply) in zip(step.buckets, replies.dropFirst(1 + more.count)) where bucket < count.buckets {
+                try take(reply, filter)
             }
-            return step
+            return (step, replies[1..<1 + more.count])
         }
     }
 
     /// Adds the live tokens of a whole bucket, of these positions, to a page. Malformed records are counted.
     package func collect(
-        _ reply: Reply, filter: (key: RegistryHashKey, range: Range<UInt64>)?, now: Int64,
-        span: RegistryRecord.Span, into page: inout TokenPage
+        _ reply: Reply, filter: PositionFilter?, now: Int64, span: RegistryRecord.Span, into page: inout TokenPage
     ) throws(StoreError) {
         var malformed = 0
         try reply.forEachPair { channel, value in
@@ -109,12 +126,48 @@ extension Registry {
             case .absent: return
             case .malformed: malformed += 1
             case .live(let tokenOffset, let registeredAt, let isInfrequent, let minutes):
-                if let filter, !filter.range.contains(UInt64(filter.key.hash(channel).bitReversed)) { return }
+                if let filter, !filter.includes(channel) { return }
                 page.append(
                     channel: channel, token: UnsafeRawBufferPointer(rebasing: value[tokenOffset...]),
                     registeredAt: registeredAt, isInfrequent: isInfrequent, minutes: minutes)
             }
         }
-        if malformed > 0 { memory.addMalformed(malformed) }
+        if malformed > 0 { buckets.memory.addMalformed(malformed) }
+    }
+
+    /// How many buckets the tokens fill: 0 without tokens, 1 up to about 128 tokens, then one for about 90 tokens. Reads
+    /// `more` at the same time.
+    package func bucketCount(
+        _ place: PlaceKeys, and more: [RedisCommand] = []
+    ) async throws(StoreError) -> (buckets: Int, more: ArraySlice<Reply>) {
+        let root = keys.root(place.tag)
+        let replies = try await redis.replies([RedisCommand("HGET", root, "n"), RedisCommand("EXISTS", root)] + more)
+        let count = try buckets.rememberCount(replies[0], of: place, known: buckets.memory.count(place.key))
+        return (try replies[1].isOne() ? count.buckets : 0, replies[2...])
+    }
+
+    /// Counts the tokens by reading them; `stale`: last reported before `time` (epoch ms).
+    package func count(
+        _ app: AppKey, _ tokens: TokenPlace, reportedBefore time: Int64 = 0
+    ) async throws(StoreError) -> (tokens: Int, stale: Int) {
+        var (count, stale) = (0, 0)
+        var position = ScanPosition.start
+        while position < .end {
+            let (page, next) = try await page(app, tokens, from: position, to: .end, limit: 2_000)
+            count += page.count
+            stale += page.entries.count { $0.registeredAt < time }
+            position = next
+        }
+        return (count, stale)
+    }
+
+    /// Counts the start tokens of an attributes type by reading them; `stale`: last reported before `time` (epoch ms).
+    public func startTokens(
+        _ app: AppKey, _ attributesType: String, reportedBefore time: Int64
+    ) async throws(StoreError) -> (tokens: Int, stale: Int, buckets: Int) {
+        let place = TokenPlace.startTokens(of: attributesType)
+        let buckets = try await bucketCount(keys.place(app, place)).buckets
+        let (tokens, stale) = buckets == 0 ? (0, 0) : try await count(app, place, reportedBefore: time)
+        return (tokens, stale, tokens == 0 ? 0 : buckets)
     }
 }

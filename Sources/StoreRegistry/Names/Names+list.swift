@@ -27,7 +27,7 @@ public struct NameSummary: Sendable, Hashable {
     public var lastPush: PushID?
 }
 
-extension Registry {
+extension Names {
     /// Buckets that are counted to estimate a large name.
     private static let sampled = 8
     /// Names that one call reads: by their text alone, or with their details.
@@ -61,7 +61,7 @@ extension Registry {
     }
 
     /// Two round trips.
-    func summaries(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) -> [NameSummary] {
+    private func summaries(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) -> [NameSummary] {
         if names.isEmpty { return [] }
         let tags = names.map { keys.tag(app, $0) }
         let heads = try await redis.run(
@@ -75,7 +75,7 @@ extension Registry {
         var samples: [(position: Int, count: Int, commands: [RedisCommand])] = []
         for (position, name) in names.enumerated() {
             let head = heads[(3 * position)...]
-            let count = try bucketCount(head[3 * position]).buckets
+            let count = try BucketCount(head[3 * position]).buckets
             let fields = head[3 * position + 2]
             found.append(
                 NameSummary(

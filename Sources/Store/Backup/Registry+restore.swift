@@ -2,43 +2,16 @@ import LiveActivity
 import Redis
 
 extension Registry {
-    /// Reads about `limit` registrations and tombstones from `position` on, as they are in Redis. Ended ones too.
-    func storedPage(
-        _ app: AppKey, _ tokens: TokenPlace, from position: ScanPosition, limit: Int
-    ) async throws(StoreError) -> (tokens: StoredTokens, next: ScanPosition) {
-        let place = placeKeys(app, tokens)
-        return try await withCount(place) { known throws(StoreError) -> (tokens: StoredTokens, next: ScanPosition)? in
-            let step = ScanStep(
-                known, from: position.rawValue, end: ScanPosition.end.rawValue, tokens: limit, density: 90)
-            let buckets = step.buckets.map { RedisCommand("HGETALL", keys.bucket(place.tag, $0)) }
-            let replies = try await redis.atOnce([RedisCommand("HGET", keys.root(place.tag), "n")] + buckets)
-            let count = try rememberCount(replies[0], of: place, known: known)
-            guard step.isWhole(count) else { return nil }
-            // The name shrank meanwhile: a part of these buckets was read before.
-            let isPartial = position.rawValue > step.positions.lowerBound
-            let key = isPartial ? try await hashKey(for: count) : nil
-            var page = StoredTokens()
-            for (bucket, reply) in zip(step.buckets, replies.dropFirst()) where bucket < count.buckets {
-                try reply.forEachPair { channel, value in
-                    if channel.count == 1 || channel.count > 255 || value.count > 0xFFFF { return }
-                    if let key, UInt64(key.hash(channel).bitReversed) < position.rawValue { return }
-                    page.append(channel, value)
-                }
-            }
-            return (page, ScanPosition(step.positions.upperBound))
-        }
-    }
-
     /// Gives a place without tokens room for those of a backup.
     func makeRoom(_ app: AppKey, _ tokens: TokenPlace, buckets: Int) async throws(StoreError) {
-        let place = placeKeys(app, tokens)
+        let place = keys.place(app, tokens)
         guard (2...BucketCount.maximum).contains(buckets) else { return }
-        let key = try await loadHashKey(keeping: memory.hashKey)
+        let key = try await self.buckets.loadHashKey(keeping: self.buckets.memory.hashKey)
         let count = BucketCount(buckets: buckets, fingerprint: key.fingerprint)
         let reply = try await redis.run(
             Lua.registrySize, keys: ["b": keys.root(place.tag)],
             ["newCount": .string(count.stored), "life": .int(place.span.retention)])
-        if try reply.isOne() { memory.remember(place.key, count) }
+        if try reply.isOne() { self.buckets.memory.remember(place.key, count) }
     }
 
     /// Puts registrations and tombstones of a backup into a place, unless it has something newer of their channels.
@@ -47,7 +20,7 @@ extension Registry {
     func restore(
         _ app: AppKey, _ tokens: TokenPlace, _ stored: StoredTokens, endAfter: Duration?
     ) async throws(StoreError) -> RestoreCounts {
-        let place = placeKeys(app, tokens)
+        let place = keys.place(app, tokens)
         let now = clock()
         var counts = RestoreCounts()
         var (channels, values, lives): ([[UInt8]], [[UInt8]], [Int64]) = ([], [], [])
@@ -74,13 +47,12 @@ extension Registry {
                 firstStart = min(startedAt, firstStart ?? startedAt)
             }
         }
-        let changes = channels.map { BucketChange(channel: $0) }
         // The index must have a channel before its bucket does. These commands repeat without harm.
-        let index = try await noteFollowings(place, notes, now: now)
+        let index = try await followings.notes(place, notes, now: now)
         if !index.isEmpty { try await redis.run(index) }
-        for start in stride(from: 0, to: changes.count, by: 4 * BucketChange.batch) {
-            let range = start..<min(start + 4 * BucketChange.batch, changes.count)
-            counts += try await put(changes, values, lives, range, in: place)
+        for start in stride(from: 0, to: channels.count, by: 4 * Buckets.batch) {
+            let range = start..<min(start + 4 * Buckets.batch, channels.count)
+            counts += try await put(channels, values, lives, range, in: place)
         }
         if let firstStart { try await enlist(place, now: now, endDue: endAfter.map { firstStart + $0.milliseconds }) }
         return counts
@@ -88,12 +60,12 @@ extension Registry {
 
     /// - Returns: how many were stored, were kept, and were removed since the backup.
     private func put(
-        _ changes: [BucketChange], _ values: [[UInt8]], _ lives: [Int64], _ range: Range<Int>, in place: PlaceKeys
+        _ channels: [[UInt8]], _ values: [[UInt8]], _ lives: [Int64], _ range: Range<Int>, in place: PlaceKeys
     ) async throws(StoreError) -> RestoreCounts {
         let tag = place.tag
         var counts = RestoreCounts()
         var overfull: [Int] = []
-        try await eachBucket(range, of: changes, in: place) { bucket, indices, count in
+        try await buckets.each(range, of: channels, in: place) { bucket, indices, count in
             RedisCommand(
                 Lua.registryRestore,
                 keys: [
@@ -102,8 +74,8 @@ extension Registry {
                 ],
                 [
                     "knownCount": .string(count.stored), "life": .int(indices.reduce(0) { max($0, lives[$1]) }),
-                    "threshold": .int(BucketChange.threshold),
-                ], rest: indices.flatMap { [.bytes(changes[$0].channel), .bytes(values[$0])] })
+                    "threshold": .int(Buckets.threshold),
+                ], rest: indices.flatMap { [.bytes(channels[$0]), .bytes(values[$0])] })
         } take: { indices, digits throws(StoreError) in
             guard digits.count == indices.count || digits.count == indices.count + 1 else {
                 throw .wrongCount("registry-restore", digits.count, expected: indices.count)
@@ -113,7 +85,7 @@ extension Registry {
             counts.removed += digits.count { $0 == UInt8(ascii: "2") }
             if digits.count > indices.count { overfull += indices }
         }
-        if !overfull.isEmpty { try await divide(place, for: overfull.map { changes[$0].channel }) }
+        if !overfull.isEmpty { try await buckets.divide(place, for: overfull.map { channels[$0] }) }
         return counts
     }
 }

@@ -1,6 +1,6 @@
--- Takes or prolongs the lease to read an app's intake.
+-- Takes or prolongs a lease of an app, to send its webhook or to read its intake, or gives it back.
 -- key lease: the owner, string
--- arguments owner, length: the caller, and how long the lease is to be, ms
+-- arguments owner, length: the caller, and how long the lease is to be, ms; 0 = it is given back
 -- Returns 1, or 0 if another owner has it.
 local held = redis.call('GET', lease)
 if held and held ~= owner then
@@ -8,5 +8,5 @@ if held and held ~= owner then
     if redis.call('PTTL', lease) > tonumber(length) and length ~= '0' then redis.call('PEXPIRE', lease, length) end
     return 0
 end
-redis.call('SET', lease, owner, 'PX', length)
+if length == '0' then redis.call('DEL', lease) else redis.call('SET', lease, owner, 'PX', length) end
 return 1

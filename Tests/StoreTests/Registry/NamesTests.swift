@@ -5,7 +5,7 @@ import Testing
 @testable import Store
 @testable import StoreRegistry
 
-@Suite struct RegistryNamesTests {
+@Suite struct NamesTests {
     private func follow(_ fixture: RegistryFixture, _ names: [String]) async throws {
         for name in names {
             _ = try await fixture.registry.track(
@@ -21,7 +21,7 @@ import Testing
             let sorted = all.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
 
             var paged: [String] = []
-            while let next = try await fixture.registry.names(fixture.app, prefix: "", after: paged.last, limit: 2)
+            while let next = try await fixture.registry.names.page(fixture.app, prefix: "", after: paged.last, limit: 2)
                 .nonEmpty
             {
                 #expect(next.count <= 2)
@@ -30,14 +30,15 @@ import Testing
             #expect(paged == sorted)
 
             func names(_ prefix: String, after: String? = nil) async throws -> [String] {
-                try await fixture.registry.names(fixture.app, prefix: prefix, after: after, limit: 100).map(\.rawValue)
+                try await fixture.registry.names.page(fixture.app, prefix: prefix, after: after, limit: 100).map(
+                    \.rawValue)
             }
             #expect(try await names("order-") == ["order-1", "order-10", "order-2", "order-é"])
             #expect(try await names("order-", after: "order-10") == ["order-2", "order-é"])
             #expect(try await names("order-", after: "a") == ["order-1", "order-10", "order-2", "order-é"])
             #expect(try await names("order-", after: "zebra") == [])
             #expect(try await names("nothing") == [])
-            #expect(try await fixture.registry.names(AppKey("other"), prefix: "", after: nil, limit: 9).isEmpty)
+            #expect(try await fixture.registry.names.page(AppKey("other"), prefix: "", after: nil, limit: 9).isEmpty)
         }
     }
 
@@ -46,24 +47,24 @@ import Testing
             let (registry, app) = (fixture.registry, fixture.app)
             try await follow(fixture, ["expired", "kept", "removed"])
             let removed = try ActivityName("removed")
-            let (page, _) = try await registry.page(app, .activity(removed), from: .start, to: .end, limit: 1)
+            let (page, _) = try await registry.tokens.page(app, .activity(removed), from: .start, to: .end, limit: 1)
             let channel = try #require(ChannelID(stored: page.channel(0)))
             try await registry.untrack(
                 app, .activity(removed), [Untrack(channel: channel, removedAt: fixture.time.now)])
             let expired = try ActivityName("expired")
             _ = try await fixture.command("DEL", fixture.keys.root(fixture.keys.tag(app, expired)))
 
-            let listed = try await registry.names(app, prefix: "", after: nil, limit: 1)
+            let listed = try await registry.names.page(app, prefix: "", after: nil, limit: 1)
             #expect(listed.map(\.rawValue) == ["kept"], "a page is filled with what is alive")
-            _ = try await registry.names(app, prefix: "", after: nil, limit: 10)
+            _ = try await registry.names.page(app, prefix: "", after: nil, limit: 10)
             let index = try await fixture.command("ZRANGE", fixture.keys.names(app), 0, -1)
             #expect(try index.array().map { (reply) throws(RedisError) in try reply.string() } == ["kept", "removed"])
-            #expect(try await registry.buckets(app, .activity(expired)) == 0)
-            #expect(try await registry.info(app, removed) == nil)
+            #expect(try await fixture.buckets(expired) == 0)
+            #expect(try await registry.names.info(app, removed) == nil)
 
             // The names return when channels follow them again, although this process listed them just before.
             try await follow(fixture, ["expired", "removed"])
-            #expect(try await registry.names(app, prefix: "", after: nil, limit: 10).count == 3)
+            #expect(try await registry.names.page(app, prefix: "", after: nil, limit: 10).count == 3)
         }
     }
 
@@ -83,20 +84,20 @@ import Testing
                     app, .activity(name), registration.channel.stored, before: fixture.time.now)
                 #expect(left == .nothing)
             }
-            #expect(try await other.tidyNames(app, after: [], limit: 10).removed == 1)
+            #expect(try await other.names.tidy(app, after: [], limit: 10).removed == 1)
             _ = try await registry.track(app, .activity(name), registrations)
-            #expect(try await other.names(app, prefix: "", after: nil, limit: 10) == [name])
+            #expect(try await other.names.page(app, prefix: "", after: nil, limit: 10) == [name])
             // Redis lost everything.
             _ = try await fixture.command("FLUSHALL")
             _ = try await registry.track(app, .activity(name), registrations)
-            #expect(try await other.names(app, prefix: "", after: nil, limit: 10) == [name])
+            #expect(try await other.names.page(app, prefix: "", after: nil, limit: 10) == [name])
         }
     }
 
     @Test func `info tells tokens buckets and pushes`() async throws {
         try await RegistryFixture.run { fixture in
             let (registry, app, name) = (fixture.registry, fixture.app, fixture.name)
-            #expect(try await registry.info(app, name) == nil)
+            #expect(try await registry.names.info(app, name) == nil)
             let registrations = (0..<1_000).map {
                 Registration(channel: .random(), token: .test($0), registeredAt: fixture.time.now)
             }
@@ -105,7 +106,7 @@ import Testing
             let meta = fixture.keys.name(fixture.tag)
             _ = try await fixture.command(
                 "HSET", meta, "last", .string(push.description), "ended", .int(fixture.time.now))
-            let info = try #require(try await registry.info(app, name))
+            let info = try #require(try await registry.names.info(app, name))
             #expect(info.tokens == 1_000 && info.lastPushID == push && info.ended)
             #expect((8...16).contains(info.buckets))
 
@@ -113,15 +114,15 @@ import Testing
             let rotated = Registration(
                 channel: registrations[0].channel, token: .test(1_000), registeredAt: fixture.time.now)
             _ = try await registry.track(app, .activity(name), [rotated])
-            #expect(try await registry.info(app, name)?.ended == true)
+            #expect(try await registry.names.info(app, name)?.ended == true)
             fixture.time.advance(hours: 0.1)
             let fresh = Registration(channel: .random(), token: .test(1), registeredAt: fixture.time.now)
             _ = try await registry.track(app, .activity(name), [fresh])
-            #expect(try await registry.info(app, name)?.ended == false)
+            #expect(try await registry.names.info(app, name)?.ended == false)
 
             try await registry.untrack(
                 app, .activity(name), registrations.map { Untrack(channel: $0.channel, removedAt: fixture.time.now) })
-            #expect(try await registry.info(app, name)?.tokens == 1)
+            #expect(try await registry.names.info(app, name)?.tokens == 1)
         }
     }
 
@@ -131,7 +132,7 @@ import Testing
             let push = PushID.random()
             _ = try await fixture.command(
                 "HSET", fixture.keys.name(fixture.tag), "last", .string(push.description))
-            let info = try await fixture.registry.info(fixture.app, fixture.name)
+            let info = try await fixture.registry.names.info(fixture.app, fixture.name)
             #expect(info == ActivityInfo(name: fixture.name, tokens: 0, buckets: 0, lastPushID: push, ended: false))
         }
     }

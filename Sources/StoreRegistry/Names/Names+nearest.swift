@@ -3,7 +3,7 @@ import Redis
 public import StoreGround
 
 /// For the hint that a publisher gets about a name that no channel follows.
-extension Registry {
+extension Names {
     /// Names that are read from the index on each side of a name.
     private static let mostNeighbours = 100
     /// Spellings of a name in one request.
@@ -11,7 +11,7 @@ extension Registry {
 
     /// The names that no channel seems to follow. One round trip, without names that were followed in the last minute.
     public func unfollowed(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) -> [ActivityName] {
-        let now = clock()
+        let now = tokens.clock()
         let asked = names.filter { !memory.isFollowed(RegistryMemory.Key(app: app, tokens: .activity($0)), now: now) }
         guard !asked.isEmpty else { return [] }
         let replies = try await redis.replies(

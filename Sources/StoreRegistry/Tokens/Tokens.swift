@@ -2,7 +2,18 @@ public import LiveActivity
 package import Redis
 public import StoreGround
 
-extension Registry {
+/// Reads the tokens of a name or of an attributes type: those of single channels, and all of them (`Tokens+scan.swift`).
+public struct Tokens: Sendable {
+    package let buckets: Buckets
+    package let redis: RedisClient
+    package let keys: Keyspace
+    /// Epoch milliseconds.
+    package let clock: @Sendable () -> Int64
+
+    package init(_ buckets: Buckets) {
+        (self.buckets, redis, keys, clock) = (buckets, buckets.redis, buckets.keys, buckets.clock)
+    }
+
     /// A channel's registration under a name, as far as a push needs it.
     package struct Entry: Sendable, Hashable {
         package var token: [UInt8]
@@ -15,39 +26,32 @@ extension Registry {
         package var startedAt: Int64 { registeredAt - Int64(minutes) * 60_000 }
     }
 
+    package typealias Found = (entries: [Entry?], removals: [Int64?], more: [Reply])
+
     /// Looks channels up in one round trip, and reads `more` at the same moment.
-    /// - Returns: the entries in order; nil for a channel that is not tracked or whose registration's life is over.
+    /// - Returns: the entries in order; nil for a channel that is not tracked or whose registration's life is over. And
+    ///   when the app removed each channel whose card no `end` of ours had ended, epoch ms.
     package func lookup(
         _ place: PlaceKeys, _ channels: [[UInt8]], and more: [RedisCommand] = []
-    ) async throws(StoreError) -> (entries: [Entry?], more: [Reply]) {
-        var removals: [Int64?] = []
-        return try await lookup(place, channels, and: more, removals: &removals)
-    }
-
-    /// - Parameter removals: when the app removed each channel whose card no `end` of ours had ended, epoch ms.
-    package func lookup(
-        _ place: PlaceKeys, _ channels: [[UInt8]], and more: [RedisCommand], removals: inout [Int64?]
-    ) async throws(StoreError) -> (entries: [Entry?], more: [Reply]) {
+    ) async throws(StoreError) -> Found {
         let now = clock()
-        return try await withCount(place) { count throws(StoreError) -> (entries: [Entry?], more: [Reply])? in
-            let key = count == .one ? nil : try await hashKey(for: count)
-            let byBucket = Dictionary(grouping: channels.indices) { index in
-                key.map { count.bucket(of: $0.hash(channels[index])) } ?? 0
-            }
-            let buckets = byBucket.map { (bucket: $0.key, indices: $0.value) }
+        return try await buckets.withCount(place) { count throws(StoreError) -> Found? in
+            let numbers = try await buckets.numbers(of: channels, count)
+            let byBucket = Dictionary(grouping: channels.indices) { numbers[$0] }
+                .map { (bucket: $0.key, indices: $0.value) }
             let commands =
                 [RedisCommand("HGET", keys.root(place.tag), "n")] + more
-                + buckets.map { bucket, indices in
+                + byBucket.map { bucket, indices in
                     RedisCommand("HMGET", keys.bucket(place.tag, bucket), indices.map { .bytes(channels[$0]) })
                 }
             let replies = try await redis.atOnce(commands)
-            guard try rememberCount(replies[0], of: place, known: count) == count else { return nil }
+            guard try buckets.rememberCount(replies[0], of: place, known: count) == count else { return nil }
             var entries = [Entry?](repeating: nil, count: channels.count)
-            removals = Array(repeating: nil, count: channels.count)
-            for ((_, indices), reply) in zip(buckets, replies.dropFirst(1 + more.count)) {
+            var removals = [Int64?](repeating: nil, count: channels.count)
+            for ((_, indices), reply) in zip(byBucket, replies.dropFirst(1 + more.count)) {
                 try read(reply, indices, now: now, place.span, into: &entries, &removals)
             }
-            return (entries, Array(replies[1..<1 + more.count]))
+            return (entries, removals, Array(replies[1..<1 + more.count]))
         }
     }
 
@@ -73,8 +77,8 @@ extension Registry {
     public func lookup(
         _ app: AppKey, _ tokens: TokenPlace, _ channels: [[UInt8]]
     ) async throws(StoreError) -> (page: TokenPage, hints: BlockHints) {
-        let place = placeKeys(app, tokens)
-        let (entries, replies) = try await lookup(place, channels, and: BlockHints.commands(keys, place.tag))
+        let place = keys.place(app, tokens)
+        let (entries, _, replies) = try await lookup(place, channels, and: BlockHints.commands(keys, place.tag))
         var hints = BlockHints()
         try hints.add(replies[...], isFirst: true)
         return (page(channels.indices.map { (channels[$0], entries[$0]) }), hints)
@@ -86,10 +90,11 @@ extension Registry {
         _ app: AppKey, _ name: ActivityName, _ arrivals: [CatchUpArrival]
     ) async throws(StoreError) -> (page: TokenPage, hints: BlockHints, arrivals: [CatchUpArrival]) {
         if arrivals.isEmpty { return (TokenPage(), BlockHints(), []) }
-        let place = placeKeys(app, .activity(name))
+        let place = keys.place(app, .activity(name))
         let channels = arrivals.map(\.channel)
         let orders = RedisCommand("ZMSCORE", keys.catchUp(place.tag), channels.map { .bytes($0) })
-        let (entries, replies) = try await lookup(place, channels, and: BlockHints.commands(keys, place.tag) + [orders])
+        let (entries, _, replies) = try await lookup(
+            place, channels, and: BlockHints.commands(keys, place.tag) + [orders])
         var hints = BlockHints()
         try hints.add(replies.dropLast(), isFirst: true)
         guard let now = replies.last, now.count == arrivals.count else {
@@ -110,5 +115,17 @@ extension Registry {
                 isInfrequent: entry.isInfrequent, minutes: entry.minutes)
         }
         return page
+    }
+}
+
+/// A channel that registered a token during a sweep. If it registers again, it moves to the end.
+public struct CatchUpArrival: Sendable, Hashable {
+    public var channel: [UInt8]
+    /// Rises in the order of arrival.
+    public var order: Int64
+
+    package init(channel: [UInt8], order: Int64) {
+        self.channel = channel
+        self.order = order
     }
 }

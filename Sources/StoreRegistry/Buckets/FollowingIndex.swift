@@ -1,0 +1,128 @@
+public import LiveActivity
+package import Redis
+public import StoreGround
+
+/// The index from channels to the places where they have tokens. It is written before the registration, so it has at
+/// least all of them; a reader looks into each place, which decides. So removals and prunes need not touch it.
+/// docs/adr/0019-channel-index.md has the reasons.
+///
+/// It is a fixed number of hashes, which the channel's hash chooses. A field is the length of the channel's stored form,
+/// that form and the place's; the value is until when it may be true.
+public struct FollowingIndex: Sendable {
+    /// With 33 million entries a hash has 512, the most that config/redis.conf keeps in the compact encoding.
+    package static let size = 1 << 16
+    /// An entry outlives its registration by this many milliseconds, because processes' clocks differ.
+    private static let slack: Int64 = 3_600_000
+
+    /// For the hash key.
+    private let buckets: Buckets
+    private var redis: RedisClient { buckets.redis }
+    private var keys: Keyspace { buckets.keys }
+
+    package init(_ buckets: Buckets) { self.buckets = buckets }
+
+    /// The commands that note registrations.
+    package func notes(
+        _ place: PlaceKeys, _ records: [(channel: [UInt8], retention: Int64)], now: Int64
+    ) async throws(StoreError) -> [RedisCommand] {
+        let key = try await buckets.hashKey()
+        let stored = Array(place.key.tokens.stored.utf8)
+        return records.map { channel, retention in
+            note(place.key.app, channel, stored, until: now + retention + Self.slack, key)
+        }
+    }
+
+    /// The commands that note channels themselves, as if they were at a place without a name.
+    /// - Parameter life: of a channel; zero: for ever
+    func notes(_ app: AppKey, _ channels: [[UInt8]], life: Duration) async throws(StoreError) -> [RedisCommand] {
+        let key = try await buckets.hashKey()
+        let until: Int64 = life == .zero ? .max : buckets.clock() + life.milliseconds + Self.slack
+        return channels.map { note(app, $0, [], until: until, key) }
+    }
+
+    private func note(
+        _ app: AppKey, _ channel: [UInt8], _ place: [UInt8], until: Int64, _ key: RegistryHashKey
+    ) -> RedisCommand {
+        RedisCommand(
+            "HSET", keys.followings(app, Self.bucket(of: channel, key)), .bytes(Self.field(channel, place)),
+            .bytes(Self.minutes(until)))
+    }
+
+    /// Notes that a channel may have a token at a place, for as long as any token is kept there.
+    package func note(_ app: AppKey, _ channel: [UInt8], _ tokens: TokenPlace) async throws(StoreError) {
+        let place = keys.place(app, tokens)
+        try await redis.run(notes(place, [(channel, place.span.retention)], now: buckets.clock()))
+    }
+
+    /// The places at which a channel may have a token.
+    package func places(_ app: AppKey, _ channel: [UInt8]) async throws(StoreError) -> [TokenPlace] {
+        let key = try await buckets.hashKey()
+        let fields = try await redis.run("HKEYS", keys.followings(app, Self.bucket(of: channel, key)))
+        let places = try fields.byteStrings().compactMap { Self.place($0, of: channel) }
+        return places.sorted { $0.stored.utf8.lexicographicallyPrecedes($1.stored.utf8) }
+    }
+
+    /// Drops a channel's notes of places. Returns how many there were.
+    package func drop(_ app: AppKey, _ channel: [UInt8], _ places: [TokenPlace]) async throws(StoreError) -> Int {
+        if places.isEmpty { return 0 }
+        return try await drop(app, channel, fields: places.map { Self.field(channel, Array($0.stored.utf8)) })
+    }
+
+    /// Drops the note of the channel itself.
+    package func drop(_ app: AppKey, _ channel: [UInt8]) async throws(StoreError) {
+        _ = try await drop(app, channel, fields: [Self.field(channel, [])])
+    }
+
+    private func drop(_ app: AppKey, _ channel: [UInt8], fields: [[UInt8]]) async throws(StoreError) -> Int {
+        let key = try await buckets.hashKey()
+        return try await redis.run(
+            "HDEL", keys.followings(app, Self.bucket(of: channel, key)), fields.map { .bytes($0) }
+        ).integer()
+    }
+
+    /// Drops the expired entries of a few of its hashes, chosen at random.
+    /// - Returns: how many entries were dropped.
+    public func tidy(_ app: AppKey, hashes: Int) async throws(StoreError) -> Int {
+        let now = Self.minutes(buckets.clock())
+        let replies = try await redis.run(
+            (0..<hashes).map { _ in
+                RedisCommand(
+                    Lua.followingTidy, keys: ["fo": keys.followings(app, .random(in: 0..<Self.size))],
+                    ["now": .bytes(now)])
+            })
+        var dropped = 0
+        for reply in replies { dropped += try reply.integer() }
+        return dropped
+    }
+}
+
+/// The bytes.
+extension FollowingIndex {
+    package static func bucket(of channel: [UInt8], _ key: RegistryHashKey) -> Int {
+        Int(key.hash(channel)) & (size - 1)
+    }
+
+    package static func field(_ channel: [UInt8], _ place: [UInt8]) -> [UInt8] {
+        [UInt8(truncatingIfNeeded: channel.count)] + channel + place
+    }
+
+    /// The place of a field, if the field is the channel's.
+    package static func place(_ field: [UInt8], of channel: [UInt8]) -> TokenPlace? {
+        guard field.first.map(Int.init) == channel.count, field.dropFirst().starts(with: channel),
+            let text = String(validating: field.dropFirst(1 + channel.count), as: UTF8.self)
+        else { return nil }
+        return try? TokenPlace(stored: text)
+    }
+
+    /// The channel of a field, in its stored form.
+    package static func channel(_ field: ArraySlice<UInt8>) -> [UInt8]? {
+        guard let length = field.first, length > 0, field.count > Int(length) else { return nil }
+        return Array(field.dropFirst().prefix(Int(length)))
+    }
+
+    /// Minutes since 2020 in three bytes, which reach to 2051.
+    package static func minutes(_ milliseconds: Int64) -> [UInt8] {
+        let minutes = min(max(0, (milliseconds - RegistryRecord.epoch) / 60_000), 0xFF_FFFF)
+        return [16, 8, 0].map { UInt8(truncatingIfNeeded: minutes >> $0) }
+    }
+}
