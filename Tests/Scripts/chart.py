@@ -237,6 +237,10 @@ def main():
     if job == "package":
         pathlib.Path(rest[0]).mkdir(parents=True, exist_ok=True)
         return print(chart.save(rest[0]))
+    if job == "run":
+        import chart_run
+        chart_run.run(tree, rest[0], lambda values: render(chart, values)[1])
+        return print("bin/chart: ✓ the program runs with the chart's variables, probes and jobs")
     files = values_files()
     if job == "render":
         if rest[0] not in files:
