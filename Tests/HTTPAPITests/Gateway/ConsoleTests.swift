@@ -87,6 +87,60 @@ import Testing
         }
     }
 
+    @Test func `a copy is for the push's audience, and a scheduled push is shown and changed`() async throws {
+        try await GatewayFixture.run { gateway in
+            let (browser, token) = try await start(gateway)
+            func body(_ more: String = "") -> String {
+                #"{"audience":{"tag":"gold","group":"club"},"device_types":["ios"],"notification":{"ios":{"live_activity":{"#
+                    + #""name":"match-42","event":"update","content_state":{"home":7}}}}\#(more)}"#
+            }
+            let sent = try await gateway.send("POST", "/api/push", body()).strings("push_ids")[0]
+            let copy = try await browser.get("/console/compose?push=\(sent)").text
+            #expect(copy.contains(#"<option value="tag" selected>"#) && copy.contains(#"value="club:gold""#))
+            #expect(copy.contains("Not copied: options"), "a payload has no options")
+
+            let day = wallClock() / 86_400_000 * 86_400_000 + 2 * 86_400_000
+            let date = String(TimeText.plainText(day).prefix(10))
+            let made = try await gateway.send(
+                "POST", "/api/schedules",
+                #"{"schedule":{"scheduled_time":"\#(date)T03:04:05"},"push":\#(body(#","options":{"conflate":false}"#))}"#
+            )
+            let id = try made.strings("schedule_ids")[0]
+            let page = try await browser.get("/console/pushes/\(id)").text
+            #expect(page.contains("What will be sent") && page.contains("club") && page.contains("7"))
+            let form = try await browser.get("/console/compose?schedule=\(id)").text
+            #expect(form.contains("Change the schedule") && form.contains(#"value="\#(date)T03:04:05" data-utc"#))
+            #expect(form.contains("conflate") && !form.contains("Not copied"))
+            let changed = try await browser.post(
+                "/console/compose/publish",
+                [
+                    "csrf": token, "schedule": id, "name": "match-42", "event": "update", "audience": "tag",
+                    "audience_value": "club:gold", "state": #"{"home":8}"#, "send_at": "\(date)T03:05",
+                    "options": #"{"conflate":false}"#,
+                ])
+            #expect(changed.status == 303 && changed.header("location")?.contains(id) == true, "\(changed.text)")
+            let now = try await gateway.send("GET", "/api/schedules/\(id)").text
+            #expect(now.contains(#""home":8"#) && now.contains("\(date)T03:05:00") && now.contains("conflate"))
+            let without = try await browser.post(
+                "/console/compose/publish",
+                ["csrf": token, "schedule": id, "name": "match-42", "event": "update", "state": "{}"])
+            #expect(without.status == 422 && without.text.contains("Send at: is required"), "\(without.text)")
+        }
+    }
+
+    @Test func `a pause and a missing worker are told before a publish`() async throws {
+        try await GatewayFixture.run { gateway in
+            let (browser, token) = try await start(gateway)
+            _ = try await gateway.send("POST", "/api/pause")
+            let question = try await browser.post(
+                "/console/compose",
+                ["csrf": token, "action": "publish", "name": "match-42", "event": "update", "state": "{}"])
+            for text in [question.text, try await browser.get("/console/compose?name=match-42").text] {
+                #expect(text.contains("The app is paused") && text.contains("No worker has been seen"), "\(text)")
+            }
+        }
+    }
+
     @Test func `a device is explained and forgotten, after a question`() async throws {
         try await GatewayFixture.run { gateway in
             _ = try await gateway.send("PUT", "/api/activities/match-42/channels/device-1", #"{"token":"aabb"}"#)
