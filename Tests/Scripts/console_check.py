@@ -150,7 +150,7 @@ class Check:
         self.look("confirm")
         browser.press("Confirm")
         browser.until("the push's page", lambda: "/console/pushes/" in browser.url)
-        browser.until("the end of the push", lambda: browser.text(".standing .state") == "done", 300)
+        browser.until("the end of the push", lambda: browser.text(".standing .state").startswith("done"), 300)
         ledger = self.ledger()
         if ledger["targets"] != self.options.followers or ledger["delivered"] + ledger["pruned"] != ledger["targets"]:
             raise Failure(f"the page says {ledger}")
@@ -304,7 +304,7 @@ class Check:
         self.faults(reject_all="BadDeviceToken")
         push = self.publish("match-42", {"home": 1, "away": 2, "minute": 71})["push_ids"][0]
         browser.open(f"{self.url}/pushes/{push}")
-        browser.until("the push to end", lambda: browser.text(".standing .state") in ("failed", "done"), 120)
+        browser.until("the push to end", lambda: browser.text(".standing .state").startswith(("failed", "done")), 120)
         browser.open(self.url + "/quarantine")
         browser.until("tokens in quarantine", lambda: browser.open(self.url + "/quarantine") or "Discard" in browser.text("main"))
         self.look("quarantine-some")
@@ -355,7 +355,7 @@ class Check:
         browser = self.browser
         browser.size(1180, 760)
         browser.open(self.push)
-        browser.until("the end of the push", lambda: browser.text(".standing .state") == "done")
+        browser.until("the end of the push", lambda: browser.text(".standing .state").startswith("done"))
         browser.picture(path, whole=False)
 
     def run(self):
