@@ -22,7 +22,7 @@ struct Dispatcher: Sendable {
     let verdictLog = VerdictLog()
     let alarmThrottle = AlarmThrottle()
     let pauses = PauseBook()
-    private let outboxes = SharedCall<NamedApp, StoreError?>()
+    private let outboxes = SharedCall<NamedApp, Void, StoreError>()
     let openRequests = OpenRequests()
 
     private struct NamedApp: Hashable {
@@ -41,16 +41,14 @@ struct Dispatcher: Sendable {
         case leave
     }
 
-    /// Empties a name's outbox. Tasks of this worker that end pushes of the name at once share the call, so that they do
-    /// not tell the same ends. Two workers may still do so at the same moment.
+    /// Empties a name's outbox. Tasks of this worker that end pushes of the name at once share the call, so they do not
+    /// tell the same ends. Two workers may still do so at the same moment.
     func emptyOutbox(_ app: AppKey, _ name: ActivityName) async throws(StoreError) {
         let events = store.events
         guard events.isOn(app) else { return }
-        let error = await outboxes.result(NamedApp(app: app, name: name)) { () -> StoreError? in
-            do throws(StoreError) { try await events.empty(app, name) } catch { return error }
-            return nil
+        try await outboxes.result(NamedApp(app: app, name: name)) { () async throws(StoreError) in
+            try await events.empty(app, name)
         }
-        if let error { throw error }
     }
 
     func scheduleRetries(

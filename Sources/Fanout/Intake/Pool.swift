@@ -17,11 +17,6 @@ struct Pool: Sendable {
     let permits: FairSemaphore
     private let finished = FinishedEntries()
 
-    init(stream: WorkStream, apps: [AppKey], readers: [WorkReader], dispatcher: Dispatcher, permits: FairSemaphore) {
-        (self.stream, self.apps, self.readers) = (stream, apps, readers)
-        (self.dispatcher, self.permits) = (dispatcher, permits)
-    }
-
     /// How long a read waits that leaves out apps without a free permit. They may have one again soon.
     private static let shortRead = Duration.milliseconds(5)
     private var logger: Logger { dispatcher.logger }
@@ -112,9 +107,9 @@ struct Pool: Sendable {
         if dispatcher.now - readAt > dispatcher.options.claimAfter.milliseconds / 2 { entry.isClaimed = true }
         guard dispatcher.leases.take(entry) else { return }
         if await dispatcher.handle(entry) == .acknowledge {
-            if let error = await finished.acknowledge(entry.place, in: dispatcher.store.queue) {
-                logger.debug("cannot acknowledge an entry, so it is processed again: \(error)")
-            }
+            do throws(StoreError) {
+                try await finished.acknowledge(entry.place, in: dispatcher.store.queue)
+            } catch { logger.debug("cannot acknowledge an entry, so it is processed again: \(error)") }
         }
         dispatcher.leases.release(entry)
     }
@@ -132,16 +127,13 @@ private final class FinishedEntries: Sendable {
     }
 
     private let waiting = Mutex<[Stream: [WorkEntry.Place]]>([:])
-    private let calls = SharedCall<Stream, StoreError?>()
+    private let calls = SharedCall<Stream, Void, StoreError>()
 
-    /// - Returns: why the entry is not acknowledged; nil: it is
-    func acknowledge(_ place: WorkEntry.Place, in queue: WorkQueue) async -> StoreError? {
+    func acknowledge(_ place: WorkEntry.Place, in queue: WorkQueue) async throws(StoreError) {
         let stream = Stream(app: place.app, partition: place.partition)
         waiting.withLock { $0[stream, default: []].append(place) }
-        return await calls.result(stream) { [self] () -> StoreError? in
-            let all = waiting.withLock { $0.removeValue(forKey: stream) ?? [] }
-            do throws(StoreError) { try await queue.acknowledge(all) } catch { return error }
-            return nil
+        try await calls.result(stream) { [self] () async throws(StoreError) in
+            try await queue.acknowledge(waiting.withLock { $0.removeValue(forKey: stream) ?? [] })
         }
     }
 }

@@ -29,7 +29,7 @@ final class VersionedCache<Value: Sendable>: Sendable {
     private let read: @Sendable (AppKey) async throws(StoreError) -> Reading
     private let now: @Sendable () -> ContinuousClock.Instant
     private let states = Mutex<[AppKey: State]>([:])
-    private let questions = SharedCall<AppKey, Result<Value, StoreError>>()
+    private let questions = SharedCall<AppKey, Value, StoreError>()
 
     /// - Parameters:
     ///   - unread: stands for an app that was never read. Nothing is read if Redis has its version.
@@ -53,7 +53,7 @@ final class VersionedCache<Value: Sendable>: Sendable {
 
     /// The value as it is now. The question is sent after this call began.
     func current(_ app: AppKey) async throws(StoreError) -> Value {
-        try await questions.result(app) { await self.ask(app) }.get()
+        try await questions.result(app) { () async throws(StoreError) in try await self.ask(app) }
     }
 
     /// The last reading, however old it is. Nil: there is none.
@@ -74,13 +74,11 @@ final class VersionedCache<Value: Sendable>: Sendable {
         }
     }
 
-    private func ask(_ app: AppKey) async -> Result<Value, StoreError> {
+    private func ask(_ app: AppKey) async throws(StoreError) -> Value {
         let asked = now()
         let before = states.withLock { $0[app] } ?? State()
         var reading = before.known?.reading ?? unread
-        do throws(StoreError) {
-            if try await version(app) != reading.version { reading = try await read(app) }
-        } catch { return .failure(error) }
+        if try await version(app) != reading.version { reading = try await read(app) }
         let known = Known(reading: reading, asked: asked)
         states.withLock { states in
             var state = states[app] ?? State()
@@ -88,6 +86,6 @@ final class VersionedCache<Value: Sendable>: Sendable {
             state.known = known
             states[app] = state
         }
-        return .success(reading.value)
+        return reading.value
     }
 }
