@@ -53,7 +53,7 @@ struct Visit: Sendable {
         } else if snapshot.pauses.contains(where: { $0.name?.rawValue == name }) {
             found.append("The name is paused: a push is accepted and kept, and goes out once the name is resumed.")
         }
-        if !snapshot.workers.contains(where: { $0.idle < 30_000 }) {
+        if !snapshot.workers.contains(where: \.isAtWork) {
             found.append("No worker has been seen for 30 s: nothing is sent until one runs.")
         }
         return found + snapshot.alarms.map { "Alarm: \($0.kind.words). \($0.reason)" }

@@ -4,6 +4,8 @@ import StrictJSON
 /// shows which values it gets.
 struct Card {
     /// Members that say most about an activity, in this order.
+    /// The member of a content state by which devices name the push in receipts.
+    static let pushMark = "lamplighter"
     private static let headlines = ["status", "headline", "title", "phase", "state", "message", "text", "score"]
     private static let progresses = ["progress", "fraction", "percent", "percentage"]
     private static let mostDetails = 6
@@ -22,7 +24,7 @@ struct Card {
     var values: Values {
         let members = (try? state?.object())?.members ?? []
         var parts = members.compactMap { key, value in Self.text(value).map { Part(key: key, text: $0) } }
-        parts.removeAll { Self.progresses.contains($0.key) || $0.key == "lamplighter" }
+        parts.removeAll { Self.progresses.contains($0.key) || $0.key == Self.pushMark }
         let teams = Self.teams(members)
         if teams != nil { parts.removeAll { ["home", "away", "score"].contains($0.key) } }
         let headline: Part? =

@@ -13,7 +13,7 @@ struct CopiedPush {
         (form["name"], form["event"], form["priority"]) = (ledger.name, ledger.event, "\(ledger.priority)")
         missing = ["options, such as an expiry"]
         guard let content, let aps = content.payload.object?.object("aps") else {
-            missing = ["audience", "content", "options"]
+            missing = Self.everything
             return
         }
         copy(audience: content.audience.value)
@@ -25,20 +25,21 @@ struct CopiedPush {
     /// A push that waits for its time.
     init(_ schedule: ScheduleAnswer) {
         let body = schedule.push.object
-        let activity = body?.object("notification")?.object("ios")?.object("live_activity")
-        guard let body, let activity, let due = Self.milliseconds(schedule.schedule.scheduledTime) else {
-            missing = ["audience", "content", "options"]
+        guard let body, let activity = body.liveActivity, let due = TimeText.parse(schedule.schedule.scheduledTime)
+        else {
+            missing = Self.everything
             return
         }
         (form["name"], form["event"]) = (activity.text("name") ?? "", activity.text("event") ?? "update")
         form["priority"] = activity["priority"]?.text ?? ""
-        form["send_at"] = String(TimeText.plainText(due).prefix(19))
+        form["send_at"] = TimeText.plainText(due)
         copy(audience: body["audience"])
         if let options = body["options"] { form["options"] = JSONLayout.lines(options) }
         copy(activity, at: Int(due / 1_000), key: { $0 })
         note(activity, known: Self.members)
     }
 
+    private static let everything = ["audience", "content", "options"]
     private static let members = [
         "name", "event", "priority", "content_state", "alert", "stale_date", "dismissal_date", "relevance_score",
         "attributes_type", "attributes",
@@ -97,10 +98,10 @@ struct CopiedPush {
 
     /// Without the mark that receipts need: each push has its own.
     private static func unmarked(_ state: JSONValue) -> JSONValue {
-        guard let members = try? state.object().members, members.contains(where: { $0.key == "lamplighter" }) else {
+        guard let members = try? state.object().members, members.contains(where: { $0.key == Card.pushMark }) else {
             return state
         }
-        let others = members.filter { $0.key != "lamplighter" }.map { JSON.Member($0.key, JSON($0.value)) }
+        let others = members.filter { $0.key != Card.pushMark }.map { JSON.Member($0.key, JSON($0.value)) }
         return (try? JSONDocument(JSON.object(others).bytes).root) ?? state
     }
 
@@ -108,8 +109,6 @@ struct CopiedPush {
     private static func seconds(_ value: JSONValue?) -> Int? {
         guard let value else { return nil }
         if let number = try? value.integer() { return Int(exactly: number) }
-        return (try? value.string()).flatMap(milliseconds).map { Int($0 / 1_000) }
+        return (try? value.string()).flatMap { TimeText.parse($0) }.map { Int($0 / 1_000) }
     }
-
-    private static func milliseconds(_ text: String) -> Int64? { TimeText.parse(text) }
 }

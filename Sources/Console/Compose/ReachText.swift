@@ -34,9 +34,8 @@ struct ReachText {
         }
         if isTooLarge {
             let limit = Shown.count(Publish.maximumTokenPayload)
-            return (isScheduled ? "no" : "No")
-                + " device gets it by its token: the payload is over \(limit) bytes. The name's broadcast channel brings it"
-                + " to its subscribers."
+            return (isScheduled ? "no" : "No") + " device gets it by its token: the payload is over \(limit) bytes."
+                + " The name's broadcast channel brings it to its subscribers."
         }
         let screens = count == 1 ? "1 lock screen" : "\(number) lock screens"
         let also = isBroadcast ? " The name's broadcast channel brings it to all its subscribers too." : ""

@@ -56,11 +56,15 @@ actor LiveFeed {
         /// `shown` as it goes to every tab.
         var event: [UInt8]?
         var looksSinceEvent = 0
-        /// When the looks began to fail, epoch ms, and how many did. The tabs show an old part then.
-        var failedSince: Int64?
+        /// How many looks failed since the last one that did not, and when the first of them began, epoch ms.
         var failures = 0
-        /// Tells the tabs so.
-        var warning: [UInt8]?
+        var failedSince: Int64 = 0
+
+        /// Tells the tabs that they show an old part. Nil: they do not.
+        var warning: [UInt8]? {
+            guard failures >= LiveFeed.failuresToTell else { return nil }
+            return Array("event: unknown\ndata: \(TimeText.text(failedSince))\n\n".utf8)
+        }
     }
 
     private let clock: @Sendable () -> Int64
@@ -144,13 +148,11 @@ actor LiveFeed {
                 watch.event = event
                 for tab in watch.tabs.values { tab.writer.yield(event) }
             }
-            (watch.failedSince, watch.failures, watch.warning) = (nil, 0, nil)
+            watch.failures = 0
         case .unknown:
-            let since = watch.failedSince ?? began
-            (watch.failedSince, watch.failures) = (since, watch.failures + 1)
-            if watch.failures == Self.failuresToTell {
-                let warning = Array("event: unknown\ndata: \(TimeText.text(since))\n\n".utf8)
-                watch.warning = warning
+            if watch.failures == 0 { watch.failedSince = began }
+            watch.failures += 1
+            if watch.failures == Self.failuresToTell, let warning = watch.warning {
                 for tab in watch.tabs.values { tab.writer.yield(warning) }
             }
         }

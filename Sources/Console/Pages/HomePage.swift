@@ -48,7 +48,7 @@ enum HomePage {
         let (names, shards) = (depth.pushesHigh + depth.pushesLow, depth.shardTasks)
         let settled = Dictionary(pushes.map { ($0.id, $0.settled) }, uniquingKeysWith: max)
         let rate = meter.rate(settled, now: now)
-        let alive = workers.filter { $0.idle < 30_000 }
+        let alive = workers.filter(\.isAtWork)
         return all(
             state.alarms, state.pauses, workers, now, isLive: isLive,
             [
@@ -91,7 +91,7 @@ enum HomePage {
         all["workers"] = workers.map { worker in
             [
                 "name": worker.name, "pending": Shown.count(worker.pending),
-                "seen": worker.idle < 30_000 ? "now" : Shown.ago(now - Int64(worker.idle), now),
+                "seen": worker.isAtWork ? "now" : Shown.ago(now - Int64(worker.idle), now),
             ] as Values
         }
         return all
@@ -106,6 +106,11 @@ enum HomePage {
         default: Shown.duration(duration.milliseconds)
         }
     }
+}
+
+extension WorkerSight {
+    /// Whether it was seen within 30 s.
+    var isAtWork: Bool { idle < 30_000 }
 }
 
 extension Alarm.Kind {

@@ -13,7 +13,7 @@ enum SchedulesPage {
             ]))
         let rows = page.schedules.map { schedule -> Values in
             // The publish is as it was sent.
-            let push = schedule.push.object?.object("notification")?.object("ios")?.object("live_activity")
+            let push = schedule.push.object?.liveActivity
             let id = schedule.pushIDs.first ?? ""
             let name = push?.text("name") ?? ""
             return values([

@@ -34,8 +34,7 @@ enum PushPage {
             shown["due"] = Shown.time(schedule?.schedule.scheduledTime, now: visit.now)
             // Until its time, the schedule has the push as it was published.
             let body = schedule?.push.object
-            let activity = body?.object("notification")?.object("ios")?.object("live_activity")
-            (state, alert) = (activity?["content_state"], activity?.object("alert"))
+            (state, alert) = (body?.liveActivity?["content_state"], body?.liveActivity?.object("alert"))
             (audience, text) = (body?["audience"], body?.value)
         }
         if !push.isFinal { shown["obstacles"] = await visit.obstacles(name) }
