@@ -5,6 +5,7 @@ import Store
 final class GatewayParts: Sendable {
     let store: Store
     let configuration: GatewayConfiguration
+    /// It remembers what it measured, so all requests share one.
     let bounds: QueueBounds
     let metrics: GatewayMetrics
     let registry: PrometheusRegistry

@@ -6,8 +6,8 @@ public import StoreGround
 /// least all of them; a reader looks into each place, which decides. So removals and prunes need not touch it.
 /// docs/adr/0019-channel-index.md has the reasons.
 ///
-/// It is a fixed number of hashes, which the channel's hash chooses. A field is the length of the channel's stored form,
-/// that form and the place's; the value is until when it may be true.
+/// It is a fixed number of hashes, which the channel's hash chooses. A field is the length of the channel's stored
+/// form, that form and the place's; the value is until when it may be true.
 public struct FollowingIndex: Sendable {
     /// With 33 million entries a hash has 512, the most that config/redis.conf keeps in the compact encoding.
     package static let size = 1 << 16

@@ -11,10 +11,10 @@ public import StoreGround
 /// A process may die at any point without leaving anything to repair: a call without an answer is repeated. Start
 /// tokens have the same layout and live longer. docs/adr/0002-registry-layout.md has reasons and measurements.
 public struct Registry: Sendable {
-    package let redis: RedisClient
-    package let keys: Keyspace
+    package var redis: RedisClient { tokens.redis }
+    package var keys: Keyspace { tokens.keys }
     /// Epoch milliseconds.
-    package let clock: @Sendable () -> Int64
+    package var clock: @Sendable () -> Int64 { tokens.clock }
     /// To ask, once a quota is full, whether a channel follows already.
     package let tokens: Tokens
     package let followings: FollowingIndex
@@ -23,9 +23,8 @@ public struct Registry: Sendable {
     package var quotas: Quotas
 
     package init(_ tokens: Tokens, _ followings: FollowingIndex) {
-        (redis, keys, clock) = (tokens.redis, tokens.keys, tokens.clock)
         (self.tokens, self.followings) = (tokens, followings)
-        quotas = Quotas(keys: keys)
+        quotas = Quotas(keys: tokens.keys)
     }
 
     /// The same for calls that everybody with the app can make. Their registrations share no call with those of others,

@@ -35,7 +35,8 @@ extension SendBlock {
     }
 }
 
-/// How many channels of a name had each mark when a page was read. They save a round trip for marks that no channel has.
+/// How many channels of a name had each mark when a page was read. They save a round trip for marks that no channel
+/// has.
 public struct BlockHints: Sendable {
     /// Only marks that some channel had.
     package var marked: [SendBlock: Int] = [:]

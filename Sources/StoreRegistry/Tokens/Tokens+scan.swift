@@ -135,8 +135,8 @@ extension Tokens {
         if malformed > 0 { buckets.memory.addMalformed(malformed) }
     }
 
-    /// How many buckets the tokens fill: 0 without tokens, 1 up to about 128 tokens, then one for about 90 tokens. Reads
-    /// `more` at the same time.
+    /// How many buckets the tokens fill: 0 without tokens, 1 up to about 128 tokens, then one for about 90 tokens.
+    /// Reads `more` at the same time.
     package func bucketCount(
         _ place: PlaceKeys, and more: [RedisCommand] = []
     ) async throws(StoreError) -> (buckets: Int, more: ArraySlice<Reply>) {

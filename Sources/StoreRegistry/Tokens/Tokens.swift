@@ -2,17 +2,16 @@ public import LiveActivity
 package import Redis
 public import StoreGround
 
-/// Reads the tokens of a name or of an attributes type: those of single channels, and all of them (`Tokens+scan.swift`).
+/// Reads the tokens of a name or of an attributes type: those of single channels, and all of them
+/// (`Tokens+scan.swift`).
 public struct Tokens: Sendable {
     package let buckets: Buckets
-    package let redis: RedisClient
-    package let keys: Keyspace
+    package var redis: RedisClient { buckets.redis }
+    package var keys: Keyspace { buckets.keys }
     /// Epoch milliseconds.
-    package let clock: @Sendable () -> Int64
+    package var clock: @Sendable () -> Int64 { buckets.clock }
 
-    package init(_ buckets: Buckets) {
-        (self.buckets, redis, keys, clock) = (buckets, buckets.redis, buckets.keys, buckets.clock)
-    }
+    package init(_ buckets: Buckets) { self.buckets = buckets }
 
     /// A channel's registration under a name, as far as a push needs it.
     package struct Entry: Sendable, Hashable {

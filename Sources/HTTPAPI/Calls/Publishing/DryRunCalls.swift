@@ -68,7 +68,7 @@ struct DryRunCalls: CallGroup {
 
     /// 1 if the push also goes to the name's broadcast channel.
     private func broadcastChannels(_ publish: Publish, _ call: Call) async throws -> Int {
-        guard publish.event != .start, publish.audience == .all else { return 0 }
+        guard publish.isForBroadcast else { return 0 }
         guard let channel = try await store.broadcasts.channel(call.app.key, publish.name) else { return 0 }
         return channel.state == .deleting ? 0 : 1
     }

@@ -32,8 +32,8 @@ struct PublishSteps {
             guard let channel, channel.state != .deleting else { throw oversize }
             let tokens = try await names.info(call.app.key, push.publish.name)?.tokens ?? 0
             warnings.append(
-                "\(oversize.path): the payload is over \(Payload.maximumBytes) bytes: it goes to the broadcast channel alone"
-                    + (tokens > 0 ? ", and the tokens that follow the name fail with PayloadTooLarge" : ""))
+                "\(oversize.path): the payload is over \(Payload.maximumBytes) bytes: it goes to the broadcast channel"
+                    + " alone" + (tokens > 0 ? ", and the tokens that follow the name fail with PayloadTooLarge" : ""))
         }
         return warnings
     }
