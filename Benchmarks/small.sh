@@ -40,7 +40,6 @@ fi
 
 # Each row: PUBLISH COUNT CONNECTIONS [RATE] sends pushes and waits until all are done.
 push_ours() { publishes "$port" /api/push "$@" && wait_empty 'll:{q}:bench:10' 'll:{q}:bench:5'; }
-for kind in $kinds; do eval "push_$kind() { body=\$work/body.$kind push_ours \"\$@\"; }"; done
 push_bare() { publishes "$(cat "$work/bare_gateway.out")" /push "$@" && wait_empty bare; }
 push_jobs() {
     "$work/venv/bin/python" Benchmarks/Bare/jobs.py "$LAMPLIGHTER_REDIS_URL" "$1" "$2" "$work/body" >"$work/line"
@@ -59,7 +58,7 @@ did() {
     redis INFO commandstats | tr -d '\r' | sed -n 's/^cmdstat_.*:calls=\([0-9]*\),.*/\1/p' | awk '{ sum += $1 } END { print sum }'
     redis INFO stats | tr -d '\r' | sed -n 's/^total_reads_processed:\([0-9]*\)$/\1/p'
 }
-# counted ROW: calls and reads of one push, of which one is under way at a time.
+# counted ROW [PUSH]: calls and reads of one push, of which one is under way at a time.
 counted() {
     local before after idle
     # Half a minute after a push the reconciler looks at its name, in some six calls. They are in no row.
@@ -67,7 +66,7 @@ counted() {
     mapfile -t before < <(did)
     sleep "$((calm / rate))"
     mapfile -t idle < <(did)
-    "push_$1" "$calm" 1 "$rate"
+    "push_${2:-$1}" "$calm" 1 "$rate"
     mapfile -t after < <(did)
     for part in 0 1; do ratio $((after[part] - 2 * idle[part] + before[part])) "$calm"; echo; done | paste -sd ' ' >"$work/calls.$1"
 }
@@ -89,7 +88,7 @@ for row in ours bare; do
     "push_$row" "$names" "$connections" # connections, names, first allocations
     counted "$row"
 done
-for kind in $kinds; do counted "$kind"; done
+for kind in $kinds; do body="$work/body.$kind" counted "$kind" ours; done
 [ "$jobs" = no ] || counted jobs
 for ((run = 1; run <= runs; run++)); do
     measured ours "$pid_gateway" "$pid_worker"
