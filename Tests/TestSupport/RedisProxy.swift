@@ -18,6 +18,8 @@ public final class RedisProxy: Sendable {
 
     private struct State {
         var fault: Fault?
+        /// How often a fault was armed. A strike counts only until its fault is disarmed.
+        var number = 0
         /// How many more commands pass before the fault.
         var passing = 0
         var hasStruck = false
@@ -51,7 +53,7 @@ public final class RedisProxy: Sendable {
 
     /// Lets `fault` strike at a command, after `passing` other ones.
     public func arm(_ fault: Fault, passing: Int) {
-        state.withLock { ($0.fault, $0.passing, $0.hasStruck) = (fault, passing, false) }
+        state.withLock { ($0.fault, $0.passing, $0.hasStruck, $0.number) = (fault, passing, false, $0.number + 1) }
     }
 
     /// From now on answers every read of a stream that there is nothing, and does not wait.
@@ -109,7 +111,7 @@ public final class RedisProxy: Sendable {
                 guard client.write(Array(answer.utf8)) else { return }
                 continue
             }
-            let fault = strikes(at: command, isInTransaction)
+            let (fault, number) = strikes(at: command, isInTransaction)
             var last: [UInt8] = []
             if fault == nil {
                 let name = Self.name(of: command)
@@ -127,8 +129,10 @@ public final class RedisProxy: Sendable {
                 }
                 last = reply
             }
-            // In one step: whoever has the reply may call `disarm` at once.
+            // In one step: whoever has the reply may call `disarm` at once. Another connection's strike may have come
+            // first, and its fault may be disarmed by now: nobody would let Redis come back.
             return state.withLock { state in
+                guard state.fault == fault, state.number == number else { return }
                 state.isAway = true
                 if fault == .cutBehind { _ = client.write(last) }
                 for socket in state.sockets { shutdown(socket, Int32(SHUT_RDWR)) }
@@ -142,19 +146,21 @@ public final class RedisProxy: Sendable {
     }
 
     /// - Parameter isInTransaction: Redis refuses a whole transaction or none of it.
-    private func strikes(at command: [UInt8], _ isInTransaction: Bool) -> Fault? {
+    private func strikes(at command: [UInt8], _ isInTransaction: Bool) -> (Fault?, number: Int) {
         let name = Self.name(of: command)
-        if Self.greeting.contains(name) { return nil }
         return state.withLock { state in
-            guard let fault = state.fault, fault != .refused || !isInTransaction else { return nil }
+            let none = (Fault?.none, state.number)
+            guard let fault = state.fault, fault != .refused || !isInTransaction, !Self.greeting.contains(name) else {
+                return none
+            }
             // Whether a command that only reads was executed makes no difference.
-            if [.cutBefore, .cutAfter].contains(fault), Self.reading.contains(name) { return nil }
+            if [.cutBefore, .cutAfter].contains(fault), Self.reading.contains(name) { return none }
             if state.passing > 0 {
                 state.passing -= 1
-                return nil
+                return none
             }
             state.hasStruck = true
-            return fault
+            return (fault, state.number)
         }
     }
 }
