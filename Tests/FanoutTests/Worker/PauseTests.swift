@@ -141,10 +141,10 @@ import Testing
         let transport = ScriptedTransport()
         try await fixture.withWorker(transport) {
             _ = try await fixture.publish(to: other)
-            let soon = try await fixture.publish(expiry: Int(nowMilliseconds() / 1_000) + 1)
+            let soon = try await fixture.publish()
             try await isPutOff(fixture.name, fixture)
             try await isPutOff(other, fixture)
-            try await fixture.isLater(than: nowMilliseconds() + 1_500)
+            try await fixture.passDeadline(soon)
             let now = nowMilliseconds()
             let found = try await store.queue.reconcile([app], paused: [app], before: now, now: now, limit: 10)
             #expect(found.woken == 1, "only the name whose push has expired")
