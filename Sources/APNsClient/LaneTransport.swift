@@ -91,8 +91,8 @@ public enum TransportKind: String, Sendable, Hashable, CaseIterable {
         guard self == .libcurl, CurlLibrary.resetsFinishedStreams else { return nil }
         let version = CurlLibrary.version.text
         return (
-            "libcurl \(version) resets each stream after its answer; some servers then close the connection, and up to an"
-                + " eighth of the requests may be delivered twice",
+            "libcurl \(version) resets each stream after its answer; some servers then close the connection, and up to"
+                + " an eighth of the requests may be delivered twice",
             "leave worker.transport at nghttp2, or install libcurl 8.14 or later"
         )
     }

@@ -35,7 +35,7 @@ public struct NoAnswer: Sendable, Hashable {
         case connectionFailed = "ConnectionFailed"
         case connectionLost = "ConnectionLost"
         case tls = "TLSFailure"
-        /// The platform took no more bytes of the body, because its flow-control window stayed closed until the deadline.
+        /// The platform took no more bytes of the body: its flow-control window stayed closed until the deadline.
         case windowClosed = "WindowClosed"
         case cancelled = "Cancelled"
     }

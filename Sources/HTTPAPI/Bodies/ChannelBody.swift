@@ -20,7 +20,7 @@ enum ChannelBody {
     static let maximumTagsOfCall = 1_000
 
     /// One line of the bulk call that tags channels and gives them named users.
-    /// `{"channel":…,"add"?,"remove"?,"set"?,"named_user_id"?}`. A `named_user_id` of null removes the channel's user.
+    /// `{"channel":…,"add"?,"remove"?,"set"?,"named_user_id"?}`. A `named_user_id` of null removes the user.
     static func change(_ bytes: [UInt8]) throws(JSONError) -> ChannelChange {
         let body = try JSONDocument(bytes).root.object(known: ["channel", "add", "remove", "set", "named_user_id"])
         var change = ChannelChange(channel: try body.required("channel").channelID(), tags: try tags(body))
