@@ -56,10 +56,10 @@ public final class LaneTransport: PushTransport {
     public func send(
         _ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission, _ handover: Handover?
     ) async -> PageOutcome {
-        await send(page, .devices(push), while: permission, handover)
+        await post(page, LanePush(push), while: permission, handover)
     }
 
-    func send(
+    func post(
         _ page: TokenPage, _ push: LanePush, while permission: any SendPermission, _ handover: Handover? = nil
     ) async -> PageOutcome {
         guard !page.isEmpty else { return PageOutcome() }

@@ -5,8 +5,8 @@ public import ServiceLifecycle
 public import Store
 import Threads
 
-/// One worker. Readers take entries from the streams, and a dispatcher processes each to its end. Timers renew leases
-/// and entries, claim entries that other workers left, move due tasks and look for lost ones.
+/// One worker. Readers take entries from the streams; `WorkerContext.handle` processes each to its end. Timers renew
+/// leases and entries, claim entries that other workers left, move due tasks and look for lost ones.
 ///
 /// On graceful shutdown the readers stop, pages in flight are settled, and unfinished work goes back to the streams. A
 /// killed worker leaves its entries pending. Others claim them after `claimAfter` and continue at the checkpoint.
@@ -55,10 +55,10 @@ public struct Worker: Service {
             return (app.key, served)
         }
         let metrics = WorkerMetrics(keys)
-        let dispatcher = Dispatcher(
+        let context = WorkerContext(
             store: store, apps: Dictionary(uniqueKeysWithValues: served), live: options, owner: consumer,
             circuits: circuits, metrics: metrics, logger: logger, leases: LeaseKeeper(now: first.now))
-        let drain = dispatcher.drain
+        let drain = context.drain
         let endings = EndingLog(store, metrics, logger)
         let senders = apps.compactMap { app in
             app.webhook.map { webhook in
@@ -69,18 +69,18 @@ public struct Worker: Service {
         }
         let pools = WorkStream.allCases.map { stream in
             Pool(
-                stream: stream, apps: keys, readers: store.readers(), dispatcher: dispatcher,
+                stream: stream, apps: keys, readers: store.readers(), context: context,
                 permits: FairSemaphore(Self.permits(stream, first.concurrency), keys))
         }
         await withTaskCancellationOrGracefulShutdownHandler {
-            guard await prepare(keys, dispatcher) else { return }
+            guard await prepare(keys, context) else { return }
             await inheritHalts(keys, circuits, metrics)
             logger.notice("ready for work", metadata: ["apps": "\(keys.map(\.rawValue).joined(separator: ","))"])
             // Not cancelled with the others: it tells of the last pages, which are settled during the shutdown.
             let told = Task { await endings.run() }
-            let open = Task { await dispatcher.openRequests.run() }
+            let open = Task { await context.openRequests.run() }
             await withTaskGroup { group in
-                let timers = Timers(dispatcher: dispatcher, apps: keys, pools: pools)
+                let timers = Timers(context: context, apps: keys, pools: pools)
                 group.addTask { await timers.renewLeases() }
                 await withDiscardingTaskGroup { work in
                     work.addTask { await timers.run() }
@@ -89,7 +89,7 @@ public struct Worker: Service {
                 }
                 group.cancelAll()
             }
-            dispatcher.openRequests.finish()
+            context.openRequests.finish()
             await open.value
             endings.finish()
             await told.value
@@ -134,14 +134,14 @@ public struct Worker: Service {
 
     /// Waits for Redis, makes the streams, and reads what is paused before any work begins.
     /// - Returns: false if the worker was asked to stop meanwhile
-    private func prepare(_ keys: [AppKey], _ dispatcher: Dispatcher) async -> Bool {
+    private func prepare(_ keys: [AppKey], _ context: WorkerContext) async -> Bool {
         var attempt = 0
-        while !dispatcher.drain.isOn {
+        while !context.drain.isOn {
             do throws(StoreError) {
                 // Before any work: even the first timer and the first provider token have Redis's time.
                 try await store.time.measure()
                 try await store.queue.prepare(keys)
-                dispatcher.pauses.update(try await store.pauses.list(keys))
+                context.pauses.update(try await store.pauses.list(keys))
                 return true
             } catch {
                 if attempt == 0 { logger.error("waiting for Redis: \(error)") }

@@ -275,7 +275,7 @@ struct PublishingTests {
             _ = try await liveChannel(it)
             let id = try await publish(it, goals: 1)
             _ = try await it.store.sweeps.begin(
-                it.app, try it.name(), hint: id, owner: "one", lease: .seconds(10))
+                it.app, try it.name(), expecting: id, owner: "one", lease: .seconds(10))
             func take(_ owner: String, _ lease: Duration) async throws -> BroadcastTurn {
                 try await it.store.broadcasts.take(it.app, try it.name(), owner: owner, lease: lease).turn
             }

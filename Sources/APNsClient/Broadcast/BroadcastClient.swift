@@ -44,7 +44,7 @@ public final class BroadcastSender: Sendable {
     ) async -> PushOutcome {
         var page = TokenPage()
         page.append(channel: CollectionOfOne(0), token: CollectionOfOne(0), registeredAt: 0)
-        let outcome = await lane.send(page, .broadcast(broadcast), while: permission)
+        let outcome = await lane.post(page, LanePush(broadcast), while: permission)
         return outcome.exceptions.first?.outcome ?? .accepted
     }
 

@@ -21,7 +21,7 @@ final class CurlLane: Lane {
 
     let settings: LaneSettings
     let handle: LaneHandle
-    let inbox: LaneInbox<CurlTemplate>
+    let inbox: LaneRequests<CurlTemplate>
     var active: CurlConnection?
     var retired: [CurlConnection] = []
     var delay = ReconnectDelay()
@@ -39,8 +39,9 @@ final class CurlLane: Lane {
         endpoint = ServerAddress(
             origin: settings.origin, caFile: settings.caFile,
             requestTimeoutMilliseconds: Int(settings.requestTimeout))
-        inbox = LaneInbox(settings, handle) { push, token in
-            let fields = [(name: "authorization", value: "bearer \(token.jwt)")] + push.fields
+        inbox = LaneRequests(settings, handle) { push, token in
+            let fields =
+                [(name: "authorization", value: "bearer \(token.jwt)")] + push.fields.map { ($0.name, $0.value) }
             return (try? HeaderList(fields)).map { CurlTemplate(headers: $0, body: SharedBody(push.payload)) }
         }
     }

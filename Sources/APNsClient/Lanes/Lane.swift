@@ -2,7 +2,7 @@ import Delivery
 internal import Logging
 internal import Threads
 
-/// One thread with one connection that takes requests; `LaneInbox` has those that wait. A lane is made and runs inside
+/// One thread with one connection that takes requests; `LaneRequests` has those that wait. A lane is made and runs in
 /// its thread, and no part of it leaves that thread. docs/contributing.md says how to add one.
 ///
 /// `active` takes requests. If it goes silent, breaks or is told to go away, it moves to `retired`. It keeps its
@@ -15,7 +15,7 @@ protocol Lane: AnyObject {
 
     var settings: LaneSettings { get }
     var handle: LaneHandle { get }
-    var inbox: LaneInbox<Connection.Template> { get }
+    var inbox: LaneRequests<Connection.Template> { get }
     var active: Connection? { get set }
     var retired: [Connection] { get set }
     var delay: ReconnectDelay { get set }
@@ -64,7 +64,7 @@ extension Lane {
     /// Settles a request that APNs answered. Counts a 200.
     /// - Parameters:
     ///   - fields: reads the answer's header fields, for a trace
-    ///   - rejection: reads any other answer, for `LaneInbox.rejected`
+    ///   - rejection: reads any other answer, for `LaneRequests.rejected`
     func settleAnswered(
         _ request: LaneRequest<Connection.Template>, _ status: Int, on connection: Connection,
         fields: () -> [Exchange.Field], rejection: () -> Rejection

@@ -7,7 +7,7 @@ internal import Threads
 
 /// The requests of a lane and the reaction to each answer. The lane takes parts of pages from `PageQueue` and hands out
 /// their entries one by one. `PartInFlight` collects the outcomes. It belongs to the lane's thread.
-final class LaneInbox<Template> {
+final class LaneRequests<Template> {
     /// How many entries are taken from one page before the next has its turn. A one-token page waits at most this long.
     private static var turn: Int { PartInFlight<Template>.most }
     /// How many templates are kept, because the parts of several pages take turns.
@@ -274,7 +274,7 @@ final class LaneInbox<Template> {
         trace.note(
             Exchange(
                 origin: settings.origin, path: RequestPath.shortened(of: request, in: shared),
-                fields: [authorization] + shared.push.fields.map { Exchange.Field($0.name, $0.value) },
+                fields: [authorization] + shared.push.fields,
                 payload: shared.push.payload,
                 sentAt: ended - max(0, monotonicMilliseconds() - request.handedAt), endedAt: ended, outcome: outcome))
     }

@@ -1,3 +1,4 @@
+internal import APNsWire
 import Delivery
 internal import LiveActivity
 internal import Synchronization
@@ -297,6 +298,24 @@ final class PageQueue: Sendable {
     }
 }
 
+/// A lane's access to the page queue. The queue lives as long as the lane.
+struct LaneHandle: Sendable {
+    let queue: PageQueue
+    let number: Int
+
+    /// How many lanes the transport has.
+    var lanes: Int { queue.laneCount }
+    var descriptor: Int32 { queue.descriptor(number) }
+    func call() { queue.call(number) }
+    func wokeUp() -> Bool { queue.wokeUp(number) }
+    func take(_ count: Int, _ capacity: PageQueue.Capacity) -> PagePart? { queue.take(count, number, capacity) }
+    func sleepIfIdle(_ capacity: PageQueue.Capacity) -> Bool { queue.sleepIfIdle(number, capacity) }
+    func connectionFailed(returning parts: [PagePart]) -> [PagePart] {
+        queue.connectionFailed(number, returning: parts)
+    }
+    func end() { queue.end(number) }
+}
+
 /// A page in a transport. Lanes take parts of it and send them in any order, each from its own thread.
 final class SharedPage: Sendable {
     let page: TokenPage
@@ -329,4 +348,29 @@ struct PagePart: Sendable {
     }
 
     func settleUnsent(_ cause: NoAnswer.Cause) { settle(.unanswered(.init(cause, mayHaveBeenDelivered: false))) }
+}
+
+/// Headers, payload and path that the requests of a page share.
+struct LanePush: Sendable, Hashable {
+    /// Header fields without `authorization`.
+    let fields: [Exchange.Field]
+    let payload: [UInt8]
+    /// Nil: each request has the path of its token.
+    let path: String?
+    let trace: Trace?
+
+    init(_ push: PreparedPush) {
+        fields = push.fields.map { Exchange.Field($0.name, $0.value) }
+        payload = push.payload
+        path = nil
+        trace = push.trace
+    }
+
+    /// One request. Its page has one entry without a meaning.
+    init(_ broadcast: PreparedBroadcast) {
+        fields = broadcast.fields.map { Exchange.Field($0.name, $0.value) }
+        payload = broadcast.payload
+        path = broadcast.path
+        trace = nil
+    }
 }

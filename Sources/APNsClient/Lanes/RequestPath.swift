@@ -20,23 +20,18 @@ final class RequestPath {
         of request: LaneRequest<Template>, _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Value
     ) throws(Failure) -> Value {
         let shared = request.part.sending
-        switch shared.push {
-        case .devices:
+        guard let path = shared.push.path else {
             return try body(UnsafeBufferPointer(start: buffer, count: write(shared.page, request.index)))
-        case .broadcast(let broadcast):
-            // Copying these bytes for each request is cheap, because broadcasts are few.
-            return try (Array(broadcast.path.utf8) + [0]).withUnsafeBufferPointer { (bytes) throws(Failure) in
-                try body(UnsafeBufferPointer(rebasing: bytes.dropLast()))
-            }
+        }
+        // Copying these bytes for each request is cheap, because broadcasts are few.
+        return try (Array(path.utf8) + [0]).withUnsafeBufferPointer { (bytes) throws(Failure) in
+            try body(UnsafeBufferPointer(rebasing: bytes.dropLast()))
         }
     }
 
     /// The path with the first digits of the token, for people.
     static func shortened<Template>(of request: LaneRequest<Template>, in shared: SharedPage) -> String {
-        switch shared.push {
-        case .devices: "\(prefix)\(Exchange.shortened(Hex.encode(shared.page.token(request.index))))"
-        case .broadcast(let broadcast): broadcast.path
-        }
+        shared.push.path ?? "\(prefix)\(Exchange.shortened(Hex.encode(shared.page.token(request.index))))"
     }
 
     /// Writes the path of one entry, and returns its number of bytes.

@@ -7,14 +7,14 @@ internal import OpenSSL
 internal import Threads
 
 /// A lane on nghttp2 and OpenSSL, with an epoll of its own. At each wake-up the lane reads all bytes that have come and
-/// reports the outcomes to `LaneInbox`. Then it fills the free streams and writes the new requests together. `attempt`
+/// reports outcomes to `LaneRequests`. Then it fills the free streams and writes the new requests together. `attempt`
 /// makes a connection. If a connection breaks, its requests in flight end with it.
 final class NGHTTP2Lane: Lane {
     private static let longestSleep: Int64 = 60_000
 
     let settings: LaneSettings
     let handle: LaneHandle
-    let inbox: LaneInbox<RequestTemplate>
+    let inbox: LaneRequests<RequestTemplate>
     var active: NGHTTP2Connection?
     var retired: [NGHTTP2Connection] = []
     var delay = ReconnectDelay()
@@ -42,10 +42,11 @@ final class NGHTTP2Lane: Lane {
         self.poll = poll
         self.origin = origin
         timeout = settings.requestTimeout
-        inbox = LaneInbox(settings, handle) { push, token in
+        inbox = LaneRequests(settings, handle) { push, token in
             RequestTemplate(
                 authority: origin.authority,
-                fields: [(name: "authorization", value: "bearer \(token.jwt)")] + push.fields,
+                fields: [(name: "authorization", value: "bearer \(token.jwt)")]
+                    + push.fields.map { ($0.name, $0.value) },
                 body: push.payload, isTraced: push.trace != nil)
         }
     }
@@ -90,7 +91,7 @@ final class NGHTTP2Lane: Lane {
         }
     }
 
-    /// Reports the ended streams to `LaneInbox`.
+    /// Reports the ended streams to `LaneRequests`.
     private func drain(_ connection: NGHTTP2Connection) {
         while let ended = connection.session.nextEnded() {
             defer { connection.session.release(ended.slot) }

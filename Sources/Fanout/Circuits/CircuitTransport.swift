@@ -30,7 +30,7 @@ struct CircuitTransport<Push: Sendable>: PushTransport {
     ) async -> PageOutcome {
         var plan = PagePlan(probing: page.count)
         // The probe waits for its answer, because nothing else proves that the app may send.
-        let first = await transport.send(plan.parts[0], of: page, push, while: permission, nil)
+        let first = await transport.sendPart(plan.parts[0], of: page, push, while: permission, nil)
         let answer = first.exceptions.first?.outcome ?? .accepted
         guard !answer.haltsApp else {
             circuits.probed(app, hasPassed: false)
@@ -42,8 +42,21 @@ struct CircuitTransport<Push: Sendable>: PushTransport {
             return PageOutcome(all: page, answer)
         }
         circuits.probed(app, hasPassed: true)
-        plan.add([first, await transport.send(plan.parts[1], of: page, push, while: permission, handover)])
+        plan.add([first, await transport.sendPart(plan.parts[1], of: page, push, while: permission, handover)])
         return plan.outcome
+    }
+}
+
+extension PushTransport {
+    /// Sends a part of a page. The index of an exception is a position in the part.
+    func sendPart(
+        _ part: PagePlan.Part, of page: TokenPage, _ push: Push, while permission: any SendPermission,
+        _ handover: Handover?
+    ) async -> PageOutcome {
+        if part.indices.isEmpty { return PageOutcome() }
+        if part.indices.count == page.count { return await send(page, push, while: permission, handover) }
+        let wanted = Set(part.indices)
+        return await send(page.filtered(wanted.contains), push, while: permission, handover)
     }
 }
 

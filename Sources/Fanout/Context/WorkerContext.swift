@@ -4,9 +4,9 @@ import Store
 import Synchronization
 import Threads
 
-/// Processes stream entries to their end: begins pushes, sweeps shards, sends retries, applies removals. A worker has
-/// one. All of its state is in Redis, in the leases that it holds and in the circuits.
-struct Dispatcher: Sendable {
+/// What all work of a worker shares. A worker has one. All of its state is in Redis, in the leases that it holds and in
+/// the circuits. Folder Dispatch processes stream entries with it; folder Sweep delivers pages with it.
+struct WorkerContext: Sendable {
     let store: Store
     let apps: [AppKey: WorkerApp]
     /// A reload changes some of the options.

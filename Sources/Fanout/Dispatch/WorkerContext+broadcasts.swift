@@ -4,7 +4,7 @@ import LiveActivity
 import Logging
 import Store
 
-extension Dispatcher {
+extension WorkerContext {
     /// The longest time for which APNs keeps a broadcast.
     private static let longestStorage: Duration = .seconds(8 * 3_600)
 

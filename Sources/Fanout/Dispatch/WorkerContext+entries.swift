@@ -3,7 +3,7 @@ import Logging
 import Store
 
 /// One entry of a stream, to its end.
-extension Dispatcher {
+extension WorkerContext {
     /// Processes one entry, then empties its name's outbox. The entry stays pending until both are done, so that a
     /// death in between loses no outgoing event.
     func handle(_ entry: WorkEntry) async -> Disposition {
@@ -61,7 +61,7 @@ extension Dispatcher {
         let item = entry.item
         let asked = now
         let (begun, push) = try await store.sweeps.begin(
-            item.app, item.name, hint: item.push, owner: owner, lease: options.claimAfter,
+            item.app, item.name, expecting: item.push, owner: owner, lease: options.claimAfter,
             minInterval: options.minInterval, mostLapses: options.maxClaims, budget: options.budget)
         if entry.isClaimed, push != item.push || !begun.isClaimed {
             // The entry's last owner may have settled the last page and died before `followUp`.
@@ -135,7 +135,7 @@ extension Dispatcher {
         let held = leases.hold(claim.lease, askedAt: asked, for: options.claimAfter)
         let isOver = claim.record.deadline <= store.time.now()
         let sweep = Sweep(
-            PageDelivery(dispatcher: self, app: app, held: held, sendsNothing: isOver, log: log), claim)
+            PageDelivery(context: self, app: app, held: held, sendsNothing: isOver, log: log), claim)
         let end = await sweep.run()
         leases.release(held)
         switch end {

@@ -3,7 +3,7 @@ import Logging
 import Store
 
 /// Late joiners. Each one is queued for the newest push that is for it and that no sweep delivers to it.
-extension Dispatcher {
+extension WorkerContext {
     /// When the worker decides again about a late joiner for which a push may be that is not swept yet.
     static let lateInterval: Duration = .seconds(1)
     /// The most rounds of one entry. A round is repeated when a push has begun between reading the states and deciding.

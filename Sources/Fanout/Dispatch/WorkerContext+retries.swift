@@ -2,7 +2,7 @@ import LiveActivity
 import Logging
 import Store
 
-extension Dispatcher {
+extension WorkerContext {
     /// Sends to the name's waiting channels that are due, under the lease of the name's retries.
     func sendRetries(_ entry: WorkEntry, _ log: Logger) async throws(StoreError) -> Disposition {
         let item = entry.item
@@ -26,7 +26,7 @@ extension Dispatcher {
             if hasPendingRemovals { try await applyPendingRemovals(item.app, item.name) }
             let isPaused = pauses.isPaused(item.app, item.name)
             let run = RetryRun(
-                delivery: PageDelivery(dispatcher: self, app: app, held: held, sendsNothing: isPaused, log: log),
+                delivery: PageDelivery(context: self, app: app, held: held, sendsNothing: isPaused, log: log),
                 isPoison: isPoison)
             guard await run.run() else {
                 held.lose()

@@ -10,7 +10,8 @@ struct OpenPage: Sendable {
     /// Answers that come within this time are settled together.
     private static let gather: Duration = .milliseconds(20)
 
-    let dispatcher: Dispatcher
+    let context: WorkerContext
+    private var store: Store { context.store }
     let app: WorkerApp
     let name: ActivityName
     let record: PushRecord
@@ -65,20 +66,20 @@ struct OpenPage: Sendable {
                 outcome.exceptions.append(.init(index: position, outcome: settled))
             }
         }
-        let report = dispatcher.report(
+        let report = context.report(
             app, page, outcome, record, elsewhere: Set(found.indices.filter { elsewhere.contains(found[$0].index) }))
-        dispatcher.metrics.rejected(app.key, report.errors)
+        context.metrics.rejected(app.key, report.errors)
         if record.event == .start { await removeNotes(page, outcome, report, found.map(\.index)) }
         if let traced, found.contains(where: { $0.index == traced.index }) { await keep(traced) }
-        _ = await dispatcher.updateCircuit(app, report, log)
+        _ = await context.updateCircuit(app, report, log)
         if report.delivered > 0 {
             let size = state.reach(record) ? PushSize(targets: record.targetsSoFar) : nil
-            dispatcher.metrics.arrived(app.key, record, first: size, now: dispatcher.store.time.now())
+            context.metrics.arrived(app.key, record, first: size, now: store.time.now())
         }
         await settle(
             RetrySettlement(
-                channels, report, endedAt: record.event == .end ? dispatcher.store.time.now() : nil,
-                staleBefore: record.event == .start ? dispatcher.staleBefore : nil))
+                channels, report, endedAt: record.event == .end ? store.time.now() : nil,
+                staleBefore: record.event == .start ? context.staleBefore : nil))
     }
 
     /// Reads an answer for a request whose page is settled. Some requests are as good as unsent: a bad token goes
@@ -95,27 +96,27 @@ struct OpenPage: Sendable {
 
     private func settle(_ settlement: RetrySettlement) async {
         let settled = await ask { () async throws(StoreError) in
-            for push in settlement.givenUp { try await dispatcher.store.deadLetters.enlist(app.key, name, [push]) }
-            return try await dispatcher.store.sweeps.settleLate(app.key, name, settlement)
+            for push in settlement.givenUp { try await store.deadLetters.enlist(app.key, name, [push]) }
+            return try await store.sweeps.settleLate(app.key, name, settlement)
         }
         guard case .ok(let firstRetry) = settled else { return }
-        dispatcher.metrics.count(
+        context.metrics.count(
             app.key, settlement.finished, retries: settlement.retries,
             duplicatesPossible: settlement.duplicatesPossible)
-        for (push, tokens) in settlement.expired { await dispatcher.reportExpired(app.key, push, tokens, log) }
+        for (push, tokens) in settlement.expired { await context.reportExpired(app.key, push, tokens, log) }
         _ = await ask { () async throws(StoreError) in
-            try await dispatcher.apply(settlement.removals, app.key, name)
+            try await context.apply(settlement.removals, app.key, name)
             // The channels' next pushes may go out now.
-            if let firstRetry { try await dispatcher.scheduleRetries(app.key, name, record.priority, firstRetry) }
+            if let firstRetry { try await context.scheduleRetries(app.key, name, record.priority, firstRetry) }
             // The push may be final, and nobody else has a stream entry for it. If this worker dies before, the
             // reconciler tells of its end.
-            try await dispatcher.emptyOutbox(app.key, name)
+            try await context.emptyOutbox(app.key, name)
         }
     }
 
     /// Repeats a call that Redis does not answer, as long as nobody else may end the requests.
     private func ask<T: Sendable>(_ body: () async throws(StoreError) -> T) async -> T? {
-        await repeated(log, while: { dispatcher.now < until }, body)
+        await repeated(log, while: { context.now < until }, body)
     }
 
     private func removeNotes(
@@ -126,14 +127,14 @@ struct OpenPage: Sendable {
                 notes[index].map { (position, $0) }
             })
         _ = await ask { () async throws(StoreError) in
-            try await dispatcher.removeNotes(app.key, name, page, outcome, report, before: before)
+            try await context.removeNotes(app.key, name, page, outcome, report, before: before)
         }
     }
 
     private func keep(_ traced: Environments.Traced) async {
         guard let request = requests[traced.index] else { return }
         _ = await ask { () async throws(StoreError) in
-            try await dispatcher.keep(traced.trace, attempt: request.channel.attempts + 1, app.key, name, record)
+            try await context.keep(traced.trace, attempt: request.channel.attempts + 1, app.key, name, record)
         }
     }
 }

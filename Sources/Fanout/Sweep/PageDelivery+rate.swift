@@ -11,10 +11,10 @@ extension PageDelivery {
     private static let look: Duration = .milliseconds(100)
 
     /// The cap as it is now. A reload may change it.
-    var rate: DeliveryRate? { dispatcher.options.rates[app.key] }
+    var rate: DeliveryRate? { context.options.rates[app.key] }
 
     /// Tokens of a page. A page under a cap is small, so that its tokens are spread over time.
-    var pageSize: Int { min(dispatcher.options.pageSize, rate?.slice ?? .max) }
+    var pageSize: Int { min(context.options.pageSize, rate?.slice ?? .max) }
 
     /// Waits for the turn in which a page may go. The lease stays alive meanwhile.
     /// - Returns: false if the run may not go on. Then nothing is sent or settled, and the page is read again.
@@ -28,7 +28,7 @@ extension PageDelivery {
             // Longer than that of small pushes, so that these cannot take it.
             let reserve = !isSmall && waited >= Self.far ? Self.far + Self.near : .zero
             let turn = await ask { () async throws(StoreError) in
-                try await dispatcher.store.deliveryRates.take(
+                try await store.deliveryRates.take(
                     app.key, push, tokens: tokens, rate, horizon: horizon, reserve: reserve)
             }
             guard let turn else { return false }

@@ -7,7 +7,7 @@ import Store
 /// Delivers pages under one lease, for sweeps and retries alike: sends a page, turns the outcomes into a report, and
 /// opens or closes the app's circuit. The caller settles the report.
 struct PageDelivery: Sendable {
-    let dispatcher: Dispatcher
+    let context: WorkerContext
     let app: WorkerApp
     let held: HeldLease
     /// A sweep whose push had expired when it began goes on during a pause.
@@ -29,6 +29,7 @@ struct PageDelivery: Sendable {
         }
     }
 
+    var store: Store { context.store }
     var lease: Lease { held.lease }
 
     /// An operator's pause interrupts the run as an open circuit does.
@@ -36,9 +37,9 @@ struct PageDelivery: Sendable {
         if isPaused, !sendsNothing {
             state.change { $0.pause = $0.pause ?? PauseBook.look }
         }
-        return state.values.goesOn && held.isLive && !dispatcher.drain.isOn
+        return state.values.goesOn && held.isLive && !context.drain.isOn
     }
-    var isPaused: Bool { dispatcher.pauses.isPaused(lease.app, lease.name) }
+    var isPaused: Bool { context.pauses.isPaused(lease.app, lease.name) }
     func lose() { state.change { $0.isLost = true } }
 
     /// Repeats a call to Redis while the lease is live (`HeldLease.repeatWhileLive`).
@@ -54,7 +55,7 @@ struct PageDelivery: Sendable {
     /// - Returns: false if the run may not go on
     func eachPage(_ next: () async -> (@Sendable (PagePlace) async -> Void)?) async -> Bool {
         await withDiscardingTaskGroup(returning: Bool.self) { group in
-            let places = PagePlaces(max(1, dispatcher.options.openPages))
+            let places = PagePlaces(max(1, context.options.openPages))
             while mayGoOn {
                 guard let send = await next() else { return mayGoOn }
                 let place = await places.take()
@@ -86,7 +87,7 @@ struct PageDelivery: Sendable {
     ///   - time: boot-clock milliseconds after which no request leaves this machine
     ///   - channel: the waiting channel of an entry, for a page of retries
     /// - Returns: nil if there is nothing to settle
-    func send(
+    func sendPage(
         _ page: TokenPage, _ outgoing: Outgoing, _ place: PagePlace, elsewhere: Set<Int>,
         onBroadcastChannel: Set<Int> = [], until time: Int64?, channel: ((Int) -> WaitingChannel)? = nil
     ) async -> Sent? {
@@ -96,32 +97,32 @@ struct PageDelivery: Sendable {
         let notes = isStart ? await noteStarted(page, outgoing, besides: onBroadcastChannel) : [:]
         guard let notes else { return nil }
         let traced = outgoing.record.isTraced ? await traced(page, outgoing.record) : nil
-        dispatcher.metrics.pageBegan(app.key)
-        let sent = await app.environments.send(
+        context.metrics.pageBegan(app.key)
+        let sent = await app.environments.sendPage(
             page, outgoing.push, variant: outgoing.variant(page, onBroadcastChannel), known: elsewhere,
             traced: traced, while: held.permission(until: time), Handover { place.nearlyDone() })
-        dispatcher.metrics.pageEnded(app.key)
+        context.metrics.pageEnded(app.key)
         // Before the page is settled, so that a final push has its whole trace.
         if let traced, !sent.outcome.open.contains(traced.index) { await keep(traced, page, outgoing.record) }
-        let report = dispatcher.report(app, page, sent.outcome, outgoing.record, elsewhere: sent.elsewhere)
+        let report = context.report(app, page, sent.outcome, outgoing.record, elsewhere: sent.elsewhere)
         // A page that was refused as a whole is one refusal: its other requests did not leave this machine.
         let refusal = report.halt.map { [$0.reason: 1] } ?? [:]
-        dispatcher.metrics.rejected(app.key, report.isUnsent ? refusal : report.errors)
+        context.metrics.rejected(app.key, report.isUnsent ? refusal : report.errors)
         let newlyFound = sent.found.filter { !elsewhere.contains($0) }
         if !newlyFound.isEmpty {
             // If this write is lost, the next send finds out again.
             let place = outgoing.record.startTokens ?? .activity(lease.name)
-            try? await dispatcher.store.otherEnvironment.remember(app.key, place, page, newlyFound)
+            try? await store.otherEnvironment.remember(app.key, place, page, newlyFound)
         }
         if isStart { await removeNotes(page, sent.outcome, report, before: notes) }
-        if let pause = await dispatcher.updateCircuit(app, report, log) { state.change { $0.pause = pause } }
+        if let pause = await context.updateCircuit(app, report, log) { state.change { $0.pause = pause } }
         guard report.isUnsent else {
             return Sent(report: report, open: open(page, sent, outgoing.record, notes, traced, channel))
         }
         guard held.isLive else { return lost() }
         // No request left this machine. This worker reads the page again when the app's circuit closes. If this worker
         // drains, another one does. Pause also if a transport returns pages without a reason.
-        state.change { $0.pause = $0.pause ?? (dispatcher.drain.isOn ? .zero : .seconds(1)) }
+        state.change { $0.pause = $0.pause ?? (context.drain.isOn ? .zero : .seconds(1)) }
         return nil
     }
 
@@ -138,22 +139,22 @@ struct PageDelivery: Sendable {
         let indices = sent.outcome.open
         if indices.isEmpty { return nil }
         // As long as a request may take, and as long as a stalled worker may need to write down what became of it.
-        let length = app.environments.requestTimeout + dispatcher.options.claimAfter
+        let length = app.environments.requestTimeout + context.options.claimAfter
         let requests = indices.map { index in
             let waiting = channel?(index) ?? WaitingChannel(page, index, of: record.id)
-            return (index, OpenRequest(dispatcher.openRequests.nextID(), waiting, for: length))
+            return (index, OpenRequest(context.openRequests.nextID(), waiting, for: length))
         }
         let isOpen = Set(indices)
         return OpenPage(
-            dispatcher: dispatcher, app: app, name: lease.name, record: record,
+            context: context, app: app, name: lease.name, record: record,
             requests: Dictionary(uniqueKeysWithValues: requests), answers: sent.outcome.late,
             elsewhere: sent.elsewhere.intersection(isOpen), notes: notes.filter { isOpen.contains($0.key) },
             traced: traced.flatMap { isOpen.contains($0.index) ? $0 : nil },
-            until: dispatcher.now + length.milliseconds, state: state, log: log)
+            until: context.now + length.milliseconds, state: state, log: log)
     }
 
     /// Receives the answers to the open requests of a page that is settled.
-    func follow(_ sent: Sent?) { if let open = sent?.open { dispatcher.openRequests.follow { await open.run() } } }
+    func follow(_ sent: Sent?) { if let open = sent?.open { context.openRequests.follow { await open.run() } } }
 }
 
 extension PageDelivery {
@@ -166,9 +167,9 @@ extension PageDelivery {
     ) async -> [Int: [UInt8]]? {
         let indices = page.entries.indices.filter { !onBroadcastChannel.contains($0) }
         let before = await ask { () async throws(StoreError) in
-            try await dispatcher.store.lateJoiners.expect(
+            try await store.lateJoiners.expect(
                 app.key, lease.name, indices.map { Array(page.channel($0)) }, startedBy: outgoing.record.sequence,
-                now: dispatcher.store.time.now())
+                now: store.time.now())
         }
         return before.map { Dictionary(zip(indices, $0).compactMap { index, note in note.map { (index, $0) } }) { $1 } }
     }
@@ -177,7 +178,7 @@ extension PageDelivery {
         _ page: TokenPage, _ outcome: PageOutcome, _ report: PageReport, before: [Int: [UInt8]]
     ) async {
         _ = await held.repeatWhileLive(log) { () async throws(StoreError) in
-            try await dispatcher.removeNotes(app.key, lease.name, page, outcome, report, before: before)
+            try await context.removeNotes(app.key, lease.name, page, outcome, report, before: before)
         }
     }
 }
@@ -186,7 +187,7 @@ extension PageDelivery {
     /// The entry whose exchanges are kept. Nil if the page has not the channel, or if Redis did not tell which it is:
     /// a trace is no reason to send a page twice.
     private func traced(_ page: TokenPage, _ record: PushRecord) async -> Environments.Traced? {
-        guard let channel = try? await dispatcher.store.traces.channel(app.key, lease.name, record.id),
+        guard let channel = try? await store.traces.channel(app.key, lease.name, record.id),
             let index = page.entries.indices.first(where: { page.channel($0).elementsEqual(channel) })
         else { return nil }
         return Environments.Traced(index: index)
@@ -195,7 +196,7 @@ extension PageDelivery {
     private func keep(_ traced: Environments.Traced, _ page: TokenPage, _ record: PushRecord) async {
         let attempt = Int(page.entries[traced.index].attempt) + 1
         _ = await held.repeatWhileLive(log) { () async throws(StoreError) in
-            try await dispatcher.keep(traced.trace, attempt: attempt, app.key, lease.name, record)
+            try await context.keep(traced.trace, attempt: attempt, app.key, lease.name, record)
         }
     }
 }

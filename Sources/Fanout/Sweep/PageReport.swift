@@ -9,7 +9,7 @@ struct PageReport {
     enum Decision: Hashable {
         case failed
         case expired
-        /// The token is to be removed. `Dispatcher+removals` does that after the page is settled.
+        /// The token is to be removed. `WorkerContext+removals` does that after the page is settled.
         case dead(TokenRemoval)
         /// Try again at `due` (epoch ms). `attempts` counts all attempts so far.
         case retry(due: Int64, attempts: Int)

@@ -12,7 +12,8 @@ struct RetryRun: Sendable {
     private struct PageKey: Hashable { var push: PushID; var isLate: Bool }
     private typealias Page = (channels: [WaitingChannel], record: PushRecord?)
 
-    private var dispatcher: Dispatcher { delivery.dispatcher }
+    private var context: WorkerContext { delivery.context }
+    private var store: Store { delivery.store }
     private var lease: Lease { delivery.lease }
     /// How long the app's circuit stays open, if an answer opened it.
     var pause: Duration? { delivery.state.values.pause }
@@ -29,13 +30,13 @@ struct RetryRun: Sendable {
                 guard let page = pages.popLast() else { return nil }
                 found = true
                 return { place in
-                    await send(page, place)
+                    await sendAndSettle(page, place)
                     delivery.state.change { $0.inPages.subtract(page.channels.map(\.channel)) }
                 }
             }
         }
         let state = delivery.state.values
-        for (push, tokens) in state.expired { await dispatcher.reportExpired(lease.app, push, tokens, delivery.log) }
+        for (push, tokens) in state.expired { await context.reportExpired(lease.app, push, tokens, delivery.log) }
         return !state.isLost
     }
 
@@ -44,23 +45,23 @@ struct RetryRun: Sendable {
         await delivery.ask { () async throws(StoreError) in
             let inPages = delivery.state.values.inPages
             let limit = delivery.pageSize + inPages.count
-            let due = try await dispatcher.store.sweeps.dueChannels(
-                lease, dispatcher.store.tokens, now: dispatcher.store.time.now(), limit: limit
+            let due = try await store.sweeps.dueChannels(
+                lease, store.tokens, now: store.time.now(), limit: limit
             ).filter { !inPages.contains($0.channel) }
             if due.isEmpty { return [] }
-            let records = try await dispatcher.store.sweeps.records(lease.app, lease.name, Set(due.map(\.push)))
+            let records = try await store.sweeps.records(lease.app, lease.name, Set(due.map(\.push)))
             delivery.state.change { $0.inPages.formUnion(due.map(\.channel)) }
             let pages = Dictionary(grouping: due) { PageKey(push: $0.push, isLate: $0.isLate) }
                 .map { (channels: $0.value, record: records[$0.key.push]) }
             if !delivery.sendsNothing { return pages }
             // The channels of the other pages stay where they are, and this run does not look at them again.
-            let now = dispatcher.store.time.now()
+            let now = store.time.now()
             return pages.filter { page in page.record.map { $0.state.isFinal || $0.deadline <= now } ?? true }
         }
     }
 
     /// Settles the channels of a page that do not get their push, then sends to the others.
-    private func send(_ page: Page, _ place: PagePlace) async {
+    private func sendAndSettle(_ page: Page, _ place: PagePlace) async {
         guard let record = page.record, !record.state.isFinal else {
             return await settle(page.channels) { $0.drop($1) }
         }
@@ -69,7 +70,7 @@ struct RetryRun: Sendable {
         }
         if delivery.sendsNothing { return await settle(page.channels) { $0.finish($1, as: .expired) } }
         guard await delivery.awaitTurn(page.channels.count, of: record.id) else { return }
-        if dispatcher.store.time.now() >= record.deadline {
+        if store.time.now() >= record.deadline {
             return await settle(page.channels) { $0.finish($1, as: .expired) }
         }
         var unsent = RetrySettlement()
@@ -77,9 +78,9 @@ struct RetryRun: Sendable {
         var isClosed = false
         var sendUntil: Int64?
         if record.event == .start {
-            sendUntil = dispatcher.startsSentUntil
+            sendUntil = context.startsSentUntil
             let found = await delivery.ask { () async throws(StoreError) in
-                try await dispatcher.store.sweeps.starts(lease, dispatcher.store.tokens, page.channels, of: record)
+                try await store.sweeps.starts(lease, store.tokens, page.channels, of: record)
             }
             guard let found else { return }
             (waiting, isClosed) = found
@@ -121,26 +122,26 @@ struct RetryRun: Sendable {
         var onBroadcastChannel: Set<Int> = []
         if outgoing.broadcastChannelPush != nil {
             let capable = await delivery.ask { () async throws(StoreError) in
-                try await dispatcher.store.channels.withIOS18(lease.app, page)
+                try await store.channels.withIOS18(lease.app, page)
             }
             guard let capable else { return }
             onBroadcastChannel = capable
         }
         guard delivery.mayGoOn else { return }
-        let sent = await delivery.send(
+        let sent = await delivery.sendPage(
             page, outgoing, place, elsewhere: Set(waiting.indices.filter { waiting[$0].livesElsewhere }),
             onBroadcastChannel: onBroadcastChannel, until: time, channel: { waiting[$0] })
         guard let report = sent?.report else { return }
         if report.delivered > 0 {
             // A late joiner's card did not exist when the push went out.
             let isFirst = !waiting[0].isLate && delivery.state.reach(record)
-            dispatcher.metrics.arrived(
+            context.metrics.arrived(
                 lease.app, record, first: isFirst ? PushSize(targets: record.targetsSoFar) : nil,
-                now: dispatcher.store.time.now())
+                now: store.time.now())
         }
         var settlement = RetrySettlement(
-            waiting, report, endedAt: record.event == .end ? dispatcher.store.time.now() : nil,
-            staleBefore: record.event == .start ? dispatcher.staleBefore : nil)
+            waiting, report, endedAt: record.event == .end ? store.time.now() : nil,
+            staleBefore: record.event == .start ? context.staleBefore : nil)
         for request in sent?.requests.values ?? [:].values { settlement.leaveOpen(request) }
         await settle(settlement, of: sent)
     }
@@ -154,18 +155,18 @@ struct RetryRun: Sendable {
     private func settle(_ settlement: RetrySettlement, of sent: PageDelivery.Sent? = nil) async {
         let settled = await delivery.ask { () async throws(StoreError) in
             for push in settlement.givenUp {
-                try await dispatcher.store.deadLetters.enlist(lease.app, lease.name, [push])
+                try await store.deadLetters.enlist(lease.app, lease.name, [push])
             }
-            return try await dispatcher.store.sweeps.settle(lease, for: dispatcher.options.claimAfter, settlement)
+            return try await store.sweeps.settle(lease, for: context.options.claimAfter, settlement)
         }
         guard case .ok = settled else { return delivery.lose() }
         delivery.follow(sent)
-        dispatcher.metrics.count(
+        context.metrics.count(
             lease.app, settlement.finished, retries: settlement.retries,
             duplicatesPossible: settlement.duplicatesPossible)
         delivery.state.change { $0.expired.merge(settlement.expired) { $0 + $1 } }
         _ = await delivery.ask { () async throws(StoreError) in
-            try await dispatcher.apply(settlement.removals, lease.app, lease.name)
+            try await context.apply(settlement.removals, lease.app, lease.name)
         }
     }
 }

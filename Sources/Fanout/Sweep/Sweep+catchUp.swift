@@ -20,7 +20,7 @@ extension Sweep {
                 taken.formUnion(found.page.arrivals.map(\.channel))
                 let range = Self.page(number)
                 number += 1
-                return { await send(found.page, range, $0) }
+                return { await sendAndSettle(found.page, range, $0) }
             }
             // No number may be left out, so the next claim begins with the first one that was not settled.
             guard goesOn else { return }
@@ -41,16 +41,16 @@ extension Sweep {
         await delivery.ask { () async throws(StoreError) in
             var order = order
             while true {
-                let found = try await dispatcher.store.sweeps.arrivals(
+                let found = try await store.sweeps.arrivals(
                     lease.app, lease.name, after: order, limit: delivery.pageSize)
                 guard let last = found.last else { return (page: Page(), last: nil) }
-                let (tokens, hints, arrivals) = try await dispatcher.store.tokens.lookup(
+                let (tokens, counts, arrivals) = try await store.tokens.lookup(
                     lease.app, lease.name, found.filter { !taken.contains($0.channel) })
                 if arrivals.isEmpty {
                     order = last.order
                     continue
                 }
-                guard var page = try await makePage(tokens, hints, leavingOut: nil) else { continue }
+                guard var page = try await makePage(tokens, counts, leavingOut: nil) else { continue }
                 page.arrivals = arrivals
                 return (page: page, last: last.order)
             }

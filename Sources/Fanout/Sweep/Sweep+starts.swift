@@ -11,18 +11,18 @@ extension Sweep {
     func startPage(
         _ starts: TokenPlace, from position: ScanPosition, to limit: ScanPosition, splits: Bool
     ) async throws(StoreError) -> (Page, ScanPosition) {
-        let (tokens, next, hints) = try await dispatcher.store.tokens.markedPage(
+        let (tokens, next, counts) = try await store.tokens.markedPage(
             lease.app, starts, from: position, to: limit, limit: delivery.pageSize)
-        let audience = try await dispatcher.store.channels.filter(lease.app, tokens, claim.record.audience)
+        let audience = try await store.channels.filter(lease.app, tokens, claim.record.audience)
         if audience.isEmpty { return (Page(), next) }
         // Only two marks apply to start tokens: the quarantine and the other environment.
         let marks =
-            try await dispatcher.store.tokens.marks(lease.app, starts, audience, hints, for: .start) ?? SendBlocks()
-        try await dispatcher.store.quarantine.forget(lease.app, starts, marks.outdated)
-        let sendUntil = dispatcher.startsSentUntil
-        let facts = try await dispatcher.store.sweeps.startFacts(
-            lease.app, lease.name, dispatcher.store.tokens, audience, of: claim.record)
-        let capable = splits ? try await dispatcher.store.channels.withIOS18(lease.app, audience) : []
+            try await store.tokens.marks(lease.app, starts, audience, counts, for: .start) ?? SendBlocks()
+        try await store.quarantine.forget(lease.app, starts, marks.outdated)
+        let sendUntil = context.startsSentUntil
+        let facts = try await store.sweeps.startFacts(
+            lease.app, lease.name, store.tokens, audience, of: claim.record)
+        let capable = splits ? try await store.channels.withIOS18(lease.app, audience) : []
         var page = Page()
         page.sendUntil = sendUntil
         var sent: [Int] = []
@@ -50,7 +50,7 @@ extension Sweep {
     }
 }
 
-extension Dispatcher {
+extension WorkerContext {
     /// Starts that are checked now may be sent until this time on the worker's clock.
     var startsSentUntil: Int64 { now + options.startHold.milliseconds }
     /// Start tokens that were last reported before this time (epoch ms) count as stale.

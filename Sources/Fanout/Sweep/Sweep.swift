@@ -52,13 +52,14 @@ struct Sweep: Sendable {
     }
 
     var lease: Lease { claim.lease }
-    var dispatcher: Dispatcher { delivery.dispatcher }
+    var context: WorkerContext { delivery.context }
+    var store: Store { delivery.store }
 
     func run() async -> End {
         if claim.hasPendingRemovals {
             // Apply pending removals before any read, because a token whose `end` was delivered gets nothing more.
             let applied: Void? = await delivery.ask { () async throws(StoreError) in
-                try await dispatcher.applyPendingRemovals(lease.app, lease.name)
+                try await context.applyPendingRemovals(lease.app, lease.name)
             }
             if applied == nil { return .lost }
         }
@@ -74,7 +75,7 @@ struct Sweep: Sendable {
             if state.isStopped, state.leftovers == nil { await settleRest() }
         }
         let state = delivery.state.values
-        for (push, tokens) in state.expired { await dispatcher.reportExpired(lease.app, push, tokens, delivery.log) }
+        for (push, tokens) in state.expired { await context.reportExpired(lease.app, push, tokens, delivery.log) }
         if state.isLost { return .lost }
         if let leftovers = state.leftovers { return .finished(leftovers) }
         if let pause = state.pause { return .interrupted(pause: pause) }
@@ -110,7 +111,7 @@ struct Sweep: Sendable {
                 if page.isEmpty, position < limit { continue }
                 let range = unsettled..<position
                 unsettled = position
-                return { await send(page, range, $0) }
+                return { await sendAndSettle(page, range, $0) }
             }
             return nil
         }
@@ -123,16 +124,16 @@ struct Sweep: Sendable {
                 return try await startPage(
                     starts, from: position, to: limit, splits: outgoing.broadcastChannelPush != nil)
             }
-            if position == .start, let (tokens, hints) = try dispatcher.store.tokens.page(of: claim),
+            if position == .start, let (tokens, counts) = try store.tokens.page(of: claim),
                 delivery.rate == nil || tokens.count <= delivery.pageSize,
-                let page = try await makePage(tokens, hints, leavingOut: .catchingUp)
+                let page = try await makePage(tokens, counts, leavingOut: .catchingUp)
             {
                 return (page, limit)
             }
             while true {
-                let (tokens, next, hints) = try await dispatcher.store.tokens.markedPage(
+                let (tokens, next, counts) = try await store.tokens.markedPage(
                     lease.app, .activity(lease.name), from: position, to: limit, limit: delivery.pageSize)
-                if let page = try await makePage(tokens, hints, leavingOut: .catchingUp) { return (page, next) }
+                if let page = try await makePage(tokens, counts, leavingOut: .catchingUp) { return (page, next) }
             }
         }
     }
@@ -141,15 +142,17 @@ struct Sweep: Sendable {
     /// - Parameter leavingOut: channels with this mark are left out
     /// - Returns: nil if the page has to be read again
     func makePage(
-        _ tokens: TokenPage, _ hints: BlockHints, leavingOut: SendBlock?
+        _ tokens: TokenPage, _ counts: BlockCounts, leavingOut: SendBlock?
     ) async throws(StoreError) -> Page? {
         let cards = claim.record.targets(of: tokens)
-        let audience = try await dispatcher.store.channels.filter(lease.app, cards, claim.record.audience)
+        // The usual case: no channel of the name has a mark, and the push is for everyone.
+        if counts.isEmpty, claim.record.audience == .all { return Page(tokens: cards) }
+        let audience = try await store.channels.filter(lease.app, cards, claim.record.audience)
         guard
-            let marks = try await dispatcher.store.tokens.marks(
-                lease.app, .activity(lease.name), audience, hints, for: claim.record.event)
+            let marks = try await store.tokens.marks(
+                lease.app, .activity(lease.name), audience, counts, for: claim.record.event)
         else { return nil }
-        try await dispatcher.store.quarantine.forget(lease.app, .activity(lease.name), marks.outdated)
+        try await store.quarantine.forget(lease.app, .activity(lease.name), marks.outdated)
         if marks.isEmpty { return Page(tokens: audience) }
         var page = Page()
         var sent: [Int] = []
@@ -170,7 +173,7 @@ struct Sweep: Sendable {
         return page
     }
 
-    func send(_ page: Page, _ range: Range<ScanPosition>, _ place: PagePlace) async {
+    func sendAndSettle(_ page: Page, _ range: Range<ScanPosition>, _ place: PagePlace) async {
         guard let (delivered, sent) = await deliver(page, range, place) else { return }
         var settlement = delivered
         settlement.addQuarantined(page.quarantined)
@@ -190,7 +193,7 @@ struct Sweep: Sendable {
         if !delivery.sendsNothing {
             guard await delivery.awaitTurn(page.tokens.count, of: lease.push) else { return nil }
         }
-        if delivery.sendsNothing || dispatcher.store.time.now() >= claim.record.deadline {
+        if delivery.sendsNothing || store.time.now() >= claim.record.deadline {
             return (Settlement(unsent: count, as: .expired, range: range), nil)
         }
         var settlement = Settlement(range: range)
@@ -201,28 +204,28 @@ struct Sweep: Sendable {
         }
         var sent: PageDelivery.Sent?
         if !page.tokens.isEmpty {
-            sent = await delivery.send(
+            sent = await delivery.sendPage(
                 page.tokens, outgoing, place, elsewhere: page.elsewhere, onBroadcastChannel: page.onBroadcastChannel,
                 until: page.sendUntil)
             guard let report = sent?.report else { return nil }
             if report.delivered > 0 {
                 let isFirst = delivery.state.reach(claim.record)
-                dispatcher.metrics.arrived(
-                    lease.app, claim.record, first: isFirst ? firstSize : nil, now: dispatcher.store.time.now())
+                context.metrics.arrived(
+                    lease.app, claim.record, first: isFirst ? firstSize : nil, now: store.time.now())
             }
             settlement = Settlement(
                 firstAttempt: page.tokens, report,
-                endedAt: claim.record.event == .end ? dispatcher.store.time.now() : nil, range: range)
+                endedAt: claim.record.event == .end ? store.time.now() : nil, range: range)
             for request in sent?.requests.values ?? [:].values { settlement.leaveOpen(request) }
             settlement.demoted = claim.record.demoted(page.tokens)
             if claim.record.startTokens != nil {
-                let staleBefore = dispatcher.staleBefore
+                let staleBefore = context.staleBefore
                 settlement.stale = report.deliveredIndices(page.tokens)
                     .count { page.tokens.entries[$0].registeredAt < staleBefore }
             }
         }
         for channel in page.waiting {
-            settlement.joinQueue(channel, mostAttempts: dispatcher.options.retries.inherited)
+            settlement.joinQueue(channel, mostAttempts: context.options.retries.inherited)
         }
         return (settlement, sent)
     }
@@ -237,10 +240,10 @@ struct Sweep: Sendable {
     func settle(_ settlement: Settlement, of sent: PageDelivery.Sent? = nil) async {
         let settled = await delivery.ask { () async throws(StoreError) in
             if settlement.givesUp || settlement.stop != nil {
-                try await dispatcher.store.deadLetters.enlist(lease.app, lease.name, [lease.push])
+                try await store.deadLetters.enlist(lease.app, lease.name, [lease.push])
             }
-            return try await dispatcher.store.sweeps.settle(
-                lease, for: dispatcher.options.claimAfter, settlement, of: claim.record)
+            return try await store.sweeps.settle(
+                lease, for: context.options.claimAfter, settlement, of: claim.record)
         }
         switch settled {
         case nil, .stale, .gone:
@@ -248,7 +251,7 @@ struct Sweep: Sendable {
             delivery.lose()
         case .ok(let pushState, let isFinished, let leftovers):
             delivery.follow(sent)
-            dispatcher.metrics.count(
+            context.metrics.count(
                 lease.app, settlement.counts, retries: settlement.retries,
                 duplicatesPossible: settlement.duplicatesPossible)
             delivery.state.change { state in
@@ -258,11 +261,11 @@ struct Sweep: Sendable {
             // Without an answer the entry stays pending, and the worker that claims it finds the remaining work.
             _ = await delivery.ask { () async throws(StoreError) in
                 if !isFinished, let first = leftovers.firstRetry,
-                    settlement.needsTimer(first: first, now: dispatcher.store.time.now())
+                    settlement.needsTimer(first: first, now: store.time.now())
                 {
-                    try await dispatcher.scheduleRetries(lease.app, lease.name, claim.record.priority, first)
+                    try await context.scheduleRetries(lease.app, lease.name, claim.record.priority, first)
                 }
-                try await dispatcher.apply(
+                try await context.apply(
                     settlement.removals.map { PendingRemoval(push: lease.push, removal: $0) }, lease.app, lease.name)
             }
         }

@@ -4,7 +4,7 @@ import Logging
 import Store
 
 /// Acts on answers of APNs, whether their page still waits for them or they come late.
-extension Dispatcher {
+extension WorkerContext {
     /// The decision for each token that was answered. Counts the verdicts for the prune guard.
     /// - Parameter elsewhere: indices of entries that were answered by the app's other environment
     func report(

@@ -6,7 +6,7 @@ import Store
 /// (`PageReport`), and its settlement stores it as a pending removal. Here the worker applies it to the registry
 /// (`registry-prune`) and confirms it (`removal-confirm`), which counts it in the ledger. If the prune guard does not
 /// believe APNs, the tokens are quarantined instead. After a death, the worker that claims the name does this.
-extension Dispatcher {
+extension WorkerContext {
     /// Applies all pending removals of a name, also those that another worker left.
     func applyPendingRemovals(_ app: AppKey, _ name: ActivityName) async throws(StoreError) {
         try await store.sweeps.eachPendingRemoval(app, name) { pending throws(StoreError) in

@@ -9,7 +9,7 @@ extension Timers {
     private static let endBatch = 8
 
     /// The app's automatic end, if it has one.
-    func endRule(_ app: AppKey) -> EndRule? { dispatcher.options.endAfter[app].map(EndRule.init) }
+    func endRule(_ app: AppKey) -> EndRule? { context.options.endAfter[app].map(EndRule.init) }
 
     /// Puts the names of all apps that were followed before the setting into the timer of automatic ends.
     func adoptEnds() async {
@@ -36,7 +36,7 @@ extension Timers {
         for app in apps {
             guard let rule = endRule(app) else { continue }
             var taken = Self.endBatch
-            while taken == Self.endBatch, !dispatcher.drain.isOn { taken = await endOldCards(app, rule) }
+            while taken == Self.endBatch, !context.drain.isOn { taken = await endOldCards(app, rule) }
         }
     }
 

@@ -6,19 +6,19 @@ import Synchronization
 
 /// The work that a worker does by the clock. Every worker does all of it. The scripts let nothing be done twice.
 struct Timers: Sendable {
-    let dispatcher: Dispatcher
+    let context: WorkerContext
     let apps: [AppKey]
     let pools: [Pool]
 
-    var store: Store { dispatcher.store }
-    var logger: Logger { dispatcher.logger }
+    var store: Store { context.store }
+    var logger: Logger { context.logger }
     /// The worker is asked to stop.
-    var isEnding: Bool { dispatcher.drain.isOn || Task.isCancelled }
+    var isEnding: Bool { context.drain.isOn || Task.isCancelled }
 
     /// Renews the leases in the names' slots and the idle times in the streams until cancelled. Both show that this
     /// worker lives. This runs longer than all else, because pages in flight are settled under these leases.
     func renewLeases() async {
-        let (leases, life) = (dispatcher.leases, dispatcher.options.claimAfter)
+        let (leases, life) = (context.leases, context.options.claimAfter)
         while !Task.isCancelled {
             await leases.renewAll { lease in
                 await quietly { () async throws(StoreError) in try await store.sweeps.renew(lease, for: life) }
@@ -26,7 +26,7 @@ struct Timers: Sendable {
             let entries = leases.entries
             if !entries.isEmpty {
                 await quietly { () async throws(StoreError) in
-                    try await store.queue.renew(entries, consumer: dispatcher.owner)
+                    try await store.queue.renew(entries, consumer: context.owner)
                 }
             }
             try? await Task.sleep(for: Self.jittered(life / 3))
@@ -40,20 +40,20 @@ struct Timers: Sendable {
             group.addTask { await watchClock() }
             group.addTask { await every(.seconds(10), reconcile) }
             group.addTask {
-                var heart = Heart(dispatcher)
+                var heart = Heart(context)
                 await every(Heartbeats.interval) { () async throws(StoreError) in try await heart.beat() }
             }
             group.addTask {
                 // The worker has just read them, before any work began.
                 await pause(PauseBook.interval)
                 await every(PauseBook.interval) { () async throws(StoreError) in
-                    dispatcher.pauses.update(try await store.pauses.list(apps))
+                    context.pauses.update(try await store.pauses.list(apps))
                 }
             }
             group.addTask {
                 await every(.seconds(30)) {
-                    for app in dispatcher.verdictLog.apps {
-                        await quietly { () async throws(StoreError) in try await dispatcher.shareVerdicts(app) }
+                    for app in context.verdictLog.apps {
+                        await quietly { () async throws(StoreError) in try await context.shareVerdicts(app) }
                     }
                 }
             }
@@ -61,7 +61,7 @@ struct Timers: Sendable {
                 var tidying = Tidying(store)
                 await every(.seconds(10)) {
                     for app in apps {
-                        let most = dispatcher.options.mostPushes
+                        let most = context.options.mostPushes
                         await quietly { () async throws(StoreError) in try await tidying.run(app, mostPushes: most) }
                     }
                 }
@@ -75,7 +75,7 @@ struct Timers: Sendable {
             for pool in pools {
                 group.addTask {
                     await withDiscardingTaskGroup { taken in
-                        await every(dispatcher.options.claimAfter / 2) { await pool.claim(in: &taken) }
+                        await every(context.options.claimAfter / 2) { await pool.claim(in: &taken) }
                     }
                 }
             }
@@ -105,7 +105,7 @@ struct Timers: Sendable {
                 wakeup.listen(sleeper)
                 let next = await quietly { () async throws(StoreError) in
                     try await store.queue.nextDue(
-                        apps, ending: plan.ending.withLock(\.self), paused: dispatcher.pauses.apps)
+                        apps, ending: plan.ending.withLock(\.self), paused: context.pauses.apps)
                 }
                 let (begin, wake) = plan.state.withLock { $0.look(next, now: store.time.now()) }
                 for chore in begin {
@@ -164,7 +164,7 @@ struct Timers: Sendable {
         case .schedules: await commitSchedules()
         case .broadcastChannels(let app):
             let keeper = BroadcastChannelKeeper(
-                store: store, apps: dispatcher.apps, owner: dispatcher.owner, logger: logger)
+                store: store, apps: context.apps, owner: context.owner, logger: logger)
             await keeper.tick(app)
         case .ends: await endOldCards()
         }
@@ -172,7 +172,7 @@ struct Timers: Sendable {
 
     /// The work of a paused app stays where it is.
     private var moving: [AppKey] {
-        let paused = dispatcher.pauses.apps
+        let paused = context.pauses.apps
         return apps.filter { !paused.contains($0) }
     }
 
@@ -187,7 +187,7 @@ struct Timers: Sendable {
     private func reconcile() async throws(StoreError) {
         let now = store.time.now()
         let found = try await store.queue.reconcile(
-            apps, paused: dispatcher.pauses.apps, before: now - 30_000, now: now, limit: 256)
+            apps, paused: context.pauses.apps, before: now - 30_000, now: now, limit: 256)
         if found.woken > 0 { logger.info("woke names whose entries were lost", metadata: ["names": "\(found.woken)"]) }
         if found.dropped > 0 {
             logger.error("dropped names in an unknown format", metadata: ["names": "\(found.dropped)"])

@@ -110,7 +110,7 @@ struct Call: Sendable {
 
     /// Adds who publishes, and what the app's settings say of pushes of this event: their life, which counts from the
     /// acceptance, and whether a start respects dismissals.
-    func withLife(_ publish: Publish) -> Publish {
+    func completed(_ publish: Publish) -> Publish {
         var publish = publish
         publish.life = app.lives[publish.event]
         if publish.event == .start, publish.options.respectDismissal == nil {

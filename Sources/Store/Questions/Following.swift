@@ -27,14 +27,14 @@ extension Store {
         let stored = channel.stored
         var (live, former): ([Following], [FormerFollowing]) = ([], [])
         for place in try await followings.places(app, stored) {
-            let (page, hints) = try await tokens.lookup(app, place, [stored])
+            let (page, counts) = try await tokens.lookup(app, place, [stored])
             let event: ActivityEvent = place.isForStartTokens ? .start : .update
             guard let entry = page.entries.first else {
                 let presence = try await tokens.past(keys.place(app, place), stored)
                 if presence != .unknown { former.append(FormerFollowing(place: place, presence: presence)) }
                 continue
             }
-            let marks = try await tokens.marks(app, place, page, hints, for: event)?[0] ?? []
+            let marks = try await tokens.marks(app, place, page, counts, for: event)?[0] ?? []
             live.append(
                 Following(
                     place: place, token: Array(page.token(0)), registeredAt: entry.registeredAt,

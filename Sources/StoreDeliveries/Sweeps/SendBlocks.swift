@@ -72,19 +72,19 @@ extension Tokens {
     /// Reads the marks of a page's channels that matter to a push of this event, in at most one round trip.
     /// - Returns: nil if a channel was released after its `end` since the page was read. Read the page again then.
     public func marks(
-        _ app: AppKey, _ tokens: TokenPlace, _ page: TokenPage, _ hints: BlockHints, for event: ActivityEvent
+        _ app: AppKey, _ tokens: TokenPlace, _ page: TokenPage, _ counts: BlockCounts, for event: ActivityEvent
     ) async throws(StoreError) -> SendBlocks? {
         var blocks = SendBlocks()
         // Redis walks through a small hash for each field that it looks up, so it is read as a whole.
         let asked = SendBlock.allCases.filter { $0 != .newFollower || event == .end }
-            .compactMap { mark in hints.marked[mark].map { (mark: mark, isReadWhole: $0 <= page.count) } }
+            .compactMap { mark in counts.marked[mark].map { (mark: mark, isReadWhole: $0 <= page.count) } }
         if asked.isEmpty || page.isEmpty { return blocks }
         let tag = keys.tag(app, tokens)
         let commands = asked.map { mark, isReadWhole in
             isReadWhole ? mark.commandForAll(keys, tag) : mark.command(keys, tag, page.packedChannels)
         }
-        let replies = try await redis.atOnce(commands + [BlockHints.cutCommand(keys, tag)])
-        guard try replies[asked.count].optionalBytes() == hints.cut else { return nil }
+        let replies = try await redis.atOnce(commands + [BlockCounts.cutCommand(keys, tag)])
+        guard try replies[asked.count].optionalBytes() == counts.cut else { return nil }
         for ((mark, isReadWhole), reply) in zip(asked, replies) {
             let found = isReadWhole ? try mark.all(reply) : [:]
             if !isReadWhole { try StoreError.check(reply.count, of: "the read of \(mark)", is: page.count) }

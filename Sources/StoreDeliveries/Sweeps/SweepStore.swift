@@ -21,13 +21,13 @@ public struct SweepStore: Sendable {
         self.endings = endings
     }
 
-    /// Begins the name's oldest unswept push, usually `hint`. `minInterval`: least time between updates; 0 = no pacing.
+    /// Begins the name's oldest unswept push, usually `expected`. `minInterval`: time between updates; 0: no pacing.
     public func begin(
-        _ app: AppKey, _ name: ActivityName, hint: PushID, owner: String, lease: Duration,
+        _ app: AppKey, _ name: ActivityName, expecting expected: PushID, owner: String, lease: Duration,
         minInterval: Duration = .zero, mostLapses: Int = SweepStore.mostLapses, budget: HighBudget = HighBudget()
     ) async throws(StoreError) -> (begun: Begun, push: PushID) {
         let tag = keys.tag(app, name)
-        var push = hint
+        var push = expected
         // For a start: the number of buckets of its start tokens.
         var buckets: RedisArgument = ""
         // Each call is about the push that the call before named, which changes when another worker finishes a push.

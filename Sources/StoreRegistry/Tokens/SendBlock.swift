@@ -35,15 +35,18 @@ extension SendBlock {
     }
 }
 
-/// How many channels of a name had each mark when a page was read. They save a round trip for marks that no channel
-/// has.
-public struct BlockHints: Sendable {
+/// How many channels of a name had each mark when a page was read. The counts save a round trip for marks that no
+/// channel has.
+public struct BlockCounts: Sendable {
     /// Only marks that some channel had.
     package var marked: [SendBlock: Int] = [:]
     /// Counts channels that were released after their `end`. Once it has changed, a page may hold an untracked channel.
     package var cut: ArraySlice<UInt8>?
 
     package init() {}
+
+    /// No channel had a mark.
+    package var isEmpty: Bool { marked.isEmpty }
 
     package static func commands(_ keys: Keyspace, _ tag: String) -> [RedisCommand] {
         SendBlock.allCases.map { RedisCommand($0.isScored ? "ZCARD" : "HLEN", $0.key(keys, tag)) }

@@ -57,11 +57,11 @@ extension Tokens {
     /// Like `page`, but also says in the same round trip which send blocks some channels of the name have.
     public func markedPage(
         _ app: AppKey, _ tokens: TokenPlace, from position: ScanPosition, to end: ScanPosition, limit: Int
-    ) async throws(StoreError) -> (page: TokenPage, next: ScanPosition, hints: BlockHints) {
+    ) async throws(StoreError) -> (page: TokenPage, next: ScanPosition, counts: BlockCounts) {
         let place = keys.place(app, tokens)
-        let marks = BlockHints.commands(keys, place.tag)
+        let marks = BlockCounts.commands(keys, place.tag)
         let now = clock()
-        var hints = BlockHints()
+        var counts = BlockCounts()
         let first = position.rawValue
         let limit = max(limit, 1)
         let end = min(end, .end).rawValue
@@ -76,11 +76,11 @@ extension Tokens {
             ) { bucket, filter throws(StoreError) in
                 try collect(bucket, filter: filter, now: now, span: place.span, into: &page)
             }
-            try hints.add(replies, isFirst: position == first)
+            try counts.add(replies, isFirst: position == first)
             density = Double(page.count - before) / Double(max(step.buckets.count, 1))
             position = min(step.positions.upperBound, end)
         }
-        return (page, ScanPosition(position), hints)
+        return (page, ScanPosition(position), counts)
     }
 
     /// Reads about as many `tokens` from the begin of a range of positions on, and `more` at the same moment.

@@ -75,27 +75,27 @@ public struct Tokens: Sendable {
     /// The tracked ones among these channels, with their present tokens. One round trip.
     public func lookup(
         _ app: AppKey, _ tokens: TokenPlace, _ channels: [[UInt8]]
-    ) async throws(StoreError) -> (page: TokenPage, hints: BlockHints) {
+    ) async throws(StoreError) -> (page: TokenPage, counts: BlockCounts) {
         let place = keys.place(app, tokens)
-        let (entries, _, replies) = try await lookup(place, channels, and: BlockHints.commands(keys, place.tag))
-        var hints = BlockHints()
-        try hints.add(replies[...], isFirst: true)
-        return (page(channels.indices.map { (channels[$0], entries[$0]) }), hints)
+        let (entries, _, replies) = try await lookup(place, channels, and: BlockCounts.commands(keys, place.tag))
+        var counts = BlockCounts()
+        try counts.add(replies[...], isFirst: true)
+        return (page(channels.indices.map { (channels[$0], entries[$0]) }), counts)
     }
 
     /// The same for arrivals of a catch-up. Left out are channels that registered again since the arrivals were read:
     /// their page would settle the earlier arrival, and the later one would bring the push to the same token again.
     public func lookup(
         _ app: AppKey, _ name: ActivityName, _ arrivals: [CatchUpArrival]
-    ) async throws(StoreError) -> (page: TokenPage, hints: BlockHints, arrivals: [CatchUpArrival]) {
-        if arrivals.isEmpty { return (TokenPage(), BlockHints(), []) }
+    ) async throws(StoreError) -> (page: TokenPage, counts: BlockCounts, arrivals: [CatchUpArrival]) {
+        if arrivals.isEmpty { return (TokenPage(), BlockCounts(), []) }
         let place = keys.place(app, .activity(name))
         let channels = arrivals.map(\.channel)
         let orders = RedisCommand("ZMSCORE", keys.catchUp(place.tag), channels.map { .bytes($0) })
         let (entries, _, replies) = try await lookup(
-            place, channels, and: BlockHints.commands(keys, place.tag) + [orders])
-        var hints = BlockHints()
-        try hints.add(replies.dropLast(), isFirst: true)
+            place, channels, and: BlockCounts.commands(keys, place.tag) + [orders])
+        var counts = BlockCounts()
+        try counts.add(replies.dropLast(), isFirst: true)
         guard let now = replies.last, now.count == arrivals.count else {
             throw .wrongCount("ZMSCORE", replies.last?.count ?? 0, expected: arrivals.count)
         }
@@ -103,7 +103,7 @@ public struct Tokens: Sendable {
         for (index, arrival) in arrivals.enumerated() where !now[index].isNil {
             if try now[index].optionalTime() == arrival.order { present.append(index) }
         }
-        return (page(present.map { (channels[$0], entries[$0]) }), hints, present.map { arrivals[$0] })
+        return (page(present.map { (channels[$0], entries[$0]) }), counts, present.map { arrivals[$0] })
     }
 
     private func page(_ found: [(channel: [UInt8], entry: Entry?)]) -> TokenPage {

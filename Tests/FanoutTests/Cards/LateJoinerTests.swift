@@ -237,7 +237,7 @@ import Testing
         let followers = try await fixture.lateJoiners()
         _ = try await fixture.publish(alert: false, label: "newer")
         _ = try await fixture.store.sweeps.begin(
-            fixture.app, fixture.name, hint: push, owner: "dead", lease: .zero)
+            fixture.app, fixture.name, expecting: push, owner: "dead", lease: .zero)
         let settled = try await late.settle(
             fixture.app, fixture.name, outdated, followers.map { ($0, .put(push, sequence: 1)) })
         #expect(settled == nil)

@@ -141,7 +141,7 @@ struct WorkerFixture {
 
     /// A shard of the push, claimed by a worker that does not exist any more.
     func claimed(_ id: PushID, owner: String = "dead", lease: Duration = .seconds(10)) async throws -> Claim {
-        let (begun, _) = try await store.sweeps.begin(app, name, hint: id, owner: owner, lease: lease)
+        let (begun, _) = try await store.sweeps.begin(app, name, expecting: id, owner: owner, lease: lease)
         guard case .claimed(let claim) = begun else { throw WorkerFixtureError(description: "\(begun)") }
         return claim
     }

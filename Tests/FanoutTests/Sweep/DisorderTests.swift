@@ -66,7 +66,7 @@ import Testing
         }
         for name in names {
             let (begun, _) = try await fixture.store.sweeps.begin(
-                fixture.app, name, hint: .random(), owner: "after", lease: .seconds(1))
+                fixture.app, name, expecting: .random(), owner: "after", lease: .seconds(1))
             guard case .idle = begun else {
                 Issue.record("\(name) is still taken: \(begun)")
                 continue
@@ -134,7 +134,7 @@ extension WorkerFixture {
                 let claim: Claim
                 if case .name = item.part {
                     let (begun, _) = try await store.sweeps.begin(
-                        app, item.name, hint: item.push, owner: owner, lease: .seconds(1))
+                        app, item.name, expecting: item.push, owner: owner, lease: .seconds(1))
                     guard case .claimed(let begun) = begun else { continue }
                     claim = begun
                 } else {

@@ -91,7 +91,8 @@ extension WorkerFixture {
     fileprivate func robbed(_ id: PushID) async throws -> Claim {
         for _ in 0..<1_000 {
             try await endLease(id)
-            let (begun, _) = try await store.sweeps.begin(app, name, hint: id, owner: "other", lease: .seconds(600))
+            let (begun, _) = try await store.sweeps.begin(
+                app, name, expecting: id, owner: "other", lease: .seconds(600))
             if case .claimed(let claim) = begun { return claim }
             // The worker renewed its lease in between, so try again.
         }

@@ -69,7 +69,7 @@ import Testing
         // One worker plans the push and dies, and another one reads a shard and dies.
         try await fixture.store.queue.prepare([fixture.app])
         let (begun, _) = try await fixture.store.sweeps.begin(
-            fixture.app, fixture.name, hint: id, owner: "dead", lease: .zero)
+            fixture.app, fixture.name, expecting: id, owner: "dead", lease: .zero)
         guard case .plan(_, let shards) = begun else { throw WorkerFixtureError(description: "\(begun)") }
         try await fixture.store.queue.add(
             (0..<shards).map { index in
@@ -93,7 +93,7 @@ import Testing
         try await fixture.store.queue.prepare([fixture.app])
         let id = try await fixture.publish()
         let (begun, _) = try await fixture.store.sweeps.begin(
-            fixture.app, fixture.name, hint: id, owner: "dead", lease: .zero)
+            fixture.app, fixture.name, expecting: id, owner: "dead", lease: .zero)
         guard case .plan(_, let shards) = begun else { throw WorkerFixtureError(description: "\(begun)") }
         func shard(_ index: Int, _ name: ActivityName, _ push: PushID) -> WorkItem {
             WorkItem(

@@ -209,7 +209,7 @@ func nowMilliseconds() -> Int64 { wallClock() }
             .namesHigh, [fixture.app], consumer: "dead", count: 1, block: .seconds(1))
         #expect(entries.count == 1)
         let (begun, _) = try await fixture.store.sweeps.begin(
-            fixture.app, fixture.name, hint: id, owner: "dead", lease: .seconds(600))
+            fixture.app, fixture.name, expecting: id, owner: "dead", lease: .seconds(600))
         #expect(begun.isClaimed)
         reader.close()
         let early = ScriptedTransport()

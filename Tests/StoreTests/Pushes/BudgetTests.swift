@@ -22,11 +22,11 @@ import Testing
             fixture.app, publish, id: id, payload: Array(#"{"aps":{"timestamp":0000000000}}"#.utf8), timestampOffset: 20
         )
         let (begun, _) = try await fixture.store.sweeps.begin(
-            fixture.app, name, hint: id, owner: "w", lease: fixture.lease, budget: budget)
+            fixture.app, name, expecting: id, owner: "w", lease: fixture.lease, budget: budget)
         guard case .claimed(let claim) = begun, claim.lease.push == id else { throw Unexpected(what: "\(begun)") }
         // A second begin, as after a worker's death, counts nothing.
         let again = try await fixture.store.sweeps.begin(
-            fixture.app, name, hint: id, owner: "w", lease: fixture.lease, budget: budget)
+            fixture.app, name, expecting: id, owner: "w", lease: fixture.lease, budget: budget)
         guard case .held = again.begun else { throw Unexpected(what: "\(again)") }
         _ = try await fixture.deliver(claim, targets: 1)
         return claim.record.demotion

@@ -89,7 +89,7 @@ struct PushFixture {
         _ name: String, _ hint: PushID = .random(), owner: String = "w1", every interval: Duration = .zero
     ) async throws -> (begun: Begun, push: PushID) {
         try await store.sweeps.begin(
-            app, try ActivityName(name), hint: hint, owner: owner, lease: lease, minInterval: interval)
+            app, try ActivityName(name), expecting: hint, owner: owner, lease: lease, minInterval: interval)
     }
 
     /// Begins the name's push, which must have one shard.

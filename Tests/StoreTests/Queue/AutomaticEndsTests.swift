@@ -314,7 +314,7 @@ private struct EndFixture {
 
     /// The next push of the name, with one shard that is claimed by an owner whose lease expires at once.
     func claimed() async throws -> Claim {
-        let (begun, _) = try await store.sweeps.begin(app, name, hint: .random(), owner: "w", lease: .zero)
+        let (begun, _) = try await store.sweeps.begin(app, name, expecting: .random(), owner: "w", lease: .zero)
         guard case .claimed(let claim) = begun else { throw Unexpected(what: "\(begun)") }
         return claim
     }

@@ -87,7 +87,7 @@ struct ClockFixture {
         owner: String = "w1", interval: Duration = .zero, budget: HighBudget = HighBudget()
     ) async throws -> Begun {
         try await store.sweeps.begin(
-            app, name, hint: .random(), owner: owner, lease: Self.lease, minInterval: interval, budget: budget
+            app, name, expecting: .random(), owner: owner, lease: Self.lease, minInterval: interval, budget: budget
         ).begun
     }
 

@@ -153,7 +153,7 @@ import Testing
             RedisCommand("HSET", fixture.store.keys.broadcast(tag), "state", "live", "id", "YQ==", "storage", "none"))
         func begin(_ id: PushID) async throws -> Claim {
             let (begun, _) = try await fixture.store.sweeps.begin(
-                fixture.app, name, hint: id, owner: "w1", lease: fixture.lease, budget: HighBudget(perHour: 10))
+                fixture.app, name, expecting: id, owner: "w1", lease: fixture.lease, budget: HighBudget(perHour: 10))
             guard case .claimed(let claim) = begun else { throw Unexpected(what: "\(begun)") }
             return claim
         }

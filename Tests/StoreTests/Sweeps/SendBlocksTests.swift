@@ -9,17 +9,17 @@ import Testing
 @Suite struct SendBlocksTests {
     private let name = try! ActivityName("match-1")
 
-    private func page(_ fixture: PushFixture) async throws -> (page: TokenPage, hints: BlockHints) {
-        let (page, _, hints) = try await fixture.store.tokens.markedPage(
+    private func page(_ fixture: PushFixture) async throws -> (page: TokenPage, counts: BlockCounts) {
+        let (page, _, counts) = try await fixture.store.tokens.markedPage(
             fixture.app, .activity(name), from: .start, to: .end, limit: 1_000)
-        return (page, hints)
+        return (page, counts)
     }
 
     private func marks(
-        _ fixture: PushFixture, _ page: TokenPage, _ hints: BlockHints
+        _ fixture: PushFixture, _ page: TokenPage, _ counts: BlockCounts
     ) async throws -> SendBlocks {
         try #require(
-            try await fixture.store.tokens.marks(fixture.app, .activity(name), page, hints, for: .end))
+            try await fixture.store.tokens.marks(fixture.app, .activity(name), page, counts, for: .end))
     }
 
     /// Marks a channel as the product does, with a value that holds for its token.
@@ -51,9 +51,9 @@ import Testing
         let (unmarked, _) = try await page(fixture)
         try await write(mark, fixture, unmarked.channel(3), unmarked.token(3))
         for other in 0..<others { try await write(mark, fixture, [1, UInt8(other)], [UInt8(other)]) }
-        let (page, hints) = try await page(fixture)
-        #expect(hints.marked == [mark: others + 1])
-        let marks = try await marks(fixture, page, hints)
+        let (page, counts) = try await page(fixture)
+        #expect(counts.marked == [mark: others + 1])
+        let marks = try await marks(fixture, page, counts)
         for index in 0..<page.count {
             let isMarked = page.channel(index) == unmarked.channel(3)
             if mark == .newFollower {
@@ -71,10 +71,10 @@ import Testing
         let fixture = try await PushFixture.start()
         try await fixture.track("match-1", count: 1_000)
         for other in 0..<100 { try await write(.waiting, fixture, [1, UInt8(other)], []) }
-        let (page, hints) = try await page(fixture)
+        let (page, counts) = try await page(fixture)
         #expect(page.count > 500)
         _ = try await fixture.store.redis.everywhere("CONFIG", "RESETSTAT")
-        #expect(try await marks(fixture, page, hints).isEmpty)
+        #expect(try await marks(fixture, page, counts).isEmpty)
         let calls = try await fixture.store.redis.callsOfTheStore()
         #expect(calls["hkeys"] == 1 && calls["hmget"] == nil, "\(calls)")
     }

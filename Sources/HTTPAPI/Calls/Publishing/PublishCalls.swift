@@ -63,7 +63,7 @@ struct PublishCalls: CallGroup {
         let app = call.app.key
         do {
             let acceptance = try await pushes.accept(
-                app, call.withLife(push.publish), id: ids[position], payload: push.payload(for: ids[position]),
+                app, call.completed(push.publish), id: ids[position], payload: push.payload(for: ids[position]),
                 timestampOffset: Payload.timestampOffset, isRepeatable: isRepeatable, bounds: bounds)
             if case .refused(let refusal) = acceptance { throw APIError(refusal) }
             metrics.published(app, outcome: "accepted")

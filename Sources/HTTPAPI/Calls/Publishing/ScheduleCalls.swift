@@ -68,7 +68,7 @@ struct ScheduleCalls: CallGroup {
 
     private func scheduled(_ id: PushID, _ body: ScheduleBody.Scheduled, _ call: Call) -> Schedule {
         Schedule(
-            id: id, publish: call.withLife(body.push.publish), payload: body.push.payload(for: id),
+            id: id, publish: call.completed(body.push.publish), payload: body.push.payload(for: id),
             timestampOffset: Payload.timestampOffset, due: body.due, createdAt: call.now, label: body.label,
             posted: body.posted)
     }
