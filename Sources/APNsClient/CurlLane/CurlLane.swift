@@ -21,7 +21,7 @@ final class CurlLane: Lane {
 
     let settings: LaneSettings
     let handle: LaneHandle
-    let inbox: LaneRequests<CurlTemplate>
+    let requests: LaneRequests<CurlTemplate>
     var active: CurlConnection?
     var retired: [CurlConnection] = []
     var delay = ReconnectDelay()
@@ -39,7 +39,7 @@ final class CurlLane: Lane {
         endpoint = ServerAddress(
             origin: settings.origin, caFile: settings.caFile,
             requestTimeoutMilliseconds: Int(settings.requestTimeout))
-        inbox = LaneRequests(settings, handle) { push, token in
+        requests = LaneRequests(settings, handle) { push, token in
             let fields =
                 [(name: "authorization", value: "bearer \(token.jwt)")] + push.fields.map { ($0.name, $0.value) }
             return (try? HeaderList(fields)).map { CurlTemplate(headers: $0, body: SharedBody(push.payload)) }
@@ -62,7 +62,7 @@ final class CurlLane: Lane {
             var ended = false
             if let active { ended = drain(active) }
             for connection in retired { ended = drain(connection) || ended }
-            hasMore = ended && !inbox.isEmpty
+            hasMore = ended && !requests.isEmpty
         }
         retired.removeAll { $0.inFlight == 0 }
         active?.connection.uncork()
@@ -72,22 +72,22 @@ final class CurlLane: Lane {
 
     /// Hands over as many requests as the window allows.
     private func fill() {
-        guard !inbox.isClosing, !inbox.isEmpty else { return }
+        guard !requests.isClosing, !requests.isEmpty else { return }
         replaceFullConnection()
         passShutConnection()
         guard let opened = openConnection(), opened.hasRoom else { return }
-        guard refreshToken() else { return inbox.returnAll() }
+        guard refreshToken() else { return requests.returnAll() }
         // The new token may have another key, and then needs another connection.
         guard let connection = openConnection() else { return }
-        connection.use.key = inbox.key
+        connection.use.key = requests.key
         connection.use.lastRequest = now
-        while connection.hasRoom, let request = inbox.next(capacity) {
+        while connection.hasRoom, let request = requests.next(capacity) {
             if connection.use.firstToken == nil { connection.use.firstToken = request.token }
             do {
                 try connection.submit(request, path)
             } catch {
                 settings.logger.error("libcurl refuses a request", metadata: ["error": "\(error)"])
-                inbox.unanswered(request, .connectionFailed, mayHaveBeenDelivered: false)
+                requests.unanswered(request, .connectionFailed, mayHaveBeenDelivered: false)
             }
         }
     }
@@ -122,7 +122,7 @@ final class CurlLane: Lane {
             case .answered(let status): answered(request, status, transfer, connection)
             case .unprocessed:
                 noteRefusal(result, connection)
-                inbox.unprocessed(request)
+                requests.unprocessed(request)
             case .unconnected(let cause):
                 unconnected(request, cause, result, transfer, connection)
                 continue
@@ -169,9 +169,9 @@ final class CurlLane: Lane {
         let message = result.isHTTP2 ? connection.connection.message(on: transfer) : "the server does not speak HTTP/2"
         logNoConnection(cause, message)
         retire(connection, nil, "not made")
-        inbox.connectionFailed(cause)
+        requests.connectionFailed(cause)
         // Report this last: the sender may post a page at once, and `connectionFailed` must not fail that page too.
-        inbox.unanswered(request, cause, mayHaveBeenDelivered: result.status != 0)
+        requests.unanswered(request, cause, mayHaveBeenDelivered: result.status != 0)
     }
 
     // MARK: Sleep
@@ -183,12 +183,12 @@ final class CurlLane: Lane {
         var milliseconds: Int64 = 60_000
         if active == nil, now < delay.notBefore {
             milliseconds = delay.notBefore - now
-        } else if inbox.hasOwn || active?.use.fullSince != nil {
+        } else if requests.hasOwn || active?.use.fullSince != nil {
             // The lane waits here for a full connection to be replaced.
             milliseconds = ConnectionUse.fullMilliseconds / 4
         }
-        if let active, active.room <= 0, !inbox.isEmpty {
-            milliseconds = min(milliseconds, max(50, active.use.lastRequest + inbox.wait - now))
+        if let active, active.room <= 0, !requests.isEmpty {
+            milliseconds = min(milliseconds, max(50, active.use.lastRequest + requests.wait - now))
         }
         if let next = nextOpen { milliseconds = min(milliseconds, max(0, next - now)) }
         // libcurl's timers of retired connections are not part of the active connection's poll.

@@ -15,7 +15,7 @@ protocol Lane: AnyObject {
 
     var settings: LaneSettings { get }
     var handle: LaneHandle { get }
-    var inbox: LaneRequests<Connection.Template> { get }
+    var requests: LaneRequests<Connection.Template> { get }
     var active: Connection? { get set }
     var retired: [Connection] { get set }
     var delay: ReconnectDelay { get set }
@@ -32,23 +32,23 @@ protocol Lane: AnyObject {
 
 extension Lane {
     /// Monotonic milliseconds of this wake-up.
-    var now: Int64 { inbox.now }
+    var now: Int64 { requests.now }
 
     /// Blocks until the transport is closing and nothing is in flight.
     func run() {
         while true {
-            inbox.now = monotonicMilliseconds()
-            inbox.wokeUp()
+            requests.now = monotonicMilliseconds()
+            requests.wokeUp()
             let hasMore = work()
-            if !holdsRequestsBack { inbox.leaveOpen() }
-            inbox.report(
+            if !holdsRequestsBack { requests.leaveOpen() }
+            requests.report(
                 inFlight: retired.reduce(active?.inFlight ?? 0) { $0 + $1.inFlight }, streams: active?.streams ?? 0)
-            if inbox.isClosing, active?.inFlight ?? 0 == 0, retired.isEmpty, !inbox.hasOwn { break }
+            if requests.isClosing, active?.inFlight ?? 0 == 0, retired.isEmpty, !requests.hasOwn { break }
             sleep(hasWork: hasMore || !handle.sleepIfIdle(capacity))
         }
         leave()
         if let active, active.use.answers > 0 { settings.metrics.ended(.closed) }
-        inbox.report(inFlight: 0, streams: 0)
+        requests.report(inFlight: 0, streams: 0)
         active = nil
         handle.end()
     }
@@ -59,7 +59,7 @@ extension Lane {
     }
 
     /// When open requests leave their page if nothing comes before.
-    var nextOpen: Int64? { holdsRequestsBack ? nil : inbox.nextOpen }
+    var nextOpen: Int64? { holdsRequestsBack ? nil : requests.nextOpen }
 
     /// Settles a request that APNs answered. Counts a 200.
     /// - Parameters:
@@ -70,7 +70,7 @@ extension Lane {
         fields: () -> [Exchange.Field], rejection: () -> Rejection
     ) {
         connection.use.answered(handedAt: request.handedAt, now: now)
-        inbox.answered(after: now - request.handedAt, isInTime: !request.part.isLeftOpen)
+        requests.answered(after: now - request.handedAt, isInTime: !request.part.isLeftOpen)
         shut.answered()
         if connection.use.isAside { comeBack(connection) }
         if connection.use.answers == 1, connection === active { settings.metrics.opened() }
@@ -78,7 +78,7 @@ extension Lane {
         guard status != 200 else {
             // Note it first: the last acceptance of a page resumes the sender.
             if let trace = request.part.trace {
-                inbox.note(request, .answered(status: status, reason: "", fields: fields()), in: trace)
+                requests.note(request, .answered(status: status, reason: "", fields: fields()), in: trace)
             }
             request.part.accept(request.index)
             if request.part.isSettled { settings.metrics.answered(after: now - request.handedAt) }
@@ -86,10 +86,10 @@ extension Lane {
         }
         let rejection = rejection()
         if let trace = request.part.trace {
-            inbox.note(
+            requests.note(
                 request, .answered(status: status, reason: rejection.reason, fields: fields()), in: trace)
         }
-        if inbox.rejected(request, rejection) { retire(connection, .answer, rejection.reason) }
+        if requests.rejected(request, rejection) { retire(connection, .answer, rejection.reason) }
     }
 
     /// Settles a request that was sent and has no answer. `isLate`: its time was up.
@@ -104,22 +104,22 @@ extension Lane {
         // Report this last: the sender may post a page at once, and `retireSilent` must not fail that page too.
         // Nothing delivers a request without its end.
         let isUnsent = isLate && hasUnsentBody
-        inbox.unanswered(request, isUnsent ? .windowClosed : cause, mayHaveBeenDelivered: !isUnsent)
+        requests.unanswered(request, isUnsent ? .windowClosed : cause, mayHaveBeenDelivered: !isUnsent)
     }
 
     /// Refreshes the provider token. Leaves a connection on which another key was used, because APNs takes the tokens of
     /// one key on each (403 UnrelatedKeyIdInToken); its requests in flight get their answers there.
     /// - Returns: false if no provider token can be signed
     func refreshToken() -> Bool {
-        guard inbox.refreshToken() else { return false }
-        guard let active, let key = inbox.key else { return true }
+        guard requests.refreshToken() else { return false }
+        guard let active, let key = requests.key else { return true }
         if active.use.key == nil { active.use.key = key }
         guard active.use.key != key else { return true }
         settings.logger.debug(
             "connection retired", metadata: ["why": "another key", "in_flight": "\(active.inFlight)"])
         self.active = nil
         retired.append(active)
-        active.takeBackUnsent().forEach(inbox.putBack)
+        active.takeBackUnsent().forEach(requests.putBack)
         return true
     }
 
@@ -127,7 +127,7 @@ extension Lane {
     func unconnected(_ cause: NoAnswer.Cause, _ message: String) {
         logNoConnection(cause, message)
         delay.failed(now: now, fraction: .random(in: 0.5...1))
-        inbox.connectionFailed(cause)
+        requests.connectionFailed(cause)
     }
 
     /// Replaces a connection that has been full for too long. The server may have told it to go away, which libcurl
@@ -143,7 +143,7 @@ extension Lane {
         guard connection === active else { return }
         active = nil
         retired.append(connection)
-        connection.takeBackUnsent().forEach(inbox.putBack)
+        connection.takeBackUnsent().forEach(requests.putBack)
         replaced(connection, cause, why)
     }
 
@@ -163,14 +163,14 @@ extension Lane {
         let wasInUse = connection === active || connection.use.isAside
         connection.use.isAside = false
         if connection === active { retire(connection, .silent, "silent") }
-        if wasInUse, isUnreachable, connection.use.answers == 0 { inbox.connectionFailed(.timeout) }
+        if wasInUse, isUnreachable, connection.use.answers == 0 { requests.connectionFailed(.timeout) }
     }
 
     /// Lets the next request pass, although each stream of the connection has a request that is not answered. A token
     /// that is never answered must not hold up the others, least of all on a new connection, which has one stream.
     func passShutConnection() {
         guard let active, active.room <= 0, active.inFlight > 0 else { return }
-        let wait = inbox.wait
+        let wait = requests.wait
         let due = active.use.lastRequest + wait
         guard now >= due, shut.mayPass(now: now), active.isAlive(since: due, now: now) else { return }
         if active.use.answers > 0, active.widen() { return }
@@ -179,7 +179,7 @@ extension Lane {
         active.use.isAside = true
         self.active = nil
         retired.append(active)
-        active.takeBackUnsent().forEach(inbox.putBack)
+        active.takeBackUnsent().forEach(requests.putBack)
         settings.logger.debug(
             "requests are not answered; making another connection", metadata: ["in_flight": "\(active.inFlight)"])
     }
@@ -191,7 +191,7 @@ extension Lane {
         if let active {
             active.use.isAside = true
             retired.append(active)
-            active.takeBackUnsent().forEach(inbox.putBack)
+            active.takeBackUnsent().forEach(requests.putBack)
         }
         retired.removeAll { $0 === connection }
         active = connection
@@ -215,7 +215,7 @@ extension Lane {
         settings.logger.warning(
             "APNs accepts no requests on its connections; waiting pushes are tried again later",
             metadata: ["origin": "\(settings.origin)", "connections": "\(delay.failures)"])
-        inbox.connectionFailed(.connectionFailed)
+        requests.connectionFailed(.connectionFailed)
     }
 
     func logNoConnection(_ cause: NoAnswer.Cause, _ message: String) {

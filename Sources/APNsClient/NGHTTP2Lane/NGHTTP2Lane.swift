@@ -14,7 +14,7 @@ final class NGHTTP2Lane: Lane {
 
     let settings: LaneSettings
     let handle: LaneHandle
-    let inbox: LaneRequests<RequestTemplate>
+    let requests: LaneRequests<RequestTemplate>
     var active: NGHTTP2Connection?
     var retired: [NGHTTP2Connection] = []
     var delay = ReconnectDelay()
@@ -42,7 +42,7 @@ final class NGHTTP2Lane: Lane {
         self.poll = poll
         self.origin = origin
         timeout = settings.requestTimeout
-        inbox = LaneRequests(settings, handle) { push, token in
+        requests = LaneRequests(settings, handle) { push, token in
             RequestTemplate(
                 authority: origin.authority,
                 fields: [(name: "authorization", value: "bearer \(token.jwt)")]
@@ -133,7 +133,7 @@ final class NGHTTP2Lane: Lane {
 
     private func unprocessed(_ request: HTTP2Request, _ connection: NGHTTP2Connection) {
         // Queue the request first: `retire` may return all waiting requests to their senders, including this one.
-        inbox.unprocessed(request)
+        requests.unprocessed(request)
         if connection === active, connection.session.goaway == nil, !connection.refused() {
             retire(connection, .refused, "refuses every stream")
         }
@@ -161,7 +161,7 @@ final class NGHTTP2Lane: Lane {
 
     /// Hands over what the connection allows. True when its output is full: more can follow once that is written.
     private func fill() -> Bool {
-        guard !inbox.isClosing, !inbox.isEmpty else {
+        guard !requests.isClosing, !requests.isEmpty else {
             active?.use.fullSince = nil
             return false
         }
@@ -172,7 +172,7 @@ final class NGHTTP2Lane: Lane {
         replaceFullConnection()
         passShutConnection()
         if active != nil, !refreshToken() {
-            inbox.returnAll()
+            requests.returnAll()
             return false
         }
         guard let connection = active else {
@@ -186,16 +186,16 @@ final class NGHTTP2Lane: Lane {
         let before = connection.inFlight
         defer { connection.pacing.began(connection.inFlight - before) }
         for _ in 0..<room {
-            guard let request = inbox.next(connection.capacity(begun: connection.inFlight - before, now: now)) else {
+            guard let request = requests.next(connection.capacity(begun: connection.inFlight - before, now: now)) else {
                 return false
             }
             if connection.use.firstToken == nil { connection.use.firstToken = request.token }
             do throws(NGHTTP2Error) {
                 guard try !connection.submit(request, path, now: now) else { continue }
-                inbox.putBack(request)
+                requests.putBack(request)
                 return connection.session.hasOutput
             } catch {
-                inbox.putBack(request)
+                requests.putBack(request)
                 lose(connection, error.description)
                 return false
             }
@@ -288,10 +288,10 @@ final class NGHTTP2Lane: Lane {
         } else if active == nil {
             // Without a connection the lane sleeps until it may make one, or until there is work for one.
             if now < delay.notBefore { due = min(due, delay.notBefore) }
-        } else if let active, !inbox.isEmpty {
+        } else if let active, !requests.isEmpty {
             due = min(due, now + ConnectionUse.fullMilliseconds / 4)
-            if active.room <= 0, active.use.lastRequest + inbox.wait > now {
-                due = min(due, active.use.lastRequest + inbox.wait)
+            if active.room <= 0, active.use.lastRequest + requests.wait > now {
+                due = min(due, active.use.lastRequest + requests.wait)
             }
         }
         if let next = nextOpen { due = min(due, next) }

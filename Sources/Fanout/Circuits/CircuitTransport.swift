@@ -47,19 +47,6 @@ struct CircuitTransport<Push: Sendable>: PushTransport {
     }
 }
 
-extension PushTransport {
-    /// Sends a part of a page. The index of an exception is a position in the part.
-    func sendPart(
-        _ part: PagePlan.Part, of page: TokenPage, _ push: Push, while permission: any SendPermission,
-        _ handover: Handover?
-    ) async -> PageOutcome {
-        if part.indices.isEmpty { return PageOutcome() }
-        if part.indices.count == page.count { return await send(page, push, while: permission, handover) }
-        let wanted = Set(part.indices)
-        return await send(page.filtered(wanted.contains), push, while: permission, handover)
-    }
-}
-
 extension NoAnswer {
     /// True if no connection was made, or if the server sent nothing or took no body on it. Nothing was delivered then.
     var isUnreachable: Bool {

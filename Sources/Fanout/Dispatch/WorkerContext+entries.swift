@@ -34,7 +34,7 @@ extension WorkerContext {
             }
             switch entry.item.part {
             case .name, .reconcile: return try await beginName(entry, log)
-            case .shard, .catchUp: return try await sweepPart(entry.item, isClaimed: entry.isClaimed, log)
+            case .shard, .catchUp: return try await sweepPart(entry.item, isTakenOver: entry.isTakenOver, log)
             case .retries: return try await sendRetries(entry, log)
             case .broadcast: return try await sendBroadcasts(entry.item, log)
             case .late: return try await decideLateJoiners(entry, log)
@@ -63,17 +63,17 @@ extension WorkerContext {
         let (begun, push) = try await store.sweeps.begin(
             item.app, item.name, expecting: item.push, owner: owner, lease: options.claimAfter,
             minInterval: options.minInterval, mostLapses: options.maxClaims, budget: options.budget)
-        if entry.isClaimed, push != item.push || !begun.isClaimed {
+        if entry.isTakenOver, push != item.push || !begun.isClaimed {
             // The entry's last owner may have settled the last page and died before `followUp`.
             let leftovers = try await store.sweeps.leftovers(item.app, item.name)
-            _ = try await followUp(item, leftovers, isClaimed: true, log)
+            _ = try await followUp(item, leftovers, isTakenOver: true, log)
         }
         switch begun {
         case .idle: return .acknowledge
         case .held:
             metrics.claimed(item.app, .held)
             // The holder has an entry for the name. A claimed entry may be that one, so leave it pending.
-            return entry.isClaimed ? .leave : .acknowledge
+            return entry.isTakenOver ? .leave : .acknowledge
         case .paced(let left):
             // If the worker dies before this, another one claims the entry. The reconciler finds a lost timer's name.
             try await store.queue.schedule(item.about(push, .name), due: store.time.now() + left.milliseconds)
@@ -107,12 +107,12 @@ extension WorkerContext {
             let broadcast = broadcastEntries(item, claim.record)
             // If the worker dies before this, its sweep is not settled, so the push begins again.
             if !broadcast.isEmpty { try await store.queue.add(broadcast) }
-            return try await sweep(item, claim, asked: asked, isClaimed: entry.isClaimed, log)
+            return try await sweep(item, claim, asked: asked, isTakenOver: entry.isTakenOver, log)
         }
     }
 
     /// Claims and sweeps a shard or the catch-up.
-    private func sweepPart(_ item: WorkItem, isClaimed: Bool, _ log: Logger) async throws(StoreError) -> Disposition {
+    private func sweepPart(_ item: WorkItem, isTakenOver: Bool, _ log: Logger) async throws(StoreError) -> Disposition {
         let asked = now
         switch try await store.sweeps.claim(
             item, owner: owner, lease: options.claimAfter, mostLapses: options.maxClaims)
@@ -121,17 +121,17 @@ extension WorkerContext {
         // The holder of a catch-up has an entry of its own. A claimed entry may be that one, so leave it pending.
         case .held:
             metrics.claimed(item.app, .held)
-            return item.part == .catchUp && !isClaimed ? .acknowledge : .leave
-        case .done(let leftovers): return try await followUp(item, leftovers, isClaimed: isClaimed, log)
-        case .claimed(let claim): return try await sweep(item, claim, asked: asked, isClaimed: isClaimed, log)
+            return item.part == .catchUp && !isTakenOver ? .acknowledge : .leave
+        case .done(let leftovers): return try await followUp(item, leftovers, isTakenOver: isTakenOver, log)
+        case .claimed(let claim): return try await sweep(item, claim, asked: asked, isTakenOver: isTakenOver, log)
         }
     }
 
     private func sweep(
-        _ item: WorkItem, _ claim: Claim, asked: Int64, isClaimed: Bool, _ log: Logger
+        _ item: WorkItem, _ claim: Claim, asked: Int64, isTakenOver: Bool, _ log: Logger
     ) async throws(StoreError) -> Disposition {
         guard let app = apps[item.app] else { return .leave }
-        metrics.claimed(item.app, claim.isPoison ? .poison : isClaimed ? .lapsed : .claimed)
+        metrics.claimed(item.app, claim.isPoison ? .poison : isTakenOver ? .lapsed : .claimed)
         let held = leases.hold(claim.lease, askedAt: asked, for: options.claimAfter)
         let isOver = claim.record.deadline <= store.time.now()
         let sweep = Sweep(
@@ -139,7 +139,7 @@ extension WorkerContext {
         let end = await sweep.run()
         leases.release(held)
         switch end {
-        case .finished(let leftovers): return try await followUp(item, leftovers, isClaimed: isClaimed, log)
+        case .finished(let leftovers): return try await followUp(item, leftovers, isTakenOver: isTakenOver, log)
         case .lost:
             metrics.lostLease(item.app)
             return .leave
@@ -154,12 +154,12 @@ extension WorkerContext {
 
     /// Does the work after a finished shard or catch-up. Each step may be repeated. The last shard sweeps the catch-up.
     func followUp(
-        _ item: WorkItem, _ leftovers: Leftovers, isClaimed: Bool, _ log: Logger
+        _ item: WorkItem, _ leftovers: Leftovers, isTakenOver: Bool, _ log: Logger
     ) async throws(StoreError) -> Disposition {
         if leftovers.hasPendingRemovals { try await applyPendingRemovals(item.app, item.name) }
         if let first = leftovers.firstRetry { try await scheduleRetries(item.app, item.name, item.priority, first) }
         if leftovers.catchUpWaits, item.part != .catchUp {
-            return try await sweepPart(item.about(item.push, .catchUp), isClaimed: isClaimed, log)
+            return try await sweepPart(item.about(item.push, .catchUp), isTakenOver: isTakenOver, log)
         }
         if leftovers.nameWaits {
             // Do not add the item's own push: other shards of it are still swept, under entries of their own.

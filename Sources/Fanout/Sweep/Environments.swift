@@ -25,7 +25,7 @@ struct Environments: Sendable {
     ///   - known: indices of entries that are known to live in the other environment
     ///   - handover: the page is taken back before each request has its answer
     /// - Returns: the plan with the page's outcome
-    func sendPage(
+    func sendParts(
         _ page: TokenPage, _ push: PreparedPush, variant: (push: PreparedPush, entries: Set<Int>)? = nil,
         known: Set<Int> = [], traced: Traced? = nil, while permission: any SendPermission = StandingPermission(),
         _ handover: Handover? = nil
@@ -35,7 +35,7 @@ struct Environments: Sendable {
         )
         // A part that is nearly done says nothing about the others.
         let handover = plan.parts.count == 1 ? handover : handover.map { _ in Handover() }
-        @Sendable func sendPart(_ part: PagePlan.Part) async -> PageOutcome {
+        @Sendable func sendToItsEnvironment(_ part: PagePlan.Part) async -> PageOutcome {
             var push = part.isVariant ? variant?.push ?? push : push
             if part.isTraced { push.trace = traced?.trace }
             return await (part.isElsewhere ? other ?? first : first)
@@ -45,9 +45,11 @@ struct Environments: Sendable {
             let others = plan.parts.dropFirst()
             plan.add(
                 await withTaskGroup { group in
-                    for (number, part) in others.enumerated() { group.addTask { (number + 1, await sendPart(part)) } }
+                    for (number, part) in others.enumerated() {
+                        group.addTask { (number + 1, await sendToItsEnvironment(part)) }
+                    }
                     // Most pages are one part, which needs no child task.
-                    var outcomes = [await sendPart(first)]
+                    var outcomes = [await sendToItsEnvironment(first)]
                     outcomes += Array(repeating: PageOutcome(), count: others.count)
                     for await (number, outcome) in group { outcomes[number] = outcome }
                     return outcomes

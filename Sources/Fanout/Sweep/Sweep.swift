@@ -124,7 +124,8 @@ struct Sweep: Sendable {
                 return try await startPage(
                     starts, from: position, to: limit, splits: outgoing.broadcastChannelPush != nil)
             }
-            if position == .start, let (tokens, counts) = try store.tokens.page(of: claim),
+            // The usual case of a name with few tokens: its push has begun with them.
+            if position == .start, let (tokens, counts) = try store.tokens.readByBegin(claim),
                 delivery.rate == nil || tokens.count <= delivery.pageSize,
                 let page = try await makePage(tokens, counts, leavingOut: .catchingUp)
             {
@@ -197,7 +198,7 @@ struct Sweep: Sendable {
             return (Settlement(unsent: count, as: .expired, range: range), nil)
         }
         var settlement = Settlement(range: range)
-        if outgoing.isTooLarge {
+        if outgoing.rendersTooLarge {
             settlement = Settlement(unsent: count, as: .failed, range: range)
             settlement.errors[PushRecord.tooLarge] = count
             return (settlement, nil)

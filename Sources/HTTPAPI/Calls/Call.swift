@@ -100,26 +100,6 @@ struct Call: Sendable {
         throw .parameter("after", "must be the `next` of an earlier page")
     }
 
-    /// The pushes of the body. Refuses names that the caller's credential is not for.
-    func pushes() throws -> [PublishBody.Push] {
-        let pushes = try PublishBody.parse(
-            body.collect(), now: now, staleAfter: app.staleAfter, marks: app.takesReceipts)
-        for push in pushes { try check(push.publish.name) }
-        return pushes
-    }
-
-    /// Adds who publishes, and what the app's settings say of pushes of this event: their life, which counts from the
-    /// acceptance, and whether a start respects dismissals.
-    func completed(_ publish: Publish) -> Publish {
-        var publish = publish
-        publish.life = app.lives[publish.event]
-        if publish.event == .start, publish.options.respectDismissal == nil {
-            publish.options.respectDismissal = app.respectsDismissal
-        }
-        publish.publisher = caller
-        return publish
-    }
-
     /// The object of the body, with no other keys than `keys`. Nil if there is no body.
     func object(known keys: [String]) throws(JSONError) -> JSONObject? {
         let bytes = body.collect()

@@ -80,7 +80,7 @@ struct ConsoleBridge: Sendable {
         try await passage.pass(RequestGuard.ofConsole)
         var headers = HTTPFields()
         if let key = call.idempotencyKey { headers[.idempotencyKey] = key }
-        return try await passage.answer(
+        return try await passage.runHandler(
             operation, headers: headers, origin: "", IncomingBody(whole: call.body), recorder)
     }
 }

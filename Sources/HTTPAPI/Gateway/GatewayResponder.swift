@@ -127,7 +127,7 @@ struct GatewayResponder: HTTPResponder {
         defer { metrics.inFlight(-1) }
         let headers = source.request.headers
         let (app, credential) = try passage.caller()
-        return try await passage.answer(
+        return try await passage.runHandler(
             record.operation, headers: headers,
             origin: Self.origin(source.request, isSecure: served.configuration.identity != nil), source.body, recorder,
             confirm: { try await confirm(credential, of: app.app.key, headers) })

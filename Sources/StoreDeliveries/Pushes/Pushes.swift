@@ -48,8 +48,6 @@ public struct Pushes: Sendable {
     /// 2. The name among the open ones: the reconciler finds nothing to do.
     /// 3. The commit: the reconciler wakes a worker, or the name's next publish does after a few seconds.
     /// 4. The wake-up.
-    ///
-    /// If the queues are full, the commit comes first, because the name is already among the open ones.
     /// - Parameters:
     ///   - id: to commit the same id again changes nothing and gets the same answer.
     ///   - payload: as `APNsWire.Payload` renders it.
@@ -79,18 +77,12 @@ public struct Pushes: Sendable {
         let entry = WorkQueue.add(
             keys, WorkItem(app: app, name: publish.name, push: id, priority: publish.priority, part: .name))
         func commit(isFull: Bool) -> RedisCommand {
-            self.commit(app, publish, id, payload, timestampOffset, isFull: isFull, asks: asks, cutoff, now)
+            commitCommand(app, publish, id, payload, timestampOffset, isFull: isFull, asks: asks, cutoff, now)
         }
 
         if let scope = try await fullQueue(app, bounds) {
-            let reply = try await redis.run([commit(isFull: true)])[0]
-            let (acceptance, wake) = try Self.acceptance(id, reply, full: scope)
-            try noteSuperseded(app, publish.name, id, reply)
-            if case .accepted = acceptance {
-                try await redis.run(preparations + (wake == .no ? [] : [entry]))
-                try await confirm(app, publish, id)
-            }
-            return acceptance
+            return try await acceptWhenFull(
+                app, publish, id, commit(isFull: true), then: preparations, entry, scope)
         }
 
         let commitIndex = preparations.count
@@ -117,6 +109,22 @@ public struct Pushes: Sendable {
         if case .refused = acceptance, !isRepeatable { await forget(app, id, publish.name) }
         if wake != .no, !addsEntry { _ = try? await redis.replies([entry]) }
         if case .accepted = acceptance { try await confirm(app, publish, id) }
+        return acceptance
+    }
+
+    /// Accepts only a push that supersedes a waiting one. The commit comes first, because the name is already among the
+    /// open ones.
+    private func acceptWhenFull(
+        _ app: AppKey, _ publish: Publish, _ id: PushID, _ commit: RedisCommand, then preparations: [RedisCommand],
+        _ entry: RedisCommand, _ scope: QueueScope
+    ) async throws(StoreError) -> Acceptance {
+        let reply = try await redis.run([commit])[0]
+        let (acceptance, wake) = try Self.acceptance(id, reply, full: scope)
+        try noteSuperseded(app, publish.name, id, reply)
+        if case .accepted = acceptance {
+            try await redis.run(preparations + (wake == .no ? [] : [entry]))
+            try await confirm(app, publish, id)
+        }
         return acceptance
     }
 
@@ -188,7 +196,7 @@ public struct Pushes: Sendable {
         }
     }
 
-    private func commit(
+    private func commitCommand(
         _ app: AppKey, _ publish: Publish, _ id: PushID, _ payload: [UInt8], _ timestampOffset: Int, isFull: Bool,
         asks: Bool, _ cutoff: Int64?, _ now: Int64?
     ) -> RedisCommand {

@@ -151,13 +151,14 @@ public struct SweepStore: Sendable {
     ) async throws(StoreError) -> Settled {
         let parts = settlement.parts
         for part in parts.dropLast() {
-            let settled = try await settle(lease, for: duration, settlement, part, isLast: false)
+            let settled = try await settlePart(lease, for: duration, settlement, part, isLast: false)
             guard case .ok = settled else { return settled }
         }
-        return try await settle(lease, for: duration, settlement, parts[parts.count - 1], isLast: true, of: record)
+        return try await settlePart(
+            lease, for: duration, settlement, parts[parts.count - 1], isLast: true, of: record)
     }
 
-    func settle(
+    func settlePart(
         _ lease: Lease, for duration: Duration, _ settlement: Settlement, _ operations: [RedisArgument], isLast: Bool,
         of record: PushRecord? = nil
     ) async throws(StoreError) -> Settled {

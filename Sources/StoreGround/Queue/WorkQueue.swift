@@ -83,7 +83,7 @@ public struct WorkQueue: Sendable {
             guard let app = streams[RedisKey(try part[0].string())] else {
                 throw .unexpectedReply("an entry of another stream")
             }
-            try Self.parse(try part[1].array(), app, stream, partition, isClaimed: false, into: &batch)
+            try Self.parse(try part[1].array(), app, stream, partition, isTakenOver: false, into: &batch)
         }
         return batch
     }
@@ -104,7 +104,7 @@ public struct WorkQueue: Sendable {
                     let reply = try await redis.run(
                         "XAUTOCLAIM", keys.stream(app, stream, partition), .string(Self.group), .string(consumer),
                         .int(idle.milliseconds), .string(position), "COUNT", .int(left))
-                    try Self.parse(try reply[1].array(), app, stream, partition, isClaimed: true, into: &batch)
+                    try Self.parse(try reply[1].array(), app, stream, partition, isTakenOver: true, into: &batch)
                     position = try reply[0].string()
                 } while position != "0-0"
             }
@@ -116,7 +116,7 @@ public struct WorkQueue: Sendable {
     }
 
     private static func parse(
-        _ items: [Reply], _ app: AppKey, _ stream: WorkStream, _ partition: Partition, isClaimed: Bool,
+        _ items: [Reply], _ app: AppKey, _ stream: WorkStream, _ partition: Partition, isTakenOver: Bool,
         into batch: inout Batch
     ) throws(StoreError) {
         let priority: PushPriority = stream == .namesHigh || stream == .shardsHigh ? .high : .low
@@ -124,7 +124,7 @@ public struct WorkQueue: Sendable {
             let place = WorkEntry.Place(app: app, stream: stream, partition: partition, id: try item[0].string())
             // An entry that was deleted while it was pending has nil in place of its fields (Redis 6.2).
             if let fields = try? StoredHash(item[1]), let work = WorkItem(app: app, priority: priority, fields) {
-                batch.entries.append(WorkEntry(item: work, place: place, isClaimed: isClaimed))
+                batch.entries.append(WorkEntry(item: work, place: place, isTakenOver: isTakenOver))
             } else {
                 batch.unreadable.append(place)
             }
@@ -192,5 +192,5 @@ public struct WorkEntry: Sendable, Hashable {
     public var item: WorkItem
     public var place: Place
     /// True if the entry was claimed from another worker, or from an earlier run of this one.
-    public var isClaimed: Bool
+    public var isTakenOver: Bool
 }

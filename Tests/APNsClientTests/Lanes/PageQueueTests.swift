@@ -17,7 +17,7 @@ import Testing
         let (pages, input) = AsyncStream<SharedPage>.makeStream()
         let outcome = Task { [queue] in
             await withCheckedContinuation { (continuation: CheckedContinuation<PageOutcome, Never>) in
-                let push = LanePush.devices(
+                let push = LanePush(
                     PreparedPush(
                         bundleID: "com.example", priority: .high, expiration: 0, payload: []))
                 var page = TokenPage()

@@ -11,7 +11,7 @@ import Testing
         let outcome = await withCheckedContinuation { (sender: CheckedContinuation<PageOutcome, Never>) in
             var page = TokenPage()
             for number in 0..<3 { page.append(channel: [1], token: [UInt8(number)], registeredAt: 0, attempt: 0) }
-            let push = LanePush.devices(
+            let push = LanePush(
                 PreparedPush(bundleID: "com.example", priority: .high, expiration: 0, payload: []))
             let answers = PageAnswers(3, Handover(), RequestCount(), sender)
             let shared = SharedPage(page, push, StandingPermission(), answers)

@@ -25,7 +25,7 @@ import Testing
 
     @Test func `a bad token is tried once in the other`() async {
         let (production, sandbox) = (Self.server([0, 1]), Self.server([2, 3]))
-        let sent = await Environments(first: production, other: sandbox).sendPage(Self.page(6), Self.push)
+        let sent = await Environments(first: production, other: sandbox).sendParts(Self.page(6), Self.push)
         #expect(sent.outcome.accepted == 4 && sent.found == [2, 3])
         #expect(sent.outcome.exceptions.map(\.index) == [4, 5], "bad in both: dead by rule")
         #expect(sent.outcome.exceptions.allSatisfy { $0.outcome == Self.bad })
@@ -44,14 +44,14 @@ import Testing
     @Test func `what the other says is marked as its word`() async {
         let refusal = PushOutcome.rejected(Rejection(status: 403, reason: .known(.badEnvironmentKeyInToken)))
         let (production, sandbox) = (Self.server([0]), Self.server([], otherwise: refusal))
-        let sent = await Environments(first: production, other: sandbox).sendPage(Self.page(2), Self.push)
+        let sent = await Environments(first: production, other: sandbox).sendParts(Self.page(2), Self.push)
         #expect(sent.outcome.accepted == 1 && sent.elsewhere == [1])
         #expect(sent.outcome.exceptions == [.init(index: 1, outcome: refusal)])
     }
 
     @Test func `with one environment nothing is tried twice`() async {
         let production = Self.server([0])
-        let sent = await Environments(first: production, other: nil).sendPage(Self.page(2), Self.push, known: [1])
+        let sent = await Environments(first: production, other: nil).sendParts(Self.page(2), Self.push, known: [1])
         #expect(production.total == 2 && sent.outcome.exceptions.count == 1 && sent.elsewhere.isEmpty)
     }
 }

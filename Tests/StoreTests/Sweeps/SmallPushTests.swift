@@ -16,7 +16,7 @@ import Testing
         let claim = try await fixture.claimed(Self.name, try await fixture.accepted(Self.name))
         let (page, _, _) = try await fixture.store.tokens.markedPage(
             fixture.app, .activity(name), from: .start, to: .end, limit: 100)
-        let tokens = try #require(try fixture.store.tokens.page(of: claim)).page
+        let tokens = try #require(try fixture.store.tokens.readByBegin(claim)).page
         #expect(page.count == 3 && tokens.hexTokens == page.hexTokens)
     }
 
@@ -25,7 +25,7 @@ import Testing
             let fixture = try await PushFixture.start()
             try await fixture.track(Self.name, count: count)
             let claim = try await fixture.claimed(Self.name, try await fixture.accepted(Self.name))
-            #expect(try fixture.store.tokens.page(of: claim) == nil)
+            #expect(try fixture.store.tokens.readByBegin(claim) == nil)
         }
     }
 
@@ -40,7 +40,7 @@ import Testing
             try await fixture.track(Self.name, count: 1)
             try await fixture.store.redis.send(RedisCommand("HSET", try fixture.key(key, Self.name), "field", "value"))
             let claim = try await fixture.claimed(Self.name, try await fixture.accepted(Self.name))
-            #expect(try fixture.store.tokens.page(of: claim) == nil)
+            #expect(try fixture.store.tokens.readByBegin(claim) == nil)
         }
     }
 

@@ -104,7 +104,7 @@ struct Pool: Sendable {
         var entry = entry
         // Another worker may have claimed the entry while it waited for a permit here. A claimed entry is not
         // acknowledged while another worker holds its task.
-        if context.now - readAt > context.options.claimAfter.milliseconds / 2 { entry.isClaimed = true }
+        if context.now - readAt > context.options.claimAfter.milliseconds / 2 { entry.isTakenOver = true }
         guard context.leases.take(entry) else { return }
         if await context.handle(entry) == .acknowledge {
             do throws(StoreError) {
