@@ -34,7 +34,7 @@ import Testing
 
     @Test func `what is known goes there directly and may have MOVED`() async {
         let (production, sandbox) = (Self.server([0, 1, 3]), Self.server([2]))
-        let sent = await Environments(first: production, other: sandbox).sendPage(
+        let sent = await Environments(first: production, other: sandbox).sendParts(
             Self.page(4), Self.push, known: [2, 3])
         #expect(sent.outcome.accepted == 4 && sent.outcome.exceptions.isEmpty && sent.found == [2])
         #expect(sandbox.counts.keys.sorted { $0[0] < $1[0] } == [[2], [3]])

@@ -165,7 +165,7 @@ import Testing
         let parts = settlement.parts
         #expect(parts.count == 3)
         guard
-            case .ok(.sending, isFinished: false, _) = try await fixture.store.sweeps.settle(
+            case .ok(.sending, isFinished: false, _) = try await fixture.store.sweeps.settlePart(
                 claim.lease, for: fixture.lease, settlement, parts[0], isLast: false)
         else {
             Issue.record("not a part")
