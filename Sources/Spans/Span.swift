@@ -38,7 +38,8 @@ public struct Span: Sendable, Hashable {
 }
 
 extension Span {
-    /// `Span` of OTLP: https://github.com/open-telemetry/opentelemetry-proto/blob/main/opentelemetry/proto/trace/v1/trace.proto
+    /// `Span` of OTLP, in opentelemetry/proto/trace/v1/trace.proto of
+    /// https://github.com/open-telemetry/opentelemetry-proto
     var json: JSON {
         .fields([
             "traceId": .string(context.trace), "spanId": .string(context.span),

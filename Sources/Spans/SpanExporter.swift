@@ -12,8 +12,8 @@ public enum SpanMetricName: String, CaseIterable, Sendable {
 }
 
 /// Sends a process's spans to a collector, as OTLP over HTTP in JSON
-/// (https://opentelemetry.io/docs/specs/otlp/#otlphttp). Spans are no ledger: those that the collector does not take are
-/// dropped and counted, and work waits for none of them.
+/// (https://opentelemetry.io/docs/specs/otlp/#otlphttp). Spans are no ledger: those that the collector does not take
+/// are dropped and counted, and work waits for none of them.
 public final class SpanExporter: Service {
     public struct Options: Sendable, Hashable {
         /// `http://host:4318` or `https://…`, without a slash at its end. `/v1/traces` is added.
