@@ -91,11 +91,13 @@ let package = Package(
                 metrics,
             ]),
         .target(name: "Webhooks", dependencies: ["LiveActivity", "Curl", "OpenSSL"]),
+        // What a process did for a push, and when, for a collector of OpenTelemetry.
+        .target(name: "Spans", dependencies: ["LiveActivity", "Curl", "StrictJSON", logging, metrics, lifecycle]),
         .target(
             name: "Fanout",
             dependencies: [
-                "Store", "APNsClient", "APNsWire", "Delivery", "Webhooks", "LiveActivity", "Threads", logging, metrics,
-                lifecycle,
+                "Store", "APNsClient", "APNsWire", "Delivery", "Webhooks", "Spans", "LiveActivity", "Threads", logging,
+                metrics, lifecycle,
             ]),
         .target(
             name: "Console",
@@ -105,7 +107,7 @@ let package = Package(
         .target(
             name: "HTTPAPI",
             dependencies: [
-                "Console", "Store", "Redis", "APNsWire", "Answers", "LiveActivity", "OpenSSL", "StrictJSON",
+                "Console", "Store", "Redis", "APNsWire", "Answers", "Spans", "LiveActivity", "OpenSSL", "StrictJSON",
                 "JSONSchema", "PrometheusText", "Threads", "TLSChannel", logging, metrics, lifecycle,
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -133,7 +135,7 @@ let package = Package(
         .target(
             name: "Settings",
             dependencies: [
-                "HTTPAPI", "Fanout", "APNsClient", "Store", "Redis", "LiveActivity", "StrictJSON", "YAML",
+                "HTTPAPI", "Fanout", "APNsClient", "Store", "Redis", "Spans", "LiveActivity", "StrictJSON", "YAML",
             ]
         ),
         .target(
@@ -141,7 +143,7 @@ let package = Package(
             dependencies: [
                 "HTTPAPI", "Fanout", "APNsSimulator", "APNsClient", "APNsWire", "Delivery", "Store", "Settings",
                 "Redis", "Curl",
-                "Webhooks", "OpenSSL", "PrometheusText", "Answers", "LiveActivity", "StrictJSON", "Threads", "Backup",
+                "Webhooks", "Spans", "OpenSSL", "PrometheusText", "Answers", "LiveActivity", "StrictJSON", "Threads", "Backup",
                 arguments,
                 logging, metrics, lifecycle,
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -196,6 +198,8 @@ let package = Package(
             dependencies: ["Backup", "Store", "Redis", "LiveActivity", "OpenSSL", "StrictJSON", "TestSupport", logging]),
         .testTarget(
             name: "WebhooksTests", dependencies: ["Webhooks", "Curl", "OpenSSL", "LiveActivity", "TestSupport"]),
+        .testTarget(
+            name: "SpansTests", dependencies: ["Spans", "StrictJSON", "TestSupport", logging]),
         .testTarget(
             name: "SettingsTests",
             dependencies: [

@@ -3,11 +3,11 @@
 #   bin/bench register [--count N] [--runs K] [--bulk N] [--storm RATE] [--listpack BYTES]
 # --count single registrations of a run, into a name of --bulk tokens, which are imported first: in each tenth of the import a row
 # says what an insert costs by then, and PUTs at a low rate beside it measure the longest wait. --storm: so many registrations a
-# second in bulk for 10 s. --listpack: Redis's hash-max-listpack-value (128; 64 is its default). The gateway on one core. Before all
+# second in bulk for 10 s. --listpack: Redis's hash-max-listpack-value (1024; 64 is its default). The gateway on one core. Before all
 # that a tenth as many tokens are written to Redis alone in the plainest way, one key each, and taken out again.
 source "$(dirname "$0")/lib/bench.sh"
 
-count=10000 runs=3 bulk=1000000 storm=20000 listpack=128
+count=10000 runs=3 bulk=1000000 storm=20000 listpack=1024
 options "count runs bulk storm listpack" "$@"
 
 build lamplighter

@@ -61,10 +61,14 @@ public struct OutgoingEventAnswer: AnswerBody {
     public let id, type, app, at: String
     public let push: LedgerAnswer?
     public let alarm: EventAlarmAnswer?
+    public let traceparent: String?
 
-    public init(id: String, type: String, app: String, at: String, push: LedgerAnswer?, alarm: EventAlarmAnswer?) {
+    public init(
+        id: String, type: String, app: String, at: String, push: LedgerAnswer?, alarm: EventAlarmAnswer?,
+        traceparent: String? = nil
+    ) {
         (self.id, self.type, self.app, self.at) = (id, type, app, at)
-        (self.push, self.alarm) = (push, alarm)
+        (self.push, self.alarm, self.traceparent) = (push, alarm, traceparent)
     }
 
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == OutgoingEventAnswer {
@@ -74,6 +78,7 @@ public struct OutgoingEventAnswer: AnswerBody {
         at = try fields("at", \.at, .time)
         push = try fields.optional("push", \.push)
         alarm = try fields.optional("alarm", \.alarm)
+        traceparent = try fields.optional("traceparent", \.traceparent)
     }
 }
 

@@ -2,6 +2,7 @@ import Delivery
 import LiveActivity
 public import Logging
 public import ServiceLifecycle
+public import Spans
 public import Store
 import Threads
 
@@ -15,11 +16,15 @@ public struct Worker: Service {
     private let apps: [WorkerApp]
     let options: Replaceable<WorkerOptions>
     private let logger: Logger
+    private let spans: SpanExporter?
     /// The name with a random part.
     public let consumer: String
 
-    public init(store: Store, apps: [WorkerApp], options: WorkerOptions, logger: Logger) {
-        self.store = store
+    /// - Parameter spans: takes the spans of pushes; nil: there are no traces
+    public init(
+        store: Store, apps: [WorkerApp], options: WorkerOptions, logger: Logger, spans: SpanExporter? = nil
+    ) {
+        (self.store, self.spans) = (store, spans)
         self.apps = apps
         var options = options
         for app in apps {
@@ -57,7 +62,7 @@ public struct Worker: Service {
         let metrics = WorkerMetrics(keys)
         let context = WorkerContext(
             store: store, apps: Dictionary(uniqueKeysWithValues: served), live: options, owner: consumer,
-            circuits: circuits, metrics: metrics, logger: logger, leases: LeaseKeeper(now: first.now))
+            circuits: circuits, metrics: metrics, logger: logger, leases: LeaseKeeper(now: first.now), spans: spans)
         let drain = context.drain
         let endings = EndingLog(store, metrics, logger)
         let senders = apps.compactMap { app in

@@ -20,6 +20,8 @@ public struct Publish: Sendable, Hashable {
     public var life: Duration?
     /// The caller who published it. Nil: no caller of the gateway did.
     public var publisher: Publisher?
+    /// The span that accepts it, as a `traceparent`. Nil: its trace is not sampled.
+    public var traceparent: String?
 
     public init(
         name: ActivityName, event: ActivityEvent, audience: Audience, priority: PushPriority = .high,

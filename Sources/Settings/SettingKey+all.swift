@@ -3,12 +3,13 @@ import Fanout
 import HTTPAPI
 import LiveActivity
 import Redis
+import Spans
 import Store
 
 extension SettingKey {
     /// All settings of a deployment, in the order of the file.
     public static let all: [SettingKey] =
-        redis + gateway + monitor + console + limits + worker + delivery + prune + defaults + lifetimes + log
+        redis + gateway + monitor + console + limits + worker + delivery + prune + defaults + lifetimes + traces + log
 
     private static let redis: [SettingKey] = [
         SettingKey(\Settings.redisURL, "redis.url", .text, "redis://127.0.0.1:6379/0") { text, origin, settings in
@@ -272,6 +273,25 @@ extension SettingKey {
             .help("about how many actions of an app its log keeps; 0 = no log"),
         .time(\.channelsExpireAfter, "channels.expire_after", 0...315_360_000, "8760h")
             .help("time without a call after which a channel is forgotten, with its tags and named user; 0 = never"),
+    ]
+
+    private static let traces: [SettingKey] = [
+        .text(\.tracesEndpoint, "traces.endpoint", nil, expected: "http://host:4318 or https://host") {
+            // A password there would be in logs; traces.headers is for secrets.
+            $0.contains("@") ? nil : address($0).map(Optional.some)
+        }.help("collector that takes traces as OTLP over HTTP in JSON, without /v1/traces; default: no traces"),
+        .share(\.tracesShare, "traces.sample", 0...1, "0.01")
+            .help("share of publishes that begin a trace; those with a traceparent are traced as it says"),
+        SettingKey(\Settings.tracesHeaders, "traces.headers", .text, nil) { text, origin, settings in
+            guard let headers = SpanExporter.Options.Header.list(text) else {
+                let expected = "name=value, with commas between several"
+                return .invalid(key: "traces.headers", origin, found: nil, expected: expected)
+            }
+            settings.tracesHeaders = headers
+            return nil
+        }.help("headers for the collector, such as authorization=Bearer …, with commas between them"),
+        .file(\.tracesCAFile, "traces.ca_file")
+            .help("PEM roots for a collector with TLS; default: those of the system"),
     ]
 
     private static let log: [SettingKey] = [

@@ -3,6 +3,7 @@ public import Fanout
 public import HTTPAPI
 public import LiveActivity
 public import Redis
+public import Spans
 public import Store
 
 /// All checked settings of a process. `Settings.load` sets every field; the defaults are in `SettingKey.all`.
@@ -89,6 +90,11 @@ public struct Settings: Sendable {
     /// 0 means never.
     public var channelsExpireAfter = Duration.zero
     public var log = Log()
+    /// The collector of traces. Nil: there are none.
+    public var tracesEndpoint: String?
+    public var tracesShare = 0.0
+    public var tracesHeaders: [SpanExporter.Options.Header] = []
+    public var tracesCAFile: String?
     public var apps: [AppSettings] = []
     /// The value of each setting as it was written, by its path. It holds secrets: compare it, never show it.
     var texts: [String: String] = [:]
@@ -134,6 +140,13 @@ public struct Settings: Sendable {
         settings.apps = all.filter { workerApps.serves($0.key.rawValue) }
         if settings.apps.isEmpty { throw .unusable(key: "worker.apps", reason: "it leaves no app for this worker") }
         return settings
+    }
+
+    /// Nil: there are no traces.
+    public var traces: SpanExporter.Options? {
+        tracesEndpoint.map {
+            SpanExporter.Options(endpoint: $0, share: tracesShare, headers: tracesHeaders, caFile: tracesCAFile)
+        }
     }
 
     private func time(_ own: String?, or common: Duration) -> Duration? {

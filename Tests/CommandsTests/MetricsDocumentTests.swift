@@ -11,12 +11,13 @@ import Testing
 struct MetricsDocumentTests {
     private static let exported = Set(
         GatewayMetricName.allCases.map(\.rawValue) + WorkerMetricName.allCases.map(\.rawValue)
-            + LaneMetricName.allCases.map(\.rawValue) + RedisMetricName.allCases.map(\.rawValue))
+            + LaneMetricName.allCases.map(\.rawValue) + RedisMetricName.allCases.map(\.rawValue)
+            + SpanMetricName.allCases.map(\.rawValue))
 
     @Test func `no two targets export the same name`() {
         let count =
             GatewayMetricName.allCases.count + WorkerMetricName.allCases.count + LaneMetricName.allCases.count
-            + RedisMetricName.allCases.count
+            + RedisMetricName.allCases.count + SpanMetricName.allCases.count
         #expect(Self.exported.count == count)
     }
 

@@ -108,7 +108,7 @@ import Testing
         #expect(try await redis.info(section: "server")["redis_version"]?.isEmpty == false)
         #expect(try await redis.info()["tcp_port"] == "0")
         #expect(try await redis.configValue("appendfsync") == "always")
-        #expect(try await redis.configValue("hash-max-ziplist-value") == "128")
+        #expect(try await redis.configValue("hash-max-ziplist-value") == "1024")
         #expect(try await redis.configValue("no-such-setting") == nil)
         await redis.close()
     }

@@ -66,7 +66,7 @@ public final class RedisServer: Sendable {
                 "--unixsocketperm", "700", "--dir", directory, "--save", "", "--daemonize", "no",
                 "--logfile", directory + "/redis.log",
                 "--appendonly", append ? "yes" : "no", "--appendfsync", "always",
-                "--hash-max-ziplist-value", "128", "--hash-max-ziplist-entries", "512",
+                "--hash-max-ziplist-value", "1024", "--hash-max-ziplist-entries", "512",
             ] + extra
         running = Mutex(nil)
     }

@@ -101,17 +101,24 @@ struct RedisFindings {
         return found
     }
 
-    /// Checks the limits of compact buckets. One listpack entry needs room for a token of 80 bytes and its record.
+    /// Checks the limits of compact hashes. One entry needs room for a token of 80 bytes and its record, or for a push's
+    /// payload.
     var encoding: Finding? {
         // Redis 6.2 has the second name only.
         let kind = configuration["hash-max-listpack-value"] == nil ? "ziplist" : "listpack"
         func limit(_ what: String) -> Int? { configuration["hash-max-\(kind)-\(what)"].flatMap(Int.init) }
         guard let value = limit("value"), let entries = limit("entries") else { return nil }
-        if value >= 96, entries >= 128 { return .good("Redis encoding", "compact buckets: about 120 bytes a token") }
-        return .warning(
-            "Redis encoding",
-            "hash-max-\(kind)-value \(value), -entries \(entries): tokens take half as much again, and read slower",
-            "redis-cli CONFIG SET hash-max-\(kind)-value 128, the same with -entries 512, and use config/redis.conf")
+        let remedy =
+            "redis-cli CONFIG SET hash-max-\(kind)-value 1024, the same with -entries 512, and use config/redis.conf"
+        if value < 96 || entries < 128 {
+            let text = "tokens take half as much again, and read slower, and pushes take twice as much"
+            return .warning("Redis encoding", "hash-max-\(kind)-value \(value), -entries \(entries): \(text)", remedy)
+        }
+        if value < 512 {
+            let text = "pushes with a payload over \(value) bytes take twice as much"
+            return .warning("Redis encoding", "hash-max-\(kind)-value \(value): \(text)", remedy)
+        }
+        return .good("Redis encoding", "compact hashes: about 120 bytes a token")
     }
 
     /// Checks a cluster: it needs redis+cluster:// as its URL, and only a replica can replace a dead primary.

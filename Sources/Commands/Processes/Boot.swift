@@ -9,6 +9,7 @@ import PrometheusText
 import Redis
 import ServiceLifecycle
 import Settings
+import Spans
 import Store
 
 /// The start, the run and the end of a gateway or a worker, in one order for both. The command says only what is its
@@ -41,10 +42,14 @@ struct Boot {
     let logger: Logger
     let registry: PrometheusRegistry
     let store: Store
+    /// Nil: there are no traces.
+    let spans: SpanExporter?
     /// The name of this machine.
-    let machine = ProcessInfo.processInfo.hostName
+    let machine = Self.machine
+    private static let machine = ProcessInfo.processInfo.hostName
     /// Names the process in the fleet, unless a setting does.
-    var name: String { "\(machine)-\(ProcessInfo.processInfo.processIdentifier)" }
+    let name = Self.name
+    private static let name = "\(machine)-\(ProcessInfo.processInfo.processIdentifier)"
 
     private let load: @Sendable () throws -> Settings
     private let files: @Sendable (Settings) -> [String]
@@ -80,6 +85,10 @@ struct Boot {
         store = Store(
             settings, redis: RedisInspection.client(settings, needsPrimary: true, logger: logger),
             answersPublishers: kind == .gateway)
+        let name = kind == .worker ? settings.workerName ?? Self.name : Self.name
+        spans = settings.traces.map { [logger] in
+            SpanExporter($0, kind: kind.rawValue, instance: name, version: Release.version, logger: logger)
+        }
     }
 
     /// Waits for Redis, and throws if it is not one with which the process can work.
@@ -105,7 +114,7 @@ struct Boot {
         // The services stop in reverse order, so that the monitor still answers while requests end and pages drain.
         let monitor = [process.monitor].compactMap { $0?.service as (any Service)? }
         try await ServiceRun.run(
-            monitor + process.beside + watches + [reloading, process.service],
+            monitor + [spans].compactMap(\.self) + process.beside + watches + [reloading, process.service],
             listening: [process.monitor, process.listening].compactMap(\.self), within: process.limit, logger: logger)
         await store.redis.close()
     }

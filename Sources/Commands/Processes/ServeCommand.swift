@@ -24,7 +24,7 @@ struct ServeCommand: AsyncParsableCommand {
         let (settings, logger, store) = (boot.settings, boot.logger, boot.store)
         let configuration = try Self.configuration(settings, logger)
         try await boot.connect()
-        let service = Gateway(configuration, store: store, registry: boot.registry, logger: logger)
+        let service = Gateway(configuration, store: store, registry: boot.registry, logger: logger, spans: boot.spans)
         let machine = boot.machine
         try await boot.run(
             Boot.Process(

@@ -66,7 +66,7 @@ struct WorkCommand: AsyncParsableCommand {
         try await boot.connect()
         var options = settings.worker
         options.name = settings.workerName ?? boot.name
-        let service = Worker(store: store, apps: served, options: options, logger: logger)
+        let service = Worker(store: store, apps: served, options: options, logger: logger, spans: boot.spans)
         let reload = WorkerReload(keys: keys, webhooks: webhooks, worker: service)
         let totals = WorkerTotals(registry: boot.registry, logger: logger)
         try await boot.run(

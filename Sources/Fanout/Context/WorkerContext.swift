@@ -1,5 +1,6 @@
 import LiveActivity
 import Logging
+import Spans
 import Store
 import Synchronization
 import Threads
@@ -18,6 +19,8 @@ struct WorkerContext: Sendable {
     let metrics: WorkerMetrics
     let logger: Logger
     let leases: LeaseKeeper
+    /// Nil: there are no traces.
+    let spans: SpanExporter?
     let drain = Drain()
     let verdictLog = VerdictLog()
     let alarmThrottle = AlarmThrottle()

@@ -59,7 +59,7 @@ extension WorkerContext {
     /// Begins the name's oldest unswept push, then sweeps it, queues its shards or waits, as `push-begin` answers.
     private func beginName(_ entry: WorkEntry, _ log: Logger) async throws(StoreError) -> Disposition {
         let item = entry.item
-        let asked = now
+        let (asked, askedAt) = (now, wallNanoseconds())
         let (begun, push) = try await store.sweeps.begin(
             item.app, item.name, expecting: item.push, owner: owner, lease: options.claimAfter,
             minInterval: options.minInterval, mostLapses: options.maxClaims, budget: options.budget)
@@ -90,6 +90,7 @@ extension WorkerContext {
             try await store.queue.add([item.about(push, .catchUp)])
             return .acknowledge
         case .plan(let record, let shards):
+            addBeginSpans(item.app, record, asked: askedAt)
             // If the worker dies after `add`, the shards are added again. The claim of a done or held shard then fails.
             try await store.queue.add(
                 broadcastEntries(item, record)
@@ -104,6 +105,7 @@ extension WorkerContext {
             try await store.queue.add([item.about(push, .name, claim.record.priority)])
             return .acknowledge
         case .claimed(let claim):
+            addBeginSpans(item.app, claim.record, asked: askedAt)
             let broadcast = broadcastEntries(item, claim.record)
             // If the worker dies before this, its sweep is not settled, so the push begins again.
             if !broadcast.isEmpty { try await store.queue.add(broadcast) }

@@ -98,6 +98,7 @@ struct PageDelivery: Sendable {
         guard let notes else { return nil }
         let traced = outgoing.record.isTraced ? await traced(page, outgoing.record) : nil
         context.metrics.pageBegan(app.key)
+        let spanStart = context.spanStart(outgoing.record)
         let sent = await app.environments.sendParts(
             page, outgoing.push, variant: outgoing.variant(page, onBroadcastChannel), known: elsewhere,
             traced: traced, while: held.permission(until: time), Handover { place.nearlyDone() })
@@ -105,6 +106,8 @@ struct PageDelivery: Sendable {
         // Before the page is settled, so that a final push has its whole trace.
         if let traced, !sent.outcome.open.contains(traced.index) { await keep(traced, page, outgoing.record) }
         let report = context.report(app, page, sent.outcome, outgoing.record, elsewhere: sent.elsewhere)
+        context.addPageSpan(
+            channel == nil ? "page" : "retry", app.key, outgoing.record, from: spanStart, tokens: page.count, report)
         // A page that was refused as a whole is one refusal: its other requests did not leave this machine.
         let refusal = report.halt.map { [$0.reason: 1] } ?? [:]
         context.metrics.rejected(app.key, report.isUnsent ? refusal : report.errors)

@@ -1,4 +1,5 @@
 import PrometheusText
+import Spans
 import Store
 
 /// The parts of a gateway that its calls share. A reload replaces them together.
@@ -12,13 +13,19 @@ final class GatewayParts: Sendable {
     let schemas: SchemaCache
     let credentials: CredentialCache
     let nearNames: NearNames
+    /// Nil: there are no traces.
+    let spans: SpanExporter?
 
-    init(store: Store, configuration: GatewayConfiguration, metrics: GatewayMetrics, registry: PrometheusRegistry) {
+    init(
+        store: Store, configuration: GatewayConfiguration, metrics: GatewayMetrics, registry: PrometheusRegistry,
+        spans: SpanExporter? = nil
+    ) {
         (self.store, self.configuration, bounds) = (store, configuration, configuration.bounds)
         (self.metrics, self.registry) = (metrics, registry)
         schemas = SchemaCache(store.schemas)
         credentials = CredentialCache(store.credentials)
         nearNames = NearNames()
+        self.spans = spans
     }
 
     /// The same metrics and caches with another configuration.
@@ -26,6 +33,7 @@ final class GatewayParts: Sendable {
         (self.store, self.configuration, bounds) = (store, configuration, configuration.bounds)
         (metrics, registry) = (other.metrics, other.registry)
         (schemas, credentials, nearNames) = (other.schemas, other.credentials, other.nearNames)
+        spans = other.spans
     }
 }
 

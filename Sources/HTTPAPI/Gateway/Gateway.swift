@@ -8,6 +8,7 @@ import NIOCore
 import NIOPosix
 public import PrometheusText
 import ServiceLifecycle
+public import Spans
 public import Store
 import Threads
 
@@ -24,10 +25,11 @@ public final class Gateway: ListeningService {
 
     /// - Parameters:
     ///   - registry: is rendered by `/metrics`. Bootstrap `MetricsSystem` with it to show other metrics too.
+    ///   - spans: takes the spans of publishes. Nil: there are no traces.
     ///   - clock: returns epoch milliseconds. Nil means Redis's clock.
     public init(
         _ configuration: GatewayConfiguration, store: Store, registry: PrometheusRegistry = PrometheusRegistry(),
-        logger: Logger, clock: (@Sendable () -> Int64)? = nil
+        logger: Logger, spans: SpanExporter? = nil, clock: (@Sendable () -> Int64)? = nil
     ) {
         self.configuration = configuration
         self.store = store
@@ -35,7 +37,8 @@ public final class Gateway: ListeningService {
         self.logger = logger
         self.clock = clock ?? store.time.now
         metrics = GatewayMetrics(registry)
-        let parts = GatewayParts(store: store, configuration: configuration, metrics: metrics, registry: registry)
+        let parts = GatewayParts(
+            store: store, configuration: configuration, metrics: metrics, registry: registry, spans: spans)
         live = Replaceable(.init(parts, capacity: configuration.capacity))
         metrics.begin(configuration.apps.map(\.key), Endpoint.routes)
     }

@@ -11,6 +11,7 @@ extension HTTPField.Name {
     static let forwardedFor = constant("X-Forwarded-For")
     static let forwardedProto = constant("X-Forwarded-Proto")
     static let forwarded = constant("Forwarded")
+    static let traceparent = constant("traceparent")
     static let via = constant("Via")
     static let realAddress = constant("X-Real-IP")
     static let fetchSite = constant("Sec-Fetch-Site")

@@ -3,6 +3,13 @@ import Glibc
 /// Epoch milliseconds of the system's clock.
 @Sendable package func wallClock() -> Int64 { milliseconds(of: CLOCK_REALTIME) }
 
+/// Epoch nanoseconds of the system's clock.
+package func wallNanoseconds() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+}
+
 /// Milliseconds since boot, suspension included. This clock is never set.
 @Sendable package func bootClock() -> Int64 { milliseconds(of: CLOCK_BOOTTIME) }
 

@@ -22,12 +22,14 @@ public struct OutgoingEvent: Sendable, Hashable {
     public var text: String
 
     private init(
-        _ id: String, _ kind: Kind, _ app: AppKey, at: Int64, push: LedgerAnswer? = nil, alarm: Alarm? = nil
+        _ id: String, _ kind: Kind, _ app: AppKey, at: Int64, push: LedgerAnswer? = nil, alarm: Alarm? = nil,
+        traceparent: String? = nil
     ) {
         self.id = id
         self.kind = kind
         let body = OutgoingEventAnswer(
-            id: id, type: kind.rawValue, app: app.rawValue, at: TimeText.text(at), push: push, alarm: alarm?.answer)
+            id: id, type: kind.rawValue, app: app.rawValue, at: TimeText.text(at), push: push, alarm: alarm?.answer,
+            traceparent: traceparent)
         text = body.answerJSON.text
     }
 
@@ -38,7 +40,9 @@ public struct OutgoingEvent: Sendable, Hashable {
         var ledger = ledger
         (ledger.state, ledger.finishedAt) = (end.state, end.at)
         func event(_ suffix: String, _ kind: Kind) -> OutgoingEvent {
-            OutgoingEvent("\(end.push).\(end.number)\(suffix)", kind, app, at: end.at, push: ledger.answer)
+            OutgoingEvent(
+                "\(end.push).\(end.number)\(suffix)", kind, app, at: end.at, push: ledger.answer,
+                traceparent: ledger.traceparent)
         }
         return [event("", kind)] + (ledger.pruned > 0 ? [event(".pruned", .pruned)] : [])
     }

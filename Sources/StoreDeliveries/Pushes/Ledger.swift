@@ -41,6 +41,8 @@ public struct Ledger: Sendable, Hashable {
     public var broadcast: PushBroadcast?
     /// Nil for an automatic end, and for a push that an older version accepted.
     public var publisher: Publisher?
+    /// The span that accepted it, as a `traceparent`.
+    public var traceparent: String?
 
     public var pending: Int { targets - delivered - pruned - failed - superseded - expired - skipped }
 }
@@ -53,6 +55,7 @@ extension Ledger {
             createdAt: record.createdAt)
         isAutomatic = record.isAutomatic
         payloadBytes = record.payload.count
+        traceparent = record.traceparent
         publisher = fields.text("by").flatMap { Publisher(stored: $0) }
         expanded = fields.text("expanded") == "1"
         func count(_ field: String) -> Int { fields.number(field) ?? 0 }

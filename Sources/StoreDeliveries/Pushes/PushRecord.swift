@@ -37,6 +37,8 @@ public struct PushRecord: Sendable {
     public var deliveredSoFar = 0
     /// A record beside the push says which channel's exchanges with APNs are kept.
     public var isTraced = false
+    /// The span that accepted it, as a `traceparent`. Nil: its trace is not sampled.
+    public var traceparent: String?
     public var isAutomatic: Bool { cutoff != nil }
     /// Whether a card that started at this time (epoch ms) is a target, if it is in the audience.
     public func isFor(startedAt: Int64) -> Bool { cutoff.map { startedAt <= $0 } ?? true }
@@ -71,6 +73,7 @@ extension PushRecord {
         let start = StartOptions(stored: fields.text("restart"))
         (restarts, respectsDismissal) = (start.contains(.restart), start.contains(.respectDismissal))
         isTraced = fields.text("trace") == "1"
+        traceparent = fields.text("tp")
         (targetsSoFar, deliveredSoFar) = (fields.number("targets") ?? 0, fields.number("delivered") ?? 0)
         cutoff = fields.number("cutoff").map { Int64($0) }
         shown = fields.bytes("shown").map { Array($0) }

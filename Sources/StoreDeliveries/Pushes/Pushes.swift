@@ -222,7 +222,7 @@ public struct Pushes: Sendable {
                 "life": .int((publish.life ?? publish.event.life).milliseconds),
                 "attributesType": .string(publish.attributesType ?? ""),
                 "stale": optional(publish.event == .start ? publish.staleDate : nil), "cutoff": optional(cutoff),
-                "mostUnswept": .int(Self.mostUnswept),
+                "traceparent": .string(publish.traceparent ?? ""), "mostUnswept": .int(Self.mostUnswept),
                 "retention": .int(keys.retention), "ps": .string(keys.pushPrefix(tag)),
                 "ws": .string(keys.tasksPrefix(tag)),
             ])

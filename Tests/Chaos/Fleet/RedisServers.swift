@@ -162,7 +162,7 @@ struct RedisServers: Sendable {
     private static func settings(_ server: Server) -> [(name: String, value: String)] {
         [
             ("bind", "127.0.0.1"), ("unixsocket", server.socket), ("dir", server.directory), ("save", ""),
-            ("appendonly", "yes"), ("appendfsync", "always"), ("hash-max-ziplist-value", "128"),
+            ("appendonly", "yes"), ("appendfsync", "always"), ("hash-max-ziplist-value", "1024"),
             ("hash-max-ziplist-entries", "512"), ("auto-aof-rewrite-percentage", "0"),
         ]
     }

@@ -6,7 +6,7 @@ import Testing
 struct RedisFindingsTests {
     static let safe = [
         "appendonly": "yes", "appendfsync": "always", "maxmemory": "0", "maxmemory-policy": "noeviction",
-        "hash-max-listpack-value": "128", "hash-max-listpack-entries": "512",
+        "hash-max-listpack-value": "1024", "hash-max-listpack-entries": "512",
     ]
 
     private func findings(_ change: [String: String] = [:], info: [String: String] = [:]) -> RedisFindings {
@@ -48,6 +48,10 @@ struct RedisFindingsTests {
     @Test func `small listpacks cost memory but lose nothing`() {
         let found = findings(["hash-max-listpack-value": "64"])
         #expect(found.losses.isEmpty && found.encoding?.mark == .warning)
+        // That of earlier versions of config/redis.conf.
+        let older = findings(["hash-max-listpack-value": "128"])
+        #expect(older.losses.isEmpty && older.encoding?.mark == .warning)
+        #expect(older.encoding?.text.contains("over 128 bytes") == true)
     }
 
     @Test(arguments: [

@@ -94,6 +94,7 @@ import Webhooks
         "gateway.public_url": "https://live.example.com", "gateway.trusted_proxies": "10.1.2.3",
         "gateway.server_addresses": "10.0.0.0/8", "monitor.host": "localhost", "monitor.secret": "the-monitor-secret",
         "worker.name": "another", "worker.apps": "shop", "worker.host": "localhost",
+        "traces.endpoint": "http://collector:4318", "traces.headers": "x-key=another", "traces.ca_file": "/ca.pem",
     ]
 
     /// Another value of an app's field, with those that it needs beside it.

@@ -1,101 +1,84 @@
+import Curl
 import Foundation
 import TestSupport
 import Testing
 
-/// An operator looks at the whole exchange with APNs.
-@Suite("The exchange with APNs, as an operator sees it")
+/// Traces as an operator sets them up, with every process.
+@Suite("Traces for a collector")
 struct TraceStoryTests {
-    @Test(arguments: ["nghttp2", "libcurl"])
-    func `a test send goes to one token, shows the exchange and stores nothing`(transport: String) async throws {
-        let deployment = try await Deployment.start()
-        let token = Deployment.token(7)
-        let sent = try await deployment.run(
-            "test-send", token, "--content-state", #"{"status":"baking"}"#, "--worker-transport", transport, "--yes")
-        #expect(sent.code == 0, "\(sent.err)")
-        #expect(try await deployment.received(token)["accepted"] as? Int == 1)
-        let shown = "/3/device/\(token.prefix(8))…"
-        for text in [
-            shown, "authorization: bearer eyJhbGci…", "apns-topic: com.example.shop.push-type.liveactivity",
-            #""content-state":{"status":"baking"}"#, "200 after", "apns-id: ", "sent 20",
-        ] {
-            #expect(sent.out.contains(text), "\(text) is missing in\n\(sent.out)")
-        }
-        #expect(!(sent.out + sent.err).contains(token.prefix(9)), "the token is not shown whole")
-        #expect(sent.out.firstMatch(of: /bearer \S{10}/) == nil, "the provider token is not shown whole")
-        let pushes = try await deployment.call("GET", "\(deployment.gatewayURL)/api/pushes")
-        #expect(pushes.json["total"] as? Int == 0)
+    private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
 
-        // The file is the body of a publish.
-        let path = deployment.directory + "/publish.json"
-        try Deployment.push("order-7", #""all""#, #""event":"end","priority":5"#)
-            .write(toFile: path, atomically: false, encoding: .utf8)
-        let json = try await deployment.run("test-send", token, "--file", path, "--yes", "--json")
-        #expect(json.code == 0 && json.out.contains(#""apns-priority":"5""#), "\(json.out) \(json.err)")
-        #expect(json.out.contains(#""status":200,"apns_id":"#))
-
-        // The token comes from a file of another system.
-        let piped = try await deployment.shell(
-            #"printf '\#(token) \r\n' | lamplighter test-send - --content-state '{"status":"baking"}' --yes"#)
-        #expect(piped.code == 0 && piped.out.contains(shown), "\(piped.err)")
+    private struct Span {
+        var process, name, trace, parent: String
+        var attributes: [String: String]
     }
 
-    @Test func `a test send is not made without a yes, and says what APNs refuses`() async throws {
-        let deployment = try await Deployment.start()
-        let token = Deployment.token(7)
-        let asked = try await deployment.run("test-send", token, "--content-state", "{}")
-        #expect(asked.code == 64 && asked.err.contains("--yes is needed"), "\(asked.err)")
-        #expect(try await deployment.received(token)["accepted"] as? Int != 1)
-        let large = String(repeating: "a", count: 4_096)
-        for (arguments, words) in [
-            (["xyz", "--content-state", "{}"], "the token must be"), ([token], "--content-state or --file is needed"),
-            ([token, "--content-state", "[]"], "--content-state must be a JSON object"),
-            ([token, "--content-state", "{}", "--priority", "7"], "--priority must be 5 or 10"),
-            ([token, "--content-state", #"{"a":"\#(large)"}"#], "Apple's limit is 4096"),
-            ([token, "--content-state", "{}", "--sandbox"], "apns.environment: both"),
-        ] {
-            let wrong = try await deployment.run(["test-send", "--yes"] + arguments)
-            #expect(wrong.code == 64 && wrong.err.contains(words), "\(wrong.err)")
+    private func spans(_ collector: HTTPSReceiver) throws -> [Span] {
+        try collector.requests.flatMap { request in
+            let json = try #require(try JSONSerialization.jsonObject(with: Data(request.body)) as? [String: Any])
+            return try (json["resourceSpans"] as? [[String: Any]] ?? []).flatMap { resource in
+                let process = attributes(resource["resource"] as? [String: Any])["service.name"] ?? ""
+                let scopes = try #require(resource["scopeSpans"] as? [[String: Any]])
+                return scopes.flatMap { $0["spans"] as? [[String: Any]] ?? [] }.map { span in
+                    Span(
+                        process: process, name: span["name"] as? String ?? "", trace: span["traceId"] as? String ?? "",
+                        parent: span["parentSpanId"] as? String ?? "", attributes: attributes(span))
+                }
+            }
         }
-        let nowhere = try await deployment.run(
-            ["test-send", token, "--content-state", "{}", "--yes"],
-            environment: ["LAMPLIGHTER_APNS_URL": "https://127.0.0.1:1"])
-        #expect(nowhere.code == 69 && nowhere.err.contains("https://127.0.0.1:1 gave no answer"), "\(nowhere.err)")
-        let faults = #"{"dead_tokens":[{"prefix":"\#(token)","reason":"Unregistered"}]}"#
-        let url = deployment.controlURL + "/simulator/faults"
-        #expect(try await deployment.call("POST", url, user: nil, body: faults).status == 200)
-        let dead = try await deployment.run("test-send", token, "--content-state", "{}", "--yes")
-        #expect(dead.code == 1 && dead.out.contains("410 Unregistered after"), "\(dead.out) \(dead.err)")
     }
 
-    @Test(arguments: ["nghttp2", "libcurl"])
-    func `a publish shows the exchange of one channel, or why there is none`(transport: String) async throws {
-        let deployment = try await Deployment.start()
-        let worker = try await deployment.worker("one", ["LAMPLIGHTER_WORKER_TRANSPORT": transport])
+    private func attributes(_ object: [String: Any]?) -> [String: String] {
+        (object?["attributes"] as? [[String: Any]] ?? []).reduce(into: [:]) { all, attribute in
+            let value = (attribute["value"] as? [String: String])?.values.first
+            all[attribute["key"] as? String ?? ""] = value
+        }
+    }
+
+    private func publish(_ deployment: Deployment, _ name: String, traceparent: String?) async throws -> Int {
+        var headers = [
+            ("Content-Type", "application/json"),
+            ("Authorization", "Basic " + Data("shop:shop-master".utf8).base64EncodedString()),
+        ]
+        if let traceparent { headers.append(("traceparent", traceparent)) }
+        let body = Deployment.push(name, #""all""#, #""event":"update","content_state":{}"#)
+        return try await HTTPClient().send(
+            HTTPRequest("POST", "\(deployment.gatewayURL)/api/push", headers: headers, body: .bytes(Array(body.utf8)))
+        ).status
+    }
+
+    @Test func `a publisher's trace goes through gateway and worker to the webhook`() async throws {
+        let collector = try HTTPSReceiver { _ in .status(200, body: Array("{}".utf8)) }
+        let hook = try HTTPSReceiver()
+        let deployment = try await Deployment.start(environment: [
+            "LAMPLIGHTER_TRACES_ENDPOINT": String(collector.url.dropLast("/hook".count)),
+            "LAMPLIGHTER_TRACES_CA_FILE": collector.caFile,
+            // Only what the test publishes with a traceparent, so that it can count.
+            "LAMPLIGHTER_TRACES_SAMPLE": "0",
+            "LAMPLIGHTER_APP_WEBHOOK_URL": hook.url, "LAMPLIGHTER_APP_WEBHOOK_SECRET": "hook-secret-0123456789",
+            "LAMPLIGHTER_APP_WEBHOOK_CA_FILE": hook.caFile, "LAMPLIGHTER_APP_WEBHOOK_ALLOW_PRIVATE": "true",
+        ])
+        let worker = try await deployment.worker("one")
         defer { worker.kill() }
-        _ = try await deployment.importChannels(300, name: "match")
-        let (channel, token) = (Deployment.channel(123), Deployment.token(123))
-        let traced = try await deployment.run("publish", "match", "--content-state", #"{"a":1.50}"#, "--trace", channel)
-        #expect(traced.code == 0, "\(traced.err)")
-        #expect(traced.out.hasPrefix("push "), "its id can be asked for later: \(traced.out)")
-        for text in [
-            "/3/device/\(token.prefix(8))… (attempt 1)", "authorization: bearer eyJhbGci…",
-            #""content-state":{"a":1.50}"#,
-            "200 after", "apns-id: ",
-        ] {
-            #expect(traced.out.contains(text), "\(text) is missing in\n\(traced.out)")
-        }
-        #expect(!(traced.out + traced.err).contains(token.prefix(9)))
-        try await eventually("everybody got it") { try await deployment.record()["accepted"] as? Int == 300 }
-
-        let json = try await deployment.run("publish", "match", "--content-state", "{}", "--trace", channel, "--json")
-        let answer = try JSONSerialization.jsonObject(with: Data(json.out.utf8)) as? [String: Any]
-        #expect(answer?["total"] as? Int == 1 && answer?["channel_id"] as? String == channel, "\(json.out)")
-        let id = try #require(answer?["push_id"] as? String)
-        let again = try await deployment.run("push", id, "--trace")
-        #expect(again.code == 0 && again.out.contains("200 after"), "\(again.out) \(again.err)")
-
-        let stranger = try await deployment.run("publish", "match", "--content-state", "{}", "--trace", "nobody")
-        #expect(stranger.code == 1 && stranger.out.contains("No request went to channel nobody"), "\(stranger.out)")
-        #expect(stranger.out.contains("- "), "a reason follows: \(stranger.out)")
+        for name in ["match-1", "match-2"] { _ = try await deployment.importChannels(3, name: name) }
+        #expect(try await publish(deployment, "match-2", traceparent: nil) == 202)
+        #expect(try await publish(deployment, "match-2", traceparent: "00-\(Self.trace)-00f067aa0ba902b7-00") == 202)
+        #expect(try await publish(deployment, "match-1", traceparent: "00-\(Self.trace)-00f067aa0ba902b7-01") == 202)
+        try await eventually("all is told") { try spans(collector).count >= 4 }
+        let all = try spans(collector)
+        try #require(Set(all.map(\.name)) == ["POST /api/push", "wait", "begin", "page"] && all.count == 4)
+        #expect(all.allSatisfy { $0.trace == Self.trace })
+        let accepted = try #require(all.first { $0.name == "POST /api/push" })
+        #expect(accepted.parent == "00f067aa0ba902b7" && accepted.process == "lamplighter-gateway")
+        #expect(accepted.attributes["http.response.status_code"] == "202")
+        let page = try #require(all.first { $0.name == "page" })
+        #expect(page.process == "lamplighter-worker" && page.parent != accepted.parent)
+        #expect(page.attributes["lamplighter.delivered"] == "3" && page.attributes["lamplighter.tokens"] == "3")
+        #expect(page.attributes["lamplighter.push"] == accepted.attributes["lamplighter.push"])
+        try await eventually("the webhook has it") { hook.requests.contains { $0.text.contains("match-1") } }
+        #expect(hook.requests.contains { $0.text.contains(#""traceparent":"00-\#(Self.trace)-\#(page.parent)-01""#) })
+        // Nothing of a device, and nothing of what was published.
+        let token = Deployment.token(1)
+        #expect(!collector.requests.contains { $0.text.contains(token) || $0.text.contains("content-state") })
     }
 }

@@ -2,6 +2,7 @@ import APNsWire
 import Answers
 import HTTPTypes
 import LiveActivity
+import Spans
 import Store
 import StrictJSON
 
@@ -13,22 +14,41 @@ struct PublishCalls: CallGroup {
     private let budget: HighBudget
     private let steps: PublishSteps
     private let hints: NameHints
+    private let spans: SpanExporter?
 
     init(_ parts: GatewayParts) {
         (pushes, metrics, bounds) = (parts.store.pushes, parts.metrics, parts.bounds)
         budget = parts.configuration.budget
-        (steps, hints) = (PublishSteps(parts), NameHints(parts))
+        (steps, hints, spans) = (PublishSteps(parts), NameHints(parts), parts.spans)
     }
 
     /// Answers 202 only when Redis has every push of the body. After kill -9 between two pushes of an array, a
     /// repetition with the same Idempotency-Key completes the array under the same ids.
     func publish(_ call: Call) async throws -> Answer {
+        guard let spans, let (context, parent) = spans.sample(call.headers[.traceparent]) else {
+            return try await publish(call, traceparent: nil)
+        }
+        let span = PublishSpan(spans, context, parent, call)
+        do {
+            let answer = try await publish(call, traceparent: context.header)
+            span.end(answer.status, answer.pushes)
+            return answer
+        } catch {
+            let error = APIError(thrown: error)
+            // A wrong request is no failure of the server, say the conventions for HTTP.
+            span.end(error.status, failure: error.status >= 500 ? error.message : nil)
+            throw error
+        }
+    }
+
+    private func publish(_ call: Call, traceparent: String?) async throws -> Answer {
         let key = try call.idempotencyKey()
         let pushes = try call.pushes()
         let warnings = try await steps.check(pushes, call) + budgetWarnings(pushes, call)
         let ids = try await steps.ids(pushes.count, key, call)
         try await steps.rememberTypes(pushes, call)
-        for (position, push) in pushes.enumerated() {
+        for (position, var push) in pushes.enumerated() {
+            push.publish.traceparent = traceparent
             try await accept(push, ids: ids, isRepeatable: key != nil, position: position, call)
         }
         // The commits have noted which names are followed, so usually nothing is asked here.
@@ -107,5 +127,32 @@ extension APIError {
     private init(_ status: Int, _ key: String, _ problem: String) {
         let path = "notification.ios.live_activity.\(key)"
         self.init(status, "\(path): \(problem).", details: Details(error: problem, path: path, location: nil))
+    }
+}
+
+/// The span of a publish: from its checked request to its answer.
+private struct PublishSpan {
+    private let spans: SpanExporter
+    private let context: TraceContext
+    private let parent: String?
+    private let call: Call
+    private let start = wallNanoseconds()
+
+    init(_ spans: SpanExporter, _ context: TraceContext, _ parent: String?, _ call: Call) {
+        (self.spans, self.context, self.parent, self.call) = (spans, context, parent, call)
+    }
+
+    func end(_ status: Int, _ pushes: [String] = [], failure: String? = nil) {
+        // https://opentelemetry.io/docs/specs/semconv/http/http-spans/
+        var about: [Span.Attribute] = [
+            .init("http.request.method", .text("POST")), .init("http.route", .text("/api/push")),
+            .init("http.response.status_code", .count(status)), .init("lamplighter.app", .text(call.app.key.rawValue)),
+            .init("lamplighter.operation", .text(call.operation)), .init("lamplighter.pushes", .count(pushes.count)),
+        ]
+        if let push = pushes.first { about.append(.init("lamplighter.push", .text(push))) }
+        spans.add(
+            Span(
+                "POST /api/push", .server, context, parent: parent, start: start, end: wallNanoseconds(), about,
+                failure: failure))
     }
 }

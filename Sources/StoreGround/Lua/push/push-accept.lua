@@ -14,6 +14,7 @@
 --   outgoing event tells that the push is final; traced: one channel's exchange with APNs is kept
 -- arguments expiry, life: expiry (s) or ''; ms for which a push without an expiry is tried
 -- arguments attributesType, stale: of a start; its stale date (s), or ''
+-- argument traceparent: the span that accepts it, or ''
 -- argument cutoff: of an automatic end: the latest start (ms) of the cards that it ends; else ''
 -- argument mostUnswept: most unswept pushes of one name
 -- arguments retention, ps, ws: how long the data is kept, ms; common prefixes of the p and w keys
@@ -75,6 +76,7 @@ local function commit(wakes, replaced)
     if last then set('prev', last) end
     if tells == '1' then set('tell', '1') end
     if by ~= '' then set('by', by) end
+    if traceparent ~= '' then set('tp', traceparent) end
     redis.call('HSET', p, unpack(record))
     redis.call('PEXPIRE', p, retention)
     redis.call('ZADD', q, seq, id)

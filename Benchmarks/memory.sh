@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# What a finished push to a name with one token leaves in the memory of Redis, with the settings that users have.
+#   bin/bench memory [--names N] [--pushes N] [--values "128 1024"]
+# Names first get a push each, so that what a name has is not counted; then each gets --pushes. --values: the limits of a compact
+# hash (hash-max-listpack-value) that are compared. The content states are of 42 and 250 bytes. Memory is used_memory, when
+# no work and no timer is left.
+source "$(dirname "$0")/lib/bench.sh"
+
+names=2000 pushes=5 values="128 1024"
+options "names pushes values" "$@"
+core0=() core1=() gateway_core=()
+
+build lamplighter
+start_redis
+unset LAMPLIGHTER_PACING_MIN_INTERVAL # The default: a name comes round after its interval.
+export LAMPLIGHTER_LIMITS_NAMES=10000000
+start_simulator --fast
+start_gateway
+start_worker worker
+auth=$(basic master)
+
+# body PREFIX BYTES: an update whose content state has so many bytes.
+body() {
+    local rest
+    rest=$(printf '%*s' $(($2 - 20)) '' | tr ' ' x)
+    printf '{"audience":"all","device_types":["ios"],"notification":{"ios":{"live_activity":{"name":"%s-{m}","event":"update",' "$1"
+    printf '"content_state":{"home":3,"text":"%s"}}}}}' "$rest"
+}
+# wave COUNT: so many pushes, one name after the other, and waits for the end of all work and of the reconciler's looks.
+wave() {
+    load --path /api/push --header "$auth" --header 'Content-Type: application/json' --body "$work/body" --modulus "$names" \
+        --connections 16 --count "$1" --rate "$names" >"$work/line" || fail "not all were accepted"
+    until [ "$(redis XLEN 'll:{q}:bench:10')" = 0 ] && [ "$(redis ZCARD 'll:{q}:bench:open')" = 0 ]; do sleep 0.2; done
+}
+used() { redis INFO memory | tr -d '\r' | sed -n 's/^used_memory:\([0-9]*\)$/\1/p'; }
+
+row='%-24s %16s %18s\n'
+printf "$row" "compact up to (bytes)" "42 B of state" "250 B of state"
+run=0
+for value in $values; do
+    redis CONFIG SET hash-max-listpack-value "$value" >"$work/line"
+    cells=()
+    for state in 42 250; do
+        run=$((run + 1))
+        printf '{"token":"{token}"}' >"$work/track"
+        load --method PUT --path "/api/activities/run$run-{m}/channels/{channel}" --modulus "$names" --count "$names" \
+            --header "$auth" --body "$work/track" --connections 8 >"$work/line" || fail "no registrations"
+        body "run$run" "$state" >"$work/body"
+        wave "$names"
+        before=$(used)
+        wave $((names * pushes))
+        cells+=("$((($(used) - before) / (names * pushes))) B")
+    done
+    printf "$row" "$value" "${cells[@]}"
+done
