@@ -104,10 +104,13 @@ public final class SpanExporter: Service {
     public func run() async {
         while !Task.isCancelled, !Task.isShuttingDownGracefully {
             try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.pause) }
-            while let more = await sendBatch(), more {}
+            await sendAll()
         }
-        while let more = await sendBatch(), more {}
+        // This task may be cancelled, which would end the request.
+        await Task { await sendAll() }.value
     }
+
+    private func sendAll() async { while let isMore = await sendBatch(), isMore {} }
 
     /// Sends the oldest spans once.
     /// - Returns: whether more wait; nil if the collector did not take these

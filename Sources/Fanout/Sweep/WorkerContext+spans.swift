@@ -12,7 +12,7 @@ extension WorkerContext {
     /// Adds a span that ends now.
     /// - Parameter start: of `spanStart`
     func addSpan(
-        _ name: String, _ kind: Span.Kind = .inside, _ app: AppKey, _ record: PushRecord, from start: Int64?,
+        _ name: String, _ kind: Span.Kind, _ app: AppKey, _ record: PushRecord, from start: Int64?,
         _ attributes: [Span.Attribute] = [], failure: String? = nil
     ) {
         guard let spans, let start, let parent = record.traceparent.flatMap({ TraceContext($0) }) else { return }
@@ -34,7 +34,7 @@ extension WorkerContext {
         let waited = max(0, store.time.now() - record.createdAt) * 1_000_000 - max(0, wallNanoseconds() - asked)
         spans.add(
             Span("wait", .inside, parent.child(), parent: parent.span, start: asked - max(0, waited), end: asked))
-        addSpan("begin", app, record, from: asked)
+        addSpan("begin", .inside, app, record, from: asked)
     }
 
     /// Adds what became of a page's requests: counts, no tokens.
