@@ -290,6 +290,19 @@ if Context.environment["LAMPLIGHTER_FUZZ"] == "1" {
             linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])]))
 }
 
+// Apps are built on macOS, where the server cannot be. There the package is the kit alone, so that an app resolves none of
+// the server's dependencies.
+#if os(Linux)
+    let isForApps = Context.environment["LAMPLIGHTER_KIT_ALONE"] == "1"
+#else
+    let isForApps = true
+#endif
+if isForApps {
+    package.dependencies = []
+    package.products.removeAll { $0.name != "LamplighterKit" }
+    package.targets.removeAll { $0.name != "LamplighterKit" }
+}
+
 for target in package.targets where target.type != .system {
     target.swiftSettings = strict
 }

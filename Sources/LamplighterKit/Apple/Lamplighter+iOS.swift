@@ -55,9 +55,11 @@
 
         private func retryWhenOnline() {
             let monitor = NWPathMonitor()
-            monitor.pathUpdateHandler = { [outbox] path in
+            // It holds itself: a monitor that nobody holds stops.
+            monitor.pathUpdateHandler = { [outbox, monitor] path in
                 guard path.status == .satisfied else { return }
                 Task { await outbox.retryNow() }
+                _ = monitor
             }
             monitor.start(queue: DispatchQueue(label: "LamplighterKit"))
         }
