@@ -21,9 +21,13 @@ let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "sw
 
 let package = Package(
     name: "lamplighter",
-    // Named for the tools that read it; Lamplighter runs on Linux.
-    platforms: [.macOS(.v15)],
-    products: [.executable(name: "lamplighter", targets: ["lamplighter"])],
+    // macOS is named for the tools that read it; Lamplighter runs on Linux. iOS is for LamplighterKit.
+    platforms: [.macOS(.v15), .iOS("16.2")],
+    products: [
+        .executable(name: "lamplighter", targets: ["lamplighter"]),
+        // For iOS apps (docs/adr/0049-client-package.md). It depends on nothing, and no target of the server on it.
+        .library(name: "LamplighterKit", targets: ["LamplighterKit"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
@@ -153,6 +157,9 @@ let package = Package(
         // Empty but in a build for the thread sanitizer, which it shows what a contended Mutex does.
         .target(name: "CThreadSanitizer"),
 
+        // What runs in an app.
+        .target(name: "LamplighterKit"),
+
         // What bin/bench runs.
         .executableTarget(
             name: "SendBenchmark",
@@ -177,6 +184,9 @@ let package = Package(
         .target(name: "CSpawn", path: "Tests/CSpawn"),
         // Whole deployments under faults, and a judge: bin/chaos.
         .executableTarget(name: "Chaos", dependencies: ["TestSupport", "Curl", arguments], path: "Tests/Chaos"),
+        // An app that a test kills.
+        .executableTarget(name: "KitProbe", dependencies: ["LamplighterKit"], path: "Tests/KitProbe"),
+        .testTarget(name: "LamplighterKitTests", dependencies: ["LamplighterKit", "TestSupport", "KitProbe"]),
         .testTarget(name: "YAMLTests", dependencies: ["YAML"]),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"]),
         .testTarget(name: "JSONSchemaTests", dependencies: ["JSONSchema", "StrictJSON"]),
@@ -269,7 +279,7 @@ let package = Package(
         ),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["lamplighter", "Store", "LiveActivity", "TestSupport", "Curl"]
+            dependencies: ["lamplighter", "Store", "LiveActivity", "TestSupport", "Curl", "LamplighterKit"]
         ),
     ]
 )
@@ -282,6 +292,19 @@ if Context.environment["LAMPLIGHTER_FUZZ"] == "1" {
             dependencies: ["Commands", "HTTPAPI", "LiveActivity", "NGHTTP2", "Redis", "Settings", "StrictJSON"],
             path: "Tests/Fuzz", exclude: ["Seeds"],
             linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])]))
+}
+
+// Apps are built on macOS, where the server cannot be. There the package is the kit alone, so that an app resolves none of
+// the server's dependencies.
+#if os(Linux)
+    let isForApps = Context.environment["LAMPLIGHTER_KIT_ALONE"] == "1"
+#else
+    let isForApps = true
+#endif
+if isForApps {
+    package.dependencies = []
+    package.products.removeAll { $0.name != "LamplighterKit" }
+    package.targets.removeAll { $0.name != "LamplighterKit" }
 }
 
 for target in package.targets where target.type != .system {

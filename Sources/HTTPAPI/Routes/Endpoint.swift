@@ -238,8 +238,8 @@ extension Endpoint {
             "PUT", "/api/activities/{name}/broadcast", .master, .operate, BroadcastCalls.create,
             [.ok(BroadcastAnswer.self), .status(202, BroadcastAnswer.self)], acts: .createBroadcast),
         Endpoint(
-            "GET", "/api/activities/{name}/broadcast", .server, .track, BroadcastCalls.show, [.ok(BroadcastAnswer.self)]
-        ),
+            "GET", "/api/activities/{name}/broadcast", .ownChannel, .track, BroadcastCalls.show,
+            [.ok(BroadcastAnswer.self)]),
         Endpoint(
             "DELETE", "/api/activities/{name}/broadcast", .master, .operate, BroadcastCalls.delete,
             [.empty, .status(202, BroadcastAnswer.self)], acts: .deleteBroadcast),

@@ -2,11 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests an app built by docs/ios.md. Bodies, schema and command are read from that page.
+/// Tests an app built by docs/ios-by-hand.md, and the backend of docs/ios.md. Bodies, schema and commands are read from
+/// these pages.
 @Suite("The iOS quick start")
 struct QuickStartTests {
     @Test func `each step of the page works, from the start token to the broadcast channel`() async throws {
-        let page = try Repository.text("docs/ios.md")
+        let (page, guide) = (try Repository.text("docs/ios-by-hand.md"), try Repository.text("docs/ios.md"))
         let deployment = try await Deployment.start(environment: [
             "LAMPLIGHTER_BUDGET_HIGH_PER_HOUR_INFREQUENT": "1", "LAMPLIGHTER_DEFAULTS_RECEIPTS": "true",
         ])
@@ -26,9 +27,9 @@ struct QuickStartTests {
             ).ledger
         }
 
-        let schema = try #require(page.firstMatch(of: /```json\n([\s\S]*?)```/).map { String($0.1) })
+        let schema = try #require(guide.firstMatch(of: /```json\n([\s\S]*?)```/).map { String($0.1) })
         try schema.write(toFile: deployment.directory + "/match.json", atomically: true, encoding: .utf8)
-        let set = try #require(page.firstMatch(of: /`(lamplighter schema set [^`]+)`/).map { String($0.1) })
+        let set = try #require(guide.firstMatch(of: /`(lamplighter schema set [^`]+)`/).map { String($0.1) })
         #expect(try await deployment.shell(set).code == 0)
 
         let start = try Self.body(
@@ -42,7 +43,7 @@ struct QuickStartTests {
             body: #"{"audience":{"ios_channel":["\#(channel)"]},"add":{"device":["reds"]}}"#)
         #expect(tagged.status == 200, "\(tagged.text)")
         let command = try #require(
-            page.firstMatch(of: /```sh\n(lamplighter publish match-42 --event start[\s\S]*?)\n```/)
+            guide.firstMatch(of: /```sh\n(lamplighter publish match-42 --event start[\s\S]*?)\n```/)
         ).1
         let started = try await deployment.shell(String(command) + " --wait --json")
         #expect(
@@ -93,7 +94,7 @@ struct QuickStartTests {
 
     /// The first dictionary in the page's Swift code after `mark`, as JSON. `values` replaces its expressions.
     private static func body(_ page: String, _ mark: String, _ values: [String: Any]) throws -> String {
-        let rest = page[try #require(page.range(of: mark), "ios.md has no \(mark)").upperBound...]
+        let rest = page[try #require(page.range(of: mark), "the page has no \(mark)").upperBound...]
         let text = try #require(rest.firstMatch(of: /^\s*\[?\n([\s\S]*?)\n\s*\]/)).1
         var members: [String] = []
         for line in text.split(separator: "\n") where !line.contains("//") {

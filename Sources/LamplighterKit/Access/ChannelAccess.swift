@@ -1,0 +1,31 @@
+/// What the app's backend gives the app for its own channel. An app never holds the app secret.
+public struct ChannelAccess: Sendable {
+    enum Kind: Sendable {
+        case token(String)
+        case signature(ChannelSignature)
+    }
+    let kind: Kind
+
+    /// The `token` of `GET /api/auth/device`, which the backend calls with the app secret and `X-UA-Channel-ID`.
+    public static func token(_ token: String) -> ChannelAccess { ChannelAccess(kind: .token(token)) }
+
+    /// A signature that the backend makes. The app exchanges it for the token, so the backend need not call the gateway.
+    ///
+    /// - Parameters:
+    ///   - nonce: a random text without `:`.
+    ///   - timestamp: in UTC, such as `2026-11-21T18:00:00`.
+    ///   - signature: base64 of HMAC-SHA256 with the app secret over app key, channel, nonce and timestamp, joined by `:`.
+    public static func signature(nonce: String, timestamp: String, signature: String) -> ChannelAccess {
+        ChannelAccess(kind: .signature(ChannelSignature(nonce: nonce, timestamp: timestamp, signature: signature)))
+    }
+}
+
+struct ChannelSignature: Sendable {
+    var nonce: String
+    var timestamp: String
+    var signature: String
+
+    var fields: [(String, String)] {
+        [("Authorization", "Bearer \(signature)"), ("X-UA-Nonce", nonce), ("X-UA-Timestamp", timestamp)]
+    }
+}

@@ -1,0 +1,77 @@
+import Foundation
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// Sends one request and gets one answer.
+typealias Transport = @Sendable (URLRequest) async throws -> (Data, HTTPURLResponse)
+
+/// The gateway, as one channel reaches it.
+struct Gateway: Sendable {
+    let url: URL
+    let appKey: String
+    let access: DeviceTokens
+    let transport: Transport
+
+    /// - Parameter access: the app's code, which gets a token or a signature for the channel from its backend.
+    init(
+        url: URL, appKey: String, clock: KitClock, transport: @escaping Transport = Gateway.session(),
+        access: @escaping @Sendable (String) async throws -> ChannelAccess
+    ) {
+        (self.url, self.appKey, self.transport) = (url, appKey, transport)
+        self.access = DeviceTokens(clock: clock, ask: access) { signature, channel in
+            var request = try Self.request(.deviceToken, at: url, appKey, channel)
+            for (name, value) in signature.fields { request.setValue(value, forHTTPHeaderField: name) }
+            let (body, response) = try await transport(request)
+            return (response.statusCode, body)
+        }
+    }
+
+    /// Sends a request for a channel. After a 401 it gets a new token and sends the request once more.
+    func send(_ wire: WireRequest, for channel: String) async -> Reply {
+        do {
+            var (token, isNew) = try await access.token(for: channel)
+            while true {
+                var request = try Self.request(wire, at: url, appKey, channel)
+                request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization")
+                let (body, response) = try await transport(request)
+                let status = response.statusCode
+                if status == 401 {
+                    await access.forget(token)
+                    if !isNew {
+                        (token, isNew) = try await access.token(for: channel)
+                        continue
+                    }
+                }
+                let retryAfter = response.value(forHTTPHeaderField: "Retry-After").flatMap { Double($0) }
+                return .answered(status: status, retryAfter: retryAfter.flatMap { $0 >= 0 ? $0 : nil }, body: body)
+            }
+        } catch {
+            return .unreachable("\(error)")
+        }
+    }
+
+    private static func request(
+        _ wire: WireRequest, at base: URL, _ appKey: String, _ channel: String
+    ) throws -> URLRequest {
+        guard let url = wire.url(at: base) else { throw URLError(.badURL) }
+        var request = URLRequest(url: url)
+        request.timeoutInterval = 30
+        request.httpMethod = wire.method
+        request.httpBody = wire.body
+        if wire.body != nil { request.setValue("application/json", forHTTPHeaderField: "Content-Type") }
+        request.setValue(appKey, forHTTPHeaderField: "X-UA-Appkey")
+        request.setValue(channel, forHTTPHeaderField: "X-UA-Channel-ID")
+        return request
+    }
+
+    /// A session without cookies and cache.
+    static func session() -> Transport {
+        let session = URLSession(configuration: .ephemeral)
+        return { request in
+            let (body, response) = try await session.data(for: request)
+            guard let response = response as? HTTPURLResponse else { throw URLError(.badServerResponse) }
+            return (body, response)
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import Foundation
+
+/// What came back for a request.
+enum Reply: Hashable, Sendable {
+    case answered(status: Int, retryAfter: Double?, body: Data)
+    /// No answer: the phone is offline, or the request timed out. The gateway may have done it.
+    case unreachable(String)
+}
+
+/// What the outbox does after a reply. A decision without clock or I/O.
+enum Fate: Hashable, Sendable {
+    case done
+    /// Send it again later. `after`: seconds that the gateway asks for.
+    case again(after: Double?, reason: String)
+    /// The gateway will never take it. The text is for the developer.
+    case refused(String)
+    /// The start of the activity lies too far ahead, by a device clock that is wrong. Send it without.
+    case withoutStart
+    /// The app takes no receipts.
+    case receiptsOff
+
+    init(_ reply: Reply) {
+        guard case .answered(let status, let retryAfter, let body) = reply else {
+            guard case .unreachable(let reason) = reply else { preconditionFailure("a reply has two cases") }
+            self = .again(after: nil, reason: reason)
+            return
+        }
+        let answer = try? JSONDecoder().decode(GatewayAnswer.self, from: body)
+        let words = "\(status) \(answer?.error ?? "without the gateway's words")"
+        switch status {
+        case 200..<300:
+            // The batch answers 200 with `problems`: it must not make Airship's SDK repeat a bad entry for ever.
+            if let problem = answer?.problems?.first { self = .refused(problem) } else { self = .done }
+        // 401: the token is over, and the one after it did not help. The app's backend may be late with a new secret.
+        case 401, 408, 425, 429, 500...: self = .again(after: retryAfter, reason: words)
+        case 400 where answer?.details?.path == "started_at_ms": self = .withoutStart
+        case 403 where answer?.code == 40300: self = .receiptsOff
+        // A proxy that has no gateway behind it for a moment says 404 in words of its own.
+        case _ where answer?.code == nil: self = .again(after: retryAfter, reason: words)
+        default: self = .refused(words)
+        }
+    }
+}
+
+/// The members of an answer that the kit reads.
+private struct GatewayAnswer: Decodable {
+    struct Details: Decodable { var path: String? }
+    var error: String?
+    var code: Int?
+    var details: Details?
+    var problems: [String]?
+
+    enum CodingKeys: String, CodingKey {
+        case error, details, problems
+        case code = "error_code"
+    }
+}
