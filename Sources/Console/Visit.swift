@@ -59,6 +59,17 @@ struct Visit: Sendable {
         return found + snapshot.alarms.map { "Alarm: \($0.kind.words). \($0.reason)" }
     }
 
+    /// About how many targets a push to everyone who follows will have, while its ledger still counts them. Nil: the
+    /// ledger has counted them, or nobody knows.
+    func expected(_ ledger: LedgerAnswer) async -> Int? {
+        guard !ledger.expanded, ["queued", "sending"].contains(ledger.state), ledger.event != "start" else { return nil }
+        let path = "/api/push/\(Form.encoded(ledger.pushID))/content"
+        guard let content: ContentAnswer = try? await find(path), (try? content.audience.value?.string()) == "all",
+            let name: ActivityAnswer = try? await find("/api/activities/\(Form.encoded(ledger.name))")
+        else { return nil }
+        return max(name.tokens, ledger.targets)
+    }
+
     /// Nil if the API answers 404.
     func find<Body: AnswerBody>(_ path: String, query: String = "") async throws -> Body? {
         try await find(path, query: query).map { try Body(answer: $0) }

@@ -40,13 +40,14 @@ enum HomePage {
     private static func now(_ visit: Visit, _ meter: RateMeter, isLive: Bool = false) async throws -> Values {
         let now = visit.now
         let history: HistoryAnswer = try await visit.get("/api/pushes", query: "limit=\(mostPushes)")
-        let pushes = history.pushes.map { PushValues(ledger: $0, now: isLive ? nil : now) }
+        var pushes = history.pushes.map { PushValues(ledger: $0, now: isLive ? nil : now) }
+        for index in pushes.indices { pushes[index].expected = await visit.expected(pushes[index].ledger) }
         let state = try await visit.console.store.snapshot(
             [visit.app], [.depths, .alarms, .pauses, .deadLetters, .quarantine, .workers])
         let app = state.apps[0]
         let (depth, workers) = (app.depth, state.workers)
         let (names, shards) = (depth.pushesHigh + depth.pushesLow, depth.shardTasks)
-        let settled = Dictionary(pushes.map { ($0.id, $0.settled) }, uniquingKeysWith: max)
+        let settled = Dictionary(pushes.map { ($0.id, $0.ledger.settled) }, uniquingKeysWith: max)
         let rate = meter.rate(settled, now: now)
         let alive = workers.filter(\.isAtWork)
         return all(

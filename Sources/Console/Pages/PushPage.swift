@@ -11,7 +11,8 @@ enum PushPage {
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let id = visit.parameter("push")
         let path = "/api/push/\(Form.encoded(id))"
-        let push = PushValues(ledger: try await visit.get(path), now: visit.now)
+        var push = PushValues(ledger: try await visit.get(path), now: visit.now)
+        push.expected = await visit.expected(push.ledger)
         let content: ContentAnswer? = try await visit.find(path + "/content")
         // The API answers all of them, so a long list is read only if it is asked for.
         let unreached = push.ledger.pruned + push.ledger.failed
@@ -23,7 +24,7 @@ enum PushPage {
         let payload = content?.payload.object
         var (state, alert) = (payload?.object("aps")?["content-state"], payload?.object("aps")?.object("alert"))
         var (audience, text) = (content?.audience.value, payload?.value)
-        var shown = push.whole
+        var shown = push.page
         let isScheduled = push.state == "scheduled"
         shown["isScheduled"] = isScheduled ? true : nil
         shown["canCancel"] = push.isFinal || isScheduled ? nil : true
@@ -80,9 +81,12 @@ enum PushPage {
     static func live(_ visit: Visit) async throws -> ConsoleResponse {
         let path = "/api/push/\(Form.encoded(visit.parameter("push")))"
         let _: LedgerAnswer = try await visit.get(path)
+        let meter = RateMeter()
         return try await visit.watch("push \(visit.parameter("push"))") { visit in
-            let push = PushValues(ledger: try await visit.get(path), now: nil)
-            let html = visit.console.templates.render("push-live", push.whole)
+            var push = PushValues(ledger: try await visit.get(path), now: nil)
+            push.expected = await visit.expected(push.ledger)
+            push.rate = meter.rate([push.id: push.ledger.settled], now: visit.now)
+            let html = visit.console.templates.render("push-live", push.page)
             return push.isFinal ? .last(html) : .html(html)
         }
     }
