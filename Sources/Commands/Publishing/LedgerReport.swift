@@ -13,7 +13,8 @@ extension LedgerAnswer {
     func failure(below least: Percent?) -> String? {
         guard state == "done" else { return state == "superseded" ? nil : "the push ended as '\(state)'" }
         guard let least else {
-            return mostlyFailed ? "the push failed for \(Terminal.grouped(failed)) of \(Terminal.grouped(targets))" : nil
+            guard mostlyFailed else { return nil }
+            return "the push failed for \(Terminal.grouped(failed)) of \(Terminal.grouped(targets))"
         }
         guard let reached, reached < least.value else { return nil }
         let counts = "\(Terminal.grouped(delivered)) of \(Terminal.grouped(targets))"

@@ -46,9 +46,8 @@ struct PushWatch: Sendable {
             let left = whole.flatMap { report.isFinal ? nil : report.timeLeft(of: $0, rate: perSecond) }
             let share = whole.map { $0 == 0 ? 1 : Double(settled) / Double($0) }
             let of = whole.map(Terminal.grouped) ?? "\(Terminal.grouped(report.targets)) so far"
-            bar.draw(
-                report.isFinal ? 1 : share, "\(Terminal.grouped(settled)) of \(of)\(rate)\(left.map { "  \($0)" } ?? "")",
-                isLast: report.isFinal)
+            let text = "\(Terminal.grouped(settled)) of \(of)\(rate)" + (left.map { "  \($0)" } ?? "")
+            bar.draw(report.isFinal ? 1 : share, text, isLast: report.isFinal)
             if report.isFinal { return (report, body) }
             if report.state == "queued", !isTold, ContinuousClock.now - started > Self.suspicious {
                 isTold = true

@@ -28,17 +28,17 @@ enum PushPage {
         let isScheduled = push.state == "scheduled"
         shown["isScheduled"] = isScheduled ? true : nil
         shown["canCancel"] = push.isFinal || isScheduled ? nil : true
-        // A push that waits for its time changes only then.
-        shown["isLive"] = push.isFinal || isScheduled ? nil : true
+        shown["isLive"] = push.isFinal ? nil : true
         if isScheduled {
             let schedule: ScheduleAnswer? = try? await visit.find("/api/schedules/\(Form.encoded(id))")
             shown["due"] = Shown.time(schedule?.schedule.scheduledTime, now: visit.now)
+            shown["undo"] = schedule.map { isSoon($0, visit.now) } == true ? true : nil
             // Until its time, the schedule has the push as it was published.
             let body = schedule?.push.object
             (state, alert) = (body?.liveActivity?["content_state"], body?.liveActivity?.object("alert"))
             (audience, text) = (body?["audience"], body?.value)
         }
-        if !push.isFinal { shown["obstacles"] = await visit.obstacles(name) }
+        if !push.isFinal { shown["obstacle"] = visit.standing.obstacle(of: name) }
         shown["payload"] = text.map { JSONLayout.lines($0) }
         shown["bytes"] = content.map { Shown.count($0.payloadBytes) }
         shown["audience"] = audience.map(AudienceText.text)
@@ -79,16 +79,33 @@ enum PushPage {
     }
 
     static func live(_ visit: Visit) async throws -> ConsoleResponse {
-        let path = "/api/push/\(Form.encoded(visit.parameter("push")))"
-        let _: LedgerAnswer = try await visit.get(path)
+        let id = Form.encoded(visit.parameter("push"))
+        let path = "/api/push/\(id)"
+        let first: LedgerAnswer = try await visit.get(path)
         let meter = RateMeter()
-        return try await visit.watch("push \(visit.parameter("push"))") { visit in
+        let wasScheduled = first.state == "scheduled"
+        let schedule: ScheduleAnswer? = wasScheduled ? try await visit.find("/api/schedules/\(id)") : nil
+        let pause = schedule.map { isSoon($0, visit.now) ? 1 : 5 } ?? 1
+        return try await visit.watch("push \(id)\(wasScheduled ? " scheduled" : "")", every: pause) { visit in
             var push = PushValues(ledger: try await visit.get(path), now: nil)
+            if wasScheduled {
+                var page = push.page
+                page["due"] = Shown.time(schedule?.schedule.scheduledTime, now: nil)
+                let html = visit.console.templates.render("push-live", page)
+                // The rest of the page changes with its state, so the browser reads it again.
+                return push.state == "scheduled" ? .html(html) : .last(html)
+            }
             push.expected = await visit.expected(push.ledger)
             push.rate = meter.rate([push.id: push.ledger.settled], now: visit.now)
             let html = visit.console.templates.render("push-live", push.page)
             return push.isFinal ? .last(html) : .html(html)
         }
+    }
+
+    /// Whether it is about to go out, as each publish of the console is at first.
+    private static func isSoon(_ schedule: ScheduleAnswer, _ now: Int64) -> Bool {
+        guard let due = TimeText.parse(schedule.schedule.scheduledTime) else { return false }
+        return due - now < 60_000
     }
 
     static func cancel(_ visit: Visit) async throws -> ConsoleResponse {
