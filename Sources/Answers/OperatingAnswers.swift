@@ -18,16 +18,18 @@ public struct PauseAnswer: AnswerBody {
 }
 
 /// The pauses that the caller may know of.
-public struct PausesAnswer: AnswerBody {
+public struct PausesAnswer: WarnedAnswer {
     public let paused: [PauseAnswer]
+    public var warned: Warned
 
-    public init(paused: [PauseAnswer]) {
-        self.paused = paused
+    public init(paused: [PauseAnswer], warned: Warned = Warned()) {
+        (self.paused, self.warned) = (paused, warned)
     }
 
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == PausesAnswer {
         try fields.ok()
         paused = try fields("paused", \.paused)
+        warned = try fields.part(\.warned)
     }
 }
 

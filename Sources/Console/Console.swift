@@ -14,10 +14,13 @@ public final class Console: Sendable {
     let store: Store
     let live: LiveFeed
     let templates = Templates()
+    /// How long a publish can be taken back.
+    let undo: Duration
 
-    public init(_ gateway: ConsoleGateway, store: Store) {
+    public init(_ gateway: ConsoleGateway, store: Store, undo: Duration) {
         self.gateway = gateway
         self.store = store
+        self.undo = undo
         live = LiveFeed()
     }
 
@@ -43,13 +46,15 @@ public final class Console: Sendable {
 
     /// A page that says what went wrong. Texts of the API name no secret and no token.
     public func failed(_ error: any Error, _ request: ConsoleRequest, _ session: ConsoleSession?) -> ConsoleResponse {
-        let failure =
-            switch error {
-            case let error as ConsoleFailure: error
-            case is StoreError: ConsoleFailure(503, "Redis does not answer the gateway. Try again in a moment.")
-            default: ConsoleFailure(500, "An internal error occurred.")
-            }
-        return refusal(failure, request, session)
+        refusal(Self.failure(error), request, session)
+    }
+
+    private static func failure(_ error: any Error) -> ConsoleFailure {
+        switch error {
+        case let error as ConsoleFailure: error
+        case is StoreError: ConsoleFailure(503, "Redis does not answer the gateway. Try again in a moment.")
+        default: ConsoleFailure(500, "An internal error occurred.")
+        }
     }
 
     public func refuse(
@@ -57,11 +62,12 @@ public final class Console: Sendable {
     ) -> ConsoleResponse { refusal(ConsoleFailure(status, message), request, session) }
 
     private func refusal(
-        _ failure: ConsoleFailure, _ request: ConsoleRequest, _ session: ConsoleSession?
+        _ failure: ConsoleFailure, _ request: ConsoleRequest, _ session: ConsoleSession?,
+        _ standing: Standing = Standing()
     ) -> ConsoleResponse {
         let page = render(
             "message", values(["title": failure.title, "message": failure.message, "path": failure.path]),
-            title: failure.title, session: session, request, status: failure.status)
+            title: failure.title, session: session, standing: standing, request, status: failure.status)
         return failure.status == 405 ? page.with("Allow", "GET, HEAD, POST") : page
     }
 
@@ -79,6 +85,13 @@ public final class Console: Sendable {
         }
         guard let session else {
             if isRead { return unknown(request) }
+            // Its draft is kept, and the browser has what is newer.
+            if let draft = Form(request.query).text("draft"), Draft.isID(draft),
+                ["/console/compose", "/console/compose/publish"].contains(path)
+            {
+                let next = Draft(id: draft).path()
+                return .redirect("/console/sign-in" + Form.query(["next": next])).on(path)
+            }
             // The form's text is lost otherwise, so say why.
             throw ConsoleFailure(401, "You are signed out. Sign in again in another tab, then send the form again.")
         }
@@ -88,14 +101,15 @@ public final class Console: Sendable {
         guard isRead || !request.isForeign && session.accepts(form["csrf"]) else {
             throw ConsoleFailure(403, "The form is not of this session. Load the page again, then send it again.")
         }
+        let standing = route.isPart ? Standing() : await Standing(self, session.identity.app)
         let visit = Visit(
-            console: self, request: request, session: session, parameters: parameters, query: Form(request.query),
-            form: form)
+            console: self, request: request, session: session, standing: standing, parameters: parameters,
+            query: Form(request.query), form: form)
         do {
             if let refusal = session.identity.refusal(route.scope, forAllNames: route.forAllNames) { throw refusal }
             return try await route.handle(visit).on(route.pattern)
         } catch {
-            return failed(error, request, session).on(route.pattern)
+            return refusal(Self.failure(error), request, session, standing).on(route.pattern)
         }
     }
 
@@ -117,8 +131,8 @@ public final class Console: Sendable {
     }
 
     func render(
-        _ template: String, _ content: Values, title: String, session: ConsoleSession?, _ request: ConsoleRequest,
-        status: Int = 200
+        _ template: String, _ content: Values, title: String, session: ConsoleSession?,
+        standing: Standing = Standing(), _ request: ConsoleRequest, status: Int = 200
     ) -> ConsoleResponse {
         var content = content
         if let session {
@@ -133,7 +147,12 @@ public final class Console: Sendable {
             "credential": session?.identity.credential, "credentialID": session?.identity.credentialID,
             "limits": session?.identity.limits,
             "csrf": session?.formToken, "now": "\(request.now)",
-            "navigation": session.map { Navigation.items(current: area, for: $0.identity) }, "style": Asset.style.path,
+            "navigation": session.map { Navigation.items(current: area, for: $0.identity, standing) },
+            // Home has all of it in its live part.
+            "strip": session.map { session in
+                request.path == "/console"
+                    ? [:] : standing.strip(now: request.now, isForAllNames: session.identity.namePrefix == nil)
+            }, "isHome": request.path == "/console" ? true : nil, "style": Asset.style.path,
             "script": Asset.script.path, "icon": Asset.icon.path, "notice": session == nil ? nil : notice,
             "reload": content["reload"],
         ])
@@ -154,7 +173,7 @@ enum Navigation {
     private static let all: [(path: String, title: String)] = [
         ("/console", "Home"), ("/console/compose", "Compose"), ("/console/pushes", "Pushes"),
         ("/console/names", "Names"), ("/console/devices", "Devices"), ("/console/schedules", "Schedules"),
-        ("/console/broadcasts", "Broadcasts"), ("/console/dead", "Dead letters"),
+        ("/console/broadcasts", "Broadcasts"), ("/console/alarms", "Alarms"), ("/console/dead", "Dead letters"),
         ("/console/quarantine", "Quarantine"), ("/console/actions", "Action log"),
     ]
 
@@ -165,10 +184,16 @@ enum Navigation {
     }
 
     /// Pages that the credential may not open are left out.
-    static func items(current: String, for identity: ConsoleIdentity) -> [Values] {
+    static func items(current: String, for identity: ConsoleIdentity, _ standing: Standing) -> [Values] {
         all.filter { page in
             Route.find("GET", page.path).map { identity.refusal($0.0.scope, forAllNames: $0.0.forAllNames) == nil }
                 ?? false
-        }.map { values(["path": $0.path, "title": $0.title, "current": $0.path == current ? true : nil]) }
+        }.map { page in
+            let badge = standing.badge(page.path)
+            return values([
+                "path": page.path, "title": page.title, "current": page.path == current ? true : nil,
+                "badge": badge > 0 ? Shown.count(badge) : nil,
+            ])
+        }
     }
 }

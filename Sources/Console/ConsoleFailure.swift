@@ -4,8 +4,9 @@ import Answers
 struct ConsoleFailure: Error {
     var status: Int
     var message: String
-    /// The place in the body of the API's call.
+    /// The place in the body of the API's call, and the message without it.
     var path: String?
+    private(set) var plain: String?
 
     init(_ status: Int, _ message: String, path: String? = nil) {
         (self.status, self.message, self.path) = (status, message, path)
@@ -16,6 +17,7 @@ struct ConsoleFailure: Error {
         let body = try? ErrorAnswer(answer: answer.body)
         self.init(
             answer.status, body?.error ?? "The gateway answered \(answer.status).", path: body?.details?.path)
+        plain = body?.details?.error
     }
 
     var title: String {

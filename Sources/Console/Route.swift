@@ -30,7 +30,9 @@ struct Route: Sendable {
         Route("GET", "/console/compose", .publish, ComposePage.show),
         Route("POST", "/console/compose", .publish, ComposePage.submit),
         Route("POST", "/console/compose/check", .publish, ComposePage.check),
-        Route("POST", "/console/compose/publish", .publish, ComposePage.publish),
+        Route("GET", "/console/compose/names", .publish, NamePart.names),
+        Route("GET", "/console/compose/publish", .publish, PublishPage.show),
+        Route("POST", "/console/compose/publish", .publish, PublishPage.publish),
         Route("GET", "/console/templates", .publish, forAllNames: true, TemplatesPage.show),
         Route("POST", "/console/templates/drop", .publish, forAllNames: true, TemplatesPage.drop),
         Route("GET", "/console/pushes", .read, PushesPage.show),
@@ -49,11 +51,17 @@ struct Route: Sendable {
         Route("GET", "/console/schedules", .read, forAllNames: true, SchedulesPage.show),
         Route("POST", "/console/schedules/{schedule}/cancel", .publish, SchedulesPage.cancel),
         Route("GET", "/console/broadcasts", .read, forAllNames: true, BroadcastsPage.show),
+        Route("GET", "/console/alarms", .read, forAllNames: true, AlarmsPage.show),
+        Route("POST", "/console/alarms", .operate, forAllNames: true, AlarmsPage.acknowledge),
+        Route("GET", "/console/strip/live", .read, HomePage.strip),
         Route("GET", "/console/dead", .read, forAllNames: true, DeadPage.show),
         Route("GET", "/console/quarantine", .read, forAllNames: true, QuarantinePage.show),
         Route("POST", "/console/quarantine", .operate, forAllNames: true, QuarantinePage.decide),
         Route("GET", "/console/actions", .operate, forAllNames: true, ActionsPage.show),
     ]
+
+    /// Whether it answers a part of a page, which has no frame.
+    var isPart: Bool { ["/live", "/check", "/names"].contains(where: pattern.hasSuffix) && pattern != "/console/names" }
 
     static func find(_ method: String, _ path: String) -> (Route, [String: String])? {
         let wanted = method == "HEAD" ? "GET" : method

@@ -8,6 +8,7 @@ struct Visit: Sendable {
     let console: Console
     let request: ConsoleRequest
     let session: ConsoleSession
+    let standing: Standing
     /// The parameters of the path, decoded.
     let parameters: [String: String]
     let query: Form
@@ -43,20 +44,16 @@ struct Visit: Sendable {
         try Body(answer: await call("GET", path, query: query))
     }
 
-    /// Reasons for which a push of the app, or of a name, does not go out now, in sentences.
-    func obstacles(_ name: String) async -> [String] {
-        let snapshot = try? await console.store.snapshot([app], [.alarms, .pauses, .workers])
-        guard let snapshot else { return ["Redis does not answer, so nothing is accepted or sent now."] }
-        var found: [String] = []
-        if snapshot.pauses.contains(where: { $0.name == nil }) {
-            found.append("The app is paused: a push is accepted and kept, and goes out once the app is resumed.")
-        } else if snapshot.pauses.contains(where: { $0.name?.rawValue == name }) {
-            found.append("The name is paused: a push is accepted and kept, and goes out once the name is resumed.")
-        }
-        if !snapshot.workers.contains(where: \.isAtWork) {
-            found.append("No worker has been seen for 30 s: nothing is sent until one runs.")
-        }
-        return found + snapshot.alarms.map { "Alarm: \($0.kind.words). \($0.reason)" }
+    /// About how many targets a push to everyone who follows will have, while its ledger still counts them. Nil: the
+    /// ledger has counted them, or nobody knows.
+    func expected(_ ledger: LedgerAnswer) async -> Int? {
+        let isUnderWay = ["queued", "sending"].contains(ledger.state)
+        guard isUnderWay, !ledger.expanded, ledger.event != "start" else { return nil }
+        let path = "/api/push/\(Form.encoded(ledger.pushID))/content"
+        guard let content: ContentAnswer = try? await find(path), (try? content.audience.value?.string()) == "all",
+            let name: ActivityAnswer = try? await find("/api/activities/\(Form.encoded(ledger.name))")
+        else { return nil }
+        return max(name.tokens, ledger.targets)
     }
 
     /// Nil if the API answers 404.
@@ -92,7 +89,7 @@ struct Visit: Sendable {
     }
 
     func page(_ template: String, _ title: String, _ values: Values, status: Int = 200) -> ConsoleResponse {
-        console.render(template, values, title: title, session: session, request, status: status)
+        console.render(template, values, title: title, session: session, standing: standing, request, status: status)
     }
 
     /// Asks before something that cannot be undone: shows the sentence and a button that posts the same form again.
@@ -129,7 +126,13 @@ enum Notice: String, CaseIterable {
     case broadcastDiscarded = "broadcast-discarded"
     case scheduleCancelled = "schedule-cancelled"
     case scheduleChanged = "schedule-changed"
-    case scheduled
+    case scheduled, undone
+    case draftGone = "draft-gone"
+    case draftDropped = "draft-dropped"
+    case tooLate = "too-late"
+    case alarmKnown = "alarm-known"
+    case alarmLoud = "alarm-loud"
+    case alarmOver = "alarm-over"
 
     var text: String {
         switch self {
@@ -149,6 +152,13 @@ enum Notice: String, CaseIterable {
         case .scheduleCancelled: "The schedule is cancelled. Nothing of it is sent."
         case .scheduleChanged: "The schedule is changed."
         case .scheduled: "Scheduled. It is listed here until its time comes."
+        case .undone: "Taken back. Nothing was sent, and the push is here to be changed."
+        case .draftGone: "That draft is gone: it was published, or removed."
+        case .draftDropped: "The draft is removed."
+        case .tooLate: "It was on its way already. Cancel the push to stop what is not sent yet."
+        case .alarmKnown: "The alarm is marked as known. It is quiet until it ends."
+        case .alarmLoud: "The alarm is shown on every page again."
+        case .alarmOver: "That alarm has ended."
         }
     }
 }

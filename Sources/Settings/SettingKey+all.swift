@@ -113,7 +113,9 @@ extension SettingKey {
 
     private static let console: [SettingKey] = [
         .choice(\.gateway.hasConsole, "console.enabled", [("true", true), ("false", false)], "true")
-            .help("whether the gateway serves the console at /console, see docs/console.md")
+            .help("whether the gateway serves the console at /console, see docs/console.md"),
+        .time(\.gateway.consoleUndo, "console.undo", 0...300, "10s")
+            .help("how long a publish of the console waits, so that it can be taken back; 0 sends it at once"),
     ]
 
     /// Removes slashes at the end. Nil if the text is not an HTTP address.

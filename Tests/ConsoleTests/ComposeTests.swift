@@ -154,3 +154,37 @@ import Testing
         #expect(Shown.estimate(1 << 53) == "about 9,000,000,000,000,000")
     }
 }
+
+/// The words of the question and of errors.
+@Suite struct ComposeWordsTests {
+    @Test func `a reach of ten times the usual is told, and little is known of a new name`() {
+        #expect(UsualReach.text(1_800, [150, 0, 148, 152, 0])?.hasPrefix("This is 12 times the usual") == true)
+        #expect(UsualReach.text(1_400, [150, 148, 152]) == nil)
+        #expect(UsualReach.text(1_800, [150, 148]) == nil, "two pushes are no habit")
+        #expect(UsualReach.text(99, [1, 1, 1]) == nil, "so few are never unusual")
+        #expect(UsualReach.text(1_800, []) == nil)
+    }
+
+    @Test(arguments: [
+        ("notification.ios.live_activity.stale_date is in the past: x", "Stale after is in the past: x"),
+        ("notification.ios.live_activity: the payload is over 4096 bytes", "The payload is over 4096 bytes"),
+        ("notification.ios.live_activity.content_state holds `{{`", "Content state holds `{{`"),
+        ("\"match-24\" has no followers", "\"match-24\" has no followers"),
+    ])
+    func `a text of the API names fields and no path`(text: String, words: String) {
+        #expect(ComposeCheck.words(text) == words)
+    }
+
+    @Test(arguments: ["", "0123456789abcdef0123456", "0123456789abcdef0123456G", "0123456789ABCDEF01234567", "../x"])
+    func `an address that no draft has is refused`(id: String) { #expect(!Draft.isID(id)) }
+
+    @Test func `a new draft has such an address, and its record comes back`() throws {
+        var draft = Draft(id: Draft.newID(), form: Form("name=a%0Ab&state=%7B%7D"))
+        #expect(Draft.isID(draft.id))
+        draft.problem = Draft.Problem(message: "no", field: "f:home", status: 409)
+        let back = try #require(Draft(id: draft.id, record: draft.record(now: 5)))
+        #expect(back.form["name"] == "a\nb" && back.form["state"] == "{}" && back.savedAt == 5)
+        #expect(back.problem?.message == "no" && back.problem?.field == "f:home" && back.problem?.status == 409)
+        #expect(Draft(id: draft.id, record: Array("{}".utf8)) == nil)
+    }
+}

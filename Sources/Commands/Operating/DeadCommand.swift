@@ -24,7 +24,7 @@ struct DeadCommand: ParsableCommand {
         var request: GatewayRequest { .get("/api/dead", ["limit": "\(limit)", "after": after]) }
         func lines(_ answer: DeadLettersAnswer) -> [String] {
             Table.list(
-                answer.dead, nothing: "no dead letters", total: answer.total,
+                answer.dead, nothing: "no dead letters", total: answer.total, next: answer.next,
                 .text("PUSH", \.pushID), .text("NAME", \.name), .count("TOKENS", \.tokens), .text("AT", \.at),
                 .text("WHY", \.why))
         }

@@ -32,8 +32,10 @@ struct ResumeCommand: GatewayCommand {
 }
 
 extension PausesAnswer {
+    /// Warnings go to stderr, as those of a publish.
     fileprivate var lines: [String] {
-        paused.isEmpty
+        for warning in warned.warnings ?? [] { Terminal.error("warning: \(warning)") }
+        return paused.isEmpty
             ? ["nothing is paused"] : paused.map { "paused: \($0.name ?? "the whole app"), since \($0.since)" }
     }
 }

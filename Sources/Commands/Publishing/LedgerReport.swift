@@ -1,4 +1,5 @@
 import Answers
+import ArgumentParser
 import LiveActivity
 
 /// A ledger as a person reads it.
@@ -6,8 +7,19 @@ extension LedgerAnswer {
     var isFinal: Bool { !["scheduled", "queued", "sending"].contains(state) }
     /// Whether no worker has counted a target yet, so that zeros would say too much.
     private var isUnread: Bool { !isFinal && !expanded && targets == 0 }
-    /// Whether the push ended well: every target has an outcome, or a newer push superseded it.
-    var isGood: Bool { state == "done" || state == "superseded" }
+    /// The reason why a command that waited for the push fails. Nil: every target has an outcome and enough of them have
+    /// the push, or a newer push superseded it.
+    /// - Parameter least: the share that has to have it. Nil: more than failed.
+    func failure(below least: Percent?) -> String? {
+        guard state == "done" else { return state == "superseded" ? nil : "the push ended as '\(state)'" }
+        guard let least else {
+            guard mostlyFailed else { return nil }
+            return "the push failed for \(Terminal.grouped(failed)) of \(Terminal.grouped(targets))"
+        }
+        guard let reached, reached < least.value else { return nil }
+        let counts = "\(Terminal.grouped(delivered)) of \(Terminal.grouped(targets))"
+        return "the push reached \(counts), which is below \(least)"
+    }
 
     /// The time from acceptance to the end. Nil while the push runs.
     private var duration: String? {
@@ -21,7 +33,7 @@ extension LedgerAnswer {
         let head = Table(fields: [
             "push": pushID, "name": name,
             "event": "\(event)\(automatic == true ? ", automatic" : ""), priority \(priority)",
-            "state": state + (supersededBy.map { " by \($0)" } ?? "") + (duration.map { " after \($0)" } ?? ""),
+            "state": stateText + (supersededBy.map { " by \($0)" } ?? "") + (duration.map { " after \($0)" } ?? ""),
             "broadcast": broadcast?.text,
         ])
         let counted = stale.flatMap { $0 > 0 ? Terminal.grouped($0) : nil }
@@ -51,4 +63,23 @@ extension BroadcastResultAnswer {
         let answer = [status.map(String.init), reason].compactMap { $0 }.joined(separator: " ")
         return state + (answer.isEmpty ? "" : " (\(answer))")
     }
+}
+
+/// A share in percent: `95` or `95%`.
+struct Percent: ExpressibleByArgument, CustomStringConvertible {
+    let value: Double
+
+    init?(argument: String) {
+        let digits = argument.hasSuffix("%") ? argument.dropLast() : argument[...]
+        guard let value = Double(digits), (0...100).contains(value) else { return nil }
+        self.value = value
+    }
+
+    var description: String { value == value.rounded() ? "\(Int(value))%" : "\(value)%" }
+}
+
+extension ArgumentHelp {
+    static let failBelow = ArgumentHelp.value(
+        "percent",
+        "With --wait: exit with 1 if fewer targets than this got the push. Without it, if more failed than got it.")
 }

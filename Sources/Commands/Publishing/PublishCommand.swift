@@ -68,6 +68,7 @@ struct PublishCommand: AsyncParsableCommand {
     @Option(help: .value("key", "A publish that is repeated with the same key is sent once."))
     var idempotencyKey: String?
     @Flag(help: "Wait until every token has an outcome, then print the ledger.") var wait = false
+    @Option(help: .failBelow) var failBelow: Percent?
     @Option(
         help: .value(
             "channel", "Wait for this channel's outcome, and print the whole exchange with APNs for its token."))
@@ -99,6 +100,7 @@ struct PublishCommand: AsyncParsableCommand {
         if replace != nil, idempotencyKey != nil {
             throw ValidationError("--replace may be repeated without --idempotency-key: leave that out")
         }
+        if failBelow != nil, !wait { throw ValidationError("--fail-below needs --wait") }
         if dryRun, wait { throw ValidationError("--wait waits for a push, and --dry-run makes none: leave one out") }
         if trace != nil, wait {
             throw ValidationError("--wait waits for all tokens, and --trace for one: leave one out")
@@ -135,7 +137,8 @@ struct PublishCommand: AsyncParsableCommand {
         }
         warn(warned.warnings)
         if wait {
-            return try await PushWatch(client: client, pushID: id, expected: expected).report(json: gateway.json)
+            return try await PushWatch(client: client, pushID: id, expected: expected)
+                .report(json: gateway.json, failBelow: failBelow)
         }
         if trace != nil {
             if !gateway.json { Terminal.print("push \(id)\n") }

@@ -12,12 +12,14 @@ struct PushCommand: AsyncParsableCommand {
     @OptionGroup var gateway: GatewayOptions
     @Argument(help: "Id of the push, as 'publish' printed it.") var id: String
     @Flag(help: "Wait until every token has an outcome.") var wait = false
+    @Option(help: .failBelow) var failBelow: Percent?
     @Flag(help: "Cancel what is unsent.") var cancel = false
     @Flag(help: "List the channels that were pruned or given up, as far as they are kept (1,000 and 10,000).")
     var channels = false
     @Flag(help: "Show the exchanges with APNs of the channel that it was published to trace.") var trace = false
 
     func validate() throws {
+        if failBelow != nil, !wait { throw ValidationError("--fail-below needs --wait") }
         guard [cancel, channels, trace].count(where: { $0 }) < 2 else {
             throw ValidationError("--cancel, --channels and --trace are different requests: give one of them")
         }
@@ -38,6 +40,6 @@ struct PushCommand: AsyncParsableCommand {
         guard wait else { return try await gateway.call(request) { (ledger: LedgerAnswer) in ledger.lines } }
         let client = try gateway.client()
         if cancel { _ = try await client.send(request) }
-        try await PushWatch(client: client, pushID: id).report(json: gateway.json)
+        try await PushWatch(client: client, pushID: id).report(json: gateway.json, failBelow: failBelow)
     }
 }

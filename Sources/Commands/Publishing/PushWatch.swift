@@ -38,14 +38,16 @@ struct PushWatch: Sendable {
                 continue
             }
             let report: LedgerAnswer = try GatewayClient.decode(body)
-            let settled = report.targets - report.pending
+            let settled = report.settled
             let seconds = (ContinuousClock.now - started) / .seconds(1)
-            let rate = seconds > 0.2 ? "  \(Terminal.grouped(Int(Double(settled) / seconds)))/s" : ""
+            let perSecond = seconds > 0.2 ? Double(settled) / seconds : 0
+            let rate = seconds > 0.2 ? "  \(Terminal.grouped(Int(perSecond)))/s" : ""
             let whole = report.expanded ? report.targets : expected.map { max($0, report.targets) }
+            let left = whole.flatMap { report.isFinal ? nil : report.timeLeft(of: $0, rate: perSecond) }
             let share = whole.map { $0 == 0 ? 1 : Double(settled) / Double($0) }
             let of = whole.map(Terminal.grouped) ?? "\(Terminal.grouped(report.targets)) so far"
-            bar.draw(
-                report.isFinal ? 1 : share, "\(Terminal.grouped(settled)) of \(of)\(rate)", isLast: report.isFinal)
+            let text = "\(Terminal.grouped(settled)) of \(of)\(rate)" + (left.map { "  \($0)" } ?? "")
+            bar.draw(report.isFinal ? 1 : share, text, isLast: report.isFinal)
             if report.isFinal { return (report, body) }
             if report.state == "queued", !isTold, ContinuousClock.now - started > Self.suspicious {
                 isTold = true
@@ -59,9 +61,9 @@ struct PushWatch: Sendable {
     }
 
     /// Waits, prints the ledger, and throws unless the push ended well.
-    func report(json: Bool) async throws {
+    func report(json: Bool, failBelow least: Percent?) async throws {
         let (report, body) = try await finish()
         if json { Terminal.print(json: body) } else { report.lines.forEach(Terminal.print) }
-        guard report.isGood else { throw CommandFailure(.failed, json ? "" : "the push ended as '\(report.state)'") }
+        if let failure = report.failure(below: least) { throw CommandFailure(.failed, json ? "" : failure) }
     }
 }

@@ -54,31 +54,37 @@ function fromNow(root) {
   }
 }
 
+// Says above the page why it may be old, until every live part of it is read again. One of them speaks for all.
+const notice = { silent: new Set(), element: null };
+function tell(part, text) {
+  part.classList.toggle("stale", Boolean(text));
+  if (text) notice.silent.add(part); else notice.silent.delete(part);
+  if (!notice.element) {
+    notice.element = document.createElement("p");
+    notice.element.className = "problem silent";
+    notice.element.setAttribute("role", "status");
+    notice.element.hidden = true;
+    document.querySelector("body").append(notice.element);
+  }
+  if (text && notice.element.hidden) notice.element.textContent = text;
+  notice.element.hidden = notice.silent.size === 0;
+}
+
 // A hidden tab closes its stream: a browser allows few connections to one server.
 function live(element) {
   let events = null;
   let isOver = false;
-  // Says why the part may be old, until it is read again.
-  const warning = document.createElement("p");
-  warning.className = "warning";
-  warning.setAttribute("role", "status");
-  warning.hidden = true;
-  element.before(warning);
-  const warn = (text) => {
-    if (text && warning.hidden) warning.textContent = text;
-    warning.hidden = !text;
-    element.classList.toggle("stale", Boolean(text));
-  };
   const time = (date) => date.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
   const open = () => {
-    if (events || isOver || document.hidden) return;
+    if (events || isOver || document.hidden || !element.isConnected) return;
     events = new EventSource(element.dataset.live);
-    events.onopen = () => warn("");
-    events.onmessage = (event) => { warn(""); fill(element, event.data); };
-    events.onerror = () => warn(`No connection to Lamplighter since ${time(new Date())}. This is what was known then.`);
+    events.onopen = () => tell(element, "");
+    events.onmessage = (event) => { tell(element, ""); fill(element, event.data); };
+    events.onerror = () =>
+      tell(element, `No connection to Lamplighter since ${time(new Date())}. This is what was known then.`);
     events.addEventListener("unknown", (event) =>
-      warn(`Redis has not answered since ${time(new Date(event.data))}. This is what was known then.`));
-    events.addEventListener("end", () => { isOver = true; close(); finished(element); });
+      tell(element, `Redis has not answered since ${time(new Date(event.data))}. This is what was known then.`));
+    events.addEventListener("end", () => { isOver = true; close(); finished(); });
   };
   const close = () => { if (events) events.close(); events = null; };
   document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
@@ -87,29 +93,53 @@ function live(element) {
   open();
 }
 
-// A finished push has other buttons, so the page is read again.
-function finished(element) {
+// A push that goes out or finishes has other buttons, so the page is read again.
+function finished() {
   for (const button of document.querySelectorAll(".head form button.danger")) button.disabled = true;
   fetch(location.href, { credentials: "same-origin" }).then((answer) => answer.text()).then((html) => {
     const page = new DOMParser().parseFromString(html, "text/html");
-    const [main, fresh] = [document.querySelector("main"), page.querySelector("main")];
-    if (fresh) { morph(main, fresh); localTimes(main); }
+    for (const old of document.querySelectorAll("main > :not(.strip, .notice)")) old.remove();
+    const main = document.querySelector("main");
+    main.append(...page.querySelectorAll("main > :not(.strip, .notice)"));
+    localTimes(main);
+    for (const part of main.querySelectorAll("[data-live]:not(.strip)")) live(part);
   }).catch(() => {});
 }
 
+// The text that the server does not have yet, for the way back from a sign-in or a broken connection.
+const stash = {
+  key: (form) => `draft ${form.dataset.draft}`,
+  put(form) {
+    try { sessionStorage.setItem(this.key(form), JSON.stringify([...new FormData(form)])); } catch { /* It is full. */ }
+  },
+  drop(form) { sessionStorage.removeItem(this.key(form)); },
+  take(form) {
+    const text = sessionStorage.getItem(this.key(form));
+    if (!text) return false;
+    const values = new Map(JSON.parse(text).filter(([name]) => !["csrf", "of"].includes(name)));
+    let isOther = false;
+    for (const field of form.elements) {
+      if (!field.name || field.type === "submit" || ["csrf", "of", "zone"].includes(field.name)) continue;
+      const value = values.get(field.name);
+      if (field.type === "checkbox") { isOther ||= field.checked !== (value !== undefined); field.checked = value !== undefined; }
+      else if (value !== undefined && field.value !== value) { isOther = true; field.value = value; }
+    }
+    return isOther;
+  },
+};
+
 function compose(form) {
-  const state = form.elements.state;
-  const fields = [...form.querySelectorAll("[data-key]")];
-  const shows = [...form.querySelectorAll("[data-if], [data-unless]")];
+  const fields = () => [...form.querySelectorAll("[data-key]")];
+  const address = `/console/compose?draft=${form.dataset.draft}`;
 
   const toggle = () => {
-    for (const part of shows) {
+    for (const part of form.querySelectorAll("[data-if], [data-unless]")) {
       const [name, value] = (part.dataset.if || part.dataset.unless).split("=");
       part.hidden = (form.elements[name].value === value) !== Boolean(part.dataset.if);
     }
   };
 
-  const read = () => { try { return JSON.parse(state.value || "{}"); } catch { return null; } };
+  const read = () => { try { return JSON.parse(form.elements.state.value || "{}"); } catch { return null; } };
 
   // The fields write into the JSON, and the JSON into the fields.
   const write = (field) => {
@@ -121,29 +151,76 @@ function compose(form) {
     else if (kind === "flag") object[key] = text === "true";
     else if (kind === "number" || kind === "whole") object[key] = Number(text);
     else object[key] = text;
-    state.value = JSON.stringify(object, null, 2);
+    form.elements.state.value = JSON.stringify(object, null, 2);
   };
   const show = () => {
     const object = read();
     if (object === null || typeof object !== "object") return;
-    for (const field of fields) {
+    for (const field of fields()) {
       const value = object[field.dataset.key];
       field.value = value === undefined || value === null ? "" : String(value);
     }
   };
 
+  // One request at a time, so that no older draft overtakes a newer one.
   let waiting = 0;
-  let asked = 0;
+  let changes = 0;
+  let isAsking = false;
   const check = async () => {
-    const number = ++asked;
+    if (isAsking) { soon(); return; }
+    isAsking = true;
+    const number = changes;
     try {
-      const answer = await fetch(form.dataset.check, {
+      const answer = await fetch(`/console/compose/check?draft=${form.dataset.draft}`, {
         method: "POST", body: new URLSearchParams(new FormData(form)), credentials: "same-origin",
       });
-      if (answer.ok && number === asked) fill(document.getElementById("check"), await answer.text());
+      if (answer.ok) {
+        const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+        fill(document.getElementById("check"), page.getElementById("check").innerHTML);
+        if (number === changes) { another(page.getElementById("of-name")); stash.drop(form); }
+        kept();
+      } else if (answer.status === 401) {
+        tell(form, "You are signed out. ");
+        const link = document.createElement("a");
+        link.href = `/console/sign-in?next=${encodeURIComponent(address)}`;
+        link.textContent = "Sign in: your text is kept";
+        if (!notice.element.querySelector("a")) notice.element.append(link);
+      } else if (answer.status === 403) {
+        // Another session began in this browser. The page comes again with its token and with this text.
+        location.replace(address);
+      }
     } catch { /* The next change asks again. */ }
+    isAsking = false;
   };
   const soon = () => { clearTimeout(waiting); waiting = setTimeout(check, 350); };
+
+  // Another name has other fields and another state.
+  const another = (fresh) => {
+    const old = document.getElementById("of-name");
+    if (!fresh || old.contains(document.activeElement)) return;
+    old.replaceWith(document.adoptNode(fresh));
+    localTimes(fresh);
+    toggle();
+  };
+  const kept = () => {
+    document.getElementById("kept").hidden = false;
+    if (!location.search.includes("draft=")) history.replaceState(null, "", address);
+    const time = document.querySelector("#kept time");
+    if (time) { time.dateTime = new Date(Date.now() + clock).toISOString(); fromNow(document); }
+  };
+
+  let naming = 0;
+  const names = () => {
+    clearTimeout(naming);
+    naming = setTimeout(async () => {
+      try {
+        const answer = await fetch(`/console/compose/names?q=${encodeURIComponent(form.elements.name.value)}`);
+        if (!answer.ok) return;
+        const page = new DOMParser().parseFromString(`<datalist>${await answer.text()}</datalist>`, "text/html");
+        document.getElementById("names").replaceChildren(...page.querySelectorAll("option"));
+      } catch { /* The next letter asks again. */ }
+    }, 150);
+  };
 
   const time = form.elements.send_at;
   // A copied time is UTC, and the field shows the reader's.
@@ -161,11 +238,19 @@ function compose(form) {
 
   form.addEventListener("input", (event) => {
     if (event.target.dataset.key) write(event.target);
-    else if (event.target === state) show();
+    else if (event.target === form.elements.state) show();
+    if (event.target === form.elements.name) names();
+    changes += 1;
     zone();
     toggle();
+    stash.put(form);
     soon();
   });
+  form.elements.name.addEventListener("focus", names, { once: true });
+  form.addEventListener("submit", () => stash.put(form));
+  // Somebody may have signed out, or in again, in another tab.
+  document.addEventListener("visibilitychange", () => { if (!document.hidden && changes) check(); });
+  if (stash.take(form)) { changes += 1; show(); soon(); }
   zone();
   toggle();
 }
@@ -173,12 +258,19 @@ function compose(form) {
 document.addEventListener("DOMContentLoaded", () => {
   document.documentElement.classList.add("js");
   localTimes(document);
+  // A reload says nothing twice.
+  const here = new URL(location.href);
+  if (here.searchParams.has("notice")) {
+    here.searchParams.delete("notice");
+    history.replaceState(null, "", here);
+  }
   setInterval(() => { if (!document.hidden) fromNow(document); }, 1000);
   for (const element of document.querySelectorAll("[data-live]")) live(element);
-  for (const form of document.querySelectorAll("form[data-check]")) compose(form);
+  for (const form of document.querySelectorAll("form[data-draft]")) compose(form);
   // A second click on the way sends nothing.
   document.addEventListener("submit", (event) => {
     const form = event.target;
+    if (form.matches(".out")) sessionStorage.clear();
     if (form.dataset.sent) { event.preventDefault(); return; }
     form.dataset.sent = "yes";
     setTimeout(() => delete form.dataset.sent, 4000);

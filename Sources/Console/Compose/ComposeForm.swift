@@ -19,6 +19,9 @@ struct ComposeForm {
         ("json", "As JSON"),
     ]
 
+    /// The place of the fields in the body of the API.
+    static let pushPath = "notification.ios.live_activity."
+
     /// The times that the API takes, in epoch ms.
     private static let times: ClosedRange<Int64> = 1_000_000_000_000...9_999_999_999_999
     var form: Form

@@ -21,31 +21,58 @@ struct ReachText {
 
     var number: String { count.map { (isComplete ? "" : "over ") + Shown.count($0) } ?? "an unknown number of" }
 
-    func sentence(_ compose: ComposeForm, isScheduled: Bool) -> String {
+    /// The title of the question and its button: what will happen, with the number.
+    func words(_ compose: ComposeForm, isScheduled: Bool, isChange: Bool) -> (title: String, button: String) {
+        if isChange { return ("Change the schedule?", "Change the schedule") }
+        let event = compose.event
+        if isScheduled { return ("Schedule this \(event)?", "Schedule the \(event)") }
+        guard let count else { return ("Publish this \(event)?", "Publish the \(event)") }
+        guard count > 0 else {
+            return isBroadcast
+                ? ("Publish to the broadcast channel?", "Publish to the channel")
+                : ("Publish to nobody?", "Publish all the same")
+        }
+        let cards = count == 1 ? "1 card" : "\(number) cards"
+        switch event {
+        case "end": return ("End \(cards)?", "End \(cards)")
+        case "start": return ("Start \(cards)?", "Start \(cards)")
+        default: return ("Publish to \(count == 1 ? "1 device" : "\(number) devices")?", "Publish to \(number)")
+        }
+    }
+
+    /// - Parameters:
+    ///   - isInside: words stand before it
+    ///   - isScheduled: it goes out later, and others may follow then
+    func sentence(_ compose: ComposeForm, isInside: Bool, isScheduled: Bool) -> String {
         let name = compose.name
         let audience = compose.form.text("audience") ?? "all"
+        let no = isInside ? "no" : "No"
         let whom =
             isStart
             ? "the devices with a start token of \(compose.form.text("attributes_type") ?? "its type")"
             : audience == "all" ? "every device that follows \(name)" : "the chosen devices that follow \(name)"
         if count == 0, !isBroadcast {
-            return (isScheduled ? "no" : "No") + " lock screen will light: "
+            return "\(no) lock screen will light: "
                 + (isStart ? "no device has a start token of that type." : "nobody in this audience follows \(name).")
         }
         if isTooLarge {
             let limit = Shown.count(Publish.maximumTokenPayload)
-            return (isScheduled ? "no" : "No") + " device gets it by its token: the payload is over \(limit) bytes."
+            return "\(no) device gets it by its token: the payload is over \(limit) bytes."
                 + " The name's broadcast channel brings it to its subscribers."
         }
-        let screens = count == 1 ? "1 lock screen" : "\(number) lock screens"
         let also = isBroadcast ? " The name's broadcast channel brings it to all its subscribers too." : ""
-        let what = compose.event == "end" ? "this end" : compose.event == "start" ? "a new card" : "this update"
+        let counted = isScheduled ? " This counts who follows now." : ""
         let how =
             compose.alert == nil
             ? "without an alert"
             : compose.form.has("alert_sound") ? "with an alert and a sound" : "with an alert"
+        if compose.event == "end" {
+            let cards = count == 1 ? "1 card" : "\(number) cards"
+            return "\(cards) will end, which cannot be taken back: this end goes to \(whom), \(how).\(also)\(counted)"
+        }
+        let screens = count == 1 ? "1 lock screen" : "\(number) lock screens"
+        let what = compose.event == "start" ? "a new card" : "this update"
         let quietly = compose.alert == nil ? " quietly" : ""
-        let counted = isScheduled ? " This counts who follows now." : ""
         return "\(screens) will light\(quietly): \(what) goes to \(whom), \(how).\(also)\(counted)"
     }
 }

@@ -49,7 +49,8 @@ struct SchemaFields {
     /// - Parameters:
     ///   - state: the content state, nil if it cannot be read
     ///   - form: the fields as they were sent, which are kept then
-    func shown(_ state: JSONValue?, typed form: Form) -> [Values] {
+    /// - Parameter wrong: the name of a field that has a mistake
+    func shown(_ state: JSONValue?, typed form: Form, wrong: String? = nil) -> [Values] {
         let object = try? state?.object()
         return fields.map { field in
             let value = object?[field.key]
@@ -61,6 +62,7 @@ struct SchemaFields {
                 "field": Self.prefix + field.key, "id": "f-\(field.key.utf8.map { String($0, radix: 16) }.joined())",
                 "key": field.key, "title": field.title, "kind": field.kind.rawValue, "text": text,
                 "required": field.isRequired ? true : nil,
+                "wrong": wrong == Self.prefix + field.key ? true : nil,
                 "choices": isChoice ? Options.list(choices, chosen: text, empty: "–") : nil,
                 "isChoice": isChoice ? true : nil,
                 "isNumber": field.kind == .number || field.kind == .whole ? true : nil,
@@ -69,6 +71,9 @@ struct SchemaFields {
             ])
         }
     }
+
+    /// The title of the field that holds a member.
+    func title(_ key: String) -> String? { fields.first { $0.key == key }?.title }
 
     /// The content state with what the form's fields say. The script does the same while one types; without a script
     /// this is how the fields get in.

@@ -20,6 +20,16 @@ enum HomePage {
         }
     }
 
+    /// The strip of the pages that are open.
+    static func strip(_ visit: Visit) async throws -> ConsoleResponse {
+        let isForAllNames = visit.session.identity.namePrefix == nil
+        return try await visit.watch("strip", every: 2) { visit in
+            let strip = await Standing(visit).strip(now: nil, isForAllNames: isForAllNames)
+            guard strip["unknown"] == nil else { return .unknown }
+            return .html(visit.console.templates.render("strip", ["strip": strip]))
+        }
+    }
+
     static func signOut(_ visit: Visit) async throws -> ConsoleResponse {
         try await visit.console.signOut(visit.request, visit.session)
     }
@@ -40,22 +50,24 @@ enum HomePage {
     private static func now(_ visit: Visit, _ meter: RateMeter, isLive: Bool = false) async throws -> Values {
         let now = visit.now
         let history: HistoryAnswer = try await visit.get("/api/pushes", query: "limit=\(mostPushes)")
-        let pushes = history.pushes.map { PushValues(ledger: $0, now: isLive ? nil : now) }
+        var pushes = history.pushes.map { PushValues(ledger: $0, now: isLive ? nil : now) }
+        for index in pushes.indices { pushes[index].expected = await visit.expected(pushes[index].ledger) }
         let state = try await visit.console.store.snapshot(
-            [visit.app], [.depths, .alarms, .pauses, .deadLetters, .quarantine, .workers])
+            [visit.app], [.depths, .pauses, .deadLetters, .quarantine, .workers])
+        let standing = await Standing(visit)
         let app = state.apps[0]
         let (depth, workers) = (app.depth, state.workers)
         let (names, shards) = (depth.pushesHigh + depth.pushesLow, depth.shardTasks)
-        let settled = Dictionary(pushes.map { ($0.id, $0.settled) }, uniquingKeysWith: max)
+        let settled = Dictionary(pushes.map { ($0.id, $0.ledger.settled) }, uniquingKeysWith: max)
         let rate = meter.rate(settled, now: now)
         let alive = workers.filter(\.isAtWork)
         return all(
-            state.alarms, state.pauses, workers, now, isLive: isLive,
+            standing, state.pauses, workers, now, isLive: isLive,
             [
                 "rate": Shown.count(rate), "names": Shown.count(names, "name", "names"),
                 "shards": Shown.count(shards, "shard", "shards"), "retries": Shown.count(depth.retriesDue),
                 "queued": Shown.count(names + shards),
-                "alive": Shown.count(alive.count), "noWorkers": alive.isEmpty && names + shards > 0 ? true : nil,
+                "alive": Shown.count(alive.count),
                 "tasks": Shown.count(alive.reduce(0) { $0 + $1.pending }, "task", "tasks"),
                 "redis": redis(state.answered),
                 "dead": Shown.count(app.deadLetters), "hasDead": app.deadLetters > 0 ? true : nil,
@@ -67,18 +79,15 @@ enum HomePage {
     }
 
     private static func all(
-        _ alarms: [Alarm], _ pauses: [Pause], _ workers: [WorkerSight], _ now: Int64,
+        _ standing: Standing, _ pauses: [Pause], _ workers: [WorkerSight], _ now: Int64,
         isLive: Bool, _ rest: KeyValuePairs<String, Any?>
     ) -> Values {
         var all = values(rest)
-        all["alarms"] = alarms.map { alarm in
-            [
-                "kind": alarm.kind.words, "reason": alarm.reason,
-                "since": Shown.time(alarm.since, now: isLive ? nil : now) as Any,
-            ] as Values
-        }
-        all["hasAlarms"] = alarms.isEmpty ? nil : true
-        all["pauses"] = pauses.map { pause in
+        all["strip"] = standing.strip(now: isLive ? nil : now, isForAllNames: true)
+        let known = standing.alarms.count { $0.known != nil }
+        all["known"] = known > 0 ? Shown.count(known, "alarm is known", "alarms are known") : nil
+        all["hasAlarms"] = standing.alarms.isEmpty ? nil : true
+        all["pauses"] = pauses.filter { $0.name != nil }.map { pause in
             var shown: Values = ["since": Shown.time(pause.since, now: isLive ? nil : now) as Any]
             if let name = pause.name {
                 shown["name"] = name.rawValue
@@ -111,23 +120,4 @@ enum HomePage {
 extension WorkerSight {
     /// Whether it was seen within 30 s.
     var isAtWork: Bool { idle < 30_000 }
-}
-
-extension Alarm.Kind {
-    /// The heading of an alarm. docs/runbooks.md has a runbook for each.
-    var words: String {
-        switch self {
-        case .credentials: "Credentials"
-        case .unreachable: "APNs is unreachable"
-        case .pruneGuard: "Prune guard"
-        case .manyUnregistered: "Many unregistered tokens"
-        case .otherEnvironment: "Other environment"
-        case .broadcast: "Broadcast channels"
-        case .expired: "Expired pushes"
-        case .webhook: "Webhook"
-        case .newerFormat: "Newer format"
-        case .clock: "Clocks differ"
-        case .redisRights: "Rights in Redis"
-        }
-    }
 }

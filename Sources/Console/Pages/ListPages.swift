@@ -38,6 +38,7 @@ enum SchedulesPage {
     static func cancel(_ visit: Visit) async throws -> ConsoleResponse {
         let id = visit.parameter("schedule")
         let sentence = "The push is not sent at its time. To send it later, schedule another one."
+        if visit.form["undo"] == "yes" { return try await undo(visit, id) }
         // The list is about all names.
         let mayList = visit.session.identity.namePrefix == nil
         let back = mayList ? "/console/schedules" : "/console/pushes/\(Form.encoded(id))"
@@ -46,6 +47,15 @@ enum SchedulesPage {
         }
         try await visit.call("DELETE", "/api/schedules/\(Form.encoded(id))")
         return visit.redirect(back, .scheduleCancelled)
+    }
+
+    /// Takes a publish back in its first seconds. There is no time for a question.
+    private static func undo(_ visit: Visit, _ id: String) async throws -> ConsoleResponse {
+        let id = Form.encoded(id)
+        let answer = await visit.answer("DELETE", "/api/schedules/\(id)")
+        if answer.status == 409 { return visit.redirect("/console/pushes/\(id)", .tooLate) }
+        guard (200..<300).contains(answer.status) else { throw ConsoleFailure(answer) }
+        return .redirect("/console/compose" + Form.query(["push": id, "notice": Notice.undone.rawValue]))
     }
 }
 

@@ -11,7 +11,8 @@ enum PushPage {
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let id = visit.parameter("push")
         let path = "/api/push/\(Form.encoded(id))"
-        let push = PushValues(ledger: try await visit.get(path), now: visit.now)
+        var push = PushValues(ledger: try await visit.get(path), now: visit.now)
+        push.expected = await visit.expected(push.ledger)
         let content: ContentAnswer? = try await visit.find(path + "/content")
         // The API answers all of them, so a long list is read only if it is asked for.
         let unreached = push.ledger.pruned + push.ledger.failed
@@ -23,21 +24,21 @@ enum PushPage {
         let payload = content?.payload.object
         var (state, alert) = (payload?.object("aps")?["content-state"], payload?.object("aps")?.object("alert"))
         var (audience, text) = (content?.audience.value, payload?.value)
-        var shown = push.whole
+        var shown = push.page
         let isScheduled = push.state == "scheduled"
         shown["isScheduled"] = isScheduled ? true : nil
         shown["canCancel"] = push.isFinal || isScheduled ? nil : true
-        // A push that waits for its time changes only then.
-        shown["isLive"] = push.isFinal || isScheduled ? nil : true
+        shown["isLive"] = push.isFinal ? nil : true
         if isScheduled {
             let schedule: ScheduleAnswer? = try? await visit.find("/api/schedules/\(Form.encoded(id))")
             shown["due"] = Shown.time(schedule?.schedule.scheduledTime, now: visit.now)
+            shown["undo"] = schedule.map { isSoon($0, visit.now) } == true ? true : nil
             // Until its time, the schedule has the push as it was published.
             let body = schedule?.push.object
             (state, alert) = (body?.liveActivity?["content_state"], body?.liveActivity?.object("alert"))
             (audience, text) = (body?["audience"], body?.value)
         }
-        if !push.isFinal { shown["obstacles"] = await visit.obstacles(name) }
+        if !push.isFinal { shown["obstacle"] = visit.standing.obstacle(of: name) }
         shown["payload"] = text.map { JSONLayout.lines($0) }
         shown["bytes"] = content.map { Shown.count($0.payloadBytes) }
         shown["audience"] = audience.map(AudienceText.text)
@@ -78,13 +79,33 @@ enum PushPage {
     }
 
     static func live(_ visit: Visit) async throws -> ConsoleResponse {
-        let path = "/api/push/\(Form.encoded(visit.parameter("push")))"
-        let _: LedgerAnswer = try await visit.get(path)
-        return try await visit.watch("push \(visit.parameter("push"))") { visit in
-            let push = PushValues(ledger: try await visit.get(path), now: nil)
-            let html = visit.console.templates.render("push-live", push.whole)
+        let id = Form.encoded(visit.parameter("push"))
+        let path = "/api/push/\(id)"
+        let first: LedgerAnswer = try await visit.get(path)
+        let meter = RateMeter()
+        let wasScheduled = first.state == "scheduled"
+        let schedule: ScheduleAnswer? = wasScheduled ? try await visit.find("/api/schedules/\(id)") : nil
+        let pause = schedule.map { isSoon($0, visit.now) ? 1 : 5 } ?? 1
+        return try await visit.watch("push \(id)\(wasScheduled ? " scheduled" : "")", every: pause) { visit in
+            var push = PushValues(ledger: try await visit.get(path), now: nil)
+            if wasScheduled {
+                var page = push.page
+                page["due"] = Shown.time(schedule?.schedule.scheduledTime, now: nil)
+                let html = visit.console.templates.render("push-live", page)
+                // The rest of the page changes with its state, so the browser reads it again.
+                return push.state == "scheduled" ? .html(html) : .last(html)
+            }
+            push.expected = await visit.expected(push.ledger)
+            push.rate = meter.rate([push.id: push.ledger.settled], now: visit.now)
+            let html = visit.console.templates.render("push-live", push.page)
             return push.isFinal ? .last(html) : .html(html)
         }
+    }
+
+    /// Whether it is about to go out, as each publish of the console is at first.
+    private static func isSoon(_ schedule: ScheduleAnswer, _ now: Int64) -> Bool {
+        guard let due = TimeText.parse(schedule.schedule.scheduledTime) else { return false }
+        return due - now < 60_000
     }
 
     static func cancel(_ visit: Visit) async throws -> ConsoleResponse {

@@ -39,26 +39,21 @@ struct PushValues {
     let ledger: LedgerAnswer
     /// Epoch ms. Nil in a live part.
     let now: Int64?
+    /// How many targets the push will have about, while its ledger still counts them.
+    var expected: Int?
+    /// Targets a second that get an outcome.
+    var rate = 0
 
     var id: String { ledger.pushID }
     var state: String { ledger.state }
     var isFinal: Bool { Self.finals.contains(state) }
-    /// Targets with an outcome.
-    var settled: Int { ledger.targets - ledger.pending }
+    /// The targets that the push has or will have.
+    private var whole: Int { max(ledger.targets, expected ?? 0) }
 
     /// The colour of the state: a push can be done and have reached hardly anybody.
     private var mood: String {
         guard state == "done" else { return state }
-        return ledger.failed > ledger.delivered ? "failed" : reachedNobody ? "expired" : state
-    }
-
-    private var reachedNobody: Bool { ledger.targets == 0 && ledger.broadcast?.state != "delivered" }
-
-    /// The state, and for a push that is done but for some: whom it reached.
-    private var stateText: String {
-        guard state == "done", ledger.delivered < ledger.targets || reachedNobody else { return state }
-        if ledger.delivered == 0 { return "done, reached nobody" }
-        return "done, reached \(max(1, ledger.delivered * 100 / ledger.targets)) %"
+        return ledger.mostlyFailed ? "failed" : ledger.targets == 0 && ledger.reached == 0 ? "expired" : state
     }
 
     /// For a row of a list.
@@ -66,8 +61,8 @@ struct PushValues {
         values([
             "id": id, "path": "/console/pushes/\(id)", "name": ledger.name,
             "namePath": "/console/names/\(Form.encoded(ledger.name))", "event": ledger.event,
-            "state": stateText, "mood": mood, "created": Shown.time(ledger.createdAt, now: now), "bar": bar,
-            "targets": Shown.count(ledger.targets), "delivered": Shown.count(ledger.delivered),
+            "state": ledger.stateText, "mood": mood, "created": Shown.time(ledger.createdAt, now: now), "bar": bar,
+            "targets": Shown.approximate(whole, isGuess: expected != nil), "delivered": Shown.count(ledger.delivered),
             "broadcast": ledger.broadcast?.state,
             "automatic": ledger.automatic == true ? true : nil,
         ])
@@ -75,7 +70,7 @@ struct PushValues {
 
     /// The rectangles of the bar, in percent.
     var bar: Values {
-        let targets = max(1, ledger.targets)
+        let targets = max(1, whole)
         var x = 0.0
         var parts: [Values] = []
         for outcome in Self.outcomes {
@@ -96,7 +91,7 @@ struct PushValues {
     }
 
     /// The live part of the push's page.
-    var whole: Values {
+    var page: Values {
         var all = row
         func fields(_ list: [Count], always: Bool) -> [Values] {
             list.filter { always || $0.of(ledger) > 0 }.map { field in
@@ -116,7 +111,12 @@ struct PushValues {
         }
         all["hasReasons"] = sorted.isEmpty ? nil : true
         all["quarantined"] = ledger.errors[Self.quarantined].map { Shown.count($0, "device", "devices") }
-        all["soFar"] = ledger.expanded || isFinal ? nil : true
+        all["soFar"] = ledger.expanded || isFinal || expected != nil ? nil : true
+        all["counted"] = expected.map { _ in Shown.count(ledger.targets) }
+        if !isFinal, whole > 0 {
+            all["progress"] = "\(Shown.count(ledger.settled)) of \(Shown.approximate(whole, isGuess: expected != nil))"
+            all["left"] = ledger.expanded || expected != nil ? ledger.timeLeft(of: whole, rate: Double(rate)) : nil
+        }
         all["priority"] = ledger.priority
         all["finished"] = Shown.time(ledger.finishedAt, now: now)
         if let from = TimeText.parse(ledger.createdAt), let to = ledger.finishedAt.flatMap({ TimeText.parse($0) }) {

@@ -42,6 +42,12 @@ struct Form: Sendable {
         text(name).flatMap { Int($0) }.flatMap { range.contains($0) ? $0 : nil }
     }
 
+    func without(_ names: Set<String>) -> Form {
+        var form = self
+        form.fields.removeAll { names.contains($0.name) }
+        return form
+    }
+
     func has(_ name: String) -> Bool { fields.contains { $0.name == name } }
 
     static func decoded(_ text: some StringProtocol) -> String? {

@@ -34,7 +34,10 @@ struct Templates: Sendable {
         ("quarantine", PackageResources.quarantine_mustache), ("broadcasts", PackageResources.broadcasts_mustache),
         ("confirm", PackageResources.confirm_mustache), ("message", PackageResources.message_mustache),
         ("actions", PackageResources.actions_mustache), ("templates", PackageResources.templates_mustache),
-        ("pager", PackageResources.pager_mustache), ("some-names", PackageResources.some_names_mustache),
+        ("compose-name", PackageResources.compose_name_mustache),
+        ("compose-parts", PackageResources.compose_parts_mustache),
+        ("name-options", PackageResources.name_options_mustache), ("strip", PackageResources.strip_mustache),
+        ("alarms", PackageResources.alarms_mustache), ("pager", PackageResources.pager_mustache), ("some-names", PackageResources.some_names_mustache),
     ]
 }
 

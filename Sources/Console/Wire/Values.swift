@@ -43,6 +43,9 @@ enum Shown {
         return out
     }
 
+    /// `about 1,872`
+    static func approximate(_ number: Int, isGuess: Bool) -> String { (isGuess ? "about " : "") + count(number) }
+
     /// `1 push`, `10,000 pushes`
     static func count(_ number: Int, _ one: String, _ many: String) -> String {
         "\(count(number)) \(number == 1 ? one : many)"

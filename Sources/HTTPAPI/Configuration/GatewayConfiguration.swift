@@ -64,6 +64,8 @@ public struct GatewayConfiguration: Sendable {
     public var monitorSecret: String?
     /// Whether the gateway serves the console.
     public var hasConsole = true
+    /// How long a publish of the console waits as a schedule, so that it can be taken back.
+    public var consoleUndo: Duration = .zero
     /// Shown in the `Server` header, in `/healthz` and in the log.
     public var version = "dev"
     /// The limit for `/readyz` and `/metrics`, because they ask Redis and need no secret.

@@ -83,7 +83,8 @@ public final class Gateway: ListeningService {
         let bridge = ConsoleBridge(live: live, recorder: recorder)
         let responder = GatewayResponder(
             live: live, metrics: metrics, logger: logger, clock: clock, recorder: recorder,
-            console: configuration.hasConsole ? Console(bridge.gateway, store: store) : nil,
+            console: configuration.hasConsole
+                ? Console(bridge.gateway, store: store, undo: configuration.consoleUndo) : nil,
             signIns: SignInLimit { live.current.configuration.failedSignInsPerMinute }, rates: RateLimit(store.rates))
         let connections = OpenFiles.connectionLimit(wanted: configuration.maximumConnections)
         if connections < configuration.maximumConnections {

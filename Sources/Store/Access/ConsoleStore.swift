@@ -77,5 +77,5 @@ public struct ConsoleStore: Sendable {
 
     private func key(_ session: String) -> RedisKey { keys.consoleSession(Self.digest(session)) }
     private func attemptsKey(_ subject: String) -> RedisKey { keys.consoleAttempts(Self.digest(subject)) }
-    private static func digest(_ text: String) -> String { Hex.encode(SHA256Digest(of: text.utf8)) }
+    static func digest(_ text: String) -> String { Hex.encode(SHA256Digest(of: text.utf8)) }
 }

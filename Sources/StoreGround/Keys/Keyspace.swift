@@ -134,6 +134,14 @@ public struct Keyspace: Sendable {
     package func consoleAttempts(_ digest: String) -> RedisKey { key("console:f:{\(digest)}") }
     /// Pushes that the console's users keep to send again.
     package func consoleTemplates(_ app: AppKey) -> RedisKey { key("console:t:{\(app)}") }
+    /// Pushes that a credential's user has begun to write.
+    package func consoleDrafts(_ app: AppKey, _ credential: String) -> RedisKey {
+        key("console:d:{\(app)}:\(credential)")
+    }
+    /// Alarms of which an operator has said that they are known.
+    package func consoleKnownAlarms(_ app: AppKey) -> RedisKey { key("console:a:{\(app)}") }
+    /// The time at which a publish of the console goes out; `digest` is of its idempotency key.
+    package func consoleDue(_ digest: String) -> RedisKey { key("console:p:{\(digest)}") }
     /// An app's schedules that wait, by due time (ms).
     package func at(_ app: AppKey) -> RedisKey { key("{q}:\(app):at") }
     /// The names of these schedules, by id. Only in a cluster, where the node of a schedule's record may be away.

@@ -32,6 +32,13 @@ struct ConsoleBrowser: Sendable {
         return try await send("POST", path, body, headers)
     }
 
+    /// Sends a form and goes where the answer leads, as a browser does.
+    func submit(_ path: String, _ fields: KeyValuePairs<String, String>) async throws -> Reply {
+        let reply = try await post(path, fields)
+        guard reply.status == 303, let place = reply.header("location") else { return reply }
+        return try await get(String(place.prefix { $0 != "#" }))
+    }
+
     private func send(
         _ method: String, _ path: String, _ body: String?, _ headers: [(String, String)]
     ) async throws -> Reply {

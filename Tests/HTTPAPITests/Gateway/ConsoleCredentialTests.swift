@@ -104,7 +104,8 @@ import Testing
             }
             #expect(try await browser.get("/console/pushes/\(foreign)").status == 404)
             #expect(try await publish(browser, token, name: "match-1").status == 303)
-            let refused = try await publish(browser, token, name: "order-7")
+            let back = try #require(try await publish(browser, token, name: "order-7").header("location"))
+            let refused = try await browser.get(back)
             #expect(refused.status == 403 && refused.text.contains("match-"), "\(refused.text)")
             let paused = try await browser.post(
                 "/console/names/match-1/pause", ["csrf": token, "to": "pause", "confirmed": "yes"])

@@ -24,7 +24,7 @@ import Testing
         ("dismissal_minutes", "1"), ("alert_title", "a"), ("action", "publish"), ("audience_value", "1"),
     ]
     private static let compose = Form(
-        fields: ComposeForm.fields + ["at", "action", "state_before", "template_title", "key", "f:progress"],
+        fields: ComposeForm.fields + ["at", "action", "state_before", "filled", "of", "template_title", "key", "f:progress"],
         // Minutes count from `at`, or from the time to send at, which has the browser's zone.
         bases: [publish, publish + [("send_at", "2026-12-24T18:00"), ("zone", "-60")]])
     private static let question = Form(fields: ["to", "confirmed"], bases: [[("confirmed", "yes")], []])
@@ -37,6 +37,7 @@ import Testing
         "/console/pushes/{push}/drop": question, "/console/names/{name}/pause": question,
         "/console/names/{name}/broadcast": question, "/console/devices/{device}/forget": question,
         "/console/schedules/{schedule}/cancel": question,
+        "/console/alarms": Form(fields: ["kind", "to"]),
         "/console/quarantine": Form(fields: ["key", "place", "to", "confirmed"], bases: [[("confirmed", "yes")]]),
     ]
 
@@ -75,7 +76,7 @@ import Testing
             var signed = ConsoleBrowser(gateway)
             _ = try await signed.signIn()
             let browser = signed
-            let words = ["after", "limit", "name", "push", "state", "user", "show", "contains", "id"]
+            let words = ["after", "limit", "name", "push", "state", "user", "show", "contains", "id", "q"]
             for route in Route.all where route.method == "GET" && !route.pattern.hasSuffix("live") {
                 for number in Self.numbers {
                     let path = Self.path(route.pattern, number)

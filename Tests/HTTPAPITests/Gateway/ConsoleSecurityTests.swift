@@ -282,7 +282,7 @@ import Testing
             var texts: [String] = []
             for page in pages { texts.append(try await browser.get(page).text) }
             for action in ["preview", "publish", "edit", "keep"] {
-                let page = try await browser.post(
+                let page = try await browser.submit(
                     "/console/compose",
                     [
                         "csrf": csrf, "action": action, "name": evil, "event": "update", "state": state,
@@ -291,7 +291,7 @@ import Testing
                 texts.append(page.text)
             }
             texts.append(try await browser.get("/console/templates").text)
-            let wrong = try await browser.post(
+            let wrong = try await browser.submit(
                 "/console/compose", ["csrf": csrf, "action": "preview", "name": "n", "event": evil, "state": evil])
             texts.append(wrong.text)
             // The texts stand outside of the macro, which cannot hold all of these characters.

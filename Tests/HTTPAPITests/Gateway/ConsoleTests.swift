@@ -27,7 +27,8 @@ import Testing
                 "csrf": token, "action": "publish", "name": "match-42", "event": "update", "audience": "all",
                 "state": #"{"home":1}"#, "priority": "10", "alert_title": "Goal",
             ]
-            let question = try await browser.post("/console/compose", fields)
+            let question = try await browser.submit("/console/compose", fields)
+            #expect(question.text.contains("Publish to 3 devices?") && question.text.contains(">Publish to 3<"))
             #expect(question.status == 200 && question.text.contains("3 lock screens will light"), "\(question.text)")
             #expect(question.text.contains("with an alert"))
             #expect(try await gateway.send("GET", "/api/pushes").integer("total") == 0, "asking publishes nothing")
@@ -61,7 +62,7 @@ import Testing
                     "state": fields["state"] ?? "", "priority": fields["priority"] ?? "10",
                     "stale_minutes": fields["stale_minutes"] ?? "", "alert_title": "kept text",
                 ]
-                let reply = try await browser.post("/console/compose", sent)
+                let reply = try await browser.submit("/console/compose", sent)
                 #expect(reply.status == 422 && reply.text.contains(text), "\(reply.text)")
                 #expect(reply.text.contains("kept text") && reply.text.contains(#"aria-invalid="true""#))
             }
@@ -77,7 +78,7 @@ import Testing
             let page = try await browser.get("/console/compose?name=match-42")
             #expect(page.text.contains("Goals") && page.text.contains(#"name="f:home""#))
             let state = "{}"
-            let reply = try await browser.post(
+            let reply = try await browser.submit(
                 "/console/compose",
                 [
                     "csrf": token, "action": "preview", "name": "match-42", "event": "update", "state": state,
@@ -121,7 +122,7 @@ import Testing
             #expect(changed.status == 303 && changed.header("location")?.contains(id) == true, "\(changed.text)")
             let now = try await gateway.send("GET", "/api/schedules/\(id)").text
             #expect(now.contains(#""home":8"#) && now.contains("\(date)T03:05:00") && now.contains("conflate"))
-            let without = try await browser.post(
+            let without = try await browser.submit(
                 "/console/compose/publish",
                 ["csrf": token, "schedule": id, "name": "match-42", "event": "update", "state": "{}"])
             #expect(without.status == 422 && without.text.contains("Send at: is required"), "\(without.text)")
@@ -132,9 +133,10 @@ import Testing
         try await GatewayFixture.run { gateway in
             let (browser, token) = try await start(gateway)
             _ = try await gateway.send("POST", "/api/pause")
-            let question = try await browser.post(
+            let question = try await browser.submit(
                 "/console/compose",
                 ["csrf": token, "action": "publish", "name": "match-42", "event": "update", "state": "{}"])
+            #expect(question.text.contains("Once the app is resumed, no lock screen will light"))
             for text in [question.text, try await browser.get("/console/compose?name=match-42").text] {
                 #expect(text.contains("The app is paused") && text.contains("No worker has been seen"), "\(text)")
             }

@@ -137,6 +137,7 @@ extension GatewayConfiguration {
         start.readsIntake = readsIntake
         start.hasOwnMonitor = hasOwnMonitor
         start.hasConsole = hasConsole
+        start.consoleUndo = consoleUndo
         start.version = version
         return start
     }

@@ -5,8 +5,9 @@ import Store
 /// Pushes that not all tokens got, and their second try.
 struct DeadLetterCalls: CallGroup {
     private let deadLetters: DeadLetters
+    private let alarms: Alarms
 
-    init(_ parts: GatewayParts) { deadLetters = parts.store.deadLetters }
+    init(_ parts: GatewayParts) { (deadLetters, alarms) = (parts.store.deadLetters, parts.store.alarms) }
 
     func list(_ call: Call) async throws -> Answer {
         let limit = try call.limit()
@@ -39,6 +40,8 @@ struct DeadLetterCalls: CallGroup {
 
     func drop(_ call: Call) async throws -> Answer {
         guard try await deadLetters.drop(call.app.key, call.id("push_id")) else { throw APIError.noDeadLetter }
+        // Somebody decided about each push that expired. An alarm that stays is no error of this call.
+        if try await deadLetters.count(call.app.key) == 0 { try? await alarms.clear(call.app.key, .expired) }
         return .empty
     }
 }

@@ -22,10 +22,19 @@ struct NameHints {
         for name in pushes.map(\.publish.name) where !starting.contains(name) && !names.contains(name) {
             names.append(name)
         }
-        guard !names.isEmpty, let found = try? await index.unfollowed(call.app.key, names) else { return [] }
-        return found.prefix(Self.mostHints).map { name in
+        return await unfollowed(names, call).prefix(Self.mostHints).map { name in
             (pushes.count > 1 ? pushes.firstIndex { $0.publish.name == name } : nil, name)
         }
+    }
+
+    private func unfollowed(_ names: [ActivityName], _ call: Call) async -> [ActivityName] {
+        guard !names.isEmpty else { return [] }
+        return (try? await index.unfollowed(call.app.key, names)) ?? []
+    }
+
+    /// The hint for one name that somebody typed. None if the name has followers.
+    func hints(_ name: ActivityName, _ call: Call) async -> [String] {
+        await hints(unfollowed([name], call).map { (nil, $0) }, call)
     }
 
     func hints(_ unfollowed: [(position: Int?, name: ActivityName)], _ call: Call) async -> [String] {

@@ -27,6 +27,18 @@ import Testing
         }
     }
 
+    @Test func `a pause of a name without followers says so, and which names are like it`() async throws {
+        try await GatewayFixture.run { gateway in
+            _ = try await gateway.send("PUT", "/api/activities/match-42/channels/device-1", #"{"token":"aabb"}"#)
+            let wrong = try await gateway.send("POST", "/api/pause", #"{"name":"match-24"}"#)
+            let warnings = try wrong.strings("warnings")
+            #expect(wrong.status == 200 && warnings.count == 1, "\(wrong.text)")
+            #expect(warnings[0] == #""match-24" has no followers; similar names with followers: "match-42""#)
+            let right = try await gateway.send("POST", "/api/pause", #"{"name":"match-42"}"#)
+            #expect(right.status == 200 && !right.text.contains("warnings"), "\(right.text)")
+        }
+    }
+
     @Test(arguments: [#"{"names":"a"}"#, #"{"name":7}"#, #"{"name":""}"#, "[]"])
     func `a body that is wrong pauses nothing`(body: String) async throws {
         try await GatewayFixture.run { gateway in

@@ -1,0 +1,104 @@
+import Answers
+import LiveActivity
+import StrictJSON
+
+/// The answer to a dry run of the form: the sketch, the size, whom it would reach, and what is wrong.
+struct ComposeCheck {
+    var shown: Values
+    /// What is wrong. Nil: nothing is.
+    private(set) var problem: Draft.Problem?
+    private(set) var reach: ReachText?
+
+    private static let titles = [
+        "name": "Name", "event": "Event", "audience_value": "Audience", "state": "Content state",
+        "priority": "Priority", "alert_title": "Alert", "alert": "Alert", "stale_minutes": "Stale after",
+        "relevance": "Relevance", "dismissal_minutes": "Leave on the lock screen",
+        "attributes_type": "Attributes type", "attributes": "Attributes", "options": "Options", "send_at": "Send at",
+    ]
+
+    /// Of a form that is not checked.
+    init(_ form: Form, _ visit: Visit) {
+        let compose = ComposeForm(form, now: visit.now)
+        let alert = compose.alert.flatMap { try? JSONDocument($0.bytes).root.object() }
+        let card = Card(
+            app: visit.app.rawValue, name: compose.name, state: compose.state, alert: alert,
+            isEnd: compose.event == "end"
+        ).values
+        shown = ["card": card]
+    }
+
+    /// - Parameter counts: whether to count the devices, which reads all of them
+    init(_ form: Form, _ visit: Visit, counts: Bool) async {
+        self.init(form, visit)
+        let compose = ComposeForm(form, now: visit.now)
+        do {
+            let push = try compose.push()
+            if form.text("send_at") != nil, let time = try compose.sendAt(), time < visit.now {
+                throw ComposeForm.Problem(field: "send_at", message: "is in the past")
+            }
+            let answer = try DryRunAnswer(
+                answer: await visit.call("POST", "/api/push/validate", query: counts ? "" : "reach=false", push))
+            if let first = answer.pushes.first { show(first, compose, visit, counts: counts) }
+            shown["warnings"] = (answer.warned.warnings ?? []).map(Self.words)
+        } catch {
+            refuse(await Self.problem(error, compose, visit))
+        }
+    }
+
+    private mutating func show(_ push: PreviewAnswer, _ compose: ComposeForm, _ visit: Visit, counts: Bool) {
+        let (bytes, limit) = (push.payloadBytes, push.payloadLimit)
+        let reach = ReachText(push)
+        self.reach = reach
+        shown["bytes"] =
+            ["count": bytes, "limit": limit, "text": "\(Shown.count(bytes)) of \(Shown.count(limit)) bytes"] as Values
+        guard counts else { return }
+        let time = (try? compose.sendAt()).flatMap { Shown.time($0, now: visit.now) }
+        shown["reach"] = values([
+            "sentence": reach.sentence(compose, isInside: time != nil, isScheduled: time != nil), "time": time,
+        ])
+    }
+
+    mutating func refuse(_ problem: Draft.Problem) {
+        self.problem = problem
+        shown["problem"] = problem.message
+    }
+
+    /// An error with the title of the field that it is about.
+    static func problem(_ error: any Error, _ compose: ComposeForm, _ visit: Visit) async -> Draft.Problem {
+        switch error {
+        case let problem as ComposeForm.Problem:
+            let title = titles[problem.field].map { "\($0): " } ?? ""
+            return Draft.Problem(message: title + problem.message, field: problem.field, status: 422)
+        case let failure as ConsoleFailure:
+            let status = (400..<500).contains(failure.status) && failure.status != 400 ? failure.status : 422
+            guard let path = failure.path, let plain = failure.plain else {
+                return Draft.Problem(message: words(failure.message), field: nil, status: status)
+            }
+            let state = ComposeForm.pushPath + "content_state."
+            if path.hasPrefix(state) {
+                let key = String(path.dropFirst(state.count))
+                let activity: ActivityAnswer? = try? await visit.find("/api/activities/\(Form.encoded(compose.name))")
+                let fields = await SchemaFields.find(visit, compose, known: activity?.attributesType)
+                let text = String(plain.prefix { $0 != "(" }).trimmed
+                guard let title = fields?.title(key) else {
+                    return Draft.Problem(message: "Content state, \(key): \(text)", field: "state", status: status)
+                }
+                return Draft.Problem(message: "\(title) \(text).", field: SchemaFields.prefix + key, status: status)
+            }
+            let field = ComposeForm.field(ofPath: path)
+            let message = field.flatMap { titles[$0] }.map { "\($0): \(plain)" } ?? words(failure.message)
+            return Draft.Problem(message: message, field: field, status: status)
+        default: return Draft.Problem(message: "An internal error occurred.", field: nil, status: 500)
+        }
+    }
+
+    /// A text of the API with the titles of this page in place of paths: a page has no `notification`.
+    static func words(_ text: String) -> String {
+        let prefix = ComposeForm.pushPath.dropLast()
+        let named = text.replacing(/notification\.ios\.live_activity\.([a-z_]+)/) { match in
+            ComposeForm.field(ofPath: String(match.0)).flatMap { titles[$0] } ?? String(match.1)
+        }
+        let rest = named.replacing("\(prefix): ", with: "").replacing(prefix, with: "the push")
+        return Shown.capitalized(rest)
+    }
+}

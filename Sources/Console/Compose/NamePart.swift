@@ -1,0 +1,81 @@
+import Answers
+import LiveActivity
+import StrictJSON
+
+/// The part of Compose that depends on the name: its followers, the fields of its schema, and its last content state.
+struct NamePart {
+    private static let nothing = "{\n  \n}"
+
+    let shown: Values
+    let fields: SchemaFields?
+
+    /// What the part depends on. It is made anew if this changes.
+    static func subject(_ compose: ComposeForm) -> String {
+        "\(compose.event) \(compose.form.text("attributes_type") ?? "") \(compose.name)"
+    }
+
+    /// - Parameters:
+    ///   - form: its content state is filled in, unless somebody wrote one
+    ///   - wrong: the field that has a mistake
+    init(_ form: inout Form, _ visit: Visit, wrong: String? = nil) async {
+        let compose = ComposeForm(form, now: visit.now)
+        let activity: ActivityAnswer? =
+            compose.name.isEmpty ? nil : try? await visit.find("/api/activities/\(Form.encoded(compose.name))")
+        // A state that the page filled in, and that nobody changed, follows the name.
+        let isFilled = !form.has("state") || form["filled"] == "yes" && form["state"] == form["state_before"]
+        if isFilled {
+            let last = activity?.lastContentState?.contentState.value
+            form["state"] = last.map { JSONLayout.lines($0) } ?? Self.nothing
+        }
+        let fields = await SchemaFields.find(visit, compose, known: activity?.attributesType)
+        let state = ComposeForm(form, now: visit.now).state
+        var shown = values([
+            "state": form["state"], "filled": isFilled ? "yes" : "", "of": Self.subject(compose),
+            "fields": fields?.shown(state, typed: form, wrong: wrong), "type": fields?.type,
+        ])
+        if wrong == "state" { shown["wrong-state"] = true }
+        if let activity {
+            shown["followers"] = Shown.count(activity.tokens, "follower", "followers")
+            shown["broadcasts"] = activity.broadcast?.state == "live" ? true : nil
+            shown["lastPush"] = activity.lastContentState.flatMap { last in
+                Shown.time(last.acceptedAt, now: visit.now).map { time in
+                    let card = Card(app: "", name: "", state: last.contentState.value).values
+                    return values(["time": time, "event": last.event, "headline": card["headline"]])
+                }
+            }
+            shown["closed"] = activity.ended && compose.event != "start" ? true : nil
+        } else if !compose.name.isEmpty {
+            shown["unknown"] = true
+        }
+        (self.shown, self.fields) = (shown, fields)
+    }
+
+    /// The names that complete what is typed, with what a publisher wants to know of each.
+    static func names(_ visit: Visit) async throws -> ConsoleResponse {
+        let text = visit.query.text("q") ?? ""
+        let own = visit.session.identity.namePrefix ?? ""
+        // A credential for some names asks for these.
+        let prefix = text.utf8.count >= own.utf8.count ? text : own
+        var found: [ListedNameAnswer] = []
+        func add(_ query: KeyValuePairs<String, String?>) async throws {
+            guard found.count < mostNames else { return }
+            let page: ActivitiesAnswer = try await visit.get("/api/activities", query: Form.query(query))
+            for name in page.activities where !found.contains(where: { $0.name == name.name }) { found.append(name) }
+        }
+        try await add(["prefix": prefix, "limit": "\(mostNames)"])
+        if visit.session.identity.namePrefix == nil { try await add(["contains": text, "limit": "\(mostNames)"]) }
+        var options: [Values] = []
+        for name in found.prefix(mostNames) {
+            let activity: ActivityAnswer? = try? await visit.find("/api/activities/\(Form.encoded(name.name))")
+            let state = activity?.lastContentState?.contentState.value
+            let headline = state.flatMap { Card(app: "", name: "", state: $0).values["headline"] as? String }
+            let parts = [
+                name.ended ? "closed" : Shown.count(activity?.tokens ?? 0, "follower", "followers"), headline,
+            ]
+            options.append(["value": name.name, "label": parts.compactMap(\.self).joined(separator: " · ")])
+        }
+        return .page(visit.console.templates.render("name-options", ["names": options]))
+    }
+
+    private static let mostNames = 8
+}

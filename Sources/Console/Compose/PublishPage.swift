@@ -1,0 +1,132 @@
+import Answers
+import LiveActivity
+import Store
+import StrictJSON
+
+/// The question before a publish, which says how many lock screens will light, and the publish.
+enum PublishPage {
+    static func show(_ visit: Visit) async throws -> ConsoleResponse {
+        guard var draft = try await visit.draft() else { return visit.redirect("/console/compose", .draftGone) }
+        guard let key = draft.form.text("key") else { return .redirect(draft.path()) }
+        let form = draft.form
+        let check = await ComposeCheck(form, visit, counts: true)
+        guard check.problem == nil, let reach = check.reach else {
+            draft.problem = check.problem
+            try await visit.keep(draft)
+            return .redirect(draft.path())
+        }
+        let compose = ComposeForm(form, now: visit.now)
+        var fields = ComposeForm.fields.filter(form.has).map { ["name": $0, "value": form[$0]] as Values }
+        // Minutes count from here, so that a second click sends the same body and is the same push.
+        for (name, value) in [("at", "\(compose.now)"), ("key", key)] { fields.append(["name": name, "value": value]) }
+        let time = (try? compose.sendAt()).flatMap { Shown.time($0, now: visit.now) }
+        let isChange = compose.schedule != nil
+        let words = reach.words(compose, isScheduled: time != nil, isChange: isChange)
+        var warnings = check.shown["warnings"] as? [String] ?? []
+        if let unusual = await UsualReach.warning(reach, compose, visit) { warnings.insert(unusual, at: 0) }
+        let waits = time == nil ? visit.standing.waitsFor(compose.name) : nil
+        let undo = visit.console.undo.components.seconds
+        return visit.page(
+            "publish", words.title,
+            values([
+                "title": words.title, "button": words.button, "waits": waits,
+                "sentence": reach.sentence(compose, isInside: time != nil || waits != nil, isScheduled: time != nil),
+                "fields": fields, "card": check.shown["card"], "warnings": warnings, "name": compose.name,
+                "event": compose.event, "priority": form.text("priority") ?? "10", "time": time,
+                "audience": (try? compose.push()).flatMap { try? JSONDocument($0.bytes).root.object() }
+                    .flatMap { $0["audience"] }.map(AudienceText.text),
+                "bytes": check.shown["bytes"], "none": reach.count == 0 && !reach.isBroadcast ? true : nil,
+                "isEnd": compose.event == "end" ? true : nil,
+                "closes": compose.event == "end" && (form.text("audience") ?? "all") == "all" ? true : nil,
+                "undo": undo > 0 && time == nil && !isChange ? undo : nil,
+                "path": draft.path("/console/compose/publish"), "back": draft.path(),
+            ]))
+    }
+
+    /// The confirmed publish. A second click has the same key, so it is the same push.
+    static func publish(_ visit: Visit) async throws -> ConsoleResponse {
+        var draft = Draft(sent: visit)
+        let compose = ComposeForm(visit.form, now: visit.now)
+        do {
+            let answer = try await publish(compose, visit)
+            try await visit.drop(draft)
+            return answer
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            draft.problem = await ComposeCheck.problem(error, compose, visit)
+            try await visit.keep(draft)
+            return .redirect(draft.path())
+        }
+    }
+
+    private static func publish(_ compose: ComposeForm, _ visit: Visit) async throws -> ConsoleResponse {
+        let push = try compose.push()
+        if let schedule = compose.schedule { return try await change(schedule, push, compose, visit) }
+        let key = visit.form.text("key")
+        if let time = try compose.sendAt() {
+            let id = try await schedule(push, at: TimeText.plainText(time), key: key, visit)
+            // The list is about all names.
+            return visit.session.identity.namePrefix == nil
+                ? visit.redirect("/console/schedules", .scheduled) : visit.redirect("/console/pushes/\(id)")
+        }
+        guard visit.console.undo > .zero else {
+            let answer = try await visit.call("POST", "/api/push", push, key: key)
+            let id = try AcceptedAnswer(answer: answer).pushIDs.first ?? ""
+            return visit.redirect("/console/pushes/\(id)")
+        }
+        // It waits as a schedule, which can be cancelled. A second click has to give the same time.
+        let wanted = visit.now + visit.console.undo.milliseconds
+        let due = if let key { try await visit.console.store.console.due(key, at: wanted) } else { wanted }
+        let id = try await schedule(push, at: TimeText.text(due), key: key, visit)
+        return visit.redirect("/console/pushes/\(id)")
+    }
+
+    private static func body(_ push: JSON, at time: String) -> JSON {
+        ["schedule": ["scheduled_time": .string(time)], "push": push]
+    }
+
+    private static func schedule(
+        _ push: JSON, at time: String, key: String?, _ visit: Visit
+    ) async throws -> String {
+        let answer = try await visit.call("POST", "/api/schedules", body(push, at: time), key: key)
+        return try SchedulesAnswer(answer: answer).scheduleIDs.first ?? ""
+    }
+
+    /// Puts the push in place of the schedule's. It keeps its id, and a second click puts the same again.
+    private static func change(
+        _ schedule: String, _ push: JSON, _ compose: ComposeForm, _ visit: Visit
+    ) async throws -> ConsoleResponse {
+        guard let time = try compose.sendAt() else {
+            throw ComposeForm.Problem(field: "send_at", message: "is required: the schedule waits for its time")
+        }
+        let path = "/api/schedules/\(Form.encoded(schedule))"
+        try await visit.call("PUT", path, body(push, at: TimeText.plainText(time)))
+        return visit.redirect("/console/pushes/\(Form.encoded(schedule))", .scheduleChanged)
+    }
+}
+
+/// Compares the reach of a push with that of the last ones, because a slip of the audience shows there first.
+enum UsualReach {
+    private static let pushes = 20
+    /// So few devices are never unusual.
+    private static let least = 100
+    private static let factor = 10
+
+    static func warning(_ reach: ReachText, _ compose: ComposeForm, _ visit: Visit) async -> String? {
+        guard let count = reach.count, count >= least else { return nil }
+        let query = Form.query(["limit": "\(pushes)", "name": compose.name, "event": compose.event])
+        guard let last: HistoryAnswer = try? await visit.get("/api/pushes", query: query) else { return nil }
+        return text(count, last.pushes.map(\.targets))
+    }
+
+    /// - Parameter last: the targets of the last pushes
+    static func text(_ count: Int, _ last: [Int]) -> String? {
+        let last = last.filter { $0 > 0 }.sorted()
+        guard count >= least, last.count >= 3 else { return nil }
+        let usual = last[last.count / 2]
+        guard count / factor >= usual else { return nil }
+        return "This is \(Shown.count(count / usual)) times the usual: half of the last \(last.count) pushes of this name"
+            + " had at most \(Shown.count(usual, "device", "devices"))."
+    }
+}

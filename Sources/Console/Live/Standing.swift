@@ -1,0 +1,107 @@
+import LiveActivity
+import Store
+import StrictJSON
+
+/// What holds for the whole app now: a pause, alarms, workers, and decisions that wait. Every page of the app shows it.
+struct Standing: Sendable {
+    /// An alarm, and who said that it is known.
+    struct Told: Sendable {
+        var alarm: Alarm
+        var known: Acknowledgement?
+    }
+
+    private var snapshot: Snapshot?
+    private(set) var alarms: [Told] = []
+
+    /// Of a page without an app.
+    init() {}
+
+    init(_ visit: Visit) async { await self.init(visit.console, visit.app) }
+
+    init(_ console: Console, _ app: AppKey) async {
+        let found = await console.store.partialSnapshot(
+            [app], [.pauses, .alarms, .workers, .deadLetters, .quarantine])
+        snapshot = found
+        guard !found.alarms.isEmpty else { return }
+        let known = (try? await console.store.console.acknowledged(app)) ?? [:]
+        alarms = found.alarms.map { alarm in
+            let entry = known[alarm.kind].flatMap { Acknowledgement($0) }
+            return Told(alarm: alarm, known: entry?.since == alarm.since ? entry : nil)
+        }
+    }
+
+    private var isPaused: Bool { snapshot?.pauses.contains { $0.name == nil } ?? false }
+
+    /// The pause of one name, in a sentence.
+    func obstacle(of name: String) -> String? {
+        guard !isPaused, snapshot?.pauses.contains(where: { $0.name?.rawValue == name }) == true else { return nil }
+        return "The name is paused: a push is accepted and kept, and goes out once the name is resumed."
+    }
+
+    /// The words before the sentence of a push that does not go out at once.
+    func waitsFor(_ name: String) -> String? {
+        if isPaused { return "Once the app is resumed" }
+        return obstacle(of: name).map { _ in "Once the name is resumed" }
+    }
+
+    /// The strip of a page.
+    /// - Parameters:
+    ///   - now: epoch ms; nil: a live part, which must not change with the clock
+    ///   - isForAllNames: reasons of alarms name other names
+    func strip(now: Int64?, isForAllNames: Bool) -> Values {
+        guard let snapshot else { return [:] }
+        guard snapshot.parts.contains(.pauses) else { return ["unknown": true] }
+        let pause = snapshot.pauses.first { $0.name == nil }
+        let isWithoutWorker = snapshot.parts.contains(.workers) && !snapshot.workers.contains(where: \.isAtWork)
+        return values([
+            "pause": pause.map { ["since": Shown.time($0.since, now: now) as Any] as Values },
+            "noWorker": isWithoutWorker ? true : nil,
+            "alarms": alarms.filter { $0.known == nil }.map { told in
+                values([
+                    "kind": told.alarm.kind.words, "reason": isForAllNames ? told.alarm.plainReason : nil,
+                    "since": Shown.time(told.alarm.since, now: now), "forAllNames": isForAllNames ? true : nil,
+                ])
+            },
+        ])
+    }
+
+    /// The number beside a page in the navigation.
+    func badge(_ path: String) -> Int {
+        guard let snapshot, let app = snapshot.apps.first else { return 0 }
+        return switch path {
+        case "/console/alarms": alarms.count { $0.known == nil }
+        case "/console/dead": app.deadLetters
+        case "/console/quarantine": app.quarantinedNames
+        default: 0
+        }
+    }
+}
+
+/// The word of an operator that an alarm is known. It holds until the alarm ends.
+struct Acknowledgement: Sendable {
+    var credential: String
+    /// Epoch ms.
+    var at: Int64
+    /// When the alarm was raised that this is about.
+    var since: Int64
+
+    init(credential: String, at: Int64, since: Int64) {
+        (self.credential, self.at, self.since) = (credential, at, since)
+    }
+
+    init?(_ record: [UInt8]) {
+        guard let body = try? JSONDocument(record).root.object(), let credential = body.text("credential"),
+            let at = try? body["at"]?.integer(), let since = try? body["since"]?.integer()
+        else { return nil }
+        self.init(credential: credential, at: Int64(at), since: Int64(since))
+    }
+
+    var record: [UInt8] {
+        JSON.fields(["credential": .string(credential), "at": .integer(Int(at)), "since": .integer(Int(since))]).bytes
+    }
+}
+
+extension Alarm {
+    /// The reason without the command that a shell would need: the page of the alarm leads to the same.
+    var plainReason: String { reason.replacing(/; see `[^`]*`/, with: "") }
+}

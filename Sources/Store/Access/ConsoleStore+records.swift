@@ -1,0 +1,73 @@
+public import LiveActivity
+import Redis
+
+/// Pushes that people have begun to write in the console, and alarms that they know of.
+extension ConsoleStore {
+    /// The most drafts of a credential. The oldest goes first.
+    public static let mostDrafts = 20
+    static let recordLife: Duration = .seconds(7 * 86_400)
+    /// As long as an `Idempotency-Key` counts.
+    static let dueLife: Duration = .seconds(24 * 3_600)
+
+    public func draft(_ app: AppKey, of credential: String, _ id: String) async throws(StoreError) -> [UInt8]? {
+        try await redis.run("HGET", keys.consoleDrafts(app, credential), .string(id)).optionalBytes().map { Array($0) }
+    }
+
+    public func drafts(
+        _ app: AppKey, of credential: String
+    ) async throws(StoreError) -> [(id: String, body: [UInt8])] {
+        var found: [(id: String, body: [UInt8])] = []
+        for (id, body) in try await redis.run("HGETALL", keys.consoleDrafts(app, credential)).pairs() {
+            found.append((try id.string(), Array(try body.bytes())))
+        }
+        return found
+    }
+
+    /// - Parameter other: gives way if there are too many
+    public func keep(
+        _ app: AppKey, of credential: String, draft id: String, _ body: [UInt8], insteadOf other: String? = nil
+    ) async throws(StoreError) {
+        let key = keys.consoleDrafts(app, credential)
+        if let other { try await redis.run("HDEL", key, .string(other)) }
+        _ = try await redis.atOnce([
+            RedisCommand("HSET", key, [.string(id), .bytes(body)]),
+            RedisCommand("PEXPIRE", key, [.int(Self.recordLife.milliseconds)]),
+        ])
+    }
+
+    public func drop(_ app: AppKey, of credential: String, draft id: String) async throws(StoreError) {
+        try await redis.run("HDEL", keys.consoleDrafts(app, credential), .string(id))
+    }
+
+    /// The time at which the publish with this key goes out, epoch ms: the one that its first click gave.
+    public func due(_ publish: String, at time: Int64) async throws(StoreError) -> Int64 {
+        let key = keys.consoleDue(Self.digest(publish))
+        let replies = try await redis.atOnce([
+            RedisCommand("SET", key, [.int(time), "PX", .int(Self.dueLife.milliseconds), "NX"]),
+            RedisCommand("GET", key, []),
+        ])
+        return Int64(try replies[1].integer())
+    }
+
+    /// The records of alarms that somebody knows of.
+    public func acknowledged(_ app: AppKey) async throws(StoreError) -> [Alarm.Kind: [UInt8]] {
+        var found: [Alarm.Kind: [UInt8]] = [:]
+        for (kind, record) in try await redis.run("HGETALL", keys.consoleKnownAlarms(app)).pairs() {
+            if let kind = Alarm.Kind(rawValue: try kind.string()) { found[kind] = Array(try record.bytes()) }
+        }
+        return found
+    }
+
+    /// - Parameter record: nil: nobody knows of it
+    public func acknowledge(_ app: AppKey, _ kind: Alarm.Kind, _ record: [UInt8]?) async throws(StoreError) {
+        let key = keys.consoleKnownAlarms(app)
+        guard let record else {
+            try await redis.run("HDEL", key, .string(kind.rawValue))
+            return
+        }
+        _ = try await redis.atOnce([
+            RedisCommand("HSET", key, [.string(kind.rawValue), .bytes(record)]),
+            RedisCommand("PEXPIRE", key, [.int(Self.recordLife.milliseconds)]),
+        ])
+    }
+}

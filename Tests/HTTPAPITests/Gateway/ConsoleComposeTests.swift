@@ -1,0 +1,238 @@
+import Curl
+import LiveActivity
+import Redis
+import StrictJSON
+import TestSupport
+import Testing
+
+@testable import Console
+@testable import HTTPAPI
+@testable import Store
+
+/// Compose: drafts, names, errors, the question, and a publish that is taken back.
+@Suite struct ConsoleComposeTests {
+    private static let draft = "0123456789abcdef01234567"
+
+    private func start(_ gateway: GatewayFixture) async throws -> (ConsoleBrowser, token: String) {
+        var browser = ConsoleBrowser(gateway)
+        #expect(try await browser.signIn().status == 303)
+        return (browser, try await browser.formToken())
+    }
+
+    private func hidden(_ name: String, in page: Reply) throws -> String {
+        let parts = page.text.split(separator: "name=\"\(name)\" value=\"")
+        return String(try #require(parts.count > 1 ? parts.last : nil, "\(page.text)").prefix { $0 != "\"" })
+    }
+
+    @Test func `a draft is kept while one types, and goes with its publish`() async throws {
+        try await GatewayFixture.run { gateway in
+            try await gateway.follow("match-42")
+            let (browser, token) = try await start(gateway)
+            let place = "draft=\(Self.draft)"
+            let fields: KeyValuePairs = [
+                "csrf": token, "name": "match-42", "event": "update", "state": #"{"home":7}"#, "alert_title": "Kept",
+            ]
+            #expect(try await browser.post("/console/compose/check?\(place)", fields).status == 200)
+            let again = try await browser.get("/console/compose?\(place)").text
+            #expect(again.contains("Kept") && again.contains("{&quot;home&quot;:7}"), "\(again)")
+            #expect(again.contains("This draft is kept"))
+            let other = try await browser.get("/console/compose").text
+            #expect(other.contains("update of match-42") && other.contains("/console/compose?\(place)"))
+            let question = try await browser.submit(
+                "/console/compose?\(place)",
+                [
+                    "csrf": token, "action": "publish", "name": "match-42", "event": "update", "state": #"{"home":7}"#,
+                    "alert_title": "Kept",
+                ])
+            #expect(question.text.contains("Publish to 1 device?"), "\(question.text)")
+            // The question has an address, and says the same under the same key.
+            let reloaded = try await browser.get("/console/compose/publish?\(place)")
+            #expect(try hidden("key", in: reloaded) == hidden("key", in: question))
+            let sent = try await browser.post(
+                "/console/compose/publish?\(place)",
+                [
+                    "csrf": token, "name": "match-42", "event": "update", "state": #"{"home":7}"#,
+                    "alert_title": "Kept", "key": try hidden("key", in: question),
+                    "at": try hidden("at", in: question),
+                ])
+            #expect(sent.header("location")?.hasPrefix("/console/pushes/") == true, "\(sent.text)")
+            #expect(try await !browser.get("/console/compose").text.contains("update of match-42"))
+            let late = try await browser.get("/console/compose/publish?\(place)")
+            #expect(late.header("location") == "/console/compose?notice=draft-gone")
+        }
+    }
+
+    @Test func `a form that was sent after the session's end leads back to its draft`() async throws {
+        try await GatewayFixture.run { gateway in
+            let stranger = ConsoleBrowser(gateway)
+            let next = "/console/sign-in?next=%2Fconsole%2Fcompose%3Fdraft%3D\(Self.draft)"
+            for page in ["/console/compose", "/console/compose/publish"] {
+                let reply = try await stranger.post("\(page)?draft=\(Self.draft)", ["csrf": "x", "name": "a"])
+                #expect(reply.status == 303 && reply.header("location") == next)
+            }
+            let check = try await stranger.post("/console/compose/check?draft=\(Self.draft)", ["csrf": "x"])
+            #expect(check.status == 401, "the script has to know")
+        }
+    }
+
+    @Test func `drafts of one credential are no other's, and the oldest of too many goes`() async throws {
+        try await GatewayFixture.run { gateway in
+            let (browser, token) = try await start(gateway)
+            for number in 0...ConsoleStore.mostDrafts {
+                let id = "0123456789abcdef012345" + (number < 10 ? "0\(number)" : "\(number)")
+                let kept = try await browser.post(
+                    "/console/compose/check?draft=\(id)", ["csrf": token, "name": "n-\(number)", "state": "{}"])
+                #expect(kept.status == 200)
+            }
+            let app = try gateway.app
+            #expect(try await gateway.store.console.drafts(app, of: "master").count == ConsoleStore.mostDrafts)
+            let secret = try await CredentialTests.create(gateway, #"{"id":"feed","scopes":["read","publish"]}"#)
+            var other = ConsoleBrowser(gateway)
+            _ = try await other.signIn(GatewayFixture.key, secret)
+            let page = try await other.get("/console/compose?draft=0123456789abcdef01234505").text
+            #expect(!page.contains("n-5") && !page.contains("Drafts"), "\(page)")
+            let removed = try await browser.post(
+                "/console/compose?draft=0123456789abcdef01234505", ["csrf": token, "action": "discard"])
+            #expect(removed.header("location") == "/console/compose?notice=draft-dropped")
+            #expect(try await gateway.store.console.drafts(app, of: "master").count == ConsoleStore.mostDrafts - 1)
+        }
+    }
+
+    @Test func `a name brings its fields, its followers and its state, and an error speaks of the field`() async throws {
+        try await GatewayFixture.run { gateway in
+            let schema =
+                #"{"names":["match-*"],"content_state":{"type":"object","required":["home"],"properties":{"home":{"type":"integer","title":"Home goals"}}}}"#
+            #expect(try await gateway.send("PUT", "/api/schemas/Match", schema).status == 200)
+            try await gateway.follow("match-42")
+            _ = try await gateway.publish(
+                publishText(activity: #"{"name":"match-42","event":"update","content_state":{"home":3,"away":1}}"#))
+            let (browser, token) = try await start(gateway)
+            let names = try await browser.get("/console/compose/names?q=match").text
+            #expect(names.contains(#"<option value="match-42">1 follower · 3 : 1</option>"#), "\(names)")
+            let empty = try await browser.get("/console/compose")
+            let (before, filled) = (try hidden("of", in: empty), try hidden("filled", in: empty))
+            let state = "{\n  \n}"
+            let check = try await browser.post(
+                "/console/compose/check?draft=\(Self.draft)",
+                [
+                    "csrf": token, "name": "match-42", "event": "update", "state": state, "state_before": state,
+                    "filled": filled, "of": before,
+                ]
+            ).text
+            #expect(check.contains("Home goals") && check.contains("1 follower"), "\(check)")
+            #expect(check.contains("&quot;home&quot;: 3"), "its last state, because nobody wrote one")
+            let written = try await browser.post(
+                "/console/compose/check?draft=\(Self.draft)",
+                [
+                    "csrf": token, "name": "match-42", "event": "update", "state": #"{"home":9}"#,
+                    "state_before": state, "filled": filled, "of": before,
+                ]
+            ).text
+            #expect(written.contains("{&quot;home&quot;:9}"), "a state that somebody wrote stays")
+            let wrong = try await browser.submit(
+                "/console/compose?draft=\(Self.draft)",
+                ["csrf": token, "action": "publish", "name": "match-42", "event": "update", "state": "{}"])
+            #expect(wrong.status == 422 && wrong.text.contains("Home goals is required."), "\(wrong.text)")
+            #expect(!wrong.text.contains("notification.ios"))
+        }
+    }
+
+    @Test func `a publish waits ten seconds, a second click is the same, and it can be taken back`() async throws {
+        try await GatewayFixture.run(configure: { $0.consoleUndo = .seconds(10) }) { gateway in
+            try await gateway.follow("match-42")
+            let (browser, token) = try await start(gateway)
+            let fields: KeyValuePairs = [
+                "csrf": token, "name": "match-42", "event": "end", "audience": "all", "state": #"{"home":4}"#,
+                "priority": "10", "key": "console/1",
+            ]
+            let question = try await browser.submit(
+                "/console/compose",
+                [
+                    "csrf": token, "action": "publish", "name": "match-42", "event": "end", "audience": "all",
+                    "state": "{}",
+                ])
+            #expect(question.text.contains("End 1 card?") && question.text.contains(">End 1 card</button>"))
+            #expect(question.text.contains("which cannot be taken back") && question.text.contains("It waits 10 s"))
+            let first = try await browser.post("/console/compose/publish", fields)
+            let second = try await browser.post("/console/compose/publish", fields)
+            let path = try #require(first.header("location"))
+            #expect(path == second.header("location"), "\(second.text)")
+            let schedules = try await gateway.send("GET", "/api/schedules")
+            #expect(try schedules.integer("count") == 1, "\(schedules.text)")
+            let page = try await browser.get(path).text
+            #expect(page.contains("Take it back") && !page.contains("Cancel the schedule"), "\(page)")
+            let id = String(path.dropFirst("/console/pushes/".count))
+            let undone = try await browser.submit(
+                "/console/schedules/\(id)/cancel", ["csrf": token, "undo": "yes"])
+            #expect(undone.text.contains("Taken back.") && undone.text.contains("&quot;home&quot;: 4"), "\(undone.text)")
+            #expect(try await gateway.send("GET", "/api/schedules").integer("count") == 0)
+            #expect(try await gateway.send("GET", "/api/pushes").integer("total") == 0)
+            let twice = try await browser.post("/console/schedules/\(id)/cancel", ["csrf": token, "undo": "yes"])
+            #expect(twice.status == 303)
+        }
+    }
+}
+
+/// What holds for the whole app, on each of its pages.
+@Suite struct ConsoleStandingTests {
+    @Test func `an alarm is on every page until it is known, and again when it comes again`() async throws {
+        try await GatewayFixture.run { gateway in
+            let app = try gateway.app
+            let reason = "pushes expired before they were sent to all; see `lamplighter dead list`"
+            try await gateway.store.alarms.raise(app, .expired, reason)
+            var browser = ConsoleBrowser(gateway)
+            _ = try await browser.signIn()
+            let token = try await browser.formToken()
+            for path in ["/console", "/console/names", "/console/compose", "/console/actions"] {
+                let page = try await browser.get(path).text
+                #expect(page.contains("Expired pushes") && page.contains("/console/alarms"), "\(path)")
+                #expect(!page.contains("lamplighter dead list"), "a page has no shell")
+                #expect(page.contains(#"Alarms <span class="badge">1</span>"#), "\(page)")
+                #expect(page.contains("No worker has been seen"))
+            }
+            let alarms = try await browser.get("/console/alarms").text
+            #expect(alarms.contains("Decide in Dead letters") && alarms.contains("LamplighterExpired"), "\(alarms)")
+            let known: KeyValuePairs = ["csrf": token, "kind": "expired", "to": "known"]
+            #expect(try await browser.post("/console/alarms", known).status == 303)
+            let names = try await browser.get("/console/names").text
+            #expect(!names.contains("Expired pushes") && !names.contains("badge"), "\(names)")
+            #expect(try await browser.get("/console/alarms").text.contains("Marked as known by the master secret"))
+            #expect(try await browser.get("/console").text.contains("1 alarm is known"))
+            // It ends, and is raised later.
+            try await gateway.store.alarms.clear(app, .expired)
+            #expect(try await browser.get("/console/alarms").text.contains("No alarms."))
+            let stored = Acknowledgement(credential: "master secret", at: testNow, since: testNow - 1)
+            try await gateway.store.console.acknowledge(app, .expired, stored.record)
+            try await gateway.store.alarms.raise(app, .expired, reason)
+            #expect(try await browser.get("/console/names").text.contains("Expired pushes"))
+        }
+    }
+
+    @Test func `a credential for some names learns of an alarm, and not whom it is about`() async throws {
+        try await GatewayFixture.run { gateway in
+            try await gateway.store.alarms.raise(try gateway.app, .expired, "secret-name expired")
+            let secret = try await CredentialTests.create(
+                gateway, #"{"id":"m","scopes":["publish","read"],"name_prefix":"match-"}"#)
+            var browser = ConsoleBrowser(gateway)
+            _ = try await browser.signIn(GatewayFixture.key, secret)
+            let page = try await browser.get("/console/compose").text
+            #expect(page.contains("Expired pushes") && !page.contains("secret-name") && !page.contains("/console/alarms"))
+        }
+    }
+
+    @Test func `the alarm of expired pushes ends with the last dead letter`() async throws {
+        try await GatewayFixture.run { gateway in
+            let app = try gateway.app
+            try await gateway.store.alarms.raise(app, .expired, "pushes expired")
+            let push = try await gateway.publish(
+                publishText(activity: #"{"name":"match-42","event":"update","content_state":{}}"#))
+            let id = try #require(PushID(try push.strings("push_ids")[0]))
+            let name = try ActivityName("match-42")
+            try await gateway.store.deadLetters.enlist(app, name, [id])
+            let letter = gateway.store.keys.deadLetter(gateway.store.keys.tag(app, name), id)
+            _ = try await gateway.store.redis.send(RedisCommand("HSET", letter, ["at", .int(1), "tokens", .int(1)]))
+            #expect(try await gateway.send("DELETE", "/api/dead/\(id)").status == 204)
+            #expect(try await gateway.store.alarms.list([app]).isEmpty)
+        }
+    }
+}
