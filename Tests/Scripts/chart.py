@@ -1,6 +1,8 @@
 """Checks the Helm chart; see bin/chart. Everything that the chart sets is held against its source in this tree."""
 import copy
+import gzip
 import http.server
+import io
 import json
 import logging
 import os
@@ -8,6 +10,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tarfile
 import tempfile
 import threading
 
@@ -228,6 +231,19 @@ def checkov(texts, work):
     return passed
 
 
+def same_bytes(archive):
+    """Helm writes the time at which it runs into its archive. Write the commit's time, so that the archive can be made again."""
+    time = int(os.environ["SOURCE_DATE_EPOCH"])
+    with tarfile.open(archive) as old:
+        entries = [(entry, old.extractfile(entry).read()) for entry in old]
+    with open(archive, "wb") as file, gzip.GzipFile("", "wb", mtime=time, fileobj=file) as packed, \
+            tarfile.open(fileobj=packed, mode="w") as new:
+        for entry, content in sorted(entries, key=lambda one: not one[0].name.endswith("/Chart.yaml")):
+            entry.mtime, entry.pax_headers = time, {}
+            new.addfile(entry, io.BytesIO(content))
+    return archive
+
+
 def main():
     logging.disable(logging.INFO)
     from helm_python import Chart, helm_sdk_version, lint
@@ -236,7 +252,7 @@ def main():
     job, *rest = sys.argv[1:]
     if job == "package":
         pathlib.Path(rest[0]).mkdir(parents=True, exist_ok=True)
-        return print(chart.save(rest[0]))
+        return print(same_bytes(chart.save(rest[0])))
     if job == "run":
         import chart_run
         chart_run.run(tree, rest[0], lambda values: render(chart, values)[1])

@@ -5,7 +5,8 @@ import Store
 
 /// The connection that every process opens at start, and what Redis reports about itself.
 struct RedisInspection {
-    /// The longest wait at start for a Redis that does not answer. There is no limit while Redis loads its data.
+    /// The longest wait at start for a Redis that does not answer. There is no limit while Redis loads its data, or while
+    /// a process that needs a primary finds the replica of another site (docs/second-site.md).
     static let patience: Duration = .seconds(5)
 
     /// - Parameter needsPrimary: whether a single server that is a replica is refused, also for reads
@@ -37,9 +38,10 @@ struct RedisInspection {
                 return
             } catch {
                 attempt += 1
-                let isLoading = if case .server(let code, _) = error { code == "LOADING" } else { false }
+                let isWaiting =
+                    if case .server(let code, _) = error { code == "LOADING" || code == "READONLY" } else { false }
                 let failure = CommandFailure(error)
-                guard isLoading || failure.status == .unreachable && clock.now < deadline else {
+                guard isWaiting || failure.status == .unreachable && clock.now < deadline else {
                     let remedy = "\(SettingKey[\.redisURL].environmentName) or --redis-url names another"
                     // A server that takes TLS alone closes a connection without it, and says nothing.
                     let tls =

@@ -45,7 +45,7 @@ public enum RedisError: Error, Sendable, Hashable, CustomStringConvertible {
     private static let remedies: [String: String] = [
         "LOADING": "Redis is reading its data from disk and will answer when it is done; wait",
         "OOM": "Redis has reached maxmemory and refuses writes: raise maxmemory or free memory (policy noeviction)",
-        "READONLY": "this is a replica: point redis.url at the primary, or at its sentinels",
+        "READONLY": "this is a replica: point redis.url at the primary, or at its sentinels, or promote it",
         "MASTERDOWN": "this replica has lost its primary: point redis.url at the primary",
         "NOAUTH": "Redis wants a password: redis://user:password@host, or redis://:password@host without a user",
         "WRONGPASS": "user or password in redis.url is wrong, or the user is switched off (ACL LIST)",
