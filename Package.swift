@@ -133,7 +133,7 @@ let package = Package(
         .target(
             name: "Settings",
             dependencies: [
-                "HTTPAPI", "Fanout", "APNsClient", "Store", "Redis", "LiveActivity", "StrictJSON", "YAML",
+                "HTTPAPI", "Fanout", "APNsClient", "Store", "Redis", "LiveActivity", "StrictJSON", "Threads", "YAML",
             ]
         ),
         .target(
