@@ -139,7 +139,8 @@ let package = Package(
         .target(
             name: "Settings",
             dependencies: [
-                "HTTPAPI", "Fanout", "APNsClient", "Store", "Redis", "Spans", "LiveActivity", "StrictJSON", "YAML",
+                "HTTPAPI", "Fanout", "APNsClient", "Store", "Redis", "Spans", "LiveActivity", "StrictJSON", "Threads",
+                "YAML",
             ]
         ),
         .target(

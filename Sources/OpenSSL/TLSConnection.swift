@@ -11,16 +11,20 @@ public enum TLSProgress: Sendable, Hashable {
     case wantsWrite
 }
 
-/// One end of a TLS connection over a socket that does not block, with TLS 1.2 or later. A client always checks the
-/// certificate and the host's name. The connection belongs to one thread. The caller owns the socket, and closes it
+/// One end of a TLS connection over a socket that does not block, with TLS 1.2 or later. A client checks the
+/// certificate and the host's name, unless `TLSServer.trust` says otherwise. The connection belongs to one thread. The caller owns the socket, and closes it
 /// after this object is gone. `TLSSession` uses it for both ends, with memory instead of a socket.
 public final class TLSConnection {
     private let context: OpaquePointer
     let ssl: OpaquePointer
     /// Nil at the client's end. The ALPN callback uses the identity, so each connection keeps it alive.
     private let identity: TLSIdentity?
+    /// The digests of which the server's certificate must have one. Nil: it needs none.
+    private var pins: [[UInt8]]?
     /// The host names in a certificate that was refused.
     fileprivate var refusedNames: String?
+    /// The SHA-256 of the server's certificate, if that was refused.
+    fileprivate var refusedDigest: String?
 
     /// The client's end over a socket. It reads all files again, so a replaced file counts from the next connection on.
     public convenience init(_ server: TLSServer, descriptor: Int32) throws(TLSError) {
@@ -41,6 +45,7 @@ public final class TLSConnection {
             self.context = context
             ssl = connection
             identity = nil
+            if case .pinned(let digests) = server.trust { pins = digests }
             // For `noteCertificate`, which OpenSSL calls only while this object is in `handshake`.
             SSL_set_ex_data(connection, 0, Unmanaged.passUnretained(self).toOpaque())
         } catch {
@@ -68,7 +73,15 @@ public final class TLSConnection {
     /// Continues the handshake. `.done`: it is complete, and the peer's certificate is good.
     public func handshake() throws(TLSError) -> TLSProgress {
         ERR_clear_error()
-        return try progress(SSL_do_handshake(ssl), 0)
+        let progress = try progress(SSL_do_handshake(ssl), 0)
+        if progress == .done(0), let pins {
+            let digest = SSL_get0_peer_certificate(ssl).flatMap(certificateDigest)
+            guard let digest, pins.contains(digest) else {
+                let found = digest.map { ", it is sha256:\(hex($0))" } ?? ""
+                throw .certificate(.notPinned, "its SHA-256 is not the expected one\(found)")
+            }
+        }
+        return progress
     }
 
     /// The protocol that ALPN chose; nil if the server chose none.
@@ -133,8 +146,13 @@ public final class TLSConnection {
         guard verdict == Int(X509_V_OK) else {
             let fault = CertificateFault(verdict: Int32(verdict))
             let message = String(cString: X509_verify_cert_error_string(verdict))
-            guard fault == .wrongHost, let refusedNames else { return .certificate(fault, message) }
-            return .certificate(fault, "\(message), it is for \(refusedNames)")
+            switch fault {
+            case .wrongHost:
+                return .certificate(fault, message + (refusedNames.map { ", it is for \($0)" } ?? ""))
+            case .unknownIssuer:
+                return .certificate(fault, message + (refusedDigest.map { ", it is sha256:\($0)" } ?? ""))
+            default: return .certificate(fault, message)
+            }
         }
         switch reason {
         case SSL_R_WRONG_VERSION_NUMBER: return .notTLS
@@ -154,8 +172,20 @@ let noteCertificate: @convention(c) (Int32, OpaquePointer?) -> Int32 = { isGood,
         let ssl = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()),
         let connection = SSL_get_ex_data(OpaquePointer(ssl), 0)
     else { return isGood }
-    Unmanaged<TLSConnection>.fromOpaque(connection).takeUnretainedValue().refusedNames = alternativeNames(certificate)
+    let refused = Unmanaged<TLSConnection>.fromOpaque(connection).takeUnretainedValue()
+    refused.refusedNames = alternativeNames(certificate)
+    refused.refusedDigest = X509_STORE_CTX_get0_cert(store).flatMap(certificateDigest).map(hex)
     return isGood
+}
+
+/// The SHA-256 of a certificate in DER.
+private func certificateDigest(_ certificate: OpaquePointer) -> [UInt8]? {
+    var digest = [UInt8](repeating: 0, count: 32)
+    return X509_digest(certificate, EVP_sha256(), &digest, nil) == 1 ? digest : nil
+}
+
+private func hex(_ bytes: [UInt8]) -> String {
+    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
 }
 
 /// The names as OpenSSL prints them: `DNS:redis.example.com, IP Address:10.0.0.5`. The text comes from a peer that is

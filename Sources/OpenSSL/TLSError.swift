@@ -35,6 +35,8 @@ public enum CertificateFault: Sendable, Hashable {
     case expired
     /// It belongs to another host.
     case wrongHost
+    /// It is not one of those that were named (`TLSServer.Trust.pinned`).
+    case notPinned
     case other
 
     /// - Parameter verdict: one of X509_V_ERR_…

@@ -5,6 +5,17 @@ internal import Glibc
 public struct TLSServer: Sendable, Hashable {
     /// A name or an address without brackets, for which the certificate must be valid. A name is sent to the server.
     public var host: String
+    /// How the client decides whether it talks to the right server.
+    public enum Trust: Sendable, Hashable {
+        /// A root certificate leads to the server's, which is for `host`.
+        case roots
+        /// The SHA-256 of the server's certificate (DER) is one of these. The handshake proves that it has the key.
+        case pinned([[UInt8]])
+        /// Any server will do, so that only those are kept out who listen without a part in it.
+        case anything
+    }
+
+    public var trust = Trust.roots
     /// PEM file of the root certificates. Nil: the system's, at OpenSSL's built-in path, whatever the environment says.
     public var caFile: String?
     /// PEM file of the client's own certificate and its chain, for a server that asks for one. It needs `keyFile`.
@@ -29,9 +40,13 @@ public struct TLSServer: Sendable, Hashable {
     private static let readAhead = 256 << 10
 
     func configure(_ context: OpaquePointer) throws(TLSError) {
-        SSL_CTX_set_verify(context, SSL_VERIFY_PEER, noteCertificate)
         guard copenssl_set_least_version(context, TLS1_2_VERSION) == 1 else { throw .setup(openSSLMessage()) }
-        try loadRoots(context)
+        switch trust {
+        case .roots:
+            SSL_CTX_set_verify(context, SSL_VERIFY_PEER, noteCertificate)
+            try loadRoots(context)
+        case .pinned, .anything: SSL_CTX_set_verify(context, SSL_VERIFY_NONE, nil)
+        }
         try loadIdentity(context)
         if let applicationProtocol {
             let protocols = [UInt8(applicationProtocol.utf8.count)] + Array(applicationProtocol.utf8)

@@ -50,6 +50,19 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
         Self.keyPairs.contains { $0.file == self } || [.caFile, .webhookSecretFile, .webhookCAFile].contains(self)
     }
 
+    /// Its second name: of a secret `…_file`, of a PEM file its text. The secret of a webhook has fields for both.
+    var twin: Twin? {
+        switch self {
+        case .secret, .masterSecret, .webhookURL: .file
+        case .keyFile, .nextKeyFile, .sandboxKeyFile, .sandboxNextKeyFile, .caFile, .webhookCAFile: .text
+        default: nil
+        }
+    }
+    var twinPath: String? { twin?.path(of: path) }
+    var twinEnvironmentName: String? {
+        twinPath.map { SettingKey.environmentName($0.hasPrefix("apns.") ? $0 : "app." + $0) }
+    }
+
     /// The fields of an APNs key: its id and its file, which need each other.
     public struct KeyPair: Sendable, Hashable {
         public let id: AppField

@@ -18,8 +18,13 @@ public struct AppSettings: Sendable, Hashable, CustomStringConvertible, CustomRe
 
     public func required(_ field: AppField) throws(SettingsError) -> String {
         if let value = values[field] { return value }
-        if path.isEmpty { throw .missing(key: field.environmentName, remedy: "it is \(field.summary)") }
-        let remedy = "it is \(field.summary) (without 'apps:' in the file it would be \(field.environmentName))"
+        var remedy = "it is \(field.summary)"
+        if let twin = field.twinPath, let variable = field.twinEnvironmentName {
+            let content = field.twin == .file ? "a file with it" : "its text"
+            remedy += "; or give \(content) in \(path.isEmpty ? variable : twin)"
+        }
+        if path.isEmpty { throw .missing(key: field.environmentName, remedy: remedy) }
+        remedy += " (without 'apps:' in the file it would be \(field.environmentName))"
         throw .missing(key: "\(path).\(field.path)", remedy: remedy)
     }
 

@@ -11,18 +11,20 @@ struct AppsReader {
     var quoted: [String] = []
 
     mutating func read() -> [AppSettings] {
-        let variables = AppField.allCases.filter { !(input.environment[$0.environmentName] ?? "").isEmpty }
+        let variables = AppField.allCases.flatMap { field in
+            [(field.path, field.environmentName)]
+                + (field.twinPath.map { [($0, field.twinEnvironmentName ?? "")] } ?? [])
+        }.filter { !(input.environment[$0.1] ?? "").isEmpty }
         guard let listed = file?.apps else {
             guard !variables.isEmpty else { return [] }
             var entries: [String: SettingsFile.Entry] = [:]
-            for field in variables {
-                let name = field.environmentName
-                entries[field.path] = .init(text: input.environment[name] ?? "", origin: .environment(name))
+            for (path, name) in variables {
+                entries[path] = .init(text: input.environment[name] ?? "", origin: .environment(name))
             }
             return app(entries, [], path: "").map { [$0] } ?? []
         }
         if let path = input.file?.path, !variables.isEmpty {
-            let names = variables.map(\.environmentName).joined(separator: ", ")
+            let names = variables.map(\.1).joined(separator: ", ")
             warnings.append("\(names): ignored, because \(path) lists apps")
         }
         var apps: [AppSettings] = []
@@ -64,9 +66,24 @@ struct AppsReader {
         return found
     }
 
+    /// The entries with what their second names stand for.
+    private mutating func resolved(_ entries: [String: SettingsFile.Entry]) -> [String: SettingsFile.Entry] {
+        var resolved = entries
+        for field in AppField.allCases {
+            do throws(SettingsError) {
+                let other = field.twinPath.flatMap { entries[$0] }
+                resolved[field.path] = try Twin.entry(entries[field.path], other, field.twin, field.path)
+            } catch {
+                problems.append(error)
+            }
+        }
+        return resolved
+    }
+
     private mutating func app(
-        _ entries: [String: SettingsFile.Entry], _ credentials: [CredentialSettings], path: String
+        _ written: [String: SettingsFile.Entry], _ credentials: [CredentialSettings], path: String
     ) -> AppSettings? {
+        let entries = resolved(written)
         var values: [AppField: String] = [:]
         func name(_ field: AppField) -> String { path.isEmpty ? field.environmentName : "\(path).\(field.path)" }
         for field in AppField.allCases {
@@ -79,7 +96,11 @@ struct AppsReader {
                 problems.append(.invalid(key: name(field), entry.origin, found: found, expected: rule))
                 continue
             }
-            values[field] = field.isPath ? entry.origin.resolved(text) : text
+            do throws(SettingsError) {
+                values[field] = field.isPath ? try SecretFile.path(entry, of: name(field)) : text
+            } catch {
+                problems.append(error)
+            }
         }
         problems += [secretProblem(values, entries, name), sandboxProblem(values, entries, name)].compactMap(\.self)
         problems += webhookProblems(values, entries, name) + keyProblems(values, entries, name)

@@ -60,6 +60,13 @@ public struct CredentialSettings: Sendable, Hashable {
         credential = AppCredential(
             id: id, scopes: scopes, namePrefix: prefix, expires: expires,
             secrets: hash.map { [AppCredential.Secret(hash: $0)] } ?? [])
-        secretFile = value(.secretFile).map { $0.origin.resolved($0.text) }
+        do throws(SettingsError) {
+            secretFile = try value(.secretFile).map { (entry) throws(SettingsError) in
+                try SecretFile.path(entry, of: "\(path).secret_file")
+            }
+        } catch {
+            problems.append(error)
+            return nil
+        }
     }
 }

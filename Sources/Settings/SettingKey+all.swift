@@ -20,13 +20,18 @@ extension SettingKey {
                 // The text may hold a password, so only the parser's own message is shown.
                 return .malformed(origin, reason: "redis.url: \(error.description)")
             }
-        }.orCommonVariable("REDIS_URL").help(
+        }.orCommonVariable("REDIS_URL").orFile().help(
             "Redis: redis://[user:password@]host:port/db, unix:///path, redis+sentinel://host:port,…/name/db or "
                 + "redis+cluster://host:port,…; rediss with TLS; the variable REDIS_URL is read if nothing else sets it"
         ),
         .file(\.redisTLS.roots, "redis.ca_file").help("PEM roots for Redis with TLS; default: those of the system"),
         .file(\.redisTLS.certificate, "redis.cert_file").help("PEM certificate of this client, if Redis asks for one"),
         .file(\.redisTLS.key, "redis.key_file").help("PEM private key of redis.cert_file"),
+        .text(\.redisTLS.verification, "redis.verify", "full", expected: RedisVerification.rule) {
+            RedisVerification($0)
+        }.help(
+            "how the certificate of a Redis with TLS is checked: full, sha256:… of that very certificate, or none, which "
+                + "keeps nobody out"),
         .whole(\.redisConnections, "redis.connections", 1...64, "2").help("connections to Redis, one thread each"),
         .text(\.redisPrefix, "redis.prefix", "ll", expected: "1 to 32 characters of A-Z a-z 0-9 _ . -") {
             $0.utf8.count <= 32 && (try? AppKey($0)) != nil ? $0 : nil
@@ -107,8 +112,10 @@ extension SettingKey {
             }
             settings.monitorSecret = text
             return nil
-        }.help("what /readyz and /metrics ask for, as the password of Basic or as a Bearer token; default: nothing")
-            .live(.gateway),
+        }.orFile().help(
+            "what /readyz and /metrics ask for, as the password of Basic or as a Bearer token; default: nothing"
+        )
+        .live(.gateway),
     ]
 
     private static let console: [SettingKey] = [

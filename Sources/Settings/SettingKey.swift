@@ -26,6 +26,8 @@ public struct SettingKey: Sendable {
     private(set) var otherVariable: String?
     /// A variable that is read after the file, because other programs read it too.
     private(set) var lastVariable: String?
+    /// Its second name: of a secret `…_file`, of a file its text.
+    private(set) var twin: Twin?
     /// The processes in which a reload changes it: the only list of these. A reload copies these fields into the
     /// running settings, and no others (`Settings.reloaded`).
     public private(set) var live: Set<SettingsChange.Process> = []
@@ -91,6 +93,13 @@ public struct SettingKey: Sendable {
     func live(_ processes: SettingsChange.Process...) -> SettingKey {
         var key = self
         key.live = Set(processes)
+        return key
+    }
+
+    /// The same row, for a secret that may also be in a file.
+    func orFile() -> SettingKey {
+        var key = self
+        key.twin = .file
         return key
     }
 
@@ -185,11 +194,18 @@ public struct SettingKey: Sendable {
         SettingKey(field, path, .text, defaultText, expected: expected, parse: parse)
     }
 
-    /// A file. A relative path in the configuration file begins at that file's folder.
+    /// A file in PEM, or its text under the twin's name. A relative path in the configuration file begins at that
+    /// file's folder.
     static func file(_ field: Field<String?>, _ path: String) -> Self {
-        SettingKey(field, path, .text, nil) { text, origin, settings in
-            settings[keyPath: field] = origin.resolved(text)
-            return nil
+        var key = SettingKey(field, path, .text, nil) { text, origin, settings in
+            do throws(SettingsError) {
+                settings[keyPath: field] = try SecretFile.path(.init(text: text, origin: origin), of: path)
+                return nil
+            } catch {
+                return error
+            }
         }
+        key.twin = .text
+        return key
     }
 }

@@ -18,18 +18,19 @@ extension Settings {
         var origins: [String: SettingOrigin] = [:]
         var quoted: [String] = []
         for key in SettingKey.all {
-            guard var (text, origin) = value(of: key, input, file) else { continue }
+            guard var (text, origin) = value(of: key, input, file, &problems) else { continue }
             var problem = key.set(text, origin, &settings)
             if problem != nil, let common = key.otherVariable, origin == .environment(common) {
                 settings.portProblem = problem
                 var others = input
                 others.environment[common] = nil
-                guard let next = value(of: key, others, file) else { continue }
+                guard let next = value(of: key, others, file, &problems) else { continue }
                 (text, origin) = next
                 problem = key.set(text, origin, &settings)
             }
             if SettingsInput.isQuoted(text) { quoted.append("\(key.path) (\(origin))") }
             if let problem { problems.append(problem) } else { origins[key.path] = origin }
+            if origin == .environment("PORT") { settings.hasCommonPort = true }
             settings.texts[key.path] = text
         }
         problems += settings.tlsProblems(origins)
@@ -62,17 +63,32 @@ extension Settings {
 
     /// The value of a setting and its source, the strongest first: flag, environment, file, default.
     private static func value(
-        of key: SettingKey, _ input: SettingsInput, _ file: SettingsFile?
+        of key: SettingKey, _ input: SettingsInput, _ file: SettingsFile?, _ problems: inout [SettingsError]
     ) -> (text: String, origin: SettingOrigin)? {
-        if let text = input.flags[key.path] { return (text, .flag(key.flagName)) }
-        for name in [key.environmentName, key.otherVariable].compactMap(\.self) {
+        func variable(_ name: String?) -> SettingsFile.Entry? {
             // An empty variable counts as unset, because templates of containers leave such variables.
-            if let text = input.environment[name], !text.isEmpty { return (text, .environment(name)) }
+            guard let name, let text = input.environment[name], !text.isEmpty else { return nil }
+            return .init(text: text, origin: .environment(name))
         }
-        if let entry = file?.values[key.path] { return (entry.text, entry.origin) }
-        if let name = key.lastVariable, let text = input.environment[name], !text.isEmpty {
-            return (text, .environment(name))
+        if let text = input.flags[key.path] { return (text, .flag(key.flagName)) }
+        let twin = key.twin?.path(of: key.path)
+        let sources = [
+            (
+                variable(key.environmentName) ?? variable(key.otherVariable),
+                twin.flatMap { variable(SettingKey.environmentName($0)) }
+            ),
+            (file?.values[key.path], twin.flatMap { file?.values[$0] }),
+        ]
+        for (own, other) in sources where own != nil || other != nil {
+            do throws(SettingsError) {
+                guard let entry = try Twin.entry(own, other, key.twin, key.path) else { continue }
+                return (entry.text, entry.origin)
+            } catch {
+                problems.append(error)
+                return nil
+            }
         }
+        if let entry = variable(key.lastVariable) { return (entry.text, entry.origin) }
         return key.defaultText.map { ($0, .builtIn) }
     }
 
@@ -81,10 +97,14 @@ extension Settings {
     private func tlsProblems(_ origins: [String: SettingOrigin]) -> [SettingsError] {
         var problems: [SettingsError] = []
         let isPlain = origins["redis.url"] != nil && !redisURL.usesTLS
-        for path in ["redis.ca_file", "redis.cert_file", "redis.key_file"] where isPlain {
-            guard let origin = origins[path] else { continue }
+        for path in ["redis.ca_file", "redis.cert_file", "redis.key_file", "redis.verify"] where isPlain {
+            guard let origin = origins[path], origin != .builtIn else { continue }
             let reason = "redis.url has no TLS: it must begin with rediss, or this be removed"
             problems.append(.conflict(key: path, origin, reason: reason))
+        }
+        if redisTLS.verification != .full, let origin = origins["redis.ca_file"] {
+            let reason = "redis.verify asks for no CA: remove one of them"
+            problems.append(.conflict(key: "redis.ca_file", origin, reason: reason))
         }
         if redisTLS.certificate != nil, redisTLS.key == nil {
             problems.append(.missing(key: "redis.key_file", remedy: SettingKey[\.redisTLS.key].summary))
@@ -115,8 +135,11 @@ extension Settings {
     }
 
     private static func unknownVariables(_ environment: [String: String]) -> [String] {
-        let names = SettingKey.all.map(\.environmentName) + AppField.allCases.map(\.environmentName)
-        let known = names + [SettingsInput.fileVariable]
+        let twins = SettingKey.all.compactMap { key in
+            key.twin.map { SettingKey.environmentName($0.path(of: key.path)) }
+        }
+        let ofApps = AppField.allCases.flatMap { [$0.environmentName, $0.twinEnvironmentName].compactMap(\.self) }
+        let known = SettingKey.all.map(\.environmentName) + twins + ofApps + [SettingsInput.fileVariable]
         return environment.keys.filter { $0.hasPrefix("LAMPLIGHTER_") && !known.contains($0) }.sorted().map { name in
             "the environment variable \(name) is unknown and ignored"
                 + (known.nearest(to: name).map { "; did you mean \($0)?" } ?? "")

@@ -100,6 +100,8 @@ public struct Settings: Sendable {
     var texts: [String: String] = [:]
     /// The problem with the variable PORT. Only a gateway listens there, so nothing else ends because of it.
     public internal(set) var portProblem: SettingsError?
+    /// Whether the port is that of the variable PORT, as hosting services set it.
+    public internal(set) var hasCommonPort = false
     /// Settings that were ignored, and why. A process logs them once at start.
     public var warnings: [String] = []
     /// The file that was read. Nil if there was none.

@@ -28,7 +28,7 @@ struct SettingsFile {
             if key == "apps" {
                 readApps(node)
             } else {
-                read(key, keyNode, node, known: SettingKey.all.map(\.path), also: ["apps"], into: &found)
+                read(key, keyNode, node, known: Self.settings, also: ["apps"], into: &found)
             }
         }
         values = found
@@ -52,8 +52,7 @@ struct SettingsFile {
                     listed = readCredentials(value)
                     continue
                 }
-                let known = AppField.allCases.map(\.path)
-                read(keyNode.text ?? "", keyNode, value, known: known, also: ["credentials"], into: &app)
+                read(keyNode.text ?? "", keyNode, value, known: Self.appFields, also: ["credentials"], into: &app)
             }
             found.append(app)
             credentials.append(listed)
@@ -118,6 +117,11 @@ struct SettingsFile {
             problems.append(.unknownKey(key, origin(keyNode), nearest: candidates.nearest(to: key)))
         }
     }
+
+    private static let settings = SettingKey.all.flatMap { key in
+        [key.path] + (key.twin.map { [$0.path(of: key.path)] } ?? [])
+    }
+    private static let appFields = AppField.allCases.flatMap { [$0.path, $0.twinPath].compactMap(\.self) }
 
     /// Keys whose values may hold any character, so that a # in them is likely. A wrong one is found only when used.
     private static let secrets = Set(

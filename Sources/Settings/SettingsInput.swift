@@ -32,6 +32,11 @@ public struct SettingsInput: Sendable {
         let asked = config ?? environment[Self.fileVariable].flatMap { $0.isEmpty ? nil : $0 }
         let candidates = asked.map { [$0] } ?? usual
         var isDirectory = false
+        if asked == SecretFile.standardInput {
+            // Without a folder in its name, so that other files are found from the working directory.
+            file = try Self.text("standard input", try StandardInput.bytes(for: "--config"))
+            return
+        }
         let existing = candidates.first { FileManager.default.fileExists(atPath: $0, isDirectory: &isDirectory) }
         guard let path = existing else {
             guard let asked else { return }
@@ -42,13 +47,17 @@ public struct SettingsInput: Sendable {
             let remedy = path == Self.systemFile ? "; run this as root or as the user lamplighter" : ""
             throw .unreadable(path: path, reason: "permission denied\(remedy)")
         }
+        file = try Self.text(path, data)
+    }
+
+    private static func text(_ path: String, _ data: [UInt8]) throws(SettingsError) -> (path: String, text: String) {
         if let form = TextForm.foreign(data) {
             throw .malformed(.file(path, line: nil), reason: "not UTF-8 text: \(form)")
         }
         guard let text = String(validating: TextForm.unmarked(data), as: UTF8.self) else {
             throw .malformed(.file(path, line: nil), reason: "not UTF-8 text")
         }
-        file = (path, text)
+        return (path, text)
     }
 
     /// Whether a value begins and ends with the same quote, as in a file of variables that no shell has read.
@@ -58,7 +67,7 @@ public struct SettingsInput: Sendable {
     }
 
     /// Reads a file or a pipe to its end: at most 16 MiB, which no configuration has.
-    private static func contents(_ path: String) -> [UInt8]? {
+    static func contents(_ path: String) -> [UInt8]? {
         guard let file = fopen(path, "re") else { return nil }
         defer { fclose(file) }
         var bytes: [UInt8] = []

@@ -6,6 +6,7 @@ import LiveActivity
 import OpenSSL
 import Settings
 import Store
+import TestSupport
 import Testing
 
 @testable import Commands
@@ -175,6 +176,47 @@ import Testing
             #expect(text.hasPrefix("apns.key_file of app 'shop': \(path) \(words)"), "\(text)")
             #expect(text.contains("; ") && !text.contains("is not set"), "\(text)")
         }
+    }
+
+    @Test(arguments: [Form.written, .oneLine, .indented, .quoted, .base64])
+    func `a key in a variable is read as it is, and in each form that a tool makes of it`(form: Form) throws {
+        let pem = try P256SigningKey.generatePEM()
+        let expected = try P256SigningKey(pem: pem).fingerprint()
+        for bytes in [pem, form.bytes(pem), Array("'".utf8) + form.bytes(pem) + Array("'\n".utf8)] {
+            let text = String(decoding: bytes, as: UTF8.self)
+            let app = try Self.shop(["LAMPLIGHTER_APNS_KEY": text])
+            #expect(try ProviderKeyFile(app).key.fingerprint() == expected)
+            #expect(ProviderKeyFile.exposure(try app.required(.keyFile)) == nil)
+        }
+        if form == .base64 { return }
+        let base64 = Data(form.bytes(pem)).base64EncodedString()
+        #expect(try ProviderKeyFile(Self.shop(["LAMPLIGHTER_APNS_KEY": base64])).key.fingerprint() == expected)
+    }
+
+    @Test(
+        arguments: [
+            (.certificate, "its text holds a CERTIFICATE and no private key"), (.words, "its text holds no PEM block"),
+            (.bodyAlone, "its text has no lines -----BEGIN"),
+        ] as [(Form, String)])
+    func `a text that is no key is named`(form: Form, words: String) throws {
+        let text = String(decoding: form.bytes(try P256SigningKey.generatePEM()), as: UTF8.self)
+        let error = #expect(throws: SettingsError.self) {
+            try ProviderKeyFile(Self.shop(["LAMPLIGHTER_APNS_KEY": text]))
+        }
+        #expect(
+            error?.description.contains("apns.key_file of app 'shop': \(words)") == true, "\(error?.description ?? "")")
+    }
+
+    @Test func `a gateway starts without an APNs key that only workers have, and says so`() throws {
+        let log = LogLines()
+        let gone = ["LAMPLIGHTER_APP_BUNDLE_ID": "com.example.shop", "LAMPLIGHTER_APNS_KEY_FILE": "/nowhere/key.p8"]
+        let settings = try Settings.load(SettingsInput(environment: Self.one.merging(gone) { $1 }))
+        #expect(try ServeCommand.configuration(settings, log.logger).apps.count == 1)
+        #expect(
+            log.all.contains {
+                $0.hasPrefix("warning an APNs key is not on this machine") && $0.contains("/nowhere/key.p8")
+            })
+        #expect(throws: SettingsError.self) { try ProviderKeyFile(try settings.app(named: nil)) }
     }
 
     @Test(arguments: ["\u{FEFF}", "\n\n", "Bag Attributes\n    friendlyName: x\n"])

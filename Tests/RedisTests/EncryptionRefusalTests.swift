@@ -36,6 +36,32 @@ import Testing
         expect(try await refusal(server.url(), RedisOptions()), "certificate", remedy: "redis.ca_file")
     }
 
+    @Test func `a pinned certificate is enough, and no other one is`() async throws {
+        let authority = try TestAuthority()
+        // Nothing of it would pass: the issuer is not known, the name is another one, and its time is over.
+        let identity = try authority.issue("server", host: ["redis.example.com"], life: -1)
+        let server = try await EncryptedRedis.start(authority, identity: identity)
+        let refused = try await refusal(server.url(), RedisOptions())
+        guard case .insecure(let why, let remedy)? = refused, let found = why.firstMatch(of: /sha256:([0-9a-f]{64})/)
+        else {
+            Issue.record("\(refused as Any)")
+            return
+        }
+        #expect(remedy.contains("redis.verify"), "the error tells what to pin")
+        var options = RedisOptions()
+        let others = "sha256:" + String(repeating: "0", count: 64)
+        options.tls.verification = try #require(RedisVerification("\(others),sha256:\(found.1)"))
+        let redis = RedisClient(url: try server.url(), connections: 1, options: options, logger: .quiet)
+        try await redis.ping()
+        await redis.close()
+        options.tls.verification = try #require(RedisVerification(others))
+        expect(try await refusal(server.url(), options), "it is sha256:\(found.1)", remedy: "sha256:OLD,sha256:NEW")
+        options.tls.verification = .unchecked
+        let unchecked = RedisClient(url: try server.url(), connections: 1, options: options, logger: .quiet)
+        try await unchecked.ping()
+        await unchecked.close()
+    }
+
     @Test func `a server of another name`() async throws {
         let authority = try TestAuthority()
         let identity = try authority.issue("server", host: ["redis.example.com"])

@@ -183,6 +183,10 @@ def without_a_worker():
     assert command("publish", "early-0", "--content-state", "{}", "--at", "+2s").returncode == 0
     expect("LamplighterQueueAges")
     expect("LamplighterSchedulesBehind")
+    # No gateway reads the intake here.
+    redis("XADD", "ll:in:{shop}", "*", "push", "{}")
+    expect("LamplighterIntakeBehind")
+    redis("DEL", "ll:in:{shop}")
     numbers = iter(range(1_000_000))
     expect("LamplighterQueueFull", lambda: [publish(f"more-{next(numbers)}") for _ in range(10)])
     start_worker()

@@ -123,6 +123,10 @@ struct DoctorChecks {
             try await RedisInspection.await(client, settings, logger: logger)
             let encryption = client.encryption.map { ", through \($0)" } ?? ""
             findings.append(.good("Redis", "answers at \(settings.redisURL)\(encryption)"))
+            if settings.redisTLS.verification == .unchecked {
+                let unchecked = StartWarning.uncheckedRedis
+                findings.append(.warning("Redis", unchecked.problem, unchecked.remedy))
+            }
             findings += exposed("Redis key", settings.redisTLS.key)
             findings += try await RedisInspection.findings(client, settings).merged(\.all)
             let rights = await RedisInspection.rights(store, settings)

@@ -5,6 +5,7 @@ import OpenSSL
 import Redis
 import Settings
 import Store
+import Threads
 
 /// A file that a setting names. Each problem says the setting, the path and what to do.
 struct NamedFile {
@@ -13,11 +14,15 @@ struct NamedFile {
     let path: String
 
     func failure(_ problem: String, _ remedy: String) -> SettingsError {
-        .file(setting: setting, path: path, problem: problem, remedy: remedy)
+        // A text in a variable, or from standard input, has a path that says nothing.
+        .file(setting: setting, path: MemoryFile.isOne(path) ? "its text" : path, problem: problem, remedy: remedy)
     }
 
     /// True if the file is there, but not for this process's user.
     var isWithheld: Bool { access(path, F_OK) == 0 && access(path, R_OK) != 0 && errno == EACCES }
+
+    /// True if this process does not find the file, also because it may not look into the folder.
+    var isAbsent: Bool { access(path, F_OK) != 0 }
 
     /// - Parameter limit: a larger file is something else.
     func bytes(limit: Int) throws(SettingsError) -> [UInt8] {

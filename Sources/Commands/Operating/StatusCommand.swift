@@ -58,7 +58,7 @@ struct StatusCommand: AsyncParsableCommand {
         var ahead: Int64
 
         static let parts: [Snapshot.Part] = [
-            .depths, .deadLetters, .quarantine, .webhooks, .alarms, .pauses, .workers,
+            .depths, .deadLetters, .quarantine, .webhooks, .intake, .alarms, .pauses, .workers,
         ]
 
         private var apps: [Snapshot.App] { snapshot.apps }
@@ -89,6 +89,11 @@ struct StatusCommand: AsyncParsableCommand {
                 lines.append("! app \(app.key): \(letters), \(names)")
             }
             lines += apps.compactMap { $0.webhookLine(now: now) }
+            for app in apps where app.intake.waiting > 0 {
+                let waiting = Terminal.counted(app.intake.waiting, "entry", "entries")
+                let since = ago(Int(app.intake.oldest))
+                lines.append("! app \(app.key): \(waiting) of the intake without an answer, the first \(since)")
+            }
             let workers = snapshot.workers
             guard !workers.isEmpty else { return lines + ["", "no worker has joined yet: start 'lamplighter work'"] }
             let table = Table.list(
@@ -112,6 +117,9 @@ struct StatusCommand: AsyncParsableCommand {
                             "pushes_low": .integer(app.depth.pushesLow), "shard_tasks": .integer(app.depth.shardTasks),
                             "retries_due": .integer(app.depth.retriesDue), "dead_letters": .integer(app.deadLetters),
                             "quarantined_names": .integer(app.quarantinedNames), "webhook": app.webhookJSON,
+                            "intake": [
+                                "waiting": .integer(app.intake.waiting), "oldest_ms": .integer(app.intake.oldest),
+                            ],
                         ]
                     }),
                 "alarms": .array(snapshot.alarms.map(\.json)), "paused": .array(snapshot.pauses.map(\.json)),

@@ -15,6 +15,9 @@ struct ServeCommand: AsyncParsableCommand {
             """,
         examples: "serve", "serve --host 0.0.0.0 --port 8080 --config /etc/lamplighter/lamplighter.yaml")
 
+    /// Less than the 30 s after which supervisors and hosting services kill.
+    private static let stopLimit: Duration = .seconds(25)
+
     @OptionGroup var global: GlobalOptions
     @OptionGroup var redis: RedisFlags
     @OptionGroup(title: "Gateway") var gateway: GatewayFlags
@@ -38,7 +41,7 @@ struct ServeCommand: AsyncParsableCommand {
                     return .init(
                         service: service.monitor(host: host, port: port), host: host, port: port,
                         words: "health and metrics", setting: "monitor.port")
-                }, limit: .seconds(30),
+                }, limit: Self.stopLimit,
                 reload: { try Self.reload(service, store, $0, logger) },
                 accessChanged: { apps in
                     for app in apps {
@@ -64,8 +67,15 @@ struct ServeCommand: AsyncParsableCommand {
         var configuration = settings.gateway
         configuration.apps = try settings.requiredApps().map { app in
             // A gateway does not sign, but an error in a configured key must show up before a worker needs it.
-            // Workers check a key that only their user reads.
-            for pair in app.keyPairs where app.file(pair.file)?.isWithheld == false {
+            // Workers check a key that only their user reads, or that is on their machines only.
+            for pair in app.keyPairs {
+                guard let file = app.file(pair.file), !file.isWithheld else { continue }
+                guard !file.isAbsent else {
+                    logger.warning(
+                        "an APNs key is not on this machine; a gateway works without it, a worker does not",
+                        metadata: ["app": "\(app.key)", "setting": "\(pair.file.path)", "path": "\(file.path)"])
+                    continue
+                }
                 _ = try ProviderKeyFile(app, pair)
             }
             for field in app.shortSecrets {

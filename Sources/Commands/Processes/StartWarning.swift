@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import HTTPAPI
 import Logging
+import Redis
 import Settings
 
 /// A warning of a process at its start about where it runs. It may be as somebody wants it.
@@ -22,6 +23,13 @@ struct StartWarning: Sendable, Hashable {
         problem: "other machines read /readyz and /metrics, with the app keys in them, without a secret",
         remedy: "set monitor.secret, or let monitor.host or worker.host be 127.0.0.1")
 
+    static let unreachablePort = StartWarning(
+        problem: "the variable PORT is set, as hosting services do, but only this machine reaches the gateway",
+        remedy: "set LAMPLIGHTER_GATEWAY_HOST=0.0.0.0")
+    static let uncheckedRedis = StartWarning(
+        problem: "redis.verify is none: whoever stands between this machine and Redis reads and changes everything",
+        remedy: "set redis.ca_file, or redis.verify to sha256: and the fingerprint of the server's certificate")
+
     static func unusedProxy(_ variables: [String]) -> StartWarning {
         StartWarning(
             problem: "\(variables.joined(separator: ", ")): set, but a worker uses no proxy for APNs and webhooks",
@@ -40,6 +48,8 @@ struct StartWarning: Sendable, Hashable {
         var host: String?
         var hasTLS = false
         var hasTrustedProxy = false
+        var hasCommonPort = false
+        var trustsAnyRedis = false
         /// Whether the settings have a right by address.
         var judgesAddresses = false
         /// The address of a port of its own for `/readyz` and `/metrics`; nil: there is none.
@@ -50,6 +60,8 @@ struct StartWarning: Sendable, Hashable {
 
     static func all(_ place: Place) -> [StartWarning] {
         var warnings = place.isRoot ? [root] : []
+        if place.trustsAnyRedis { warnings.append(uncheckedRedis) }
+        if let host = place.host, place.hasCommonPort, !isOpen(host) { warnings.append(unreachablePort) }
         if let host = place.host, !place.hasTrustedProxy {
             if isOpen(host), !place.hasTLS { warnings.append(withoutTLS) }
             if !isOpen(host), place.judgesAddresses { warnings.append(unnamedProxy) }
@@ -73,6 +85,7 @@ struct StartWarning: Sendable, Hashable {
         let place = Place(
             isRoot: geteuid() == 0, host: isGateway ? gateway.host : nil,
             hasTLS: settings.gatewayTLS.certificate != nil, hasTrustedProxy: !gateway.trustedProxies.isEmpty,
+            hasCommonPort: settings.hasCommonPort, trustsAnyRedis: settings.redisTLS.verification == .unchecked,
             // The limits by address are on by default: of these the gateway warns when such a proxy sends a request.
             judgesAddresses: !gateway.serverAddresses.isEmpty, monitor: monitor,
             hasMonitorSecret: settings.monitorSecret != nil,

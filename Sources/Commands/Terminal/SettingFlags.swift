@@ -32,6 +32,7 @@ struct RedisFlags: SettingFlags {
     @Option(\.redisTLS.roots) var caFile: SettingFlag?
     @Option(\.redisTLS.certificate) var certFile: SettingFlag?
     @Option(\.redisTLS.key) var keyFile: SettingFlag?
+    @Option(\.redisTLS.verification) var verify: SettingFlag?
     @Option(\.redisConnections) var connections: SettingFlag?
     @Option(\.redisPrefix) var prefix: SettingFlag?
 }

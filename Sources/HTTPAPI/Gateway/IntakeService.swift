@@ -146,25 +146,15 @@ struct IntakeService: Service {
 
     /// The request that the entry stands for. Its key is the entry's id, so that repeating it commits nothing twice.
     private func call(_ entry: IntakeEntry, _ caller: Caller, _ operation: String) throws -> Call {
-        var fields: [String: [UInt8]] = [:]
-        for (name, value) in entry.fields {
-            guard ["push", "key"].contains(name) else {
-                // Anybody who writes to Redis chooses it, and the answer is kept.
-                let isLong = name.utf8.count > 100
-                let shown = isLong ? String(decoding: name.utf8.prefix(100), as: UTF8.self) + "…" : name
-                throw APIError.parameter(shown, "is not a field of the intake; known: push, key")
-            }
-            // To take one of two keys could publish twice.
-            guard fields.updateValue(value, forKey: name) == nil else {
-                throw APIError.parameter(name, "is in the entry twice")
-            }
-        }
-        let key = fields["key"].map { String(decoding: $0, as: UTF8.self) } ?? "intake/\(entry.id)"
-        let body = fields["push"]
+        let key = try Self.field("key", of: entry).map { String(decoding: $0, as: UTF8.self) } ?? "intake/\(entry.id)"
+        // Debezium Server calls the body so, and lets nobody choose the name.
+        let body = try Self.field("push", of: entry) ?? Self.field("value", of: entry)
         let configuration = parts.configuration
         // A reload may have changed the app's defaults.
         let app = configuration.apps.first { $0.key == caller.app.key } ?? caller.app
-        guard let body else { throw APIError.parameter("push", "is required: the body of POST /api/push") }
+        guard let body else {
+            throw APIError.parameter("push", "is required: the body of POST /api/push; \(Self.names(in: entry))")
+        }
         let limit = configuration.maximumBodyBytes
         guard body.count <= limit else { throw APIError.bodyTooLarge(limit: limit) }
         var headers = HTTPFields()
@@ -173,5 +163,22 @@ struct IntakeService: Service {
             operation: operation, parameters: [:], query: [:], headers: headers, origin: "", app: app,
             tokens: caller.tokens, credential: .master, caller: Self.publisher, body: IncomingBody(whole: body),
             now: clock())
+    }
+
+    /// A field that the intake reads. Others are a bridge's own, such as the topic and offset of Kafka, and are ignored.
+    private static func field(_ name: String, of entry: IntakeEntry) throws -> [UInt8]? {
+        let found = entry.fields.filter { $0.name == name }
+        // To take one of two keys could publish twice.
+        guard found.count < 2 else { throw APIError.parameter(name, "is in the entry twice") }
+        return found.first?.value
+    }
+
+    /// Tells the writer of an entry without a body which fields it has. The answer is kept, and anybody who writes to
+    /// Redis chooses their number and length.
+    private static func names(in entry: IntakeEntry) -> String {
+        let names = entry.fields.prefix(8).map { field in
+            field.name.utf8.count > 40 ? String(decoding: field.name.utf8.prefix(40), as: UTF8.self) + "…" : field.name
+        }
+        return "the entry has " + names.joined(separator: ", ") + (entry.fields.count > 8 ? ", …" : "")
     }
 }

@@ -17,6 +17,8 @@ public enum GatewayMetricName: String, CaseIterable, Sendable {
     case queueOldest = "lamplighter_fleet_queue_oldest_seconds"
     case schedulesWaiting = "lamplighter_fleet_schedules_waiting"
     case schedulesBehind = "lamplighter_fleet_schedules_behind_seconds"
+    case intakeWaiting = "lamplighter_fleet_intake_waiting"
+    case intakeOldest = "lamplighter_fleet_intake_oldest_seconds"
     case alarms = "lamplighter_fleet_alarms"
     case workers = "lamplighter_fleet_workers"
     case paused = "lamplighter_fleet_paused"
@@ -117,7 +119,8 @@ struct GatewayMetrics: Sendable {
 
     /// The parts of the deployment that they show. The first one decides whether Redis answers.
     static let parts: [Snapshot.Part] = [
-        .depths, .ages, .heartbeats, .pauses, .load, .alarms, .quarantine, .deadLetters, .webhooks, .broadcasts,
+        .depths, .ages, .intake, .heartbeats, .pauses, .load, .alarms, .quarantine, .deadLetters, .webhooks,
+        .broadcasts,
     ]
 
     /// Sets the `fleet` metrics. Those of a part that Redis did not answer stay.
@@ -129,6 +132,7 @@ struct GatewayMetrics: Sendable {
             switch part {
             case .depths: for app in snapshot.apps { record(app.depth) }
             case .ages: for app in snapshot.apps { record(app.age) }
+            case .intake: for app in snapshot.apps { intake(app.key, app.intake) }
             case .heartbeats: record(snapshot.heartbeats, of: apps, now: snapshot.now)
             case .pauses: record(snapshot.pauses, of: apps)
             case .load: record(snapshot.load)
@@ -153,6 +157,11 @@ struct GatewayMetrics: Sendable {
         }
         gauge(.schedulesWaiting, [app]).set(age.waitingSchedules)
         gauge(.schedulesBehind, [app]).set(Double(age.schedules) / 1_000)
+    }
+
+    func intake(_ app: AppKey, _ lag: IntakeLag) {
+        gauge(.intakeWaiting, [("app", app.rawValue)]).set(lag.waiting)
+        gauge(.intakeOldest, [("app", app.rawValue)]).set(Double(lag.oldest) / 1_000)
     }
 
     /// - Parameter now: epoch ms of Redis's clock

@@ -41,11 +41,14 @@ extension LinkFailure {
         case .certificate(.unknownIssuer, _):
             remedy =
                 files.roots.map { "no certificate in \($0) has signed it: redis.ca_file must hold the server's CA" }
-                ?? "redis.ca_file names the PEM file of the CA that has signed it, unless the system knows it"
+                ?? "redis.ca_file names the PEM file of the CA that has signed it; without a CA set redis.verify to its "
+                + "sha256:…, once you know that it is the server's"
         case .certificate(.expired, _):
             remedy = "give the server a certificate that is valid now, and check the machines' clocks"
         case .certificate(.wrongHost, _):
             remedy = "name the server in redis.url as its certificate does, or give it one for this name or address"
+        case .certificate(.notPinned, _):
+            remedy = "if the server has a new certificate, add it to redis.verify: sha256:OLD,sha256:NEW"
         case .certificate(.other, _): remedy = "give the server another certificate"
         case .clientCertificate:
             remedy =

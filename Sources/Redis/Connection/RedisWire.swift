@@ -137,7 +137,12 @@ final class RedisWire {
         // Before the handshake is complete, close_notify must not be sent.
         hasFailed = true
         let deadline = ContinuousClock().now + timeout
-        let server = TLSServer(host: host, caFile: files.roots, certificateFile: files.certificate, keyFile: files.key)
+        var server = TLSServer(host: host, caFile: files.roots, certificateFile: files.certificate, keyFile: files.key)
+        switch files.verification {
+        case .full: break
+        case .pinned(let digests): server.trust = .pinned(digests)
+        case .unchecked: server.trust = .anything
+        }
         let connection = try translatingErrors { () throws(TLSError) in
             try TLSConnection(server, descriptor: descriptor)
         }

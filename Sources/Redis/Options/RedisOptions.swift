@@ -14,6 +14,39 @@ public struct RedisOptions: Sendable {
     public init() {}
 }
 
+/// How TLS checks that it has reached the right server.
+public enum RedisVerification: Sendable, Hashable {
+    /// A root certificate leads to the server's, which is for the host of the URL.
+    case full
+    /// The SHA-256 of the server's certificate is one of these, whoever signed it and whatever host it names.
+    case pinned([[UInt8]])
+    /// Any certificate will do.
+    case unchecked
+
+    public static let rule = "full, none, or sha256: and the 64 hex digits of the server's certificate, with commas"
+
+    /// Reads `full`, `none` or `sha256:AB:CD…`. Nil if it is none of them.
+    public init?(_ text: String) {
+        switch text {
+        case "full": self = .full
+        case "none": self = .unchecked
+        default:
+            var pins: [[UInt8]] = []
+            for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+                let part = part.filter { $0 != " " }.lowercased()
+                guard part.hasPrefix("sha256:") else { return nil }
+                let digits = part.dropFirst("sha256:".count).filter { $0 != ":" }
+                let bytes = stride(from: 0, to: digits.count, by: 2).map {
+                    UInt8(digits.dropFirst($0).prefix(2), radix: 16)
+                }
+                guard digits.count == 64, !bytes.contains(nil) else { return nil }
+                pins.append(bytes.compactMap(\.self))
+            }
+            self = .pinned(pins)
+        }
+    }
+}
+
 /// The PEM files for TLS. Each new connection reads them, so a replaced file takes effect with the next one.
 public struct RedisTLSFiles: Sendable, Hashable {
     /// The roots that must have signed the server's certificate. Nil means the system's roots.
@@ -21,6 +54,7 @@ public struct RedisTLSFiles: Sendable, Hashable {
     /// The client's certificate and its key, for servers that ask for one. Set both or neither.
     public var certificate: String?
     public var key: String?
+    public var verification = RedisVerification.full
 
     public init(roots: String? = nil, certificate: String? = nil, key: String? = nil) {
         (self.roots, self.certificate, self.key) = (roots, certificate, key)

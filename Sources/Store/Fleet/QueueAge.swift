@@ -67,7 +67,7 @@ extension WorkQueue {
     }
 
     /// An entry's id begins with the time (ms) when Redis added it.
-    private static func age(_ entries: Reply, _ now: Int64) throws(StoreError) -> Int64 {
+    static func age(_ entries: Reply, _ now: Int64) throws(StoreError) -> Int64 {
         guard let first = try entries.array().first else { return 0 }
         return max(0, now - (Int64(try first[0].string().prefix { $0 != "-" }) ?? now))
     }

@@ -4,7 +4,7 @@ public import LiveActivity
 /// This is the one list of the questions. A caller names the parts that it shows.
 public struct Snapshot: Sendable {
     public enum Part: Sendable, CaseIterable {
-        case depths, ages, deadLetters, quarantine, webhooks, broadcasts
+        case depths, ages, deadLetters, quarantine, webhooks, broadcasts, intake
         case alarms, pauses, heartbeats, workers, load, pushes
     }
 
@@ -17,6 +17,7 @@ public struct Snapshot: Sendable {
         public var quarantinedNames = 0
         public var webhook = WebhookStatus()
         public var broadcasts: [BroadcastEvent: Int] = [:]
+        public var intake = IntakeLag()
 
         public init(_ key: AppKey) {
             self.key = key
@@ -79,6 +80,10 @@ public struct Snapshot: Sendable {
             for index in keys.indices { apps[index].webhook = try await store.webhooks.status(keys[index]) }
         case .broadcasts:
             for index in keys.indices { apps[index].broadcasts = try await store.broadcasts.counts(keys[index]) }
+        case .intake:
+            for (index, lag) in try await store.queue.intakeLag(keys, now: now).enumerated() {
+                apps[index].intake = lag
+            }
         case .alarms: alarms = try await store.alarms.list(keys)
         case .pauses: pauses = try await store.pauses.list(keys)
         case .heartbeats: heartbeats = try await store.heartbeats.list(now: now)

@@ -73,6 +73,7 @@ import Webhooks
         case "redis.ca_file": return tls.merging([key.path: "/ca.pem"]) { $1 }
         case "redis.cert_file", "redis.key_file":
             return tls.merging([key.path: "/file.pem", pairs[key.path] ?? "": "/file.pem"]) { $1 }
+        case "redis.verify": return tls.merging([key.path: "none"]) { $1 }
         case "gateway.cert_file", "gateway.key_file":
             return ["gateway.cert_file": certificate.certificateFile, "gateway.key_file": certificate.keyFile]
         default: break

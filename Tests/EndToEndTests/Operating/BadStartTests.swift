@@ -53,6 +53,12 @@ struct BadStartTests {
             words: "text.p8 holds no PEM block"),
         Case(arguments: ["serve"], environment: ["LAMPLIGHTER_APNS_KEY_FILE": "p384.p8"], code: 78, words: "P-384"),
         Case(
+            arguments: ["serve"], environment: ["LAMPLIGHTER_APNS_KEY_FILE": "absent.p8"], code: 69,
+            words: "an APNs key is not on this machine"),
+        Case(
+            arguments: ["work"], environment: ["LAMPLIGHTER_APNS_KEY": "no key"], code: 78,
+            words: "its text holds no PEM"),
+        Case(
             arguments: ["work"],
             environment: ["LAMPLIGHTER_APNS_KEY_FILE": "good.p8", "LAMPLIGHTER_APNS_CA_FILE": "text.p8"], code: 78,
             words: "ca_file"),

@@ -5,6 +5,17 @@ import Testing
 /// Tests `lamplighter status --watch` and the metrics of a whole deployment.
 @Suite("Watching a deployment")
 struct WatchTests {
+    @Test func `status tells of an intake that nobody reads`() async throws {
+        let deployment = try await Deployment.start()
+        #expect(try await !deployment.run("status").out.contains("intake"))
+        for _ in 0..<2 { _ = try deployment.redis.command("XADD ll:in:{shop} * push {}") }
+        let status = try await deployment.run("status")
+        #expect(
+            status.out.contains("! app shop: 2 entries of the intake without an answer, the first "), "\(status.out)")
+        let json = try await deployment.run("status", "--json")
+        #expect(json.out.contains(#""intake":{"waiting":2,"oldest_ms":"#), "\(json.out)")
+    }
+
     @Test func `without a terminal, watch prints page after page, and JSON line after line`() async throws {
         let deployment = try await Deployment.start()
         #expect(try await deployment.run("track", "match-1", Deployment.channel(1), Deployment.token(1)).code == 0)

@@ -36,9 +36,9 @@ import Testing
             let (keys, app) = (gateway.store.keys, try gateway.app)
             _ = try await write("{}", gateway)
             _ = try await write("not JSON", gateway)
-            _ = try await write(Self.push("a", 1), gateway, ["audience", "all"])
+            _ = try await write(nil, gateway, ["body", "{}"])
             _ = try await write(Self.push("a", 2), gateway, ["key", "é"])
-            _ = try await write(Self.push("a", 2), gateway, [.string(String(repeating: "f", count: 200_000)), "x"])
+            _ = try await write(nil, gateway, [.string(String(repeating: "f", count: 200_000)), "x"])
             _ = try await write(Self.push("a", 3), gateway, ["key", "one", "key", "two"])
             _ = try await write(Self.push("a", 3), gateway, ["push", .string(Self.push("a", 4))])
             _ = try await write(Self.push("a", 3), gateway)
@@ -47,7 +47,7 @@ import Testing
             #expect(rejected.map { $0["status"] } == Array(repeating: "400", count: 7))
             #expect(
                 rejected[4]["answer"].map { $0.utf8.count < 1_000 } == true, "the writer chooses the name of a field")
-            #expect(rejected[2]["answer"]?.contains("audience") == true)
+            #expect(rejected[2]["answer"]?.contains("the entry has body") == true)
             #expect(rejected[3]["answer"]?.contains("Idempotency-Key") == true)
             #expect(rejected[5]["answer"]?.contains("key") == true && rejected[6]["answer"]?.contains("push") == true)
             #expect(gateway.log.all.contains { $0.contains("an entry of the intake is rejected") })
@@ -80,6 +80,62 @@ import Testing
                 app, of: try ActivityName("full"), PushFilter(), after: nil, limit: 200)
             #expect(history.pushes.prefix(153).map(\.id.description) == ids.dropFirst(5).reversed())
             #expect(try await length(keys.intakeRejected(app), gateway) == 0)
+        }
+    }
+
+    @Test func `what a bridge adds is ignored, and its entries keep their order`() async throws {
+        try await GatewayFixture.run(configure: { $0.readsIntake = true }) { gateway in
+            let (keys, app) = (gateway.store.keys, try gateway.app)
+            for number in 0..<10 { for bridge in Bridge.all { try await bridge.write(number, gateway) } }
+            try await eventually("all are answered") { try await length(keys.intakeDone(app), gateway) == 30 }
+            #expect(try await length(keys.intakeRejected(app), gateway) == 0)
+            for bridge in Bridge.all {
+                let recipe = try Repository.text("config/bridges/\(bridge.recipe)")
+                for line in bridge.lines { #expect(recipe.contains(line), "\(bridge.recipe) lacks \(line)") }
+                let history = try await gateway.store.pushes.history(
+                    app, of: try ActivityName(bridge.name), PushFilter(), after: nil, limit: 100)
+                #expect(history.pushes.count == 10)
+                let first = try await gateway.send("GET", "/api/push/\(history.pushes[0].id)/content").text
+                #expect(first.contains(#""n":9"#), "the newest is the last one: \(first)")
+            }
+        }
+    }
+
+    @Test func `a record that a bridge repeats with its key is published once`() async throws {
+        try await GatewayFixture.run(configure: { $0.readsIntake = true }) { gateway in
+            let (keys, app) = (gateway.store.keys, try gateway.app)
+            for bridge in Bridge.all where bridge.hasKey {
+                for _ in 0..<2 { try await bridge.write(1, gateway) }
+            }
+            try await eventually("all are answered") { try await length(keys.intakeDone(app), gateway) == 4 }
+            #expect(try await gateway.store.pushes.kept(app) == 2)
+            let ids = try await answers(keys.intakeDone(app), gateway).map { $0["answer"] ?? "" }
+            func pushIDs(_ text: String) throws -> String {
+                try JSONDocument(Array(text.utf8)).root.object().required("push_ids").array()[0].string()
+            }
+            #expect(try pushIDs(ids[0]) == pushIDs(ids[1]) && pushIDs(ids[2]) == pushIDs(ids[3]))
+        }
+    }
+
+    @Test func `the lag is told, also of an intake that no gateway reads`() async throws {
+        try await GatewayFixture.run { gateway in
+            let app = try gateway.app
+            func metrics() async throws -> String { try await gateway.send("GET", "/metrics", user: nil).text }
+            #expect(try await metrics().contains(#"lamplighter_fleet_intake_oldest_seconds{app="\#(app)"} 0"#))
+            let key = gateway.store.keys.intake(app)
+            let fields: [RedisArgument] = ["1000-0", "push", "{}"]
+            try await gateway.store.redis.send(RedisCommand("XADD", key, fields))
+            for number in 0..<2 { _ = try await write(Self.push("a", number), gateway) }
+            let behind = try await metrics()
+            #expect(behind.contains(#"lamplighter_fleet_intake_waiting{app="\#(app)"} 3"#))
+            #expect(
+                behind.matches(of: /lamplighter_fleet_intake_oldest_seconds\{app="[^"]*"\} \d{9,}/).count == 1,
+                "the age is that of the first entry")
+            try await withSecond(gateway) {
+                try await eventually("all are answered") {
+                    try await metrics().contains(#"lamplighter_fleet_intake_waiting{app="\#(app)"} 0"#)
+                }
+            }
         }
     }
 
@@ -139,10 +195,10 @@ import Testing
 
     /// - Returns: the id of the entry
     private func write(
-        _ body: String, _ gateway: GatewayFixture, _ more: [RedisArgument] = []
+        _ body: String?, _ gateway: GatewayFixture, _ more: [RedisArgument] = []
     ) async throws -> String {
         let key = gateway.store.keys.intake(try gateway.app)
-        let fields: [RedisArgument] = ["*", "push", .string(body)] + more
+        let fields: [RedisArgument] = ["*"] + (body.map { ["push", .string($0)] } ?? []) + more
         return try await gateway.store.redis.send(RedisCommand("XADD", key, fields)).string()
     }
 
