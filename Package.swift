@@ -222,7 +222,7 @@ let package = Package(
                 "Commands", "Answers", "StrictJSON", "PrometheusText", "APNsClient", "Fanout", "HTTPAPI",
                 "LiveActivity", "Redis",
                 "Store", "StoreDeliveries", "StoreGround", "Settings", "OpenSSL", "Backup", "TestSupport", "Threads",
-                "Webhooks",
+                "Spans", "Webhooks",
                 arguments, logging,
             ]),
         .testTarget(
