@@ -148,7 +148,8 @@ let package = Package(
             dependencies: [
                 "HTTPAPI", "Fanout", "APNsSimulator", "APNsClient", "APNsWire", "Delivery", "Store", "Settings",
                 "Redis", "Curl",
-                "Webhooks", "Spans", "OpenSSL", "PrometheusText", "Answers", "LiveActivity", "StrictJSON", "Threads", "Backup",
+                "Webhooks", "Spans", "OpenSSL", "PrometheusText", "Answers", "LiveActivity", "StrictJSON", "Threads",
+                "Backup",
                 arguments,
                 logging, metrics, lifecycle,
                 .product(name: "NIOCore", package: "swift-nio"),
