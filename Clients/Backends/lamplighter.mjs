@@ -26,7 +26,7 @@ export class Lamplighter {
 
     /** The token that the app of this channel asks for. Check first that the channel is the caller's. */
     async token(channel) {
-        return (await this.#call("GET", "/api/auth/device", this.app, { "X-UA-Channel-ID": channel })).token
+        return (await this.#call("GET", "/api/auth/device?only=reports", this.app, { "X-UA-Channel-ID": channel })).token
     }
 
     /**

@@ -22,7 +22,7 @@ push() {
 
 case "$1" in
 # The answer's `token` goes to the app. Ask first whether the channel is the caller's.
-token) call -u "$LAMPLIGHTER_APP_KEY:$LAMPLIGHTER_APP_SECRET" -H "X-UA-Channel-ID: $2" "$LAMPLIGHTER_URL/api/auth/device" ;;
+token) call -u "$LAMPLIGHTER_APP_KEY:$LAMPLIGHTER_APP_SECRET" -H "X-UA-Channel-ID: $2" "$LAMPLIGHTER_URL/api/auth/device?only=reports" ;;
 publish) push update "$2" "$3" "$4" ;;
 end) push end "$2" "$3" "$4" ;;
 *) exit 64 ;;

@@ -60,7 +60,10 @@ struct Call: Sendable {
         if case .issued(let grant) = credential { "\(grant.id)\u{1}\(key)" } else { key }
     }
 
-    func may(_ right: DeviceRight) -> Bool { !credential.isFromApp || app.deviceRights.contains(right) }
+    func may(_ right: DeviceRight) -> Bool {
+        if case .reporter = credential { return false }
+        return !credential.isFromApp || app.deviceRights.contains(right)
+    }
 
     func require(_ right: DeviceRight) throws(APIError) {
         if !may(right) { throw APIError(403, "This was not done: \(right.refusal).", code: 40303) }
@@ -137,7 +140,8 @@ struct Call: Sendable {
     /// The channel that the caller acts for: the SDK's own, or the one that a server names in a header.
     func actingChannel() throws(APIError) -> ChannelID {
         switch credential {
-        case .device(let channel), .signed(.some(let channel)), .contact(_, let channel): return channel
+        case .device(let channel), .reporter(let channel), .signed(.some(let channel)), .contact(_, let channel):
+            return channel
         case .master, .app, .issued, .signed(.none):
             if let channel = headers[.airshipChannel].flatMap({ try? ChannelID($0) }) { return channel }
             throw .parameter("X-UA-Channel-ID", "is required: the channel that the call is for")

@@ -42,8 +42,10 @@ public enum DeviceRight: Sendable, Hashable, CaseIterable {
     /// Why a call did not do it, for the caller.
     var refusal: String {
         switch self {
-        case .tags: "only servers set tags of this app's channels (defaults.device_tags is false)"
-        case .users: "only servers say whose this app's channels are (defaults.device_users is false)"
+        case .tags:
+            "only servers set tags of this app's channels (defaults.device_tags is false, or its token forbids it)"
+        case .users:
+            "only servers say whose this app's channels are (defaults.device_users is false, or its token forbids it)"
         }
     }
 }

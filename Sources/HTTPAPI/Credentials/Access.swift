@@ -26,10 +26,12 @@ enum Access: Sendable, Hashable {
         case (.master, .master): true
         case (.server, .master), (.server, .app): true
         case (.channel, .master), (.channel, .app): true
-        case (.channel, .device(let id)), (.channel, .signed(.some(let id))): id == channel
+        case (.channel, .device(let id)), (.channel, .reporter(let id)), (.channel, .signed(.some(let id))):
+            id == channel
         case (.newChannel, .master), (.newChannel, .app), (.newChannel, .signed): true
         case (.signedChannel, .signed(.some)), (.signedChannel, .app), (.signedChannel, .master): true
-        case (.ownChannel, .device), (.ownChannel, .signed(.some)), (.ownChannel, .app), (.ownChannel, .master): true
+        case (.ownChannel, .device), (.ownChannel, .reporter), (.ownChannel, .signed(.some)): true
+        case (.ownChannel, .app), (.ownChannel, .master): true
         case (.contact, .app), (.contact, .master): true
         case (.contact, .contact(let id, _)): id == contact
         default: false

@@ -123,6 +123,7 @@ struct Authenticator: Sendable {
         guard let holder = app.tokens.holder(of: value, now: now), known != nil,
             channel == nil || channel == holder.channel
         else { return nil }
-        return (app, holder.contact.map { .contact($0, holder.channel) } ?? .device(holder.channel))
+        if let contact = holder.contact { return (app, .contact(contact, holder.channel)) }
+        return (app, holder.isForReports ? .reporter(holder.channel) : .device(holder.channel))
     }
 }

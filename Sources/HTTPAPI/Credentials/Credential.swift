@@ -9,6 +9,8 @@ enum Credential: Sendable, Hashable {
     case issued(Grant)
     /// The SDK with a token that we issued for this channel.
     case device(ChannelID)
+    /// An app with a token that we issued for the reports of this channel. It sets no tags and no named user.
+    case reporter(ChannelID)
     /// The SDK, which signed this request with the app secret: for a channel, or before it has one.
     case signed(ChannelID?)
     /// The SDK with a token that we issued for the contact of this channel.
@@ -20,7 +22,7 @@ enum Credential: Sendable, Hashable {
         case .master: "master"
         case .app: "app"
         case .issued(let grant): grant.id
-        case .device: "device"
+        case .device, .reporter: "device"
         case .signed: "signed"
         case .contact: "contact"
         }
@@ -40,7 +42,7 @@ enum Credential: Sendable, Hashable {
     var isDevice: Bool {
         switch self {
         case .master, .app, .issued: false
-        case .device, .signed, .contact: true
+        case .device, .reporter, .signed, .contact: true
         }
     }
 }

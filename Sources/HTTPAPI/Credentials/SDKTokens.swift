@@ -16,13 +16,17 @@ struct SDKTokens: Sendable {
         audience = app.key.rawValue
     }
 
-    /// Makes a token. With `contact` it opens the calls about this contact, but not those about the channel.
-    func token(for channel: ChannelID, contact: ContactID? = nil, now: Int64) -> String {
+    /// Makes a token. With `contact` it opens the calls about this contact, but not those about the channel. One for
+    /// reports sets no tags and no named user: who steals it reaches no other install's pushes.
+    func token(
+        for channel: ChannelID, contact: ContactID? = nil, isForReports: Bool = false, now: Int64
+    ) -> String {
         var claims: JSON = [
             "aud": .string(audience), "sub": .string(channel.description), "iat": .integer(now / 1_000),
             "exp": .integer((now + Self.lifetimeMilliseconds) / 1_000),
         ]
         if let contact { claims.append("contact", .string(contact.description)) }
+        if isForReports { claims.append("only", "reports") }
         let signed = "\(Self.header).\(Base64.encodeURL(claims.bytes))"
         return "\(signed).\(Base64.encodeURL(key.code(for: signed.utf8)))"
     }
@@ -30,6 +34,7 @@ struct SDKTokens: Sendable {
     struct Holder: Sendable, Hashable {
         var channel: ChannelID
         var contact: ContactID?
+        var isForReports = false
     }
 
     /// Nil unless we issued the token for this app and it has not expired. The signature is checked before any claim.
@@ -42,7 +47,9 @@ struct SDKTokens: Sendable {
             let expiry = try? claims.required("exp").integer(), app == audience, now / 1_000 < expiry
         else { return nil }
         guard let channel = try? ChannelID(subject) else { return nil }
-        guard let contact = claims["contact"] else { return Holder(channel: channel) }
+        guard let contact = claims["contact"] else {
+            return Holder(channel: channel, isForReports: claims["only"] != nil)
+        }
         guard let id = (try? contact.string()).flatMap({ ContactID($0) }) else { return nil }
         return Holder(channel: channel, contact: id)
     }

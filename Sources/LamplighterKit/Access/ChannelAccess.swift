@@ -6,10 +6,11 @@ public struct ChannelAccess: Sendable {
     }
     let kind: Kind
 
-    /// The `token` of `GET /api/auth/device`, which the backend calls with the app secret and `X-UA-Channel-ID`.
+    /// The `token` of `GET /api/auth/device?only=reports`, which the backend calls with the app secret and `X-UA-Channel-ID`.
     public static func token(_ token: String) -> ChannelAccess { ChannelAccess(kind: .token(token)) }
 
     /// A signature that the backend makes. The app exchanges it for the token, so the backend need not call the gateway.
+    /// For an hour a signature opens more than the token: it sets the channel's tags and named user.
     ///
     /// - Parameters:
     ///   - nonce: a random text without `:`.

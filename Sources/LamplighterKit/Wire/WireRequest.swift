@@ -38,7 +38,11 @@ struct WireRequest: Hashable, Sendable {
     }
 
     /// Exchanges a signature for a token.
-    static let deviceToken = WireRequest("GET", ["api", "auth", "device"], nil)
+    static let deviceToken: WireRequest = {
+        var request = WireRequest("GET", ["api", "auth", "device"], nil)
+        request.query = "only=reports"
+        return request
+    }()
 
     private init(_ method: String, _ path: [String], _ body: (any Encodable)?) {
         let encoder = JSONEncoder()

@@ -27,6 +27,16 @@ struct QuickStartTests {
             ).ledger
         }
 
+        // The backend's call of the guide. Its token makes the app's calls.
+        let access = try #require(guide.firstMatch(of: /```sh\n(curl -u "\$KEY:\$SECRET"[\s\S]*?)\n```/)).1
+        let answer = try await deployment.shell(
+            "KEY=shop SECRET=shop-secret HOST='\(deployment.gatewayURL)' CHANNEL=\(channel); \(access)")
+        let token = try #require(answer.out.firstMatch(of: /"token":"([^"]+)"/)).1
+        let followed = try await deployment.shell(
+            "curl -s -X DELETE -H 'Authorization: Bearer \(token)' -H 'X-UA-Appkey: shop' -w '%{http_code}' "
+                + "'\(deployment.gatewayURL)/api/activities/match-42/channels/\(channel)'")
+        #expect(followed.out == "204")
+
         let schema = try #require(guide.firstMatch(of: /```json\n([\s\S]*?)```/).map { String($0.1) })
         try schema.write(toFile: deployment.directory + "/match.json", atomically: true, encoding: .utf8)
         let set = try #require(guide.firstMatch(of: /`(lamplighter schema set [^`]+)`/).map { String($0.1) })
@@ -63,8 +73,10 @@ struct QuickStartTests {
             let demoted = [try await update(number), try await update(number)].map { $0?["demoted"] }
             #expect(demoted == (isFrequent ? [0, 0] : [1, 1]), "the hour's one went out before")
         }
+        let publish = try #require(guide.firstMatch(of: /```sh\n(lamplighter publish match-42 --content[^\n]*)/)).1
+        #expect(try await deployment.shell(String(publish)).code == 0)
         let shown = try await deployment.received(Deployment.token(2))
-        #expect(shown["accepted"] as? Int == 4 && shown["event"] as? String == "update")
+        #expect(shown["accepted"] as? Int == 5 && shown["event"] as? String == "update")
 
         // The device shows the last update.
         let mark = try #require((shown["content_state"] as? [String: Any])?["lamplighter"] as? String)

@@ -1,4 +1,3 @@
-import LiveActivity
 import StrictJSON
 import Testing
 
@@ -9,9 +8,10 @@ import Testing
     private let mine = "0f2a3c1e-5b77-4a3c-9d51-2f6d8a9b0c11"
     private let other = "11111111-5b77-4a3c-9d51-2f6d8a9b0c11"
 
-    private func token(_ gateway: GatewayFixture) async throws -> [(String, String)] {
+    private func token(_ gateway: GatewayFixture, _ query: String = "?only=reports") async throws -> [(String, String)]
+    {
         let reply = try await gateway.send(
-            "GET", "/api/auth/device", user: "\(GatewayFixture.key):\(GatewayFixture.secret)",
+            "GET", "/api/auth/device" + query, user: "\(GatewayFixture.key):\(GatewayFixture.secret)",
             headers: [("X-UA-Channel-ID", mine)])
         let token = try reply.object.required("token").string()
         return [("Authorization", "Bearer \(token)"), ("X-UA-Appkey", GatewayFixture.key)]
@@ -48,6 +48,29 @@ import Testing
                     "DELETE /api/start-tokens/{attributes_type}/channels/{channel}", "POST /api/receipts",
                     "GET /api/activities/{name}/broadcast",
                 ])
+        }
+    }
+
+    @Test func `it takes no tags and no user, so it reaches nobody else's pushes`() async throws {
+        try await GatewayFixture.run { gateway in
+            for (query, user) in [("?only=reports", nil), ("", "user-7")] as [(String, String?)] {
+                let headers = try await token(gateway, query)
+                let own = #""named_user_id":"user-7","set_tags":true,"tags":["vip"]"#
+                let told = try await gateway.send(
+                    "PUT", "/api/channels/\(mine)", #"{"channel":{"device_type":"ios","device_os":"18.1",\#(own)}}"#,
+                    user: nil, headers: headers)
+                #expect(told.status == 200 && told.text.contains("named user stays") == (user == nil), "\(told.text)")
+                let batch = try await gateway.send(
+                    "PUT", "/api/channels/sdk/batch/\(mine)?platform=ios", #"{"tags":{"add":{"device":["vip"]}}}"#,
+                    user: nil, headers: headers)
+                #expect(batch.status == 200 && batch.text.contains("problems") == (user == nil), "\(batch.text)")
+                let story = try await gateway.send("GET", "/api/channels/\(mine)")
+                #expect(story.text.contains("vip") == (user != nil) && story.text.contains("user-7") == (user != nil))
+            }
+            let wrong = try await gateway.send(
+                "GET", "/api/auth/device?only=all", user: "\(GatewayFixture.key):\(GatewayFixture.secret)",
+                headers: [("X-UA-Channel-ID", mine)])
+            #expect(wrong.status == 400)
         }
     }
 

@@ -17,10 +17,13 @@ struct SDKCalls: CallGroup {
 
     init(_ parts: GatewayParts) { (channels, publicURL) = (parts.store.channels, parts.configuration.publicURL) }
 
-    /// A token for the channel that the request was signed for. The SDK reads `expires_in` as milliseconds.
+    /// A token for the channel that the request was signed for. The SDK reads `expires_in` as milliseconds. An app that
+    /// only reports asks for less than the SDK, with `only=reports`.
     func deviceToken(_ call: Call) async throws -> Answer {
         let channel = try call.actingChannel()
-        let token = call.tokens.token(for: channel, now: call.now)
+        let only = call.query["only"]
+        guard only == nil || only == "reports" else { throw APIError.parameter("only", "must be reports") }
+        let token = call.tokens.token(for: channel, isForReports: only != nil, now: call.now)
         return Answer(200, DeviceTokenAnswer(token: token, expiresIn: Int(SDKTokens.lifetimeMilliseconds)))
     }
 
