@@ -50,6 +50,8 @@ struct Pool: Sendable {
                     await dispatch(found, in: &group)
                 } catch {
                     if dispatcher.drain.isOn { break }
+                    // Redis may have given entries to this worker in an answer that was lost.
+                    dispatcher.leftEntries.note()
                     failures += 1
                     if failures == 1 { logger.error("cannot read work: \(error)", metadata: ["stream": "\(stream)"]) }
                     if error.isMissingGroup { try? await dispatcher.store.queue.prepare(apps) }
@@ -64,17 +66,24 @@ struct Pool: Sendable {
     func claim(in group: inout DiscardingTaskGroup) async {
         for app in apps where !dispatcher.drain.isOn {
             let open = permits.free(for: app)
-            guard open > 0 else { continue }
+            guard open > 0 else {
+                dispatcher.leftEntries.note()
+                continue
+            }
             do throws(StoreError) {
                 let found = try await dispatcher.store.queue.claim(
                     stream, app, consumer: dispatcher.owner, idle: dispatcher.options.claimAfter, count: min(16, open))
                 if !found.entries.isEmpty {
+                    dispatcher.leftEntries.note()
                     logger.info(
                         "claimed work that another worker left", metadata: ["entries": "\(found.entries.count)"])
                     dispatcher.metrics.tookOver(app, entries: found.entries.count)
                 }
                 await dispatch(found, in: &group)
-            } catch { logger.debug("cannot claim work: \(error)") }
+            } catch {
+                dispatcher.leftEntries.note()
+                logger.debug("cannot claim work: \(error)")
+            }
         }
     }
 
@@ -105,11 +114,16 @@ struct Pool: Sendable {
         // Another worker may have claimed the entry while it waited for a permit here. A claimed entry is not
         // acknowledged while another worker holds its task.
         if dispatcher.now - readAt > dispatcher.options.claimAfter.milliseconds / 2 { entry.isClaimed = true }
-        guard dispatcher.leases.take(entry) else { return }
+        guard dispatcher.leases.take(entry) else { return dispatcher.leftEntries.note() }
         if await dispatcher.handle(entry) == .acknowledge {
             do throws(StoreError) {
                 try await finished.acknowledge(entry.place, in: dispatcher.store.queue)
-            } catch { logger.debug("cannot acknowledge an entry, so it is processed again: \(error)") }
+            } catch {
+                dispatcher.leftEntries.note()
+                logger.debug("cannot acknowledge an entry, so it is processed again: \(error)")
+            }
+        } else {
+            dispatcher.leftEntries.note()
         }
         dispatcher.leases.release(entry)
     }
