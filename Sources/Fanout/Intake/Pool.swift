@@ -13,13 +13,13 @@ struct Pool: Sendable {
     let stream: WorkStream
     let apps: [AppKey]
     let readers: [WorkReader]
-    let dispatcher: Dispatcher
+    let context: WorkerContext
     let permits: FairSemaphore
     private let finished = FinishedEntries()
 
     /// How long a read waits that leaves out apps without a free permit. They may have one again soon.
     private static let shortRead = Duration.milliseconds(5)
-    private var logger: Logger { dispatcher.logger }
+    private var logger: Logger { context.logger }
 
     /// Reads until the drain begins. Returns when all entries that it read are processed.
     func run() async {
@@ -31,30 +31,30 @@ struct Pool: Sendable {
     private func run(_ reader: WorkReader) async {
         await withDiscardingTaskGroup { group in
             var failures = 0
-            while !dispatcher.drain.isOn {
+            while !context.drain.isOn {
                 // Wait for a permit before the read, but do not take it yet. If there is only one, claimed entries
                 // would never get it. If a claim takes it during the read, the read entry waits for the next one.
                 await permits.untilFree()
-                if dispatcher.drain.isOn { break }
+                if context.drain.isOn { break }
                 let open = apps.map { (app: $0, permits: permits.free(for: $0)) }.filter { $0.permits > 0 }
                 // COUNT applies to each app's stream of each partition. With a fraction of the fewest permits, all
                 // entries fit together.
                 guard let count = open.map(\.permits).min() else { continue }
                 do throws(StoreError) {
                     let found = try await reader.read(
-                        stream, open.map(\.app), consumer: dispatcher.owner,
+                        stream, open.map(\.app), consumer: context.owner,
                         count: max(1, min(64, count) / (open.count * readers.count)),
                         block: open.count == apps.count ? .seconds(5) : Self.shortRead)
                     if failures > 0 { logger.notice("Redis answers again", metadata: ["stream": "\(stream)"]) }
                     failures = 0
-                    await dispatch(found, in: &group)
+                    await start(found, in: &group)
                 } catch {
-                    if dispatcher.drain.isOn { break }
+                    if context.drain.isOn { break }
                     // Redis may have given entries to this worker in an answer that was lost.
-                    dispatcher.leftEntries.note()
+                    context.leftEntries.note()
                     failures += 1
                     if failures == 1 { logger.error("cannot read work: \(error)", metadata: ["stream": "\(stream)"]) }
-                    if error.isMissingGroup { try? await dispatcher.store.queue.prepare(apps) }
+                    if error.isMissingGroup { try? await context.store.queue.prepare(apps) }
                     let delay = Backoff.ofReads.pause(after: failures) * Double.random(in: 0.5..<1)
                     try? await cancelWhenGracefulShutdown { try await Task.sleep(for: delay) }
                 }
@@ -64,37 +64,37 @@ struct Pool: Sendable {
 
     /// Claims entries that other workers left unfinished, as many as there are permits.
     func claim(in group: inout DiscardingTaskGroup) async {
-        for app in apps where !dispatcher.drain.isOn {
+        for app in apps where !context.drain.isOn {
             let open = permits.free(for: app)
             guard open > 0 else {
-                dispatcher.leftEntries.note()
+                context.leftEntries.note()
                 continue
             }
             do throws(StoreError) {
-                let found = try await dispatcher.store.queue.claim(
-                    stream, app, consumer: dispatcher.owner, idle: dispatcher.options.claimAfter, count: min(16, open))
+                let found = try await context.store.queue.claim(
+                    stream, app, consumer: context.owner, idle: context.options.claimAfter, count: min(16, open))
                 if !found.entries.isEmpty {
-                    dispatcher.leftEntries.note()
+                    context.leftEntries.note()
                     logger.info(
                         "claimed work that another worker left", metadata: ["entries": "\(found.entries.count)"])
-                    dispatcher.metrics.tookOver(app, entries: found.entries.count)
+                    context.metrics.tookOver(app, entries: found.entries.count)
                 }
-                await dispatch(found, in: &group)
+                await start(found, in: &group)
             } catch {
-                dispatcher.leftEntries.note()
+                context.leftEntries.note()
                 logger.debug("cannot claim work: \(error)")
             }
         }
     }
 
-    private func dispatch(
+    private func start(
         _ found: WorkQueue.Batch, in group: inout DiscardingTaskGroup
     ) async {
         if !found.unreadable.isEmpty {
             logger.error("dropped stream entries in an unknown format: \(found.unreadable.map(\.id))")
-            try? await dispatcher.store.queue.acknowledge(found.unreadable)
+            try? await context.store.queue.acknowledge(found.unreadable)
         }
-        let read = dispatcher.now
+        let read = context.now
         for entry in found.entries {
             let app = entry.item.app
             let hasPermit = permits.takeIfFree(app)
@@ -113,19 +113,19 @@ struct Pool: Sendable {
         var entry = entry
         // Another worker may have claimed the entry while it waited for a permit here. A claimed entry is not
         // acknowledged while another worker holds its task.
-        if dispatcher.now - readAt > dispatcher.options.claimAfter.milliseconds / 2 { entry.isClaimed = true }
-        guard dispatcher.leases.take(entry) else { return dispatcher.leftEntries.note() }
-        if await dispatcher.handle(entry) == .acknowledge {
+        if context.now - readAt > context.options.claimAfter.milliseconds / 2 { entry.isTakenOver = true }
+        guard context.leases.take(entry) else { return context.leftEntries.note() }
+        if await context.handle(entry) == .acknowledge {
             do throws(StoreError) {
-                try await finished.acknowledge(entry.place, in: dispatcher.store.queue)
+                try await finished.acknowledge(entry.place, in: context.store.queue)
             } catch {
-                dispatcher.leftEntries.note()
+                context.leftEntries.note()
                 logger.debug("cannot acknowledge an entry, so it is processed again: \(error)")
             }
         } else {
-            dispatcher.leftEntries.note()
+            context.leftEntries.note()
         }
-        dispatcher.leases.release(entry)
+        context.leases.release(entry)
     }
 
     func interrupt() async { for reader in readers { await reader.interrupt() } }

@@ -4,7 +4,7 @@ import Store
 
 /// Writes the worker's heartbeat. Only its task uses it.
 struct Heart {
-    private let dispatcher: Dispatcher
+    private let context: WorkerContext
     /// By the boot clock, because Redis's clock may be set while the worker runs.
     private let started = bootClock()
     private var last: (at: Int64, settled: [AppKey: Int])?
@@ -12,14 +12,14 @@ struct Heart {
     private static let renewal = 150
     private var beats = 0
 
-    init(_ dispatcher: Dispatcher) {
-        self.dispatcher = dispatcher
+    init(_ context: WorkerContext) {
+        self.context = context
     }
 
     mutating func beat() async throws(StoreError) {
-        let now = dispatcher.store.time.now()
-        let tallies = dispatcher.metrics.tallies.values
-        let loads = dispatcher.apps.map { key, app in
+        let now = context.store.time.now()
+        let tallies = context.metrics.tallies.values
+        let loads = context.apps.map { key, app in
             let tally = tallies[key] ?? WorkerTallies.Tally()
             let lanes = [app.transport.lanes, app.otherTransport?.lanes].compactMap { $0 }
             var load = Heartbeat.Load()
@@ -35,9 +35,9 @@ struct Heart {
             return (key, load)
         }
         last = (now, tallies.mapValues(\.settled))
-        try await dispatcher.store.heartbeats.write(
+        try await context.store.heartbeats.write(
             Heartbeat(
-                worker: dispatcher.owner, at: now, startedAt: now - (bootClock() - started),
+                worker: context.owner, at: now, startedAt: now - (bootClock() - started),
                 loads: Dictionary(uniqueKeysWithValues: loads)),
             renews: beats.isMultiple(of: Self.renewal))
         beats += 1

@@ -6,19 +6,19 @@ import Synchronization
 
 /// The work that a worker does by the clock. Every worker does all of it. The scripts let nothing be done twice.
 struct Timers: Sendable {
-    let dispatcher: Dispatcher
+    let context: WorkerContext
     let apps: [AppKey]
     let pools: [Pool]
 
-    var store: Store { dispatcher.store }
-    var logger: Logger { dispatcher.logger }
+    var store: Store { context.store }
+    var logger: Logger { context.logger }
     /// The worker is asked to stop.
-    var isEnding: Bool { dispatcher.drain.isOn || Task.isCancelled }
+    var isEnding: Bool { context.drain.isOn || Task.isCancelled }
 
     /// Renews the leases in the names' slots and the idle times in the streams until cancelled. Both show that this
     /// worker lives. This runs longer than all else, because pages in flight are settled under these leases.
     func renewLeases() async {
-        let (leases, life) = (dispatcher.leases, dispatcher.options.claimAfter)
+        let (leases, life) = (context.leases, context.options.claimAfter)
         while !Task.isCancelled {
             await leases.renewAll { lease in
                 await quietly { () async throws(StoreError) in try await store.sweeps.renew(lease, for: life) }
@@ -26,7 +26,7 @@ struct Timers: Sendable {
             let entries = leases.entries
             if !entries.isEmpty {
                 await quietly { () async throws(StoreError) in
-                    try await store.queue.renew(entries, consumer: dispatcher.owner)
+                    try await store.queue.renew(entries, consumer: context.owner)
                 }
             }
             try? await Task.sleep(for: Self.jittered(life / 3))
@@ -40,13 +40,13 @@ struct Timers: Sendable {
             group.addTask { await watchClock() }
             group.addTask { await every(.seconds(10), reconcile) }
             group.addTask {
-                var heart = Heart(dispatcher)
+                var heart = Heart(context)
                 await every(Heartbeats.interval) { () async throws(StoreError) in try await heart.beat() }
             }
             group.addTask {
                 await every(.seconds(30)) {
-                    for app in dispatcher.verdictLog.apps {
-                        await quietly { () async throws(StoreError) in try await dispatcher.shareVerdicts(app) }
+                    for app in context.verdictLog.apps {
+                        await quietly { () async throws(StoreError) in try await context.shareVerdicts(app) }
                     }
                 }
             }
@@ -55,7 +55,7 @@ struct Timers: Sendable {
                 await every(.seconds(10)) { () async throws(StoreError) in
                     let lists = try await tidying.begin(apps)
                     for app in apps {
-                        let most = dispatcher.options.mostPushes
+                        let most = context.options.mostPushes
                         await quietly { () async throws(StoreError) in
                             try await tidying.run(app, lists[app] ?? [], mostPushes: most)
                         }
@@ -82,12 +82,12 @@ struct Timers: Sendable {
 
     /// Tells the pools when others may have left entries.
     private func watchOthers(_ pools: [AsyncStream<Void>.Continuation]) async {
-        var plan = ClaimPlan(claimAfter: dispatcher.options.claimAfter.milliseconds, now: dispatcher.now)
-        await every(dispatcher.options.claimAfter / 2) {
+        var plan = ClaimPlan(claimAfter: context.options.claimAfter.milliseconds, now: context.now)
+        await every(context.options.claimAfter / 2) {
             let found = await quietly { () async throws(StoreError) in try await store.heartbeats.all() }
             let heartbeats = found.flatMap { $0.unreadable == 0 ? $0.heartbeats : nil }
             let mustLook = plan.mustLook(
-                isLeft: dispatcher.leftEntries.take(), heartbeats, time: store.time.now(), now: dispatcher.now)
+                isLeft: context.leftEntries.take(), heartbeats, time: store.time.now(), now: context.now)
             if mustLook { for pool in pools { pool.yield() } }
         }
         for pool in pools { pool.finish() }
@@ -119,11 +119,11 @@ struct Timers: Sendable {
                 let asked = bootClock()
                 let look = await quietly { () async throws(StoreError) in
                     try await store.look(
-                        apps, ending: plan.ending.withLock(\.self), paused: dispatcher.pauses.apps,
+                        apps, ending: plan.ending.withLock(\.self), paused: context.pauses.apps,
                         readsPauses: asked - pausesRead >= PauseBook.rest)
                 }
                 if let pauses = look?.pauses {
-                    dispatcher.pauses.update(pauses)
+                    context.pauses.update(pauses)
                     pausesRead = asked
                 }
                 let (begin, wake) = plan.state.withLock { $0.look(look?.next, now: store.time.now()) }
@@ -166,7 +166,7 @@ struct Timers: Sendable {
         // Redis keeps the end of a blocking read by the clock that was set.
         for pool in pools { await pool.interrupt() }
         await quietly { () async throws(StoreError) in try await store.queue.restartIdleTimes(apps) }
-        dispatcher.leftEntries.note()
+        context.leftEntries.note()
         for seconds in Self.pausesOfStep {
             if seconds > 0 { await pause(.seconds(seconds)) }
             if isEnding { return }
@@ -184,7 +184,7 @@ struct Timers: Sendable {
         case .schedules: await commitSchedules()
         case .broadcastChannels(let app):
             let keeper = BroadcastChannelKeeper(
-                store: store, apps: dispatcher.apps, owner: dispatcher.owner, logger: logger)
+                store: store, apps: context.apps, owner: context.owner, logger: logger)
             await keeper.tick(app)
         case .ends: await endOldCards()
         }
@@ -192,7 +192,7 @@ struct Timers: Sendable {
 
     /// The work of a paused app stays where it is.
     private var moving: [AppKey] {
-        let paused = dispatcher.pauses.apps
+        let paused = context.pauses.apps
         return apps.filter { !paused.contains($0) }
     }
 
@@ -207,7 +207,7 @@ struct Timers: Sendable {
     private func reconcile() async throws(StoreError) {
         let now = store.time.now()
         let found = try await store.queue.reconcile(
-            apps, paused: dispatcher.pauses.apps, before: now - 30_000, now: now, limit: 256)
+            apps, paused: context.pauses.apps, before: now - 30_000, now: now, limit: 256)
         if found.woken > 0 { logger.info("woke names whose entries were lost", metadata: ["names": "\(found.woken)"]) }
         if found.dropped > 0 {
             logger.error("dropped names in an unknown format", metadata: ["names": "\(found.dropped)"])
