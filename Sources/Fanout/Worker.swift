@@ -104,6 +104,8 @@ public struct Worker: Service {
                 await app.broadcasts?.close()
             }
             for pool in pools { pool.close() }
+            // If all workers end, the next one knows from here whether the clock was set back meanwhile.
+            try? await store.time.look()
             try? await store.queue.leave(keys, consumer: consumer)
             try? await store.heartbeats.remove(consumer)
             logger.notice("drained: begun work is settled or returned to the streams")

@@ -100,6 +100,12 @@ public final class RedisClient: Sendable {
     /// Whether the node that owns the key is known to be away. One server never counts as away.
     public func isAway(_ key: RedisKey) -> Bool { deployment.isAway(key) }
 
+    /// The keys in groups of which one command may name all: those of one slot, or of one server.
+    public func together(_ keys: [RedisKey]) -> [[RedisKey]] {
+        guard isCluster else { return keys.isEmpty ? [] : [keys] }
+        return Dictionary(grouping: keys) { HashSlot(key: $0.description) }.map(\.value)
+    }
+
     /// Sends one command. Throws for an error reply.
     @discardableResult public func send(_ command: RedisCommand) async throws(RedisError) -> RedisReply {
         let reply = try await pipeline([command])[0]

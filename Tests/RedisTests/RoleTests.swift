@@ -29,4 +29,22 @@ import Testing
         for client in [redis, reader] { await client.close() }
         server.stop()
     }
+
+    @Test func `a server that waits is asked for its role once for each wait`() async throws {
+        let server = try await RedisServer.start(tcp: true)
+        var options = RedisOptions()
+        options.needsPrimary = true
+        let redis = RedisClient(url: server.tcpURL, connections: 1, options: options, logger: .quiet)
+        let reader = RedisClient(url: server.tcpURL, logger: .quiet)
+        try await redis.send(RedisCommand("SET", ["a", "1"]))
+        var waits = 0
+        try await eventually("it has waited", within: .seconds(60)) {
+            waits = try await reader.calls(of: "wait")
+            return waits >= 2
+        }
+        // One more is of the greeting, and one may be on its way.
+        #expect(try await reader.calls(of: "role") <= waits + 3)
+        for client in [redis, reader] { await client.close() }
+        server.stop()
+    }
 }

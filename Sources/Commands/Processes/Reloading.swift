@@ -10,6 +10,8 @@ import Store
 struct Reloading: Service {
     /// How often the files are looked at.
     private static let look: Duration = .seconds(1)
+    /// How often the life of what processes note in Redis, a day, begins anew.
+    private static let renewal: Duration = .seconds(3_600)
 
     let process: SettingsChange.Process
     /// Reads the settings as at the start, with the same flags and environment.
@@ -64,21 +66,25 @@ struct Reloading: Service {
         var unread: Set<String> = []
         /// The newest request of `lamplighter reload` that was answered.
         var answered: String?
-        /// When the process last noted in Redis that it lives.
-        var noted: ContinuousClock.Instant?
+        /// When the process last noted in Redis that it lives, and asked for requests.
+        var asked: ContinuousClock.Instant?
+        var renewed: ContinuousClock.Instant?
     }
 
     private func look(_ state: inout State) async {
         let changed = state.watched.changes(of: Set(files(state.settings)))
         state.unread.formUnion(changed)
         if !changed.isEmpty { await readFiles(&state, changed.sorted()) }
+        let now = ContinuousClock.now
+        guard state.asked.map({ now - $0 >= ReloadRequests.interval }) ?? true else { return }
+        let renews = state.renewed.map { now - $0 >= Self.renewal } ?? true
+        let found: String?
         // Without Redis there is no request. The next look asks again.
-        if state.noted.map({ .now - $0 >= ReloadRequests.interval }) ?? true {
-            guard (try? await requests.note(name, process.rawValue)) != nil else { return }
-            state.noted = .now
-        }
+        do { found = try await requests.look(name, process.rawValue, renews: renews) } catch { return }
+        state.asked = now
+        if renews { state.renewed = now }
         // A request from before the first look counts too: the process may have read its file before the change.
-        guard let request = try? await requests.newest(), request != state.answered else { return }
+        guard let request = found, request != state.answered else { return }
         state.answered = request
         let answer = await reload(&state, because: "lamplighter reload")
         try? await requests.answer(request, name, answer)

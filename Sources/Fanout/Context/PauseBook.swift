@@ -4,8 +4,9 @@ import Synchronization
 
 /// Which apps and names are paused, as this worker last read it.
 final class PauseBook: Sendable {
-    /// How often a worker reads the pauses.
-    static let interval: Duration = .seconds(1)
+    /// Milliseconds from one reading of the pauses to the next, at least. They are read with the timers
+    /// (`TimerPlan.longestSleep`), so a worker knows a pause within a second.
+    static let rest: Int64 = 200
     /// How long the work of a paused name waits before a worker looks again.
     static let look: Duration = .seconds(5)
 

@@ -22,6 +22,7 @@ struct WorkerContext: Sendable {
     /// Nil: there are no traces.
     let spans: SpanExporter?
     let drain = Drain()
+    let leftEntries = LeftEntries()
     let verdictLog = VerdictLog()
     let alarmThrottle = AlarmThrottle()
     let pauses = PauseBook()
@@ -86,6 +87,14 @@ final class OpenRequests: Sendable {
     }
 
     func finish() { input.finish() }
+}
+
+/// Set when this worker has left an entry pending, or cannot know: somebody has to claim it.
+final class LeftEntries: Sendable {
+    private let flag = Atomic(false)
+    func note() { flag.store(true, ordering: .releasing) }
+    /// Whether it was set since the last call.
+    func take() -> Bool { flag.exchange(false, ordering: .acquiringAndReleasing) }
 }
 
 /// Set once, when the worker is asked to stop. No new page begins after that.

@@ -50,6 +50,8 @@ struct Pool: Sendable {
                     await start(found, in: &group)
                 } catch {
                     if context.drain.isOn { break }
+                    // Redis may have given entries to this worker in an answer that was lost.
+                    context.leftEntries.note()
                     failures += 1
                     if failures == 1 { logger.error("cannot read work: \(error)", metadata: ["stream": "\(stream)"]) }
                     if error.isMissingGroup { try? await context.store.queue.prepare(apps) }
@@ -64,17 +66,24 @@ struct Pool: Sendable {
     func claim(in group: inout DiscardingTaskGroup) async {
         for app in apps where !context.drain.isOn {
             let open = permits.free(for: app)
-            guard open > 0 else { continue }
+            guard open > 0 else {
+                context.leftEntries.note()
+                continue
+            }
             do throws(StoreError) {
                 let found = try await context.store.queue.claim(
                     stream, app, consumer: context.owner, idle: context.options.claimAfter, count: min(16, open))
                 if !found.entries.isEmpty {
+                    context.leftEntries.note()
                     logger.info(
                         "claimed work that another worker left", metadata: ["entries": "\(found.entries.count)"])
                     context.metrics.tookOver(app, entries: found.entries.count)
                 }
                 await start(found, in: &group)
-            } catch { logger.debug("cannot claim work: \(error)") }
+            } catch {
+                context.leftEntries.note()
+                logger.debug("cannot claim work: \(error)")
+            }
         }
     }
 
@@ -105,11 +114,16 @@ struct Pool: Sendable {
         // Another worker may have claimed the entry while it waited for a permit here. A claimed entry is not
         // acknowledged while another worker holds its task.
         if context.now - readAt > context.options.claimAfter.milliseconds / 2 { entry.isTakenOver = true }
-        guard context.leases.take(entry) else { return }
+        guard context.leases.take(entry) else { return context.leftEntries.note() }
         if await context.handle(entry) == .acknowledge {
             do throws(StoreError) {
                 try await finished.acknowledge(entry.place, in: context.store.queue)
-            } catch { logger.debug("cannot acknowledge an entry, so it is processed again: \(error)") }
+            } catch {
+                context.leftEntries.note()
+                logger.debug("cannot acknowledge an entry, so it is processed again: \(error)")
+            }
+        } else {
+            context.leftEntries.note()
         }
         context.leases.release(entry)
     }

@@ -8,6 +8,9 @@ struct Heart {
     /// By the boot clock, because Redis's clock may be set while the worker runs.
     private let started = bootClock()
     private var last: (at: Int64, settled: [AppKey: Int])?
+    /// Beats from one renewal of the heartbeats' life, two hours, to the next: five minutes.
+    private static let renewal = 150
+    private var beats = 0
 
     init(_ context: WorkerContext) {
         self.context = context
@@ -35,6 +38,8 @@ struct Heart {
         try await context.store.heartbeats.write(
             Heartbeat(
                 worker: context.owner, at: now, startedAt: now - (bootClock() - started),
-                loads: Dictionary(uniqueKeysWithValues: loads)))
+                loads: Dictionary(uniqueKeysWithValues: loads)),
+            renews: beats.isMultiple(of: Self.renewal))
+        beats += 1
     }
 }

@@ -44,13 +44,6 @@ struct Timers: Sendable {
                 await every(Heartbeats.interval) { () async throws(StoreError) in try await heart.beat() }
             }
             group.addTask {
-                // The worker has just read them, before any work began.
-                await pause(PauseBook.interval)
-                await every(PauseBook.interval) { () async throws(StoreError) in
-                    context.pauses.update(try await store.pauses.list(apps))
-                }
-            }
-            group.addTask {
                 await every(.seconds(30)) {
                     for app in context.verdictLog.apps {
                         await quietly { () async throws(StoreError) in try await context.shareVerdicts(app) }
@@ -59,10 +52,13 @@ struct Timers: Sendable {
             }
             group.addTask {
                 var tidying = Tidying(store)
-                await every(.seconds(10)) {
+                await every(.seconds(10)) { () async throws(StoreError) in
+                    let lists = try await tidying.begin(apps)
                     for app in apps {
                         let most = context.options.mostPushes
-                        await quietly { () async throws(StoreError) in try await tidying.run(app, mostPushes: most) }
+                        await quietly { () async throws(StoreError) in
+                            try await tidying.run(app, lists[app] ?? [], mostPushes: most)
+                        }
                     }
                 }
             }
@@ -72,14 +68,29 @@ struct Timers: Sendable {
                     try await store.heartbeats.forgetSilent(now: store.time.now())
                 }
             }
-            for pool in pools {
+            let looks = pools.map { _ in AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1)) }
+            for (pool, look) in zip(pools, looks) {
                 group.addTask {
                     await withDiscardingTaskGroup { taken in
-                        await every(context.options.claimAfter / 2) { await pool.claim(in: &taken) }
+                        for await _ in look.stream { await pool.claim(in: &taken) }
                     }
                 }
             }
+            group.addTask { await watchOthers(looks.map(\.continuation)) }
         }
+    }
+
+    /// Tells the pools when others may have left entries.
+    private func watchOthers(_ pools: [AsyncStream<Void>.Continuation]) async {
+        var plan = ClaimPlan(claimAfter: context.options.claimAfter.milliseconds, now: context.now)
+        await every(context.options.claimAfter / 2) {
+            let found = await quietly { () async throws(StoreError) in try await store.heartbeats.all() }
+            let heartbeats = found.flatMap { $0.unreadable == 0 ? $0.heartbeats : nil }
+            let mustLook = plan.mustLook(
+                isLeft: context.leftEntries.take(), heartbeats, time: store.time.now(), now: context.now)
+            if mustLook { for pool in pools { pool.yield() } }
+        }
+        for pool in pools { pool.finish() }
     }
 
     /// Shared by tasks, because each chore ends in a task of its own.
@@ -89,7 +100,7 @@ struct Timers: Sendable {
         let ending = Mutex<[AppKey]>([])
     }
 
-    /// Asks Redis what is due next, begins what is due, and sleeps until the next is.
+    /// Asks Redis what is due next and what is paused, begins what is due, and sleeps until the next is.
     private func watch() async {
         let plan = SharedPlan()
         let wakeup = store.queue.wakeup
@@ -101,13 +112,21 @@ struct Timers: Sendable {
                 plan.ending.withLock { $0 = apps.filter { endRule($0) != nil } }
                 wakeup.ring(sleeper, .min)
             }
+            // The worker has just read the pauses, before any work began.
+            var pausesRead = bootClock()
             while !isEnding {
                 wakeup.listen(sleeper)
-                let next = await quietly { () async throws(StoreError) in
-                    try await store.queue.nextDue(
-                        apps, ending: plan.ending.withLock(\.self), paused: context.pauses.apps)
+                let asked = bootClock()
+                let look = await quietly { () async throws(StoreError) in
+                    try await store.look(
+                        apps, ending: plan.ending.withLock(\.self), paused: context.pauses.apps,
+                        readsPauses: asked - pausesRead >= PauseBook.rest)
                 }
-                let (begin, wake) = plan.state.withLock { $0.look(next, now: store.time.now()) }
+                if let pauses = look?.pauses {
+                    context.pauses.update(pauses)
+                    pausesRead = asked
+                }
+                let (begin, wake) = plan.state.withLock { $0.look(look?.next, now: store.time.now()) }
                 for chore in begin {
                     group.addTask {
                         await run(chore)
@@ -130,8 +149,8 @@ struct Timers: Sendable {
     private func watchClock() async {
         var handled: Int?
         await withDiscardingTaskGroup { group in
-            await every(.milliseconds(750)) { () async throws(StoreError) in
-                try await store.time.look()
+            await every(ServerTime.intervalOfWorkers) { () async throws(StoreError) in
+                try await store.time.watch()
                 guard let step = store.time.step, step.number != handled else { return }
                 handled = step.number
                 group.addTask { await follow(step) }
@@ -147,6 +166,7 @@ struct Timers: Sendable {
         // Redis keeps the end of a blocking read by the clock that was set.
         for pool in pools { await pool.interrupt() }
         await quietly { () async throws(StoreError) in try await store.queue.restartIdleTimes(apps) }
+        context.leftEntries.note()
         for seconds in Self.pausesOfStep {
             if seconds > 0 { await pause(.seconds(seconds)) }
             if isEnding { return }

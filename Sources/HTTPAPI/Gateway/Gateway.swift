@@ -158,7 +158,7 @@ private struct ClockKeeper: Service {
     func run() async {
         while !Task.isCancelled, !Task.isShuttingDownGracefully {
             // If Redis cannot be reached, the last measurement stays in use.
-            try? await time.look(notes: false)
+            try? await time.watch(notes: false)
             try? await cancelWhenGracefulShutdown { try await Task.sleep(for: ServerTime.interval) }
         }
     }

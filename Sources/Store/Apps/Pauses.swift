@@ -11,7 +11,7 @@ public struct Pause: Sendable, Hashable {
 }
 
 public struct Pauses: Sendable {
-    /// Most paused names of an app: each worker reads all of them every second.
+    /// Most paused names of an app: each worker reads all of them at least every second.
     public static let mostNames = 1_000
 
     let redis: RedisClient
@@ -34,21 +34,25 @@ public struct Pauses: Sendable {
 
     /// Whole apps before their names, in byte order.
     public func list(_ apps: [AppKey]) async throws(StoreError) -> [Pause] {
-        let replies = try await redis.run(apps.map { RedisCommand("HGETALL", keys.pauses($0)) })
+        let replies = try await redis.run(apps.map { Self.all(keys.pauses($0)) })
         var found: [Pause] = []
-        for (app, reply) in zip(apps, replies) {
-            var pauses: [Pause] = []
-            for (field, since) in try reply.pairs() {
-                let text = try field.string()
-                let name = try? ActivityName(text)
-                if name == nil, !text.isEmpty { continue }
-                pauses.append(Pause(app: app, name: name, since: try since.optionalTime() ?? 0))
-            }
-            found += pauses.sorted {
-                ($0.name?.rawValue ?? "").utf8.lexicographicallyPrecedes(($1.name?.rawValue ?? "").utf8)
-            }
-        }
+        for (app, reply) in zip(apps, replies) { found += try Self.read(reply, of: app) }
         return found
+    }
+
+    static func all(_ key: RedisKey) -> RedisCommand { RedisCommand("HGETALL", key) }
+
+    static func read(_ reply: Reply, of app: AppKey) throws(StoreError) -> [Pause] {
+        var pauses: [Pause] = []
+        for (field, since) in try reply.pairs() {
+            let text = try field.string()
+            let name = try? ActivityName(text)
+            if name == nil, !text.isEmpty { continue }
+            pauses.append(Pause(app: app, name: name, since: try since.optionalTime() ?? 0))
+        }
+        return pauses.sorted {
+            ($0.name?.rawValue ?? "").utf8.lexicographicallyPrecedes(($1.name?.rawValue ?? "").utf8)
+        }
     }
 
     /// Since when the name or its whole app is paused, epoch ms.

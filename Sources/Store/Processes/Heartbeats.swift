@@ -10,11 +10,11 @@ public struct Heartbeats: Sendable {
     let redis: RedisClient
     let keys: Keyspace
 
-    public func write(_ heartbeat: Heartbeat) async throws(StoreError) {
-        try await redis.run([
-            RedisCommand("HSET", keys.workers, .string(heartbeat.worker), .string(heartbeat.text)),
-            RedisCommand("PEXPIRE", keys.workers, .int(2 * Self.memory.milliseconds)),
-        ])
+    /// - Parameter renews: whether the life of all heartbeats begins anew. Now and then is enough.
+    public func write(_ heartbeat: Heartbeat, renews: Bool = true) async throws(StoreError) {
+        let write = RedisCommand("HSET", keys.workers, .string(heartbeat.worker), .string(heartbeat.text))
+        let renewal = RedisCommand("PEXPIRE", keys.workers, .int(2 * Self.memory.milliseconds))
+        try await redis.run([write] + (renews ? [renewal] : []))
     }
 
     /// The worker ends in order, so nobody has to look for it.
@@ -28,6 +28,13 @@ public struct Heartbeats: Sendable {
     public func list(now: Int64) async throws(StoreError) -> [Heartbeat] {
         let all = try await redis.hash(keys.workers).pairs.compactMap { Heartbeat(worker: $0.0, text: $0.1) }
         return Self.present(all.filter { !$0.isAhead(now: now) }).sorted { $0.worker < $1.worker }
+    }
+
+    /// The heartbeats of all workers as they are, and how many of them cannot be read.
+    public func all() async throws(StoreError) -> (heartbeats: [Heartbeat], unreadable: Int) {
+        let pairs = try await redis.hash(keys.workers).pairs
+        let heartbeats = pairs.compactMap { Heartbeat(worker: $0.0, text: $0.1) }
+        return (heartbeats, pairs.count - heartbeats.count)
     }
 
     /// Without workers that were silent when another one of their name was started. Two that live with one name stay.

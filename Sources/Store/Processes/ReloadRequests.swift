@@ -35,8 +35,8 @@ public struct ReloadAnswer: Sendable, Hashable {
     }
 }
 
-/// Asks all processes of a deployment to read their configuration again. Each process looks for a request once a second,
-/// and notes every few seconds that it lives (ADR 28). If a process dies between a request and its answer, the one who
+/// Asks all processes of a deployment to read their configuration again. Each process looks for a request every few
+/// seconds, and notes that it lives (ADR 28). If a process dies between a request and its answer, the one who
 /// asked learns that no answer came. A process that starts later has read its configuration anyway.
 public struct ReloadRequests: Sendable {
     public struct Process: Sendable, Hashable {
@@ -45,7 +45,7 @@ public struct ReloadRequests: Sendable {
         public var kind: String
     }
 
-    /// How often a process notes that it lives.
+    /// How often a process notes that it lives, and looks for a request.
     public static let interval: Duration = .seconds(3)
     /// A process that has not noted it for this long is gone.
     public static let patience: Duration = .seconds(10)
@@ -61,19 +61,19 @@ public struct ReloadRequests: Sendable {
     /// Epoch milliseconds.
     let clock: @Sendable () -> Int64
 
-    /// Notes that a process lives.
-    public func note(_ name: String, _ kind: String) async throws(StoreError) {
-        _ = try await redis.run([
-            RedisCommand("HSET", keys.processes, .string(name), .string("\(kind) \(clock())")),
-            RedisCommand("PEXPIRE", keys.processes, .int(Self.memory)),
-        ])
+    /// Notes that a process lives, and asks for the newest request.
+    /// - Parameter renews: whether the life of all notes begins anew. Now and then is enough.
+    /// - Returns: nil if there was none in the last ten minutes.
+    public func look(_ name: String, _ kind: String, renews: Bool) async throws(StoreError) -> String? {
+        let note = RedisCommand("HSET", keys.processes, .string(name), .string("\(kind) \(clock())"))
+        let renewal = RedisCommand("PEXPIRE", keys.processes, .int(Self.memory))
+        let replies = try await redis.run(
+            [note] + (renews ? [renewal] : []) + [RedisCommand("GET", keys.reload)])
+        return try replies[replies.count - 1].optionalString()
     }
 
     /// The newest request. Nil: none in the last ten minutes.
-    public func newest() async throws(StoreError) -> String? {
-        let reply = try await redis.run("GET", keys.reload)
-        return reply.isNil ? nil : try reply.string()
-    }
+    func newest() async throws(StoreError) -> String? { try await redis.run("GET", keys.reload).optionalString() }
 
     /// Forgets a process that ends.
     public func leave(_ name: String) async { _ = try? await redis.run("HDEL", keys.processes, .string(name)) }

@@ -125,10 +125,13 @@ package struct PushIndex: Sendable {
     ) async throws(StoreError) -> [(hour: Int64, slice: Int, size: Int)] {
         let hours = max(0, oldest) / Self.hour...max(oldest, now) / Self.hour
         let sets = hours.flatMap { hour in slices.map { (hour: hour, slice: $0) } }
-        let replies = try await redis.run(
-            sets.map { RedisCommand("ZCARD", keys.pushIndex(app, hour: $0.hour, slice: $0.slice)) })
-        return try zip(sets, replies).map { (set, reply) throws(StoreError) in
-            (set.hour, set.slice, try reply.integer())
+        let all = sets.map { keys.pushIndex(app, hour: $0.hour, slice: $0.slice) }
+        // In a cluster each is in a slot of its own: to ask whether it holds anything costs as much as to count.
+        let there = redis.isCluster ? Set(all) : try await redis.holding(all)
+        let counted = zip(sets, all).filter { there.contains($0.1) }
+        let replies = try await redis.run(counted.map { RedisCommand("ZCARD", $0.1) })
+        return try zip(counted, replies).map { (set, reply) throws(StoreError) in
+            (set.0.hour, set.0.slice, try reply.integer())
         }
     }
 

@@ -25,7 +25,9 @@ extension WorkQueue {
         var sum = Reconciliation()
         let timers = keys.allPartitions.flatMap { partition in apps.map { ($0, keys.open($0, partition)) } }
         do throws(StoreError) {
-            try await timers.filter { !redis.isAway($0.1) }.eachApart { (app, open) async throws(StoreError) in
+            let there = timers.filter { !redis.isAway($0.1) }
+            let holding = try await redis.holding(there.map(\.1))
+            try await there.filter { holding.contains($0.1) }.eachApart { (app, open) async throws(StoreError) in
                 try await reconcile(
                     app, open, isPaused: paused.contains(app), before: before, now: now, limit: limit, &sum)
             }

@@ -12,31 +12,15 @@ extension WorkQueue {
         RedisCommand("ZADD", keys.due(of: item), "LT", .int(due), .string(item.member))
     }
 
-    /// When the first timer of each kind is due, in one round trip. Leaves out timers of a node that is away.
+    /// When the first timer of each kind is due. Leaves out timers of a node that is away.
     /// - Parameters:
     ///   - ending: apps with automatic ends.
     ///   - paused: apps whose tasks stay in the timer.
     public func nextDue(
         _ apps: [AppKey], ending: [AppKey] = [], paused: Set<AppKey> = []
     ) async throws(StoreError) -> NextDue {
-        let moving = apps.filter { !paused.contains($0) }
-        let tasks = keys.allPartitions.flatMap { partition in moving.map { keys.due($0, partition) } }
-        let kinds = [tasks, apps.map(keys.at), ending.flatMap { [keys.ends($0), keys.claimedEnds($0)] }]
-        let broadcastChannels = apps.map(keys.broadcastTimers)
-        let replies = try await redis.apart(
-            (kinds.joined() + broadcastChannels).map { RedisCommand("ZRANGE", $0, "0", "0", "WITHSCORES") })
-        var times = try replies.map { (reply) throws(StoreError) -> Int64? in
-            guard let reply, reply.count == 2 else { return nil }
-            return try reply[1].optionalTime()
-        }[...]
-        let first = kinds.map { sets in
-            defer { times = times.dropFirst(sets.count) }
-            return times.prefix(sets.count).compactMap(\.self).min()
-        }
-        let byApp = zip(apps, times).compactMap { app, time in time.map { (app, $0) } }
-        return NextDue(
-            task: first[0], schedule: first[1], broadcastChannels: Dictionary(byApp, uniquingKeysWith: min),
-            end: first[2])
+        let timers = TimerKeys(keys, apps, ending: ending, paused: paused)
+        return try timers.nextDue(await sparse.read(timers.all, redis, TimerKeys.first).found)
     }
 
     /// Moves due tasks into the streams, at most `limit` of each app. A task stays in the timer until it is moved, and
@@ -107,6 +91,46 @@ extension Keyspace {
             WorkStream.allCases.map { RedisCommand("XLEN", stream(app, $0, partition)) }
                 + [RedisCommand("ZCARD", due(app, partition))]
         }
+    }
+}
+
+/// The timers at which a worker looks.
+package struct TimerKeys: Sendable {
+    private let tasks: [RedisKey]
+    private let schedules: [RedisKey]
+    private let ends: [RedisKey]
+    private let broadcastChannels: [(app: AppKey, timer: RedisKey)]
+
+    package init(_ keys: Keyspace, _ apps: [AppKey], ending: [AppKey], paused: Set<AppKey>) {
+        let moving = apps.filter { !paused.contains($0) }
+        tasks = keys.allPartitions.flatMap { partition in moving.map { keys.due($0, partition) } }
+        schedules = apps.map(keys.at)
+        ends = ending.flatMap { [keys.ends($0), keys.claimedEnds($0)] }
+        broadcastChannels = apps.map { ($0, keys.broadcastTimers($0)) }
+    }
+
+    package var all: [RedisKey] { tasks + schedules + ends + broadcastChannels.map(\.timer) }
+
+    /// Reads the first entry of a timer.
+    package static func first(_ timer: RedisKey) -> RedisCommand {
+        RedisCommand("ZRANGE", timer, "0", "0", "WITHSCORES")
+    }
+
+    /// - Parameter replies: those to `first`, for the timers that have an entry.
+    package func nextDue(_ replies: [RedisKey: Reply]) throws(StoreError) -> NextDue {
+        func first(_ timers: [RedisKey]) throws(StoreError) -> Int64? {
+            var due: Int64?
+            for timer in timers {
+                guard let reply = replies[timer], reply.count == 2, let time = try reply[1].optionalTime() else {
+                    continue
+                }
+                due = min(due ?? time, time)
+            }
+            return due
+        }
+        var next = NextDue(task: try first(tasks), schedule: try first(schedules), end: try first(ends))
+        for (app, timer) in broadcastChannels { next.broadcastChannels[app] = try first([timer]) }
+        return next
     }
 }
 

@@ -13,6 +13,8 @@ public struct WorkQueue: Sendable {
     package let telling: Set<AppKey>
     /// Rings when this process sets a timer.
     public let wakeup = TimerWakeup()
+    /// The timers, and what else a worker looks at all the time.
+    package let sparse = SparseKeys()
 
     package init(redis: RedisClient, keys: Keyspace, telling: Set<AppKey>) {
         self.redis = redis

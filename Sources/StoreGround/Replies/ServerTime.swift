@@ -9,13 +9,21 @@ import Synchronization
 /// Redis's clock may be set too. A process notices at its next measurement. Then `now` jumps, so nobody may wait for a
 /// time without looking at the clock again (docs/adr/0033-clock-steps.md).
 public final class ServerTime: Sendable {
-    /// How often a gateway measures. Workers look a little more often.
-    public static let interval: Duration = .seconds(1)
+    /// How often a gateway measures. Workers do it more often, because they find the steps.
+    public static let interval: Duration = .seconds(2)
+    public static let intervalOfWorkers: Duration = .milliseconds(1_500)
     /// How far a process's time may be off while Redis's clock is not set: a measurement in a busy deployment.
     public static let error = ScriptNumbers.clockError
-    /// How often a process notes in Redis that it has seen the clock, and the most that a noted time is behind when
-    /// the clock is set.
-    private static let (pause, margin): (Int64, Int64) = (1_000, 3_000)
+    /// How often a process looks what others have found, and notes that it has seen the clock, ms. It looks at once when
+    /// it hears an earlier time than before.
+    private static let pause: Int64 = 10_000
+    /// A noted time that is less old stays, ms.
+    private static let noted: Int64 = 1_000
+    /// The most that the latest time is behind when the clock is set, ms: one that this process has heard, or one that
+    /// another has noted.
+    private static let (margin, marginOfOthers): (Int64, Int64) = (3_000, 13_000)
+    /// Looks of a gateway after it heard an earlier time. A worker may find the step later than the gateway.
+    private static let looksAfterStep = 5
     /// For how long a step back counts, ms: longer than any timer runs that does not end by the calendar.
     private static let memory: Int64 = 2 * 3_600_000
 
@@ -42,6 +50,12 @@ public final class ServerTime: Sendable {
     private struct State {
         var measured: Measurement?
         var step: Step?
+        /// The latest time that Redis has told, epoch ms, since the number of steps was `steps`; nil before the first look.
+        var heard: Int64?
+        var steps = 0
+        /// When the last look was, by the boot clock, and how many more come without a pause.
+        var looked: Int64 = 0
+        var looksLeft = 0
     }
 
     private let redis: RedisClient
@@ -76,19 +90,42 @@ public final class ServerTime: Sendable {
         }
     }
 
+    /// Measures, and learns of a step back: at once, if this process heard a later time before; otherwise with the next
+    /// `look`, which comes every few seconds.
+    public func watch(notes: Bool = true) async throws(StoreError) {
+        let asked = bootClock()
+        let (heard, mustLook) = state.withLock { state in
+            defer { state.looksLeft = max(0, state.looksLeft - 1) }
+            return (state.heard, state.looksLeft > 0 || asked - state.looked >= Self.pause)
+        }
+        guard let heard, !mustLook else { return try await look(notes: notes) }
+        let time = try await redis.run(RedisCommand("TIME", near: Keyspace.queue)).redisTime()
+        take(time, asked: asked, answered: bootClock())
+        if time >= heard { return state.withLock { $0.heard = time } }
+        state.withLock { $0.looksLeft = Self.looksAfterStep }
+        try await look(notes: notes)
+    }
+
     /// Measures, and learns whether the clock was set back since any worker last looked.
     /// - Parameter notes: false only learns what workers have found. A gateway that nobody asks for anything writes nothing.
     public func look(notes: Bool = true) async throws(StoreError) {
         let asked = bootClock()
+        let (heard, steps) = state.withLock { ($0.heard, $0.steps) }
         let reply = try await redis.run(
             Lua.clockLook, keys: ["clock": keys.clock],
             [
-                "error": .int(Self.error.milliseconds), "pause": .int(Self.pause), "margin": .int(Self.margin),
-                "notes": notes ? "1" : "0", "memory": .int(Self.memory),
+                "error": .int(Self.error.milliseconds), "pause": .int(Self.noted),
+                "margin": .int(heard == nil ? Self.marginOfOthers : Self.margin), "known": .int(heard ?? 0),
+                "number": .int(steps), "notes": notes ? "1" : "0", "memory": .int(Self.memory),
             ])
-        take(Int64(try reply[0].integer()), asked: asked, answered: bootClock())
+        let time = Int64(try reply[0].integer())
+        take(time, asked: asked, answered: bootClock())
         let (number, by) = (try reply[1].integer(), Int64(try reply[2].integer()))
-        state.withLock { $0.step = number > 0 ? Step(number: number, by: by) : nil }
+        let latest = try reply[3].integer()
+        state.withLock { state in
+            state.step = number > 0 ? Step(number: number, by: by) : nil
+            (state.heard, state.steps, state.looked) = (time, latest, asked)
+        }
     }
 
     /// Uses an answer if it is better than the last measurement, or shows that the clock was set since.

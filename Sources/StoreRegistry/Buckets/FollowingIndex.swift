@@ -10,7 +10,9 @@ public import StoreGround
 /// form, that form and the place's; the value is until when it may be true.
 public struct FollowingIndex: Sendable {
     /// With 33 million entries a hash has 512, the most that config/redis.conf keeps in the compact encoding.
-    package static let size = 1 << 16
+    public static let size = 1 << 16
+    /// Hashes in one round trip of tidying, because Redis serves nobody else meanwhile.
+    private static let hashesAtOnce = 30
     /// An entry outlives its registration by this many milliseconds, because processes' clocks differ.
     private static let slack: Int64 = 3_600_000
 
@@ -80,18 +82,22 @@ public struct FollowingIndex: Sendable {
         ).integer()
     }
 
-    /// Drops the expired entries of a few of its hashes, chosen at random.
+    /// Drops the expired entries of `count` of its hashes, from number `first` on, in a ring.
     /// - Returns: how many entries were dropped.
-    public func tidy(_ app: AppKey, hashes: Int) async throws(StoreError) -> Int {
-        let now = Self.minutes(buckets.clock())
-        let replies = try await redis.run(
-            (0..<hashes).map { _ in
-                RedisCommand(
-                    Lua.followingTidy, keys: ["fo": keys.followings(app, .random(in: 0..<Self.size))],
-                    ["now": .bytes(now)])
-            })
+    public func tidy(_ app: AppKey, from first: Int, count: Int) async throws(StoreError) -> Int {
+        var hashes = (first..<first + count).map { keys.followings(app, $0 % Self.size) }
+        // In a cluster each is in a slot of its own: to ask whether it holds anything costs as much as to look.
+        if !redis.isCluster {
+            let there = try await redis.holding(hashes)
+            hashes.removeAll { !there.contains($0) }
+        }
+        let now = RedisArgument.bytes(Self.minutes(buckets.clock()))
         var dropped = 0
-        for reply in replies { dropped += try reply.integer() }
+        for part in hashes.parts(of: Self.hashesAtOnce) {
+            let replies = try await redis.run(
+                part.map { RedisCommand(Lua.followingTidy, keys: ["fo": $0], ["now": now]) })
+            for reply in replies { dropped += try reply.integer() }
+        }
         return dropped
     }
 }

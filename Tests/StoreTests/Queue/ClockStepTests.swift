@@ -206,6 +206,37 @@ import Testing
         #expect(fixture.store.time.step == nil, "after two hours no timer is from before")
     }
 
+    @Test func `a process that hears an earlier time finds the step though nobody noted the later one`() async throws {
+        let fixture = try await ClockFixture.start()
+        let (store, clock) = (fixture.store, fixture.store.keys.clock)
+        let other = Store(redis: store.redis)
+        for time in [store.time, other.time] { for _ in 0..<2 { try await time.watch() } }
+        // The last look was long ago.
+        try await store.redis.send(
+            RedisCommand("HSET", clock, ["seen", .int(try await fixture.now() - 60_000)]))
+        fixture.clock.set(ahead: .seconds(-30))
+        try await store.time.watch()
+        let step = try #require(store.time.step)
+        #expect(step.number == 1 && step.by > 20_000)
+        try await other.time.watch()
+        #expect(other.time.step == step, "it is no other step")
+        // What they heard before is of another clock now.
+        for time in [store.time, other.time] { for _ in 0..<2 { try await time.look() } }
+        #expect(store.time.step == step && other.time.step == step)
+    }
+
+    @Test func `a gateway that hears an earlier time learns what a worker finds later`() async throws {
+        let fixture = try await ClockFixture.start()
+        let gateway = Store(redis: fixture.store.redis)
+        for _ in 0..<2 { try await gateway.time.watch(notes: false) }
+        fixture.clock.set(ahead: .seconds(-30))
+        try await gateway.time.watch(notes: false)
+        #expect(gateway.time.step == nil, "a gateway writes nothing")
+        try await fixture.store.time.watch()
+        try await gateway.time.watch(notes: false)
+        #expect(gateway.time.step?.number == 1)
+    }
+
     @Test func `the waits of a name's retries are brought forward once`() async throws {
         let fixture = try await ClockFixture.start()
         _ = try await fixture.accept(alert: true)
