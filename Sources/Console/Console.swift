@@ -172,6 +172,7 @@ public final class Console: Sendable {
 enum Navigation {
     private static let all: [(path: String, title: String)] = [
         ("/console", "Home"), ("/console/compose", "Compose"), ("/console/pushes", "Pushes"),
+        ("/console/numbers", "Numbers"),
         ("/console/names", "Names"), ("/console/devices", "Devices"), ("/console/schedules", "Schedules"),
         ("/console/broadcasts", "Broadcasts"), ("/console/alarms", "Alarms"), ("/console/dead", "Dead letters"),
         ("/console/quarantine", "Quarantine"), ("/console/actions", "Action log"),

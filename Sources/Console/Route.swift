@@ -41,6 +41,7 @@ struct Route: Sendable {
         Route("POST", "/console/pushes/{push}/cancel", .publish, PushPage.cancel),
         Route("POST", "/console/pushes/{push}/retry", .operate, PushPage.retry),
         Route("POST", "/console/pushes/{push}/drop", .operate, PushPage.drop),
+        Route("GET", "/console/numbers", .read, NumbersPage.show),
         Route("GET", "/console/names", .read, NamesPage.show),
         Route("GET", "/console/names/{name}", .read, NamePage.show),
         Route("POST", "/console/names/{name}/pause", .operate, NamePage.pause),
@@ -61,7 +62,9 @@ struct Route: Sendable {
     ]
 
     /// Whether it answers a part of a page, which has no frame.
-    var isPart: Bool { ["/live", "/check", "/names"].contains(where: pattern.hasSuffix) && pattern != "/console/names" }
+    var isPart: Bool {
+        ["/live", "/check", "/names"].contains(where: pattern.hasSuffix) && pattern != "/console/names"
+    }
 
     static func find(_ method: String, _ path: String) -> (Route, [String: String])? {
         let wanted = method == "HEAD" ? "GET" : method

@@ -71,9 +71,10 @@ struct Visit: Sendable {
 
     /// A page of a list. A call of the API reads a bounded part, so a filter may leave its answer short: then this reads
     /// on for a moment.
+    /// - Parameter isWanted: a filter that the API does not have
     func list<Page: AnswerBody, Row>(
         _ path: String, _ entries: (Page) -> [Row], next following: (Page) -> String?,
-        _ fields: KeyValuePairs<String, String?>, limit: Int
+        _ fields: KeyValuePairs<String, String?>, limit: Int, where isWanted: (Row) -> Bool = { _ in true }
     ) async throws -> (rows: [Row], next: String?) {
         let end = ContinuousClock.now + .milliseconds(40)
         var rows: [Row] = []
@@ -82,7 +83,7 @@ struct Visit: Sendable {
             let position = Form.query(["limit": "\(limit - rows.count)", "after": next])
             let rest = Form.query(fields).dropFirst()
             let page: Page = try await get(path, query: rest.isEmpty ? position : "\(position)&\(rest)")
-            rows += entries(page)
+            rows += entries(page).filter(isWanted)
             next = following(page)
         } while next != nil && rows.count < limit && ContinuousClock.now < end
         return (rows, next)

@@ -66,6 +66,10 @@ for (const id of ids) if (ids.indexOf(id) !== ids.lastIndexOf(id)) problems.push
 if (document.querySelectorAll('h1').length !== 1) problems.push(`${document.querySelectorAll('h1').length} h1`);
 if (!document.documentElement.lang || !document.title) problems.push('no language or title');
 if (document.documentElement.scrollWidth > innerWidth) problems.push(`wider than the window: ${document.documentElement.scrollWidth} > ${innerWidth}`);
+for (const table of document.querySelectorAll('.columns .rows')) {
+  const column = table.closest('.columns > *').getBoundingClientRect();
+  if (table.getBoundingClientRect().right > column.right + 1) problems.push(`hidden part of a table: ${where(table)}`);
+}
 return [...new Set(problems)];
 """
 
@@ -98,12 +102,17 @@ class Check:
         """Audits the page in each size and colour scheme, and keeps a picture of each."""
         self.browser.script("window.scrollTo(0, 0)")
         for dark in (False, True):
-            for width in (1280, 360):
+            for width in (1440, 390):
                 self.browser.size(width, 860 if width > 400 else 740, dark)
                 kind = f"{'dark' if dark else 'light'}-{'wide' if width > 400 else 'narrow'}"
                 self.problems += [f"{name}, {kind}: {problem}" for problem in self.browser.script(AUDIT)]
                 if self.options.pictures:
                     self.browser.picture(os.path.join(self.options.pictures, f"{name}-{kind}.png"))
+        # Between these a page may be too wide, or hide a column.
+        for width in (768, 1024):
+            self.browser.size(width, 860)
+            self.problems += [f"{name}, {width}: {problem}" for problem in self.browser.script(AUDIT)
+                              if problem.startswith("wider") or problem.startswith("hidden")]
         self.browser.size(1280, 860)
         self.problems += [f"{name}: {error}" for error in self.browser.errors() if expected is None or expected not in error]
 
@@ -150,6 +159,8 @@ class Check:
         self.look("confirm")
         browser.press(browser.text(".primary"))
         browser.until("the push's page", lambda: "/console/pushes/" in browser.url)
+        browser.until("the way back", lambda: "Take it back" in browser.text("main"))
+        self.look("undo")
         browser.until("the end of the push", lambda: browser.text(".standing .state").startswith("done"), 300)
         ledger = self.ledger()
         if ledger["targets"] != self.options.followers or ledger["delivered"] + ledger["pruned"] != ledger["targets"]:
@@ -163,10 +174,60 @@ class Check:
             "[row.querySelector('dt').innerText, row.querySelector('dd').innerText])")
         return {name: int(count.replace(",", "")) for name, count in rows}
 
+    def drafts(self):
+        """A draft outlives a reload, a way back, and the end of the session; a publish can be taken back."""
+        browser = self.browser
+        browser.open(self.url + "/compose")
+        browser.type("Name", "match-42")
+        browser.until("the fields of the name", lambda: "followers" in browser.text("#of-name"))
+        if '"home"' not in browser.script("return document.querySelector('#state').value"):
+            raise Failure("the last state of the name is not filled in")
+        browser.until("the names", lambda: browser.script(
+            "return [...document.querySelectorAll('#names option')].some(option => option.value === 'match-42')"))
+        browser.type("Content state", '{"home": 3, "away": 0, "scorer": "Grace"}')
+        browser.until("an address of the draft", lambda: "draft=" in browser.url)
+        browser.until("the draft to be kept", lambda: "Grace" in browser.text("#check"))
+        self.look("draft")
+
+        def state():
+            return browser.script("return document.querySelector('#state')?.value ?? ''")
+        address = browser.url
+        browser.open(self.url + "/names")
+        browser.open(address)
+        browser.until("the text after leaving", lambda: "Grace" in state())
+        browser.press("Publish")
+        browser.until("the question", lambda: "Publish to" in browser.text("h1"))
+        browser.script("history.back()")
+        browser.until("the text after a way back", lambda: "Grace" in state())
+        # Another tab signs out.
+        browser.script("return fetch('/console/sign-out', {method: 'POST', body: new URLSearchParams("
+                       "{csrf: document.querySelector('[name=csrf]').value})}).then(() => 1)")
+        browser.type("Content state", '{"home": 3, "away": 0, "scorer": "Hopper"}')
+        browser.until("the word that one is signed out", lambda: "You are signed out" in browser.text(".silent"))
+        self.expected(browser.errors(), "401")
+        browser.follow("Sign in: your text is kept")
+        browser.until("the sign-in", lambda: browser.text("h1").strip() == "Lamplighter")
+        browser.type("App key", self.options.key)
+        browser.type("Master secret", self.options.secret)
+        browser.press("Sign in")
+        browser.until("the text after the sign-in", lambda: "Hopper" in state())
+        browser.until("the draft to be kept", lambda: "Hopper" in browser.text("#check"))
+        browser.press("Publish")
+        browser.until("the question", lambda: "Publish to" in browser.text("h1"))
+        browser.press(browser.text(".primary"))
+        browser.until("the way back", lambda: "Take it back" in browser.text("main"))
+        browser.press("Take it back")
+        browser.until("the text after it was taken back", lambda: "Hopper" in state())
+        browser.until("the notice", lambda: "Taken back" in browser.text(".notice"))
+        self.expected(browser.errors(), "401")
+        self.say("keeps a draft over leaving, a way back and a sign-in, and takes a publish back")
+
     def typo(self):
         browser = self.browser
         browser.open(self.url + "/compose")
         browser.type("Name", "match-42")
+        # The name brings another field of the content state.
+        browser.until("the part of the name", lambda: "followers" in browser.text("#of-name"))
         browser.type("Content state", '{"home": 1,}')
         browser.press("Publish")
         browser.until("the error", lambda: "Content state:" in browser.text("[role=alert]"))
@@ -211,7 +272,7 @@ class Check:
                        "at.dispatchEvent(new Event('input', {bubbles: true}));")
         browser.press("Publish")
         browser.until("the refusal of a time too far ahead", lambda: "366 days" in browser.text() or
-                      "lock screens will light" in browser.text())
+                      "cards will end" in browser.text())
         soon = browser.script(
             "const at = new Date(Date.now() + 3 * 3600e3 - new Date().getTimezoneOffset() * 60e3);"
             "return at.toISOString().slice(0, 16)")
@@ -239,7 +300,8 @@ class Check:
             ("home", ""), ("pushes", "/pushes"), ("names", "/names"), ("name", "/names/match-42"),
             ("devices", "/devices"), ("schedules-finished", "/schedules?state=finished"),
             ("broadcasts", "/broadcasts"), ("dead", "/dead"), ("quarantine", "/quarantine"),
-            ("actions", "/actions"), ("templates", "/templates"),
+            ("actions", "/actions"), ("templates", "/templates"), ("alarms", "/alarms"), ("numbers", "/numbers"),
+            ("numbers-hour", "/numbers?by=hour&name=match-42"),
         ]:
             browser.open(self.url + path)
             self.look(name)
@@ -369,6 +431,7 @@ class Check:
         self.sign_in()
         self.compose()
         self.typo()
+        self.drafts()
         self.schedule()
         self.device()
         self.unreached()

@@ -247,7 +247,7 @@ function compose(form) {
     soon();
   });
   form.elements.name.addEventListener("focus", names, { once: true });
-  form.addEventListener("submit", () => stash.put(form));
+  form.addEventListener("submit", () => { clearTimeout(waiting); stash.put(form); });
   // Somebody may have signed out, or in again, in another tab.
   document.addEventListener("visibilitychange", () => { if (!document.hidden && changes) check(); });
   if (stash.take(form)) { changes += 1; show(); soon(); }

@@ -82,9 +82,7 @@ enum ComposePage {
             return visit.redirect("/console/compose", .draftDropped)
         case "publish":
             draft.problem = await ComposeCheck(form, visit, counts: false).problem
-            draft.form["key"] = "console/\(ConsoleSession.random())"
-            // Minutes count from the question.
-            draft.form["at"] = "\(visit.now / 1_000)"
+            draft.ask(now: visit.now)
             try await visit.keep(draft)
             return .redirect(draft.problem == nil ? draft.path("/console/compose/publish") : draft.path())
         default:

@@ -58,6 +58,12 @@ struct Draft {
         ]).bytes
     }
 
+    /// Begins the question before its publish, which has one key. Minutes count from here.
+    mutating func ask(now: Int64) {
+        form["key"] = "console/\(ConsoleSession.random())"
+        form["at"] = "\(now / 1_000)"
+    }
+
     /// The page that has this draft.
     func path(_ page: String = "/console/compose", look: String? = nil) -> String {
         page + Form.query(["draft": id, "look": look])

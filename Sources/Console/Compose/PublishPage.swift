@@ -7,8 +7,12 @@ import StrictJSON
 enum PublishPage {
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         guard var draft = try await visit.draft() else { return visit.redirect("/console/compose", .draftGone) }
-        guard let key = draft.form.text("key") else { return .redirect(draft.path()) }
-        let form = draft.form
+        if draft.form.text("key") == nil {
+            // The script kept the draft after the button was pressed: its request was on the way already.
+            draft.ask(now: visit.now)
+            try await visit.keep(draft)
+        }
+        let (form, key) = (draft.form, draft.form["key"])
         let check = await ComposeCheck(form, visit, counts: true)
         guard check.problem == nil, let reach = check.reach else {
             draft.problem = check.problem
@@ -126,7 +130,8 @@ enum UsualReach {
         guard count >= least, last.count >= 3 else { return nil }
         let usual = last[last.count / 2]
         guard count / factor >= usual else { return nil }
-        return "This is \(Shown.count(count / usual)) times the usual: half of the last \(last.count) pushes of this name"
-            + " had at most \(Shown.count(usual, "device", "devices"))."
+        let (times, devices) = (Shown.count(count / usual), Shown.count(usual, "device", "devices"))
+        return "This is \(times) times the usual: half of the last \(last.count) pushes of this name"
+            + " had at most \(devices)."
     }
 }

@@ -32,6 +32,7 @@ extension Visit {
         request.now = now
         session.identity = identity
         return Visit(
-            console: console, request: request, session: session, standing: standing, parameters: parameters, query: query, form: form)
+            console: console, request: request, session: session, standing: standing, parameters: parameters,
+            query: query, form: form)
     }
 }

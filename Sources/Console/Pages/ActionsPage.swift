@@ -14,17 +14,20 @@ enum ActionsPage {
 
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let query = visit.query
-        let page = try await visit.list(
-            "/api/actions", \ActionsAnswer.actions, next: \.next,
-            ["name": query.text("name"), "credential": query.text("credential")],
-            limit: 100)
+        let days = DayRange(query)
+        let filter: KeyValuePairs = [
+            "name": query.text("name"), "credential": query.text("credential"), "from": days.from, "to": days.to,
+        ]
+        if let file = try await Export.file(visit, "/api/actions", "actions", filter) { return file }
+        let page = try await visit.list("/api/actions", \ActionsAnswer.actions, next: \.next, filter, limit: 100)
         let rows = page.rows.map { row($0, visit) }
         return visit.page(
             "actions", "Action log",
             values([
                 "actions": rows, "empty": rows.isEmpty ? true : nil, "wantedName": query.text("name") ?? "",
-                "wantedCredential": query.text("credential") ?? "",
-                "pager": Pager.values(visit, next: page.next, keeping: ["name", "credential"]),
+                "wantedCredential": query.text("credential") ?? "", "from": query.text("from") ?? "",
+                "to": query.text("to") ?? "",
+                "pager": Pager.values(visit, next: page.next, keeping: ["name", "credential", "from", "to"]),
             ]))
     }
 

@@ -69,34 +69,41 @@ extension Alarm.Kind {
                 ends: "It ends with the first delivery.", runbook: "LamplighterCredentialsRefused")
         case .unreachable:
             Help(
-                meaning: "Apple is not reached, or takes no requests. Look at the firewall, DNS and Apple's status page.",
+                meaning:
+                    "Apple is not reached, or takes no requests. Look at the firewall, DNS and Apple's status page.",
                 ends: "It ends with the first delivery.", runbook: "LamplighterAPNsUnreachable")
         case .pruneGuard:
             Help(
-                meaning: "Apple calls most tokens wrong, so they are kept and get nothing. A key, a topic, an environment "
+                meaning:
+                    "Apple calls most tokens wrong, so they are kept and get nothing. A key, a topic, an environment "
                     + "or an import changed.",
                 ends: "It ends when no token is in quarantine.", runbook: "LamplighterPruneGuard",
                 page: ("/console/quarantine", "Decide in Quarantine"))
         case .manyUnregistered:
             Help(
-                meaning: "Unusually many cards are gone. It is right if users deleted the app or an old list was imported.",
+                meaning:
+                    "Unusually many cards are gone. It is right if users deleted the app or an old list was imported.",
                 ends: "It ends 15 minutes after the last one.", runbook: "LamplighterTokensDie",
                 page: ("/console/pushes", "Pushes"))
         case .expired:
             Help(
-                meaning: "Accepted pushes were not sent in time. Publish the present states, then drop the dead letters.",
+                meaning:
+                    "Accepted pushes were not sent in time. Publish the present states, then drop the dead letters.",
                 ends: "It ends with the last dead letter, or 15 minutes after the last push that expired.",
                 runbook: "LamplighterExpired", page: ("/console/dead", "Decide in Dead letters"))
         case .otherEnvironment:
             Help(
-                meaning: "The sandbox refuses the key, or is not reached.", ends: "It ends with the first delivery there.")
+                meaning: "The sandbox refuses the key, or is not reached.",
+                ends: "It ends with the first delivery there.")
         case .broadcast:
             Help(
-                meaning: "Apple refuses broadcast channels, or broadcasts.", ends: "It ends with the first that it takes.",
+                meaning: "Apple refuses broadcast channels, or broadcasts.",
+                ends: "It ends with the first that it takes.",
                 page: ("/console/broadcasts", "Broadcast channels"))
         case .webhook:
             Help(
-                meaning: "The webhook answers no 2xx. Events wait for it.", ends: "It ends with the first event it takes.")
+                meaning: "The webhook answers no 2xx. Events wait for it.",
+                ends: "It ends with the first event it takes.")
         case .newerFormat:
             Help(
                 meaning: "A newer version changed what Redis holds. Install that version here too.",

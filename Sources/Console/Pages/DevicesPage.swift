@@ -10,6 +10,11 @@ enum DevicesPage {
         if let id = query.text("id") {
             return .redirect("/console/devices/\(Form.encoded(id))" + Form.query(["name": query.text("name")]))
         }
+        if query.text("user") == nil,
+            let file = try await Export.file(visit, "/api/channels", "channels", limit: 1_000)
+        {
+            return file
+        }
         var rows: [Values] = []
         var next: String?
         if let user = query.text("user") {

@@ -6,6 +6,9 @@ import StrictJSON
 enum SchedulesPage {
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let isFinished = visit.query["state"] == "finished"
+        let file = try await Export.file(
+            visit, "/api/schedules", "schedules", ["state": isFinished ? "finished" : nil], limit: 100)
+        if let file { return file }
         let page: ScheduleListAnswer = try await visit.get(
             "/api/schedules",
             query: Form.query([
@@ -62,9 +65,16 @@ enum SchedulesPage {
 /// Devices that pushes gave up, as dead letters.
 enum DeadPage {
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
-        let page: DeadLettersAnswer = try await visit.get(
-            "/api/dead", query: Form.query(["limit": "50", "after": visit.query.text("after")]))
-        let rows = page.dead.map { letter -> Values in
+        let (days, wanted) = (DayRange(visit.query), visit.query.text("name"))
+        let file = try await Export.file(visit, "/api/dead", "dead") { letter in
+            days.contains(letter.text("at") ?? "") && (wanted == nil || letter.text("name") == wanted)
+        }
+        if let file { return file }
+        let first: DeadLettersAnswer = try await visit.get("/api/dead", query: "limit=1")
+        let page = try await visit.list(
+            "/api/dead", \DeadLettersAnswer.dead, next: \.next, [:], limit: 50,
+            where: { days.contains($0.at) && (wanted == nil || $0.name == wanted) })
+        let rows = page.rows.map { letter -> Values in
             let (id, name) = (letter.pushID, letter.name)
             let reasons = letter.reasons.sorted { $0.key < $1.key }.map { "\($0.key): \(Shown.count($0.value))" }
             // It stands among the reasons already, where it is the only one.
@@ -72,16 +82,17 @@ enum DeadPage {
             return values([
                 "id": id, "path": "/console/pushes/\(id)", "name": name,
                 "namePath": "/console/names/\(Form.encoded(name))", "tokens": Shown.count(letter.tokens),
-                "kept": Shown.count(letter.kept), "stopped": stopped,
+                "kept": Shown.count(letter.kept), "canRetry": letter.kept > 0 ? true : nil, "stopped": stopped,
                 "reasons": reasons.joined(separator: ", "), "at": Shown.time(letter.at, now: visit.now),
             ])
         }
         return visit.page(
             "dead", "Dead letters",
             values([
-                "letters": rows, "empty": rows.isEmpty ? true : nil,
-                "total": Shown.count(page.total, "push", "pushes"),
-                "pager": Pager.values(visit, next: page.next, keeping: []),
+                "letters": rows, "empty": rows.isEmpty ? true : nil, "isPart": page.next == nil ? nil : true,
+                "total": Shown.count(first.total, "push", "pushes"), "name": wanted ?? "",
+                "from": visit.query.text("from") ?? "", "to": visit.query.text("to") ?? "",
+                "pager": Pager.values(visit, next: page.next, keeping: ["name", "from", "to"]),
             ]))
     }
 }
@@ -89,6 +100,7 @@ enum DeadPage {
 /// Tokens that the prune guard keeps until an operator decides.
 enum QuarantinePage {
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
+        if let file = try await Export.file(visit, "/api/quarantine", "names") { return file }
         let page: QuarantineAnswer = try await visit.get("/api/quarantine", query: "limit=200")
         let rows = page.names.map { entry -> Values in
             let name = entry.name
@@ -104,6 +116,7 @@ enum QuarantinePage {
             values([
                 "places": rows, "empty": rows.isEmpty ? true : nil, "total": Shown.count(page.totalNames),
                 "hasMore": page.totalNames > rows.count ? true : nil,
+                "pager": Pager.values(visit, next: nil, keeping: []),
             ]))
     }
 
@@ -132,6 +145,7 @@ enum QuarantinePage {
 /// The broadcast channels of the app at APNs.
 enum BroadcastsPage {
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
+        if let file = try await Export.file(visit, "/api/broadcasts", "broadcasts") { return file }
         let page: BroadcastsAnswer = try await visit.get(
             "/api/broadcasts", query: Form.query(["limit": "100", "after": visit.query.text("after")]))
         let rows = page.broadcasts.map { entry in

@@ -9,18 +9,18 @@ enum NamesPage {
         if let name = query.text("name") { return .redirect("/console/names/\(Form.encoded(name))") }
         if let page = visit.someNames("Names") { return page }
         let ended: String? = query["show"] == "open" ? "false" : query["show"] == "closed" ? "true" : nil
+        let filter: KeyValuePairs = [
+            "contains": query.text("contains"), "ended": ended, "followed": query["show"] == "followed" ? "true" : nil,
+        ]
+        if let file = try await Export.file(visit, "/api/activities", "activities", filter) { return file }
         let page = try await visit.list(
-            "/api/activities", \ActivitiesAnswer.activities, next: \.next,
-            [
-                "contains": query.text("contains"), "ended": ended,
-                "followed": query["show"] == "followed" ? "true" : nil,
-            ], limit: 50)
+            "/api/activities", \ActivitiesAnswer.activities, next: \.next, filter, limit: 50)
         let rows = page.rows.map { name -> Values in
             let text = name.name
             let last = Shown.time(name.lastPushAt, now: visit.now)
             return values([
                 "name": text, "path": "/console/names/\(Form.encoded(text))",
-                "followers": Shown.estimate(name.followers), "ended": name.ended ? true : nil,
+                "followers": name.ended ? "–" : Shown.estimate(name.followers), "ended": name.ended ? true : nil,
                 "last": last, "lastPath": name.lastPushID.map { "/console/pushes/\($0)" },
             ])
         }
@@ -66,7 +66,8 @@ enum NamePage {
                 }, "noBroadcast": activity?.broadcast == nil ? true : nil,
                 "endsAt": Shown.time(activity?.automaticEndAt, now: visit.now),
                 "update": closed ? nil : compose("update"), "end": closed ? nil : compose("end"),
-                "start": compose("start"), "ofName": true, "pushes": pushes, "hasPushes": pushes.isEmpty ? nil : true,
+                "start": compose("start"), "numbers": "/console/numbers" + Form.query(["name": name]), "ofName": true,
+                "pushes": pushes, "hasPushes": pushes.isEmpty ? nil : true,
                 "more": history.next.map { _ in "/console/pushes" + Form.query(["name": name]) },
                 "card": state.map {
                     Card(

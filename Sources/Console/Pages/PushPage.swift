@@ -90,6 +90,7 @@ enum PushPage {
             var push = PushValues(ledger: try await visit.get(path), now: nil)
             if wasScheduled {
                 var page = push.page
+                page["isScheduled"] = true
                 page["due"] = Shown.time(schedule?.schedule.scheduledTime, now: nil)
                 let html = visit.console.templates.render("push-live", page)
                 // The rest of the page changes with its state, so the browser reads it again.

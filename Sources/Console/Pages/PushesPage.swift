@@ -5,24 +5,35 @@ import LiveActivity
 enum PushesPage {
     private static let limit = 50
     private static let states = [
-        "scheduled", "queued", "sending", "done", "failed", "superseded", "expired", "cancelled",
+        "queued", "sending", "done", "failed", "superseded", "expired", "cancelled",
     ]
 
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let query = visit.query
         if query.text("name") == nil, let page = visit.someNames("Pushes") { return page }
+        let (days, person) = (DayRange(query), query.text("person"))
+        let filter: KeyValuePairs = [
+            "name": query.text("name"), "state": query.text("state"), "event": query.text("event"), "from": days.from,
+            "to": days.to,
+        ]
+        let file = try await Export.file(visit, "/api/pushes", "pushes", filter) { push in
+            person == nil || push.object("by")?.text("credential") == person
+        }
+        if let file { return file }
         let page = try await visit.list(
-            "/api/pushes", \HistoryAnswer.pushes, next: \.next,
-            ["name": query.text("name"), "state": query.text("state"), "event": query.text("event")], limit: limit)
+            "/api/pushes", \HistoryAnswer.pushes, next: \.next, filter, limit: limit,
+            where: { person == nil || $0.by?.credential == person })
         let rows = page.rows.map { PushValues(ledger: $0, now: visit.now).row }
         return visit.page(
             "pushes", "Pushes",
             values([
                 "pushes": rows, "empty": rows.isEmpty ? true : nil, "isPart": page.next == nil ? nil : true,
-                "name": query.text("name") ?? "",
+                "name": query.text("name") ?? "", "from": query.text("from") ?? "", "to": query.text("to") ?? "",
+                "person": person ?? "",
                 "events": Options.list(["", "start", "update", "end"], chosen: query["event"], empty: "Any event"),
                 "states": Options.list([""] + states, chosen: query["state"], empty: "Any state"),
-                "pager": Pager.values(visit, next: page.next, keeping: ["name", "state", "event"]),
+                "pager": Pager.values(
+                    visit, next: page.next, keeping: ["name", "state", "event", "from", "to", "person"]),
             ]))
     }
 }

@@ -52,6 +52,16 @@ public struct ConsoleResponse: Sendable {
             ], .events(events.stream, end: events.end))
     }
 
+    /// A file that the browser saves.
+    static func file(_ bytes: [UInt8], _ type: String, _ name: String) -> ConsoleResponse {
+        ConsoleResponse(
+            200,
+            [
+                ("Content-Type", type), ("Cache-Control", "no-store"),
+                ("Content-Disposition", "attachment; filename=\"\(name)\""),
+            ], .bytes(bytes))
+    }
+
     static func asset(_ asset: Asset) -> ConsoleResponse {
         ConsoleResponse(
             200,

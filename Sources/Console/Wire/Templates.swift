@@ -37,7 +37,9 @@ struct Templates: Sendable {
         ("compose-name", PackageResources.compose_name_mustache),
         ("compose-parts", PackageResources.compose_parts_mustache),
         ("name-options", PackageResources.name_options_mustache), ("strip", PackageResources.strip_mustache),
-        ("alarms", PackageResources.alarms_mustache), ("pager", PackageResources.pager_mustache), ("some-names", PackageResources.some_names_mustache),
+        ("alarms", PackageResources.alarms_mustache),
+        ("numbers", PackageResources.numbers_mustache), ("chart", PackageResources.chart_mustache),
+        ("pager", PackageResources.pager_mustache), ("some-names", PackageResources.some_names_mustache),
     ]
 }
 

@@ -24,7 +24,9 @@ import Testing
         ("dismissal_minutes", "1"), ("alert_title", "a"), ("action", "publish"), ("audience_value", "1"),
     ]
     private static let compose = Form(
-        fields: ComposeForm.fields + ["at", "action", "state_before", "filled", "of", "template_title", "key", "f:progress"],
+        fields: ComposeForm.fields + [
+            "at", "action", "state_before", "filled", "of", "template_title", "key", "f:progress",
+        ],
         // Minutes count from `at`, or from the time to send at, which has the browser's zone.
         bases: [publish, publish + [("send_at", "2026-12-24T18:00"), ("zone", "-60")]])
     private static let question = Form(fields: ["to", "confirmed"], bases: [[("confirmed", "yes")], []])

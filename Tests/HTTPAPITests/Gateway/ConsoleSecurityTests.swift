@@ -19,7 +19,9 @@ import Testing
             for route in Route.all
             where route.method == "GET" && !route.pattern.contains("{") && !route.pattern.hasSuffix("live") {
                 let page = try await browser.get(route.pattern)
-                #expect(page.status == 200, "\(route.pattern): \(page.text.prefix(400))")
+                // The question before a publish needs a draft, and leads to Compose without one.
+                let status = route.pattern == "/console/compose/publish" ? 303 : 200
+                #expect(page.status == status, "\(route.pattern): \(page.text.prefix(400))")
                 pages.append(page)
             }
             pages.append(try await browser.get("/console/nowhere"))

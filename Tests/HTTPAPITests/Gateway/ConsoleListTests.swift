@@ -1,0 +1,86 @@
+import Curl
+import Foundation
+import LiveActivity
+import StrictJSON
+import TestSupport
+import Testing
+
+@testable import Console
+@testable import HTTPAPI
+@testable import Store
+
+/// The lists of the console: filters, the way back, files, and numbers over time.
+@Suite struct ConsoleListTests {
+    @Test func `pushes are found by day and by person, and come as a file`() async throws {
+        try await GatewayFixture.run { gateway in
+            try await gateway.follow("match-42")
+            let secret = try await CredentialTests.create(gateway, #"{"id":"feed","scopes":["read","publish"]}"#)
+            _ = try await gateway.publish(CredentialTests.update("match-42"))
+            let own = try await gateway.send(
+                "POST", "/api/push", CredentialTests.update("match-7"), user: "\(GatewayFixture.key):\(secret)")
+            #expect(own.status == 202, "\(own.text)")
+            var browser = ConsoleBrowser(gateway)
+            _ = try await browser.signIn()
+            let day = String(TimeText.plainText(testNow).prefix(10))
+            let all = try await browser.get("/console/pushes?from=\(day)&to=\(day)").text
+            #expect(all.contains("match-42") && all.contains("match-7"))
+            #expect(try await browser.get("/console/pushes?to=2001-01-01").text.contains("No push fits."))
+            let feed = try await browser.get("/console/pushes?person=feed").text
+            #expect(!feed.contains("match-42") && feed.contains("match-7"), "\(feed)")
+            #expect(feed.contains("person=feed&amp;as=csv"), "\(feed)")
+            let file = try await browser.get("/console/pushes?person=feed&as=csv")
+            #expect(file.header("content-type") == "text/csv; charset=utf-8")
+            #expect(file.header("content-disposition")?.contains("pushes.csv") == true)
+            let lines = file.text.split(separator: "\r\n")
+            #expect(lines.count == 2 && lines[0].hasPrefix("push_id,name,event,"), "\(file.text)")
+            let raw = try await browser.get("/console/pushes?as=ndjson").text.split(separator: "\n")
+            #expect(raw.count == 2 && raw.allSatisfy { $0.hasPrefix("{\"push_id\"") })
+            for path in ["names", "devices", "schedules", "dead", "quarantine", "broadcasts", "actions"] {
+                for form in ["csv", "ndjson"] {
+                    let list = try await browser.get("/console/\(path)?as=\(form)")
+                    #expect(list.status == 200 && list.header("content-disposition") != nil, "\(path) \(form)")
+                }
+            }
+        }
+    }
+
+    @Test func `a list goes forward and back, and keeps its filter`() async throws {
+        try await GatewayFixture.run { gateway in
+            for number in 0..<120 { try await gateway.follow("match-\(number)") }
+            var browser = ConsoleBrowser(gateway)
+            _ = try await browser.signIn()
+            func link(_ rel: String, _ page: String) throws -> String {
+                let end = try #require(page.range(of: "\" rel=\"\(rel)\""), "\(page)").lowerBound
+                return String(try #require(page[..<end].split(separator: "href=\"").last))
+                    .replacing("&amp;", with: "&")
+            }
+            func names(_ page: String) -> Int { page.split(separator: #"data-label="Name""#).count - 1 }
+            let first = try await browser.get("/console/names?contains=match").text
+            let second = try await browser.get(try link("next", first)).text
+            let third = try await browser.get(try link("next", second)).text
+            #expect(names(first) == 50 && names(second) == 50 && names(third) == 20)
+            #expect(!first.contains("Previous page"))
+            let back = try await browser.get(try link("prev", third)).text
+            #expect(names(back) == 50 && (try link("next", back)) == (try link("next", second)))
+            #expect(try link("prev", back) == "/console/names?contains=match")
+        }
+    }
+
+    @Test func `numbers add up by day and by hour, of all names and of one`() async throws {
+        try await GatewayFixture.run { gateway in
+            try await gateway.follow("match-42")
+            for name in ["match-42", "match-42", "match-7"] {
+                _ = try await gateway.publish(CredentialTests.update(name))
+            }
+            var browser = ConsoleBrowser(gateway)
+            _ = try await browser.signIn()
+            for by in ["day", "hour"] {
+                let all = try await browser.get("/console/numbers?by=\(by)").text
+                #expect(all.contains("3 pushes</title>") && all.contains("<svg"), "\(all)")
+                let one = try await browser.get("/console/numbers?by=\(by)&name=match-7").text
+                #expect(one.contains("1 push</title>") && one.contains("/console/names/match-7"), "\(one)")
+            }
+            #expect(try await browser.get("/console/numbers?name=none").text.contains("No push was accepted"))
+        }
+    }
+}
