@@ -1,6 +1,6 @@
 import Answers
 import LiveActivity
-import StrictJSON
+import Store
 
 /// Reach, delivered and failed over time, of the app or of a name, from the ledgers that are kept.
 enum NumbersPage {
@@ -27,9 +27,12 @@ enum NumbersPage {
             ]))
     }
 
+    /// Redis's clock, which dates pushes.
+    private static func now(_ visit: Visit) -> Int64 { visit.console.store.time.now() }
+
     private static func byDay(_ name: String?, _ visit: Visit) async throws -> (Chart, isCut: Bool) {
         let day: Int64 = 86_400_000
-        let first = visit.now / day * day - Int64(days - 1) * day
+        let first = now(visit) / day * day - Int64(days - 1) * day
         let query = Form.query(["by": "day", "name": name, "from": TimeText.plainText(first)])
         let found: PushSumsAnswer = try await visit.get("/api/pushes/sums", query: query)
         var chart = Chart(from: first, step: day, count: days) { String(TimeText.plainText($0).prefix(10)) }
@@ -44,7 +47,7 @@ enum NumbersPage {
 
     private static func byHour(_ name: String?, _ visit: Visit) async throws -> (Chart, isCut: Bool) {
         let hour: Int64 = 3_600_000
-        let first = visit.now / hour * hour - Int64(hours - 1) * hour
+        let first = now(visit) / hour * hour - Int64(hours - 1) * hour
         var chart = Chart(from: first, step: hour, count: hours) {
             String(TimeText.plainText($0).prefix(16)).replacing("T", with: " ")
         }

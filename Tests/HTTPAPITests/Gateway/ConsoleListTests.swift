@@ -21,7 +21,7 @@ import Testing
             #expect(own.status == 202, "\(own.text)")
             var browser = ConsoleBrowser(gateway)
             _ = try await browser.signIn()
-            let day = String(TimeText.plainText(testNow).prefix(10))
+            let day = String(TimeText.plainText(gateway.store.time.now()).prefix(10))
             let all = try await browser.get("/console/pushes?from=\(day)&to=\(day)").text
             #expect(all.contains("match-42") && all.contains("match-7"))
             #expect(try await browser.get("/console/pushes?to=2001-01-01").text.contains("No push fits."))
