@@ -221,9 +221,9 @@ public struct Pushes: Sendable {
                 "expiry": optional(publish.options.expiry),
                 "life": .int((publish.life ?? publish.event.life).milliseconds),
                 "attributesType": .string(publish.attributesType ?? ""),
-                "stale": optional(publish.event == .start ? publish.staleDate : nil), "cutoff": optional(cutoff),
-                "traceparent": .string(publish.traceparent ?? ""), "mostUnswept": .int(Self.mostUnswept),
-                "retention": .int(keys.retention), "ps": .string(keys.pushPrefix(tag)),
+                "stale": optional(publish.event == .start ? publish.staleDate : nil),
+                "traceparent": .string(publish.traceparent ?? ""), "cutoff": optional(cutoff),
+                "mostUnswept": .int(Self.mostUnswept), "retention": .int(keys.retention), "ps": .string(keys.pushPrefix(tag)),
                 "ws": .string(keys.tasksPrefix(tag)),
             ])
     }
