@@ -223,7 +223,8 @@ public struct Pushes: Sendable {
                 "attributesType": .string(publish.attributesType ?? ""),
                 "stale": optional(publish.event == .start ? publish.staleDate : nil),
                 "traceparent": .string(publish.traceparent ?? ""), "cutoff": optional(cutoff),
-                "mostUnswept": .int(Self.mostUnswept), "retention": .int(keys.retention), "ps": .string(keys.pushPrefix(tag)),
+                "mostUnswept": .int(Self.mostUnswept), "retention": .int(keys.retention),
+                "ps": .string(keys.pushPrefix(tag)),
                 "ws": .string(keys.tasksPrefix(tag)),
             ])
     }
