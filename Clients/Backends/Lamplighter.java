@@ -104,8 +104,8 @@ public final class Lamplighter {
     public static void main(String[] arguments) throws IOException, InterruptedException {
         var environment = System.getenv();
         var lamplighter = new Lamplighter(
-                environment.get("LAMPLIGHTER_URL"), environment.get("LAMPLIGHTER_APP_KEY"),
-                environment.get("LAMPLIGHTER_APP_SECRET"), environment.get("LAMPLIGHTER_MASTER_SECRET"));
+                environment.get("LAMPLIGHTER_GATEWAY_URL"), environment.get("LAMPLIGHTER_APP_KEY"),
+                environment.get("LAMPLIGHTER_APP_SECRET"), environment.get("LAMPLIGHTER_APP_MASTER_SECRET"));
         System.out.println(switch (arguments[0]) {
             case "token" -> lamplighter.token(arguments[1]);
             case "publish" -> lamplighter.publish(arguments[1], arguments[2], arguments[3]);

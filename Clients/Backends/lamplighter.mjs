@@ -2,8 +2,8 @@
 //
 //     const lamplighter = new Lamplighter({ url, appKey, appSecret, masterSecret })
 //     const token = await lamplighter.token(channel)
-//     await lamplighter.publish("match-42", { home: 1 }, "match-42/7")
-//     await lamplighter.end("match-42", { home: 1 }, "match-42/end")
+//     await lamplighter.publish("match-42", { home: 1, away: 0, clock: "12:00" }, "match-42/7")
+//     await lamplighter.end("match-42", { home: 1, away: 0, clock: "12:00" }, "match-42/end")
 import { pathToFileURL } from "node:url"
 
 /** The gateway refused a call, or did not answer it (status 0). */
@@ -72,8 +72,8 @@ export class Lamplighter {
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
     const [call, first, state, key] = process.argv.slice(2)
-    const { LAMPLIGHTER_URL: url, LAMPLIGHTER_APP_KEY: appKey } = process.env
-    const { LAMPLIGHTER_APP_SECRET: appSecret, LAMPLIGHTER_MASTER_SECRET: masterSecret } = process.env
+    const { LAMPLIGHTER_GATEWAY_URL: url, LAMPLIGHTER_APP_KEY: appKey } = process.env
+    const { LAMPLIGHTER_APP_SECRET: appSecret, LAMPLIGHTER_APP_MASTER_SECRET: masterSecret } = process.env
     const lamplighter = new Lamplighter({ url, appKey, appSecret, masterSecret })
     console.log(call === "token" ? await lamplighter.token(first) : await lamplighter[call](first, JSON.parse(state), key))
 }

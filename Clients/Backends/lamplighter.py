@@ -2,8 +2,8 @@
 
     lamplighter = Lamplighter(url, app_key, app_secret, master_secret)
     token = lamplighter.token(channel)
-    lamplighter.publish("match-42", {"home": 1}, key="match-42/7")
-    lamplighter.end("match-42", {"home": 1}, key="match-42/end")
+    lamplighter.publish("match-42", {"home": 1, "away": 0, "clock": "12:00"}, key="match-42/7")
+    lamplighter.end("match-42", {"home": 1, "away": 0, "clock": "12:00"}, key="match-42/end")
 """
 
 import base64
@@ -74,7 +74,7 @@ if __name__ == "__main__":
     import os
     import sys
 
-    client = Lamplighter(*(os.environ["LAMPLIGHTER_" + name] for name in ("URL", "APP_KEY", "APP_SECRET", "MASTER_SECRET")))
+    client = Lamplighter(*(os.environ["LAMPLIGHTER_" + name] for name in ("GATEWAY_URL", "APP_KEY", "APP_SECRET", "APP_MASTER_SECRET")))
     call, *rest = sys.argv[1:]
     if call == "token":
         print(client.token(rest[0]))

@@ -57,8 +57,9 @@ public final class Lamplighter: Sendable {
         let reply = await gateway.send(.broadcastChannel(of: name), for: try await channel)
         switch reply {
         case .unreachable(let reason): throw LamplighterProblem(kind: .delayed, description: reason)
-        case .answered(404, _, _): return nil
         case .answered(let status, _, let body):
+            // A 404 of something else on the way says nothing about the name.
+            if status == 404, (try? JSONDecoder().decode(Refusal.self, from: body))?.ok == false { return nil }
             guard status == 200, let answer = try? JSONDecoder().decode(BroadcastAnswer.self, from: body) else {
                 throw LamplighterProblem(kind: .refused, description: "broadcast channel of \(name): \(status)")
             }
@@ -69,6 +70,9 @@ public final class Lamplighter: Sendable {
     /// Tries at once to send what waits. The kit does it by itself when the phone is online again.
     public func retryNow() async { await outbox.retryNow() }
 }
+
+/// The gateway's own form of an error.
+private struct Refusal: Decodable { var ok: Bool }
 
 private struct BroadcastAnswer: Decodable {
     struct Broadcast: Decodable {

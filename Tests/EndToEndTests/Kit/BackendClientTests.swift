@@ -14,8 +14,8 @@ import Testing
         let worker = try await deployment.worker("one")
         defer { worker.kill() }
         let settings = [
-            "LAMPLIGHTER_URL=\(deployment.gatewayURL)", "LAMPLIGHTER_APP_KEY=shop",
-            "LAMPLIGHTER_APP_SECRET=shop-secret", "LAMPLIGHTER_MASTER_SECRET=shop-master",
+            "LAMPLIGHTER_GATEWAY_URL=\(deployment.gatewayURL)", "LAMPLIGHTER_APP_KEY=shop",
+            "LAMPLIGHTER_APP_SECRET=shop-secret", "LAMPLIGHTER_APP_MASTER_SECRET=shop-master",
         ].joined(separator: " ")
         var tried = 0
         for (tool, command) in Self.commands.sorted(by: { $0.key < $1.key }) {
