@@ -106,11 +106,11 @@ public final class SpanExporter: Service {
             try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.pause) }
             await sendAll()
         }
-        // This task may be cancelled, which would end the request.
-        await Task { await sendAll() }.value
+        await sendAll()
     }
 
-    private func sendAll() async { while let isMore = await sendBatch(), isMore {} }
+    /// In a task of its own: the caller's may be cancelled, which would end a request and lose its spans.
+    private func sendAll() async { await Task { while let isMore = await sendBatch(), isMore {} }.value }
 
     /// Sends the oldest spans once.
     /// - Returns: whether more wait; nil if the collector did not take these
