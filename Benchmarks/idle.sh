@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # How soon the processes are ready, and what they cost while nothing happens.
-#   bin/bench idle [--seconds N] [--runs K] [--apps M]
+#   bin/bench idle [--seconds N] [--runs K] [--apps M] [--settle N]
 # From start to the first request answered (gateway) or to "ready for work" (worker): medians of K starts. Then, after a first push,
 # the idle cost with one app, and with M: CPU as milliseconds a second, for Redis with both beside it, and the commands a second by
-# name. Commands of scripts count too.
+# name. Commands of scripts count too. --settle: seconds before the figures, because a worker that has started claims what others may have
+# left, for three times worker.claim_after.
 source "$(dirname "$0")/lib/bench.sh"
 
-seconds=60 runs=5 apps=50
-options "seconds runs apps" "$@"
+seconds=60 runs=5 apps=50 settle=45
+options "seconds runs apps settle" "$@"
 
 build lamplighter
 start_redis
@@ -32,8 +33,7 @@ for name in gateway worker; do echo "$name ready after $(median <"$work/ready.$n
 calls() { redis INFO commandstats | tr -d '\r' | sed -n 's/^cmdstat_\([^:]*\):calls=\([0-9]*\),.*/\1 \2/p' | grep -v '^info ' | sort; }
 # measure APPS: what the processes cost while nothing happens.
 measure() {
-    # A worker that has started claims what others may have left, for three times worker.claim_after.
-    sleep 45
+    sleep "$settle"
     local name pid before
     for name in gateway worker redis; do
         pid="pid_$name"
