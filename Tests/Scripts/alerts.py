@@ -7,55 +7,24 @@ import os
 import re
 import resource
 import signal
-import socket
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
 
+from processes import Processes, free_port
+
 binary, work, only = sys.argv[1], sys.argv[2], sys.argv[3:]
 SECRET, MASTER = "app-secret-0123456789", "master-secret-0123456789"
 PATIENCE = 150
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 ports = {
     name: free_port()
     for name in ["redis", "gateway", "worker", "second", "prometheus", "webhook", "tls", "monitor"]}
-processes = {}
-
-
-def start(name, arguments, **environment):
-    log = open(f"{work}/{name}.log", "ab")
-    output = open(f"{work}/{name}.out", "wb")
-    processes[name] = subprocess.Popen(
-        arguments, stdout=output, stderr=log, stdin=subprocess.DEVNULL, env={**os.environ, **environment})
-
-
-def stop(name, number=signal.SIGTERM):
-    process = processes.pop(name, None)
-    if process:
-        process.send_signal(number)
-        process.send_signal(signal.SIGCONT)
-        process.wait()
-
-
-def until(what, condition, patience=PATIENCE):
-    end = time.monotonic() + patience
-    while time.monotonic() < end:
-        try:
-            if condition():
-                return
-        except (OSError, ValueError):
-            pass
-        time.sleep(0.3)
-    raise SystemExit(f"bin/alerts: ✗ {what}: not within {patience} s; the logs are in {work}")
+processes = Processes("bin/alerts", work, PATIENCE)
+start, stop, until = processes.start, processes.stop, processes.until
 
 
 def call(method, url, body=None, user=None):

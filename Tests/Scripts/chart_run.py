@@ -3,13 +3,14 @@ import os
 import pathlib
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.error
 import urllib.request
+
+from processes import free_port
 
 SECRETS = {"lamplighter-redis": {"url": "redis://127.0.0.1:{redis}/0"}, "lamplighter-monitor": {"secret": "secret-of-the-monitor"}}
 SETTINGS = """apps:
@@ -27,12 +28,6 @@ SETTINGS = """apps:
       manage_url: https://127.0.0.1:{manage}
       ca_file: ca.pem
 """
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def wait_for(what, text):

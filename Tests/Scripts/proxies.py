@@ -14,20 +14,16 @@ import threading
 import time
 import urllib.parse
 
+from processes import Processes, free_port
+
 binary, work, names = sys.argv[1], sys.argv[2], sys.argv[3:]
 MASTER = "master-secret-0123456789"
 # The client's end of its connections, so that it is not the proxy's address.
 CLIENT = "127.0.0.9"
 PATIENCE = 15
-processes = {}
+processes = Processes("bin/proxies", work, PATIENCE)
+start, stop, until = processes.start, processes.stop, processes.until
 checks = 0
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
 
 ports = {name: free_port() for name in ["one", "two", "proxy"]}
 
@@ -41,31 +37,6 @@ def check(what, holds):
     checks += 1
     if not holds:
         fail(what)
-
-
-def start(name, arguments, **environment):
-    log = open(f"{work}/{name}.log", "ab")
-    processes[name] = subprocess.Popen(
-        arguments, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env={**os.environ, **environment})
-
-
-def stop(name, number=signal.SIGTERM):
-    process = processes.pop(name, None)
-    if process:
-        process.send_signal(number)
-        process.wait()
-
-
-def until(what, condition):
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        try:
-            if condition():
-                return
-        except (OSError, http.client.HTTPException):
-            pass
-        time.sleep(0.1)
-    fail(f"{what}: not within {PATIENCE} s")
 
 
 def text(path, changes):

@@ -1,0 +1,46 @@
+"""The processes that a script of this folder runs beside each other, and the waits for them."""
+
+import http.client
+import os
+import signal
+import socket
+import subprocess
+import time
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Processes(dict):
+    """By name. The standard error of each goes to NAME.log of the folder `work`, its output to NAME.out."""
+
+    def __init__(self, script, work, patience):
+        self.script, self.work, self.patience = script, work, patience
+
+    def start(self, name, arguments, **environment):
+        log = open(f"{self.work}/{name}.log", "ab")
+        output = open(f"{self.work}/{name}.out", "wb")
+        self[name] = subprocess.Popen(
+            arguments, stdout=output, stderr=log, stdin=subprocess.DEVNULL, env={**os.environ, **environment})
+
+    def stop(self, name, number=signal.SIGTERM):
+        process = self.pop(name, None)
+        if process:
+            process.send_signal(number)
+            process.send_signal(signal.SIGCONT)
+            process.wait()
+
+    def until(self, what, condition, patience=None):
+        patience = patience or self.patience
+        end = time.monotonic() + patience
+        while time.monotonic() < end:
+            try:
+                if condition():
+                    return
+            except (OSError, ValueError, http.client.HTTPException):
+                pass
+            time.sleep(0.1)
+        raise SystemExit(f"{self.script}: ✗ {what}: not within {patience} s; the logs are in {self.work}")
