@@ -29,8 +29,13 @@ extension ConsoleStore {
     ) async throws(StoreError) {
         let key = keys.consoleDrafts(app, credential)
         if let other { try await redis.run("HDEL", key, .string(other)) }
+        try await put(key, id, body)
+    }
+
+    /// Writes a record, and begins the life of all records of the key anew.
+    private func put(_ key: RedisKey, _ field: String, _ record: [UInt8]) async throws(StoreError) {
         _ = try await redis.atOnce([
-            RedisCommand("HSET", key, [.string(id), .bytes(body)]),
+            RedisCommand("HSET", key, [.string(field), .bytes(record)]),
             RedisCommand("PEXPIRE", key, [.int(Self.recordLife.milliseconds)]),
         ])
     }
@@ -65,9 +70,6 @@ extension ConsoleStore {
             try await redis.run("HDEL", key, .string(kind.rawValue))
             return
         }
-        _ = try await redis.atOnce([
-            RedisCommand("HSET", key, [.string(kind.rawValue), .bytes(record)]),
-            RedisCommand("PEXPIRE", key, [.int(Self.recordLife.milliseconds)]),
-        ])
+        try await put(key, kind.rawValue, record)
     }
 }

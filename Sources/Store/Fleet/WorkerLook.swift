@@ -1,8 +1,8 @@
 public import LiveActivity
 import Redis
 
-/// What a worker looks at all the time: when its timers are due, and what is paused. While nothing is stored there, a
-/// look at one server is one command, however many apps the worker has.
+/// All that a worker looks at again and again: when its timers are due, and what is paused. While nothing is stored
+/// there, a look at one server is one command, however many apps the worker has.
 public struct WorkerLook: Sendable {
     public var next: NextDue
     /// Nil if they were not asked for, or cannot be read.

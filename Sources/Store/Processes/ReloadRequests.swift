@@ -72,9 +72,6 @@ public struct ReloadRequests: Sendable {
         return try replies[replies.count - 1].optionalString()
     }
 
-    /// The newest request. Nil: none in the last ten minutes.
-    func newest() async throws(StoreError) -> String? { try await redis.run("GET", keys.reload).optionalString() }
-
     /// Forgets a process that ends.
     public func leave(_ name: String) async { _ = try? await redis.run("HDEL", keys.processes, .string(name)) }
 

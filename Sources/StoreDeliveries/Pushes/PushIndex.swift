@@ -126,8 +126,7 @@ package struct PushIndex: Sendable {
         let hours = max(0, oldest) / Self.hour...max(oldest, now) / Self.hour
         let sets = hours.flatMap { hour in slices.map { (hour: hour, slice: $0) } }
         let all = sets.map { keys.pushIndex(app, hour: $0.hour, slice: $0.slice) }
-        // In a cluster each is in a slot of its own: to ask whether it holds anything costs as much as to count.
-        let there = redis.isCluster ? Set(all) : try await redis.holding(all)
+        let there = try await redis.worthReading(all)
         let counted = zip(sets, all).filter { there.contains($0.1) }
         let replies = try await redis.run(counted.map { RedisCommand("ZCARD", $0.1) })
         return try zip(counted, replies).map { (set, reply) throws(StoreError) in

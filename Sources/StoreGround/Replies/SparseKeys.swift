@@ -64,8 +64,14 @@ extension RedisCommand {
 }
 
 extension RedisClient {
-    /// Which of the keys hold something. While none does, or all do, one command says so for all keys of a server or of a
-    /// slot. Otherwise halves are asked, and their halves.
+    /// The keys to read, each in a command of its own. In a cluster that is all of them: each is in a slot of its own,
+    /// so to ask whether it holds anything costs as much as to read it.
+    package func worthReading(_ keys: [RedisKey]) async throws(StoreError) -> Set<RedisKey> {
+        isCluster ? Set(keys) : try await holding(keys)
+    }
+
+    /// Which of the keys hold something. While none does, or all do, one command says so for all keys of a server or of
+    /// a slot. Otherwise halves are asked, and their halves.
     /// - Parameter keys: each once
     package func holding(_ keys: [RedisKey]) async throws(StoreError) -> Set<RedisKey> {
         var found: Set<RedisKey> = []

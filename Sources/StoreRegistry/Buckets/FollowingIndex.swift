@@ -85,12 +85,9 @@ public struct FollowingIndex: Sendable {
     /// Drops the expired entries of `count` of its hashes, from number `first` on, in a ring.
     /// - Returns: how many entries were dropped.
     public func tidy(_ app: AppKey, from first: Int, count: Int) async throws(StoreError) -> Int {
-        var hashes = (first..<first + count).map { keys.followings(app, $0 % Self.size) }
-        // In a cluster each is in a slot of its own: to ask whether it holds anything costs as much as to look.
-        if !redis.isCluster {
-            let there = try await redis.holding(hashes)
-            hashes.removeAll { !there.contains($0) }
-        }
+        let all = (first..<first + count).map { keys.followings(app, $0 % Self.size) }
+        let there = try await redis.worthReading(all)
+        let hashes = all.filter(there.contains)
         let now = RedisArgument.bytes(Self.minutes(buckets.clock()))
         var dropped = 0
         for part in hashes.parts(of: Self.hashesAtOnce) {
