@@ -5,8 +5,8 @@ import Store
 import Synchronization
 import Threads
 
-/// What all work of a worker shares. A worker has one. All of its state is in Redis, in the leases that it holds and in
-/// the circuits. Folder Dispatch processes stream entries with it; folder Sweep delivers pages with it.
+/// The parts that all work of a worker shares. A worker has one. All of its state is in Redis, in the leases that it
+/// holds and in the circuits. Folder Dispatch processes stream entries with it; folder Sweep delivers pages with it.
 struct WorkerContext: Sendable {
     let store: Store
     let apps: [AppKey: WorkerApp]

@@ -59,7 +59,7 @@ extension WorkerContext {
     /// Begins the name's oldest unswept push, then sweeps it, queues its shards or waits, as `push-begin` answers.
     private func beginName(_ entry: WorkEntry, _ log: Logger) async throws(StoreError) -> Disposition {
         let item = entry.item
-        let (asked, askedAt) = (now, wallNanoseconds())
+        let (asked, askedAt) = (now, spans.map { _ in wallNanoseconds() })
         let (begun, push) = try await store.sweeps.begin(
             item.app, item.name, expecting: item.push, owner: owner, lease: options.claimAfter,
             minInterval: options.minInterval, mostLapses: options.maxClaims, budget: options.budget)

@@ -2,7 +2,7 @@ import LiveActivity
 import Spans
 import Store
 
-/// What a worker does for a push whose trace is sampled. Without an exporter nothing is measured.
+/// Tells what a worker does for a push whose trace is sampled. Without an exporter nothing is measured.
 extension WorkerContext {
     /// The time of a span's beginning. Nil: the push has no trace.
     func spanStart(_ record: PushRecord) -> Int64? {
@@ -28,8 +28,8 @@ extension WorkerContext {
 
     /// Adds how long the push waited for a worker, and how long it took to begin.
     /// - Parameter asked: when the worker asked Redis to begin it, epoch nanoseconds of this machine
-    func addBeginSpans(_ app: AppKey, _ record: PushRecord, asked: Int64) {
-        guard let spans, let parent = record.traceparent.flatMap({ TraceContext($0) }) else { return }
+    func addBeginSpans(_ app: AppKey, _ record: PushRecord, asked: Int64?) {
+        guard let spans, let asked, let parent = record.traceparent.flatMap({ TraceContext($0) }) else { return }
         // The acceptance has Redis's time, from which this machine's may differ.
         let waited = max(0, store.time.now() - record.createdAt) * 1_000_000 - max(0, wallNanoseconds() - asked)
         spans.add(

@@ -28,7 +28,7 @@ struct PublishCalls: CallGroup {
         guard let spans, let (context, parent) = spans.sample(call.headers[.traceparent]) else {
             return try await publish(call, traceparent: nil)
         }
-        let span = PublishSpan(spans, context, parent, call)
+        let span = PublishSpan(spans: spans, context: context, parent: parent, call: call)
         do {
             let answer = try await publish(call, traceparent: context.header)
             span.end(answer.status, answer.pushes)
@@ -132,15 +132,11 @@ extension APIError {
 
 /// The span of a publish: from its checked request to its answer.
 private struct PublishSpan {
-    private let spans: SpanExporter
-    private let context: TraceContext
-    private let parent: String?
-    private let call: Call
-    private let start = wallNanoseconds()
-
-    init(_ spans: SpanExporter, _ context: TraceContext, _ parent: String?, _ call: Call) {
-        (self.spans, self.context, self.parent, self.call) = (spans, context, parent, call)
-    }
+    let spans: SpanExporter
+    let context: TraceContext
+    let parent: String?
+    let call: Call
+    let start = wallNanoseconds()
 
     func end(_ status: Int, _ pushes: [String] = [], failure: String? = nil) {
         // https://opentelemetry.io/docs/specs/semconv/http/http-spans/
