@@ -45,11 +45,9 @@ struct Boot {
     /// Nil: there are no traces.
     let spans: SpanExporter?
     /// The name of this machine.
-    let machine = Self.machine
-    private static let machine = ProcessInfo.processInfo.hostName
-    /// Names the process in the fleet, unless a setting does.
-    let name = Self.name
-    private static let name = "\(machine)-\(ProcessInfo.processInfo.processIdentifier)"
+    let machine = ProcessInfo.processInfo.hostName
+    /// Names the process in the fleet.
+    let name: String
 
     private let load: @Sendable () throws -> Settings
     private let files: @Sendable (Settings) -> [String]
@@ -85,8 +83,9 @@ struct Boot {
         store = Store(
             settings, redis: RedisInspection.client(settings, needsPrimary: true, logger: logger),
             answersPublishers: kind == .gateway)
-        let name = kind == .worker ? settings.workerName ?? Self.name : Self.name
-        spans = settings.traces.map { [logger] in
+        let unnamed = "\(machine)-\(ProcessInfo.processInfo.processIdentifier)"
+        name = kind == .worker ? settings.workerName ?? unnamed : unnamed
+        spans = settings.traces.map { [name, logger] in
             SpanExporter($0, kind: kind.rawValue, instance: name, version: Release.version, logger: logger)
         }
     }

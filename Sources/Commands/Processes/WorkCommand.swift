@@ -65,7 +65,7 @@ struct WorkCommand: AsyncParsableCommand {
         }
         try await boot.connect()
         var options = settings.worker
-        options.name = settings.workerName ?? boot.name
+        options.name = boot.name
         let service = Worker(store: store, apps: served, options: options, logger: logger, spans: boot.spans)
         let reload = WorkerReload(keys: keys, webhooks: webhooks, worker: service)
         let totals = WorkerTotals(registry: boot.registry, logger: logger)
