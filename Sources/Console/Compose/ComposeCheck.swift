@@ -5,7 +5,7 @@ import StrictJSON
 /// The answer to a dry run of the form: the sketch, the size, whom it would reach, and what is wrong.
 struct ComposeCheck {
     var shown: Values
-    /// What is wrong. Nil: nothing is.
+    /// The mistake that was found. Nil: none.
     private(set) var problem: Draft.Problem?
     private(set) var reach: ReachText?
 
@@ -16,7 +16,7 @@ struct ComposeCheck {
         "attributes_type": "Attributes type", "attributes": "Attributes", "options": "Options", "send_at": "Send at",
     ]
 
-    /// Of a form that is not checked.
+    /// The sketch alone, for a form that is not checked.
     init(_ form: Form, _ visit: Visit) {
         let compose = ComposeForm(form, now: visit.now)
         let alert = compose.alert.flatMap { try? JSONDocument($0.bytes).root.object() }

@@ -9,7 +9,7 @@ struct NamePart {
     let shown: Values
     let fields: SchemaFields?
 
-    /// What the part depends on. It is made anew if this changes.
+    /// All that the part depends on. It is made anew if this changes.
     static func subject(_ compose: ComposeForm) -> String {
         "\(compose.event) \(compose.form.text("attributes_type") ?? "") \(compose.name)"
     }

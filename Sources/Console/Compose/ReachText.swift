@@ -21,6 +21,8 @@ struct ReachText {
 
     var number: String { count.map { (isComplete ? "" : "over ") + Shown.count($0) } ?? "an unknown number of" }
 
+    private func number(_ one: String, _ many: String) -> String { count == 1 ? "1 \(one)" : "\(number) \(many)" }
+
     /// The title of the question and its button: what will happen, with the number.
     func words(_ compose: ComposeForm, isScheduled: Bool, isChange: Bool) -> (title: String, button: String) {
         if isChange { return ("Change the schedule?", "Change the schedule") }
@@ -32,11 +34,11 @@ struct ReachText {
                 ? ("Publish to the broadcast channel?", "Publish to the channel")
                 : ("Publish to nobody?", "Publish all the same")
         }
-        let cards = count == 1 ? "1 card" : "\(number) cards"
+        let cards = number("card", "cards")
         switch event {
         case "end": return ("End \(cards)?", "End \(cards)")
         case "start": return ("Start \(cards)?", "Start \(cards)")
-        default: return ("Publish to \(count == 1 ? "1 device" : "\(number) devices")?", "Publish to \(number)")
+        default: return ("Publish to \(number("device", "devices"))?", "Publish to \(number)")
         }
     }
 
@@ -67,10 +69,11 @@ struct ReachText {
             ? "without an alert"
             : compose.form.has("alert_sound") ? "with an alert and a sound" : "with an alert"
         if compose.event == "end" {
-            let cards = count == 1 ? "1 card" : "\(number) cards"
-            return "\(cards) will end, which cannot be taken back: this end goes to \(whom), \(how).\(also)\(counted)"
+            return
+                "\(number("card", "cards")) will end, which cannot be taken back: this end goes to \(whom), "
+                + "\(how).\(also)\(counted)"
         }
-        let screens = count == 1 ? "1 lock screen" : "\(number) lock screens"
+        let screens = number("lock screen", "lock screens")
         let what = compose.event == "start" ? "a new card" : "this update"
         let quietly = compose.alert == nil ? " quietly" : ""
         return "\(screens) will light\(quietly): \(what) goes to \(whom), \(how).\(also)\(counted)"

@@ -2,7 +2,7 @@ import LiveActivity
 import Store
 import StrictJSON
 
-/// What holds for the whole app now: a pause, alarms, workers, and decisions that wait. Every page of the app shows it.
+/// The state of the whole app now: a pause, alarms, workers, and decisions that wait. Every page of the app shows it.
 struct Standing: Sendable {
     /// An alarm, and who said that it is known.
     struct Told: Sendable {
@@ -13,7 +13,7 @@ struct Standing: Sendable {
     private var snapshot: Snapshot?
     private(set) var alarms: [Told] = []
 
-    /// Of a page without an app.
+    /// For a page without an app.
     init() {}
 
     init(_ visit: Visit) async { await self.init(visit.console, visit.app) }

@@ -54,7 +54,8 @@ enum HomePage {
         for index in pushes.indices { pushes[index].expected = await visit.expected(pushes[index].ledger) }
         let state = try await visit.console.store.snapshot(
             [visit.app], [.depths, .pauses, .deadLetters, .quarantine, .workers])
-        let standing = await Standing(visit)
+        // A part that lives looks anew each time; the page has looked already.
+        let standing = isLive ? await Standing(visit) : visit.standing
         let app = state.apps[0]
         let (depth, workers) = (app.depth, state.workers)
         let (names, shards) = (depth.pushesHigh + depth.pushesLow, depth.shardTasks)
