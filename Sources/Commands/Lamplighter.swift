@@ -38,7 +38,7 @@ public struct Lamplighter: AsyncParsableCommand {
                     StatusCommand.self, ReloadCommand.self, PauseCommand.self, ResumeCommand.self, ChannelCommand.self,
                     ExplainCommand.self, ForgetCommand.self, EventsCommand.self, DoctorCommand.self,
                     TestSendCommand.self, QuarantineCommand.self, DeadCommand.self, ActionsCommand.self,
-                    CredentialCommand.self, BackupCommand.self, RestoreCommand.self,
+                    CredentialCommand.self, BackupCommand.self, RestoreCommand.self, FormatCommand.self,
                 ]),
         ])
 

@@ -3,8 +3,9 @@ import Redis
 /// The format of everything that a deployment stores, as one number in Redis. It rises when an older version could
 /// not read, or would misread, what this one writes. docs/upgrading.md says what a new number asks of an operator.
 public enum StoredFormat {
-    /// The format that this version reads and writes. A deployment without a number has format 1: 0.1.0 wrote none.
-    public static let current = 1
+    /// The newest format that this version reads and writes. It reads and writes those before it too, so that a
+    /// deployment may keep its number during an upgrade. One without a number has format 1: 0.1.0 wrote none.
+    public static let current = 2
     static let field = "format"
 }
 
@@ -22,13 +23,23 @@ extension Store {
     }
 
     /// The same for a process that only reads, or that looks again.
-    public func checkFormat() async throws(StoreError) {
+    /// - Returns: the deployment's number.
+    @discardableResult
+    public func checkFormat() async throws(StoreError) -> Int {
         try check(try await redis.run("HGET", keys.deployment, .string(StoredFormat.field)))
+        return format.number
+    }
+
+    /// Raises the number to the newest. Processes that know only an older one stop when they see it.
+    public func raiseFormat() async throws(StoreError) {
+        try await redis.run("HSET", keys.deployment, .string(StoredFormat.field), .int(StoredFormat.current))
+        format.note(StoredFormat.current)
     }
 
     private func check(_ reply: Reply) throws(StoreError) {
-        guard let text = try reply.optionalString() else { return }
+        guard let text = try reply.optionalString() else { return format.note(1) }
         guard let found = Int(text), found >= 1 else { throw .corrupt("format number in \(keys.deployment)") }
         if found > StoredFormat.current { throw .newerFormat(found, known: StoredFormat.current) }
+        format.note(found)
     }
 }

@@ -153,8 +153,12 @@ struct DoctorChecks {
     /// Finds out whether a newer version has changed what is stored.
     private func format(_ store: Store) async throws -> Finding {
         do throws(StoreError) {
-            try await store.checkFormat()
-            return .good("stored format", "\(StoredFormat.current), which this version reads and writes")
+            let found = try await store.checkFormat()
+            guard found == StoredFormat.current else {
+                let remedy = "once all processes run this version: lamplighter format --raise"
+                return .warning("stored format", "\(found), of an older version: a push costs more of Redis", remedy)
+            }
+            return .good("stored format", "\(found), which this version reads and writes")
         } catch .newerFormat(let found, let known) {
             let remedy = "install that version here too, before any gateway or worker runs here"
             return .bad(

@@ -37,13 +37,21 @@ extension WorkQueue {
             names.flatMap { name in
                 let tag = keys.tag(name.app, name.name)
                 return [
-                    RedisCommand("HGET", keys.name(tag), "active"), RedisCommand("ZRANGE", keys.unswept(tag), "0", "0"),
+                    keys.lonePush(tag), RedisCommand("HGET", keys.name(tag), "active"),
+                    RedisCommand("ZRANGE", keys.unswept(tag), "0", "0"),
                 ]
             })
-        let pushes = names.enumerated().compactMap { index, name in
-            let active = (try? heads[2 * index].optionalString()).flatMap { PushID($0) }
-            let next = (try? heads[2 * index + 1].array().first?.string()).flatMap { PushID($0) }
-            return (active ?? next).map { (app: name.app, name: name.name, id: $0, isWaiting: active == nil) }
+        var found: [PushUnderWay] = []
+        var pushes: [(app: AppKey, name: ActivityName, id: PushID, isWaiting: Bool)] = []
+        for (index, name) in names.enumerated() {
+            let replies = heads[3 * index..<3 * index + 3]
+            if let lone = try? LonePush(replies[replies.startIndex]) {
+                found += [PushUnderWay(name.app, name.name, lone)].compactMap(\.self)
+                continue
+            }
+            let active = (try? replies[replies.startIndex + 1].optionalString()).flatMap { PushID($0) }
+            let next = (try? replies[replies.startIndex + 2].array().first?.string()).flatMap { PushID($0) }
+            if let push = active ?? next { pushes.append((name.app, name.name, push, active == nil)) }
         }
         let counts = SettledField.allCases.map { RedisArgument.string($0.rawValue) }
         let fields: [RedisArgument] = ["event", "prio", "created", "targets"] + counts
@@ -56,7 +64,7 @@ extension WorkQueue {
                     RedisCommand("HMGET", keys.tasks(tag, push.id), tasks),
                 ]
             })
-        let found = pushes.enumerated().compactMap { index, push in
+        found += pushes.enumerated().compactMap { index, push in
             PushUnderWay(
                 push.app, push.name, push.id, isWaiting: push.isWaiting, records[2 * index], records[2 * index + 1])
         }
@@ -68,6 +76,14 @@ extension WorkQueue {
 }
 
 extension PushUnderWay {
+    /// Nothing of a lone push is settled before it ends. Nil if it cannot be read.
+    fileprivate init?(_ app: AppKey, _ name: ActivityName, _ lone: LonePush) {
+        guard let createdAt = lone.fields.number("created") else { return nil }
+        self.init(
+            app: app, name: name, id: lone.id, event: .update, priority: lone.priority, isWaiting: !lone.isSent,
+            createdAt: Int64(createdAt), targets: 0, settled: 0, share: 0)
+    }
+
     /// Nil if the push has ended meanwhile.
     fileprivate init?(
         _ app: AppKey, _ name: ActivityName, _ id: PushID, isWaiting: Bool, _ record: Reply, _ tasks: Reply

@@ -120,7 +120,7 @@ extension Pushes {
         _ app: AppKey, _ id: PushID
     ) async throws(StoreError) -> (audience: Audience, payload: [UInt8])? {
         guard let name = try await name(of: id, app) else { return nil }
-        let fields = try await redis.hash(keys.push(keys.tag(app, name), id))
+        let fields = try await redis.pushFields(keys, [(keys.tag(app, name), id)])[0]
         if fields.isEmpty { return nil }
         let record = try PushRecord(id: id, fields)
         return (record.audience, record.payload)
@@ -137,12 +137,9 @@ extension Pushes {
     private func ledgers(
         _ app: AppKey, _ pushes: [(id: PushID, name: ActivityName)]
     ) async throws(StoreError) -> [(Ledger?, PushID)] {
-        let replies = try await redis.run(
-            pushes.map { RedisCommand("HGETALL", keys.push(keys.tag(app, $0.name), $0.id)) })
-        var found: [(Ledger?, PushID)] = []
-        for ((id, name), reply) in zip(pushes, replies) {
-            found.append((reply.count == 0 ? nil : try? Ledger(id: id, name: name, StoredHash(reply)), id))
+        let records = try await redis.pushFields(keys, pushes.map { (keys.tag(app, $0.name), $0.id) })
+        return zip(pushes, records).map { push, fields in
+            (fields.isEmpty ? nil : try? Ledger(id: push.id, name: push.name, fields), push.id)
         }
-        return found
     }
 }

@@ -21,9 +21,7 @@ extension Pushes {
         var last: PushID?
         for step in Self.stateSteps {
             let ids = try await chain(app, name, before: last, limit: step)
-            let replies = try await redis.run(ids.map { RedisCommand("HGETALL", keys.push(tag, $0)) })
-            for (id, reply) in zip(ids, replies) {
-                let fields = try StoredHash(reply)
+            for (id, fields) in zip(ids, try await redis.pushFields(keys, ids.map { (tag, $0) })) {
                 // `bare`: an end without a content state.
                 guard !fields.isEmpty, fields.text("bare") != "1" else { continue }
                 let record = try PushRecord(id: id, fields)

@@ -69,21 +69,34 @@ extension Pushes {
     private func counted(
         _ app: AppKey, _ pushes: [(id: PushID, name: ActivityName)]
     ) async throws(StoreError) -> [CountedPush?] {
-        let fields = (Self.fields + SettledField.allCases.map(\.rawValue)).map { RedisArgument.string($0) }
+        let names = Self.fields + SettledField.allCases.map(\.rawValue)
         let replies = try await redis.run(
-            pushes.map { RedisCommand("HMGET", keys.push(keys.tag(app, $0.name), $0.id), fields) })
-        return zip(pushes, replies).map { push, reply in
-            func text(_ index: Int) -> String? { try? reply[index].string() }
-            guard let event = text(0).flatMap(ActivityEvent.init(rawValue:)),
-                let state = text(1).flatMap(PushState.init(rawValue:)),
-                let created = text(2).flatMap({ StoredNumber.read($0) })
-            else { return nil }
-            var sum = PushSum()
-            (sum.pushes, sum.targets) = (1, text(3).flatMap { StoredNumber.read($0) } ?? 0)
-            for (position, outcome) in SettledField.allCases.enumerated() {
-                sum[outcome] = text(Self.fields.count + position).flatMap { StoredNumber.read($0) } ?? 0
+            pushes.map {
+                RedisCommand("HMGET", keys.push(keys.tag(app, $0.name), $0.id), names.map { .string($0) })
+            })
+        var found = zip(pushes, replies).map { push, reply in
+            CountedPush(push.name) { field in
+                names.firstIndex(of: field).flatMap { try? reply[$0].optionalString() }
             }
-            return CountedPush(name: push.name, state: state, event: event, createdAt: Int64(created), sum: sum)
         }
+        // A lone push has no hash of its own.
+        let missing = found.indices.filter { found[$0] == nil }
+        let others = try await redis.pushFields(keys, missing.map { (keys.tag(app, pushes[$0].name), pushes[$0].id) })
+        for (index, fields) in zip(missing, others) { found[index] = CountedPush(pushes[index].name, fields.text) }
+        return found
+    }
+}
+
+extension CountedPush {
+    /// Reads fields of a push's hash. Nil if it has none.
+    fileprivate init?(_ name: ActivityName, _ text: (String) -> String?) {
+        func number(_ field: String) -> Int? { text(field).flatMap { StoredNumber.read($0) } }
+        guard let event = text("event").flatMap(ActivityEvent.init(rawValue:)),
+            let state = text("state").flatMap(PushState.init(rawValue:)), let created = number("created")
+        else { return nil }
+        var sum = PushSum()
+        (sum.pushes, sum.targets) = (1, number("targets") ?? 0)
+        for outcome in SettledField.allCases { sum[outcome] = number(outcome.rawValue) ?? 0 }
+        self.init(name: name, state: state, event: event, createdAt: Int64(created), sum: sum)
     }
 }

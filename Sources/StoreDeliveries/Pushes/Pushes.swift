@@ -25,11 +25,12 @@ public struct Pushes: Sendable {
     /// Apps whose outgoing events tell when a push is final.
     package let telling: Set<AppKey>
     package let endings: PushEndings
+    let format: DeploymentFormat
     let wakes = WakeGuess()
 
     package init(
         redis: RedisClient, keys: Keyspace, time: ServerTime, replicas: ReplicaWait?, memory: RegistryMemory,
-        index: PushIndex, telling: Set<AppKey>, endings: PushEndings
+        index: PushIndex, telling: Set<AppKey>, endings: PushEndings, format: DeploymentFormat
     ) {
         self.redis = redis
         self.keys = keys
@@ -39,6 +40,7 @@ public struct Pushes: Sendable {
         self.index = index
         self.telling = telling
         self.endings = endings
+        self.format = format
     }
 
     /// Commits one publish on its name's slot and wakes a worker. Returns when Redis has the push.
@@ -209,7 +211,7 @@ public struct Pushes: Sendable {
                 publish.isSupersedable, publish.event == .end && publish.contentState == nil,
                 payload.count > Publish.maximumTokenPayload, publish.isDemotable)
             + StartOptions(publish.options).stored
-            + digits(isFull, asks, telling.contains(app), publish.options.trace != nil)
+            + digits(isFull, asks, telling.contains(app), publish.options.trace != nil, packs)
         return RedisCommand(
             Lua.pushAccept,
             keys: ["n": keys.name(tag), "q": keys.unswept(tag), "p": keys.push(tag, id), "b": keys.root(tag)],
@@ -228,6 +230,9 @@ public struct Pushes: Sendable {
                 "ws": .string(keys.tasksPrefix(tag)),
             ])
     }
+
+    /// Whether a push may be a lone one. Not with replicas to wait for: the proof for them is a write to its own hash.
+    private var packs: Bool { format.number >= DeploymentFormat.lonePushes && replicas == nil }
 
     /// Whether the caller must add an entry to a stream. `no`: the name has one. `first`: no other push waits. `again`:
     /// others wait, but their entry may be lost or does not suit this push.
@@ -279,7 +284,7 @@ public struct Pushes: Sendable {
     }
 
     public func ledger(_ app: AppKey, _ name: ActivityName, _ id: PushID) async throws(StoreError) -> Ledger? {
-        let fields = try await redis.hash(keys.push(keys.tag(app, name), id))
+        let fields = try await redis.pushFields(keys, [(keys.tag(app, name), id)])[0]
         return fields.isEmpty ? nil : try Ledger(id: id, name: name, fields)
     }
 

@@ -25,8 +25,9 @@ public struct LateJoiners: Sendable {
             RedisCommand("HMGET", keys.name(tag), "begun", "active", "newest"),
             RedisCommand("HVALS", keys.contentStates(tag)),
             RedisCommand("ZREVRANGE", keys.unswept(tag), "0", .int(Self.mostUnswept - 1)),
-            RedisCommand("TIME", near: keys.name(tag)),
+            RedisCommand("TIME", near: keys.name(tag)), keys.lonePush(tag),
         ])
+        let lone = try LonePush(replies[4])
         let begun = try replies[0][0].optionalString() ?? ""
         let active = try replies[0][1].optionalString().flatMap { PushID($0) }
         let now = try replies[3].redisTime()
@@ -34,7 +35,8 @@ public struct LateJoiners: Sendable {
         // `<sequence> <event> <push>`
         let states = try replies[1].strings().compactMap { $0.split(separator: " ").last }
         let kept = states.compactMap { PushID(String($0)) } + [newest].compactMap(\.self)
-        let notBegun = try replies[2].strings().compactMap { PushID($0) }.filter { $0 != active }
+        let waiting = lone.map { $0.isSent ? [] : [$0.id] } ?? []
+        let notBegun = try replies[2].strings().compactMap { PushID($0) }.filter { $0 != active } + waiting
         let records = try await SweepStore(redis: redis, keys: keys, endings: endings).records(
             app, name, Set(kept + notBegun))
         func newestFirst(_ ids: [PushID]) -> [PushRecord] {

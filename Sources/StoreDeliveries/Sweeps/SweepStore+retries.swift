@@ -144,11 +144,9 @@ extension SweepStore {
     ) async throws(StoreError) -> [PushID: PushRecord] {
         let tag = keys.tag(app, name)
         let ids = Array(pushes)
-        let replies = try await redis.run(ids.map { RedisCommand("HGETALL", keys.push(tag, $0)) })
         var records: [PushID: PushRecord] = [:]
-        for (id, reply) in zip(ids, replies) {
-            let fields = try StoredHash(reply)
-            if !fields.isEmpty { records[id] = try? PushRecord(id: id, fields) }
+        for (id, fields) in zip(ids, try await redis.pushFields(keys, ids.map { (tag, $0) })) where !fields.isEmpty {
+            records[id] = try? PushRecord(id: id, fields)
         }
         return records
     }

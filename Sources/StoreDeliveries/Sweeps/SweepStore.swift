@@ -49,10 +49,7 @@ public struct SweepStore: Sendable {
                     "mostHigh": .int(budget.perHour), "mostHighSlow": .int(budget.perHourInfrequent),
                     "retention": .int(keys.retention), "ps": .string(keys.pushPrefix(tag)),
                 ])
-            // In steps, because the script also sets fields of the record.
-            let replies = try await redis.run([begin, RedisCommand("HGETALL", keys.push(tag, push))], inStepsAt: [1])
-            let reply = replies[0]
-            func record() throws(StoreError) -> PushRecord { try PushRecord(id: push, StoredHash(replies[1])) }
+            let reply = try await redis.run([begin])[0]
             switch try reply[0].string() {
             case "idle": return (.idle, push)
             case "held": return (.held, push)
@@ -65,17 +62,25 @@ public struct SweepStore: Sendable {
                 (push, buckets) = (other, "")
             case "starts": buckets = try await startBuckets(app, try reply[1].string())
             case "plan":
-                return (.plan(try record(), shards: try reply[1].integer()), push)
+                return (.plan(try await record(tag, push), shards: try reply[1].integer()), push)
             case "claimed":
                 let part = WorkItem.Part.shard(index: 0, count: 1)
                 let held = Lease(
                     app: app, name: name, push: push, part: part, owner: owner, epoch: try reply[1].integer())
-                let tokens = try reply.array().dropFirst(6).first
-                return (.claimed(try claim(held, try record(), reply, tokens: tokens)), push)
+                guard reply.count > 6 else {
+                    return (.claimed(try claim(held, try await record(tag, push), reply)), push)
+                }
+                guard let lone = LonePush(try reply[6].bytes(), isSent: true) else { throw .corrupt("lone push") }
+                let tokens = reply.count > 7 ? reply[7] : nil
+                return (.claimed(try claim(held, try PushRecord(id: push, lone.fields), reply, tokens: tokens)), push)
             case let word: throw .unexpectedReply("push-begin answered \(word)")
             }
         }
         return (.held, push)
+    }
+
+    private func record(_ tag: String, _ push: PushID) async throws(StoreError) -> PushRecord {
+        try PushRecord(id: push, try await redis.hash(keys.push(tag, push)))
     }
 
     /// The count of buckets in the root of a type's start tokens.
@@ -131,7 +136,7 @@ public struct SweepStore: Sendable {
         let isOfName = lease.part == .retries || lease.part == .broadcast
         let key = isOfName ? keys.nameLeases(tag) : keys.tasks(tag, lease.push)
         let reply = try await redis.run(
-            Lua.taskRenew, keys: ["leases": key],
+            Lua.taskRenew, keys: ["leases": key, "n": keys.name(tag)],
             [
                 "shard": .string(lease.part.text), "owner": .string(lease.owner), "epoch": .int(lease.epoch),
                 "length": .int(duration.milliseconds),
@@ -207,19 +212,23 @@ public struct SweepStore: Sendable {
     public func leftovers(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> Leftovers {
         let tag = keys.tag(app, name)
         let replies = try await redis.run([
-            RedisCommand("ZCARD", keys.unswept(tag)),
+            RedisCommand("HEXISTS", keys.name(tag), "lone"), RedisCommand("ZCARD", keys.unswept(tag)),
             RedisCommand("ZRANGE", keys.waitingChannels(tag), "0", "0", "WITHSCORES"),
             RedisCommand("HLEN", keys.pendingRemovals(tag)),
         ])
+        let (isLone, unswept) = (try replies[0].isOne(), try replies[1].integer())
         return Leftovers(
-            nameWaits: try replies[0].integer() > 0,
-            firstRetry: replies[1].count == 2 ? try replies[1][1].optionalTime() : nil,
-            hasPendingRemovals: try replies[2].integer() > 0)
+            nameWaits: isLone || unswept > 0,
+            firstRetry: replies[2].count == 2 ? try replies[2][1].optionalTime() : nil,
+            hasPendingRemovals: try replies[3].integer() > 0)
     }
 
     /// Whether the deadline of the push that is active, or begins next, is over.
     public func isOverdue(_ app: AppKey, _ name: ActivityName, now: Int64) async throws(StoreError) -> Bool {
         let tag = keys.tag(app, name)
+        if let lone = try LonePush(await redis.run([keys.lonePush(tag)])[0]) {
+            return lone.fields.number("until").map { $0 <= now } ?? false
+        }
         return try await keys.isOverdue(keys.unswept(tag), tag, redis, now: now)
     }
 

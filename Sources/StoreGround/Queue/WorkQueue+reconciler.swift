@@ -126,12 +126,16 @@ extension WorkQueue {
         }
 
         init(reading replies: [Reply]) throws(StoreError) {
-            if let text = try replies[0].array().first?.string(), let push = PushID(text) { first = (push, .high) }
-            due = replies[1].count == 2 ? try replies[1][1].optionalTime() : nil
-            if try replies[2].isOne() { due = 0 }
-            hasBroadcasts = try replies[3].isOne()
-            hasLate = try replies[4].isOne()
-            if replies.count > 5 { hasOutbox = try replies[5].isOne() }
+            if let text = try replies[1].array().first?.string(), let push = PushID(text) { first = (push, .high) }
+            if let lone = try LonePush(replies[0]) {
+                first = (lone.id, lone.priority)
+                deadline = lone.fields.number("until").map { Int64($0) }
+            }
+            due = replies[2].count == 2 ? try replies[2][1].optionalTime() : nil
+            if try replies[3].isOne() { due = 0 }
+            hasBroadcasts = try replies[4].isOne()
+            hasLate = try replies[5].isOne()
+            if replies.count > 6 { hasOutbox = try replies[6].isOne() }
         }
     }
 
@@ -141,7 +145,7 @@ extension WorkQueue {
         let tags = names.map { keys.tag(app, $0) }
         let reads = tags.map { tag in
             [
-                RedisCommand("ZRANGE", keys.unswept(tag), "0", "0"),
+                keys.lonePush(tag), RedisCommand("ZRANGE", keys.unswept(tag), "0", "0"),
                 RedisCommand("ZRANGE", keys.waitingChannels(tag), "0", "0", "WITHSCORES"),
                 RedisCommand("EXISTS", keys.pendingRemovals(tag)), RedisCommand("EXISTS", keys.broadcastQueue(tag)),
                 RedisCommand("EXISTS", keys.lateJoiners(tag)),
@@ -155,7 +159,7 @@ extension WorkQueue {
             let answers = replies[start..<start + count].compactMap(\.self)
             found.append(answers.count == count ? try? OpenWork(reading: answers) : nil)
         }
-        let pushes = found.indices.filter { found[$0]?.first != nil }
+        let pushes = found.indices.filter { found[$0]?.first != nil && found[$0]?.deadline == nil }
         let records = try await redis.apart(
             pushes.compactMap { index in
                 found[index]?.first.map { RedisCommand("HMGET", keys.push(tags[index], $0.push), ["prio", "until"]) }
@@ -202,8 +206,9 @@ extension WorkQueue {
         _ app: AppKey, _ name: ActivityName
     ) async throws(StoreError) -> (push: PushID, priority: PushPriority)? {
         let tag = keys.tag(app, name)
-        let first = try await redis.run("ZRANGE", keys.unswept(tag), "0", "0")
-        guard let text = try first.array().first?.string(), let push = PushID(text) else { return nil }
+        let replies = try await redis.run([keys.lonePush(tag), RedisCommand("ZRANGE", keys.unswept(tag), "0", "0")])
+        if let lone = try LonePush(replies[0]) { return (lone.id, lone.priority) }
+        guard let text = try replies[1].array().first?.string(), let push = PushID(text) else { return nil }
         let number = try await redis.run("HGET", keys.push(tag, push), "prio").optionalNumber()
         return (push, number.flatMap(PushPriority.init(rawValue:)) ?? .high)
     }

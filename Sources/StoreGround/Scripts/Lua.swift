@@ -6,7 +6,7 @@ package enum Lua {
 
     package static let registrySet = script(
         "registry-set", [.constants, .buckets], rules: [.rotation],
-        laterRules: [.queueLate, .supersedeQueued, .registration, .newcomers], Source.registry_set_lua)
+        laterRules: [.lone, .queueLate, .supersedeQueued, .registration, .newcomers], Source.registry_set_lua)
     package static let registryJoin = script("registry-join", [.buckets, .rotation], Source.registry_join_lua)
     package static let registryRemove = script("registry-remove", [.removals, .buckets], Source.registry_remove_lua)
     package static let registryPrune = script("registry-prune", [.removals], Source.registry_prune_lua)
@@ -16,7 +16,7 @@ package enum Lua {
     package static let registryForget = script("registry-forget", [.record], Source.registry_forget_lua)
     package static let registryForgotten = script("registry-forgotten", Source.registry_forgotten_lua)
     package static let registryRestore = script(
-        "registry-restore", [.buckets, .registration, .newcomers], Source.registry_restore_lua)
+        "registry-restore", [.lone, .buckets, .registration, .newcomers], Source.registry_restore_lua)
     package static let registrySize = script("registry-size", Source.registry_size_lua)
     package static let hashRestore = script("hash-restore", Source.hash_restore_lua)
     package static let followingTidy = script("following-tidy", [.tally], Source.following_tidy_lua)
@@ -24,27 +24,27 @@ package enum Lua {
     package static let channelConfirm = script("channel-confirm", [.since], Source.channel_confirm_lua)
     package static let channelForget = script("channel-forget", Source.channel_forget_lua)
     package static let pushAccept = script(
-        "push-accept", [.constants, .time], rules: [.holders, .supersedeUnswept, .waking], laterRules: [.endings],
+        "push-accept", [.constants, .time], rules: [.lone, .holders, .supersedeUnswept, .waking], laterRules: [.endings],
         Source.push_accept_lua)
     package static let pushChain = script("push-chain", Source.push_chain_lua)
     package static let pushForget = script("push-forget", Source.push_forget_lua)
     package static let pushBegin = script(
-        "push-begin", [.constants, .time], rules: [.lease, .broadcast, .sweep, .pacing, .states, .budget],
+        "push-begin", [.constants, .time], rules: [.lone, .lease, .broadcast, .sweep, .pacing, .states, .budget],
         Source.push_begin_lua)
-    package static let pushCancel = script("push-cancel", [.constants, .time, .endings], Source.push_cancel_lua)
-    package static let receiptCount = script("receipt-count", [.time], Source.receipt_count_lua)
+    package static let pushCancel = script("push-cancel", [.time, .lone, .endings], Source.push_cancel_lua)
+    package static let receiptCount = script("receipt-count", [.time, .lone], Source.receipt_count_lua)
     package static let taskClaim = script("task-claim", [.time, .queue, .lease], Source.task_claim_lua)
     package static let taskPlanned = script("task-planned", Source.task_planned_lua)
-    package static let taskRenew = script("task-renew", [.time, .lease], Source.task_renew_lua)
+    package static let taskRenew = script("task-renew", [.time, .lone, .lease], Source.task_renew_lua)
     package static let taskSettle = script(
-        "task-settle", [.time], rules: [.lease, .waiting, .checkpoint, .sweep], Source.task_settle_lua)
+        "task-settle", [.time, .lone], rules: [.lease, .waiting, .checkpoint, .sweep], Source.task_settle_lua)
     package static let retryClaim = script("retry-claim", [.time, .lease], Source.retry_claim_lua)
     package static let retrySettle = script("retry-settle", [.time, .lease, .attempts], Source.retry_settle_lua)
-    package static let latePut = script("late-put", [.time, .queueLate, .supersedeQueued], Source.late_put_lua)
+    package static let latePut = script("late-put", [.time, .lone, .queueLate, .supersedeQueued], Source.late_put_lua)
     package static let removalConfirm = script(
         "removal-confirm", [.time, .queue, .endings], Source.removal_confirm_lua)
     package static let queueDue = script("queue-due", Source.queue_due_lua)
-    package static let deadRetry = script("dead-retry", [.time, .broadcast, .resuming], Source.dead_retry_lua)
+    package static let deadRetry = script("dead-retry", [.time, .lone, .broadcast, .resuming], Source.dead_retry_lua)
     package static let deadCollect = script("dead-collect", [.time, .queue], Source.dead_collect_lua)
     package static let guardCount = script("guard-count", [.time], Source.guard_count_lua)
     package static let quarantineForget = script("quarantine-forget", Source.quarantine_forget_lua)

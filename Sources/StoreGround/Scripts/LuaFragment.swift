@@ -2,7 +2,7 @@
 enum LuaFragment: CaseIterable {
     private typealias Source = PackageResources
 
-    case constants, time, since, tally, record, removals, holders, buckets, rotation, queue, lease, queueLate, ended,
+    case constants, time, lone, since, tally, record, removals, holders, buckets, rotation, queue, lease, queueLate, ended,
         endings
     case dead, supersede, newest, broadcast, supersedeQueued, open, waiting, checkpoint, sweep, attempts
     case supersedeUnswept, waking,
@@ -13,6 +13,7 @@ enum LuaFragment: CaseIterable {
         switch self {
         case .constants: (Array(ScriptNumbers.text.utf8), [])
         case .time: (Source.shared_time_lua, [])
+        case .lone: (Source.shared_lone_lua, [.constants])
         case .since: (Source.shared_since_lua, [.constants])
         case .tally: (Source.shared_tally_lua, [])
         case .record: (Source.shared_record_lua, [.constants])

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Store
+@testable import StoreDeliveries
 
 /// Times that pass because a test says so.
 extension WorkerFixture {
@@ -40,8 +41,11 @@ extension WorkerFixture {
 
     /// Moves the deadline of a push into the past.
     func passDeadline(_ id: PushID) async throws {
-        let key = store.keys.push(store.keys.tag(app, name), id)
-        try await store.redis.send(RedisCommand("HSET", key, "until", "1"))
+        let tag = store.keys.tag(app, name)
+        // A lone push gets keys of its own first.
+        let none = Lease(app: app, name: name, push: id, part: .shard(index: 0, count: 1), owner: "", epoch: 0)
+        #expect(try await !store.sweeps.giveBack(none))
+        try await store.redis.send(RedisCommand("HSET", store.keys.push(tag, id), "until", "1"))
     }
 
     /// Waits until a worker has put an update into the timer because of pacing, and ends the name's interval.

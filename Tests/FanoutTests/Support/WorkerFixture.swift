@@ -19,11 +19,14 @@ struct WorkerFixture {
     /// Starts the fixture. `extra` are further options of redis-server; `events` are the app's outgoing events.
     static func start(extra: [String] = [], events: EventPolicy? = nil) async throws -> WorkerFixture {
         let server = try await RedisServer.start(append: true, extra: extra)
-        return WorkerFixture(
+        let fixture = WorkerFixture(
             server: server,
             store: Store(
                 redis: RedisClient(url: server.url, scripts: Store.scripts, logger: .quiet),
                 events: events.map { [try! AppKey("shop"): $0] } ?? [:]))
+        // As each process does before it works.
+        try await fixture.store.claimFormat()
+        return fixture
     }
 
     func track(_ channel: ChannelID, _ number: Int, secondsAgo: Int = 0) async throws {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Store
+@testable import StoreDeliveries
 
 /// A store on a redis-server for one test, and short methods for the life of a push.
 struct PushFixture {
@@ -23,11 +24,14 @@ struct PushFixture {
         retention: Duration = Keyspace.defaultRetention, events: EventPolicy? = nil
     ) async throws -> PushFixture {
         let server = try await RedisServer.start()
-        return PushFixture(
+        let fixture = PushFixture(
             server: server,
             store: Store(
                 redis: RedisClient(url: server.url, scripts: Store.scripts, logger: .quiet), retention: retention,
                 events: events.map { [try! AppKey("shop"): $0] } ?? [:], clock: { 1_795_000_002_000 }))
+        // As each process does before it works.
+        try await fixture.store.claimFormat()
+        return fixture
     }
 
     /// One of the keys of a name, such as `Keyspace.unswept`.
@@ -101,6 +105,14 @@ struct PushFixture {
 
     func settle(_ claim: Claim, _ settlement: Settlement) async throws -> Settled {
         try await store.sweeps.settle(claim.lease, for: lease, settlement)
+    }
+
+    /// Gives the name's lone push keys of its own, as a lease that is renewed does.
+    func unpack(_ name: String) async throws {
+        let part = WorkItem.Part.shard(index: 0, count: 1)
+        let none = Lease(
+            app: app, name: try ActivityName(name), push: .random(), part: part, owner: "", epoch: 0)
+        #expect(try await !store.sweeps.giveBack(none))
     }
 
     /// Settles the whole shard as delivered.

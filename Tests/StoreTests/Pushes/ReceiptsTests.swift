@@ -63,7 +63,8 @@ import Testing
                 RedisCommand(
                     Lua.receiptCount,
                     keys: [
-                        "p": fixture.store.keys.push(tag, push), "shown": try key(push, .shown, fixture),
+                        "n": fixture.store.keys.name(tag), "p": fixture.store.keys.push(tag, push),
+                        "shown": try key(push, .shown, fixture),
                         "ended": try key(push, .ended, fixture), "dismissed": try key(push, .dismissed, fixture),
                     ], ["at": .int(Self.acceptedAt), "most": "4", "window": .int(Self.window)], rest: [.string(told)]))
             #expect(try reply.string() == "ok")
@@ -103,6 +104,7 @@ import Testing
         #expect(try await fixture.ledger(push).receipts == [:])
         // The index outlives the record.
         let record = fixture.store.keys.push(fixture.store.keys.tag(fixture.app, try ActivityName("match-1")), push)
+        try await fixture.unpack("match-1")
         _ = try await fixture.store.redis.send(RedisCommand("DEL", record))
         #expect(try await count(receipts, fixture) == ReceiptTally(unknown: 3))
         for key in [record, try key(push, .shown, fixture)] {

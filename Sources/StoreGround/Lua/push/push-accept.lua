@@ -6,12 +6,13 @@
 -- argument at: time of acceptance, ms; '' = Redis's own time
 -- argument timestamp: from the publisher, s, or ''
 -- arguments payload, offset: `offset` is where the timestamp's ten digits begin
--- argument flags: nine digits, each 1 or 0 but the fifth, then who published, in words, or nothing:
+-- argument flags: ten digits, each 1 or 0 but the fifth, then who published, in words, or nothing:
 --   supersedable, stateless; for the broadcast channel alone, because the payload is too large for tokens;
 --   soft: at priority 5 once the name's budget of priority 10 is used up; of a start: 1 if it also goes to channels
 --   that already follow the name, and 2 more if it respects dismissals; the queues are full, so only a push that
 --   supersedes another is accepted; asks: the caller does not know whether a channel follows the name; tells: an
---   outgoing event tells that the push is final; traced: one channel's exchange with APNs is kept
+--   outgoing event tells that the push is final; traced: one channel's exchange with APNs is kept; packs: all workers
+--   know lone pushes (shared-lone)
 -- arguments expiry, life: expiry (s) or ''; ms for which a push without an expiry is tried
 -- arguments attributesType, stale: of a start; its stale date (s), or ''
 -- argument traceparent: the span that accepts it, or ''
@@ -31,21 +32,14 @@
 --   {'queuesFull'}: the queues are full, and the push supersedes none.
 -- Keys found in data: docs/keyspace.md.
 
--- This id is committed already. The earlier caller may have died before it added the entry, so this one must add it.
-local knownSeq = redis.call('HGET', p, 'seq')
-if knownSeq then
-    local knownTimestamp, state = unpack(redis.call('HMGET', p, 'ts', 'state'))
-    return {'ok', tonumber(knownSeq), tonumber(knownTimestamp), state == 'queued' and 2 or 0}
-end
-
 -- A stateless push supersedes nothing. An automatic end is stateless and does not close the name: it is for some cards.
 local isAutomatic = cutoff ~= ''
-local supersedable, stateless, broadcastOnly, soft, restart, queuesFull, asks, tells, traced, by =
-    string.match(flags, '(.)(.)(.)(.)(.)(.)(.)(.)(.)(.*)')
+local supersedable, stateless, broadcastOnly, soft, restart, queuesFull, asks, tells, traced, packs, by =
+    string.match(flags, '(.)(.)(.)(.)(.)(.)(.)(.)(.)(.)(.*)')
 -- One clock decides the order and the timestamps, because the gateways' clocks may differ by minutes.
 local now = tonumber(at) or redis_now()
-local lastTimestamp, ended, active, woken, lastSeq, kept, last =
-    unpack(redis.call('HMGET', n, 'ts', 'ended', 'active', 'woken', 'seq', 'kept', 'last'))
+local lastTimestamp, ended, active, woken, lastSeq, kept, last, lone =
+    unpack(redis.call('HMGET', n, 'ts', 'ended', 'active', 'woken', 'seq', 'kept', 'last', 'lone'))
 lastTimestamp = tonumber(lastTimestamp) or 0
 local ts = tonumber(timestamp) or math.max(math.floor(now / 1000), lastTimestamp)
 -- The deadline is fixed here, so that all readers agree. Expiry 0 means: try once.
@@ -55,17 +49,58 @@ local deadline = seconds > 0 and seconds * 1000 or now + life
 if stale ~= '' then deadline = math.min(deadline, stale * 1000) end
 -- Until when the push is tried (ms), see lives_until.
 local lives = expiry == '0' and now or deadline
-local waits = redis.call('ZCARD', q)
 -- Numbers go to Redis as text, because it converts a number much more slowly than %d does.
 local seq = string.format('%d', (tonumber(lastSeq) or 0) + 1)
 local stamp, digits = string.format('%d', now), string.format('%d', ts)
+
+-- The name's fields after this push, and its new life (ms) if that is to be prolonged: it lives longer than its pushes,
+-- so that most publishes need not do that. wakes: the new `woken`
+local function name_fields(wakes)
+    local nameLife = retention + NAME_SLACK
+    local renews = not kept or now + retention > tonumber(kept) or tonumber(kept) > now + nameLife + NAME_SLACK
+    local fields = {'seq', seq, 'last', id, 'woken', wakes}
+    -- A publisher's timestamps need not be newer than an automatic end's.
+    if not isAutomatic then fields[7], fields[8] = 'ts', digits end
+    if renews then fields[#fields + 1], fields[#fields + 2] = 'kept', string.format('%d', now + nameLife) end
+    return fields, renews and string.format('%d', nameLife)
+end
+local content = string.sub(payload, 1, offset) .. digits .. string.sub(payload, offset + 11)
+-- Looks at one token of the name: 1 if its channel follows. 0: unknown. A tombstone is odd.
+local function followed()
+    local token = asks == '1' and redis.pcall('HRANDFIELD', b, 1, 'WITHVALUES')[2]
+    return token and (string.byte(token) or 1) % 2 == 0 and 1 or 0
+end
+
+
+-- The usual case: an update for everyone, to an open name without other unswept pushes, becomes a lone push.
+local isPlain = event == 'update' and audience == '*' and stateless == '0' and broadcastOnly == '0'
+    and traced == '0' and queuesFull == '0' and not string.find(by, '\n', 1, true)
+if packs == '1' and isPlain and not (ended or active or lone) and ts >= lastTimestamp
+    and redis.call('EXISTS', p, q) == 0 then
+    local fields, nameLife = name_fields(stamp .. ' 0 ' .. priority)
+    fields[#fields + 1] = 'lone'
+    fields[#fields + 1] = string.format('%s %s %s %s %d %s %s %s %s %s %s %s %s\n%s\n%s', id, seq, digits, priority, deadline,
+        stamp, retention, supersedable == '1' and string.format('%d', lives) or '-', expiry ~= '' and expiry or '-',
+        soft == '1' and '1' or '-', last or '-', tells == '1' and '1' or '-', traceparent ~= '' and traceparent or '-', by, content)
+    redis.call('HSET', n, unpack(fields))
+    if nameLife then redis.call('PEXPIRE', n, nameLife) end
+    return {'ok', tonumber(seq), ts, 1, followed()}
+end
+-- (rules)
+if lone then
+    unpack_lone(n)
+    active = redis.call('HGET', n, 'active')
+end
+-- This id is committed already. The earlier caller may have died before it added the entry, so this one must add it.
+local knownSeq, knownTimestamp, state = unpack(redis.call('HMGET', p, 'seq', 'ts', 'state'))
+if knownSeq then return {'ok', tonumber(knownSeq), tonumber(knownTimestamp), state == 'queued' and 2 or 0} end
+local waits = redis.call('ZCARD', q)
 
 -- Writes the push into the name's queue. wakes: the name's new `woken`. replaced: ids of the pushes that it supersedes,
 -- which a cancel before it begins brings back. Nil: none, or only the name's last push
 local function commit(wakes, replaced)
     local record = {'seq', seq, 'ts', digits, 'event', event, 'prio', priority, 'aud', audience,
-        'until', string.format('%d', deadline), 'created', stamp, 'state', 'queued',
-        'payload', string.sub(payload, 1, offset) .. digits .. string.sub(payload, offset + 11)}
+        'until', string.format('%d', deadline), 'created', stamp, 'state', 'queued', 'payload', content}
     local function set(field, value) record[#record + 1], record[#record + 2] = field, value end
     if supersedable == '1' then set('sup', string.format('%d', lives)) end
     if expiry ~= '' then set('expiry', expiry) end
@@ -80,29 +115,11 @@ local function commit(wakes, replaced)
     redis.call('HSET', p, unpack(record))
     redis.call('PEXPIRE', p, retention)
     redis.call('ZADD', q, seq, id)
-    -- The name and its queue live longer than its pushes, so that most publishes need not prolong their lives.
-    local nameLife = retention + NAME_SLACK
-    local renews = not kept or now + retention > tonumber(kept) or tonumber(kept) > now + nameLife + NAME_SLACK
-    local fields = {'seq', seq, 'last', id, 'woken', wakes}
-    -- A publisher's timestamps need not be newer than an automatic end's.
-    if not isAutomatic then fields[7], fields[8] = 'ts', digits end
-    if renews then fields[#fields + 1], fields[#fields + 2] = 'kept', string.format('%d', now + nameLife) end
+    local fields, nameLife = name_fields(wakes)
     redis.call('HSET', n, unpack(fields))
-    if renews then redis.call('PEXPIRE', n, string.format('%d', nameLife)) end
-    if renews or waits == 0 then redis.call('PEXPIRE', q, string.format('%d', nameLife)) end
+    if nameLife then redis.call('PEXPIRE', n, nameLife) end
+    if nameLife or waits == 0 then redis.call('PEXPIRE', q, string.format('%d', retention + NAME_SLACK)) end
 end
--- Looks at one token of the name: 1 if its channel follows. 0: unknown. A tombstone is odd.
-local function followed()
-    local token = asks == '1' and redis.pcall('HRANDFIELD', b, 1, 'WITHVALUES')[2]
-    return token and (string.byte(token) or 1) % 2 == 0 and 1 or 0
-end
-
--- The usual case: no push waits, and this update neither closes nor opens the name.
-if event == 'update' and not ended and ts >= lastTimestamp and queuesFull == '0' and waits == 0 then
-    commit(stamp .. ' 0 ' .. priority)
-    return {'ok', tonumber(seq), ts, 1, followed()}
-end
--- (rules)
 -- A closed name accepts an `end` as long as it has tokens, so that those cards can be ended again.
 local function can_end() return event == 'end' and has_tokens(redis.call('HGETALL', b)) end
 if ended and event ~= 'start' and not isAutomatic and not can_end() then return {'closed'} end

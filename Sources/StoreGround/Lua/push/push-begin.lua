@@ -15,7 +15,7 @@
 -- argument interval: least ms between updates; 0 = no pacing
 -- arguments mostHigh, mostHighSlow: most updates an hour at priority 10, to all and to 'slow' devices; 0 = any number
 -- arguments retention, ps: how long the data is kept, ms; common prefix of the p keys
--- Returns one of these. The caller reads the record afterwards.
+-- Returns one of these.
 --   {'idle'}: no push waits.
 --   {'other', id}: that push goes first. Call again with its keys.
 --   {'gone'}: the record has expired. It was removed from the queue.
@@ -25,11 +25,48 @@
 --   {'plan', shards}: put the shards into the stream, then set w's `planned` (task-planned).
 --   {'catchUp'}: the shards are finished. Claim the catch-up.
 --   {'held', ms left}: another worker has the lease of the only shard, or of the catch-up.
---   {'claimed', epoch, position, ahead, pending removals of other pushes, poison 0|1, tokens}: it is shard 0/1.
+--   {'claimed', epoch, position, ahead, pending removals of other pushes, poison 0|1, lone, tokens}: it is shard 0/1.
+--     lone: the push as shared-lone has it; nil for others, whose record the caller reads afterwards
 --     tokens: the name's buckets, if that is a short bucket 0 and no channel has a mark; else nil
 -- Keys found in data: docs/keyspace.md.
 local MOST_TOKENS = 16
-local active, newest, paced, lastSeq = unpack(redis.call('HMGET', n, 'active', 'newest', 'paced', 'seq'))
+local active, newest, paced, lastSeq, lone, sent =
+    unpack(redis.call('HMGET', n, 'active', 'newest', 'paced', 'seq', 'lone', 'sent'))
+local now = redis_now()
+
+-- The usual case: a lone push begins, and the name has one shard, no marks, no removals and no broadcast.
+if lone and not sent then
+    local loneID, seq, prio, deadline, sup = string.match(lone, '^(%S+) (%d+) %d+ (%d+) (%d+) %d+ %d+ (%S+)')
+    if loneID ~= id then return {'other', loneID} end
+    local isPaced = sup ~= '-' and interval ~= '0'
+    local isUsual = mostHigh + mostHighSlow == 0 or prio ~= '10'
+    if isPaced and paced then
+        -- As `pace` says it, of one push, whose deadline is far away. The clock was not set back since.
+        local at, before = string.match(paced, '^(%d+) (%d+)$')
+        local left = at and at + interval - now or 0
+        isUsual = isUsual and at and seq - before > 0 and left <= tonumber(interval) and deadline - now > left
+        if isUsual and left > 0 then return {'paced', left} end
+    end
+    if isUsual and redis.call('EXISTS', q, k, o, bc, v, h, x, e, y) == 0 then
+        local tokens = redis.call('HRANDFIELD', b, MOST_TOKENS + 1, 'WITHVALUES')
+        local count = nil
+        if #tokens > 2 * MOST_TOKENS then tokens, count = nil, redis.call('HGET', b, 'n') end
+        for at = 1, tokens and #tokens or 0, 2 do if tokens[at] == 'n' then count = tokens[at + 1] end end
+        if not count or (tonumber(string.match(count, '^%d+')) or 1) < 2 * leastBuckets then
+            local stamp = string.format('%d', now)
+            local fields = {'begun', seq, 'begun_id', id, 'newest', string.format('%s update %s %s', seq, id, stamp),
+                'sent', string.format('1 %d %s %s', now + length, length, owner)}
+            if isPaced then fields[9], fields[10] = 'paced', stamp .. ' ' .. lastSeq end
+            redis.call('HSET', n, unpack(fields))
+            return {'claimed', 1, '0', '', 0, 0, lone, not count and tokens or nil}
+        end
+    end
+end
+-- (rules)
+if lone then
+    unpack_lone(n)
+    active = redis.call('HGET', n, 'active')
+end
 if active and active ~= id then return {'other', active} end
 if not active then
     local head = redis.call('ZRANGE', q, 0, 0)[1]
@@ -45,37 +82,7 @@ if not push.event then
     redis.call('UNLINK', k)
     return {'gone'}
 end
-local now = redis_now()
 interval = push.sup and tonumber(interval) or 0
-local hasBudget = mostHigh + mostHighSlow > 0 and push.prio == '10'
-
--- The usual case: an update for everyone begins, and the name has one shard, no marks, no removals and no broadcast.
-local isUsual = not active and push.event == 'update' and push.aud == '*' and push.state == 'queued'
-    and not push.resumed and not hasBudget
--- It is not paced, or the name's last interval is over.
-if isUsual and interval > 0 and paced then
-    local at, before = string.match(paced, '^(%d+) (%d+)$')
-    isUsual = at and now - at >= interval and push.seq - before > 0
-end
-if isUsual and redis.call('EXISTS', w, k, o, bc, v, h, x, e, y) == 0 then
-    local tokens = redis.call('HRANDFIELD', b, MOST_TOKENS + 1, 'WITHVALUES')
-    local count = nil
-    if #tokens > 2 * MOST_TOKENS then tokens, count = nil, redis.call('HGET', b, 'n') end
-    for at = 1, tokens and #tokens or 0, 2 do if tokens[at] == 'n' then count = tokens[at + 1] end end
-    if not count or (tonumber(string.match(count, '^%d+')) or 1) < 2 * leastBuckets then
-        local stamp = string.format('%d', now)
-        local fields = {'active', id, 'begun', push.seq, 'begun_id', id, 'catch', raw,
-            'newest', string.format('%s update %s %s', push.seq, id, stamp)}
-        if interval > 0 then fields[11], fields[12] = 'paced', stamp .. ' ' .. lastSeq end
-        redis.call('HSET', n, unpack(fields))
-        redis.call('HSET', p, 'state', 'sending')
-        redis.call('HSET', w, 'shards', 1, 'left', 1, '0/1:e', 1, '0/1:o', owner,
-            '0/1:d', string.format('%d', now + length), '0/1:l', length, '0/1:c', 0)
-        redis.call('PEXPIRE', w, retention)
-        return {'claimed', 1, '0', '', 0, 0, not count and tokens or nil}
-    end
-end
--- (rules)
 local isStart = push.event == 'start'
 local isPlannable = not isStart or startBuckets ~= '' or redis.call('HEXISTS', w, 'shards') == 1
 if not isPlannable then return {'starts', push.type or ''} end

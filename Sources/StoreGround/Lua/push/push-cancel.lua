@@ -8,6 +8,7 @@
 -- arguments retention, ps: how long the data is kept, ms; common prefix of the p keys
 -- Returns 0: no such push. 1: the push was final already. 2: cancelled before it began. 3: cancelled during its sweep.
 -- Keys found in data: docs/keyspace.md.
+unpack_lone(n)
 local state = redis.call('HGET', p, 'state')
 if not state then return 0 end
 if state == 'superseded' then redis.call('HSET', p, 'unwanted', 1) end

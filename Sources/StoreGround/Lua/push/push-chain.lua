@@ -6,10 +6,19 @@
 -- Returns their ids. A push whose record is gone ends the list.
 -- Keys found in data: docs/keyspace.md.
 local found = {}
-local id = from == '' and redis.call('HGET', n, 'last') or from ~= '' and redis.call('HGET', ps .. from, 'prev')
-while id and id ~= '' and #found < tonumber(most) do
+local last, lone = unpack(redis.call('HMGET', n, 'last', 'lone'))
+local loneID, beforeLone = string.match(lone or '', '^(%S+) %d+ %d+ %d+ %d+ %d+ %d+ %S+ %S+ %S+ (%S+)')
+-- Whether there is a push, and the one before it.
+local function look(id)
+    if id == loneID then return true, beforeLone ~= '-' and beforeLone end
     local seq, previous = unpack(redis.call('HMGET', ps .. id, 'seq', 'prev'))
-    if not seq then break end
+    return seq, previous
+end
+local id = last
+if from ~= '' then id = select(2, look(from)) end
+while id and id ~= '' and #found < tonumber(most) do
+    local isThere, previous = look(id)
+    if not isThere then break end
     found[#found + 1] = id
     id = previous
 end

@@ -1,5 +1,5 @@
 -- Counts receipts of devices for one push: each device once for each event.
--- key p: push, hash; its fields `r:shown`, `r:ended` and `r:dismissed` are the counts
+-- keys n, p: name meta; push, whose fields `r:shown`, `r:ended` and `r:dismissed` are the counts; hashes
 -- keys shown, ended, dismissed: which devices were counted: up to `most` fingerprints in a row, then a HyperLogLog
 -- argument at: time of the receipts, ms; '' = Redis's own time
 -- argument most: up to this number a count is exact
@@ -9,6 +9,10 @@
 -- A call that is repeated after a lost answer finds the fingerprints, and changes nothing.
 most = tonumber(most)
 local created = tonumber(redis.call('HGET', p, 'created'))
+if not created then
+    unpack_lone(n)
+    created = tonumber(redis.call('HGET', p, 'created'))
+end
 if not created then return 'unknown' end
 local life = created + window - (tonumber(at) or redis_now())
 if life <= 0 then return 'late' end

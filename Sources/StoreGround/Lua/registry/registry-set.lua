@@ -24,15 +24,15 @@ local buckets = redis.call('HGET', b, 'n') or '1'
 if buckets ~= knownCount then return {buckets} end
 local wantsState, isOld = flags == '1' or flags == '3', flags >= '2'
 local stored = redis.call('HGET', bucket, channel)
-local ended, catch, ending, begun, late, over, overID, ends, newest =
-    unpack(redis.call('HMGET', n, 'ended', 'catch', 'ending', 'begun', 'late', 'over', 'over_id', 'ends', 'newest'))
+local ended, catch, ending, begun, late, over, overID, ends, newest, sent = unpack(redis.call(
+    'HMGET', n, 'ended', 'catch', 'ending', 'begun', 'late', 'over', 'over_id', 'ends', 'newest', 'sent'))
 local function stored_answer(added)
     local size = added == 1 and redis.call('HLEN', bucket) or 0
     return (size > tonumber(threshold) and 2 or 1) + (size == 1 and bucket == b and 8 or 0)
 end
 
 -- The usual case: the channel is new to the name, which is neither closed nor being swept, and nobody waits.
-local isUsual = not (stored or ended or ending or catch or wantsState and newest)
+local isUsual = not (stored or ended or ending or catch or sent or wantsState and newest)
 if isUsual and (wantsState and redis.call('EXISTS', a, h, g, f, v) or redis.call('EXISTS', a, h, g)) == 0 then
     local added = redis.call('HSET', bucket, channel, record)
     renew(b, bucket, life)
@@ -40,12 +40,16 @@ if isUsual and (wantsState and redis.call('EXISTS', a, h, g, f, v) or redis.call
 end
 -- (rules)
 -- Another usual case: the channel says its card's token again, or the next one. Then only the record changes.
-if stored and not (isOld or catch) and is_next_token(stored, record) and redis.call('EXISTS', h, f, g) == 0 then
+if stored and not (isOld or catch or sent) and is_next_token(stored, record) and redis.call('EXISTS', h, f, g) == 0 then
     redis.call('HSET', bucket, channel, record)
     renew(b, bucket, life)
     return 1
 end
 -- (later rules)
+if sent then
+    unpack_lone(n)
+    catch = redis.call('HGET', n, 'catch')
+end
 latest = tonumber(latest)
 local verdict = compare_with_stored(stored, record, isOld, latest)
 if verdict.isStale then

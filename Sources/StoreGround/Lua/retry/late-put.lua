@@ -13,6 +13,7 @@
 -- A late joiner is handled only while f holds the value that was read, so a repetition does nothing. The channels'
 -- queues hold nothing newer: the push began before they came, and none that began since is for them.
 if (redis.call('HGET', n, 'begun') or '') ~= begun then return {'again'} end
+unpack_lone(n)
 local now = string.format('%.0f', redis_now())
 local put = 0
 

@@ -31,36 +31,30 @@
 -- Keys found in data: docs/keyspace.md.
 -- If the worker dies before this call, the next owner reads and sends the page again. Repeating counts nothing twice.
 
--- The usual case: one page is the whole sweep, all that happened is to be added up, and nothing waits.
+-- The usual case: one page is the whole sweep of a lone push, and all that happened is to be added up.
 local counted = {}
-local isUsual = stop == '' and abandons == '0' and settles == '1' and shard == '0/1'
+local isUsual = stop == '' and abandons == '0' and settles == '1' and shard == '0/1' and from == first and to == last
 for at = rest, #ARGV, 3 do
     isUsual = isUsual and ARGV[at] == 'add' and ARGV[at + 1] ~= 'expired'
     if not isUsual then break end
     counted[#counted + 1] = ARGV[at + 1]
+    counted[#counted + 1] = ARGV[at + 2]
 end
+local lone, sent = unpack(redis.call('HMGET', n, 'lone', 'sent'))
 -- Set for a usual push whose end is told, because `tell_end` is a function of the rules.
 local answer, tell, finished
-if isUsual then
-    local record = redis.call('HMGET', p, 'state', 'expanded', 'expired', 'closes', 'resumed', 'tell', unpack(counted))
-    local itsState, expanded, expired, closes, resumed = unpack(record, 1, 5)
-    local ownEpoch, itsOwner, left, settled, wait, owed, broadcast =
-        unpack(redis.call('HMGET', w, '0/1:e', '0/1:o', 'left', '0/1:p', 'wait', 'owed', 'bc'))
-    if itsState == 'sending' and not (expanded or expired or closes or resumed) and ownEpoch == epoch
-        and itsOwner == owner and left == '1' and not (settled or wait or owed or broadcast)
-        and from == first and to == last and redis.call('EXISTS', k, r, o) == 0 then
-        tell, finished = record[6], string.format('%.0f', redis_now())
-        local changes = {'state', 'done', 'expanded', 1, 'finished', finished}
-        for i, field in ipairs(counted) do
-            changes[#changes + 1] = field
-            changes[#changes + 1] = (tonumber(record[6 + i]) or 0) + ARGV[rest + 3 * i - 1]
-        end
-        redis.call('HSET', p, unpack(changes))
-        redis.call('UNLINK', w)
-        redis.call('ZREM', q, id)
-        -- The push is still the name's active one, because its sweep has not ended before.
-        redis.call('HDEL', n, 'active', 'catch')
-        answer = {'ok', 'done', 1, redis.call('ZCARD', q), '', 0, 0}
+if isUsual and sent and string.sub(lone, 1, #id + 1) == id .. ' ' then
+    local ownEpoch, itsOwner = string.match(sent, '^(%d+) %d+ %d+ (.*)$')
+    if ownEpoch == epoch and itsOwner == owner and redis.call('EXISTS', k, r, o) == 0 then
+        local _, record, _, life = read_lone(lone, 'done')
+        finished = string.format('%d', redis_now())
+        for _, value in ipairs({'expanded', 1, 'finished', finished}) do record[#record + 1] = value end
+        for _, value in ipairs(counted) do record[#record + 1] = value end
+        redis.call('HSET', p, unpack(record))
+        redis.call('PEXPIRE', p, life)
+        redis.call('HDEL', n, 'lone', 'sent')
+        answer = {'ok', 'done', 1, 0, '', 0, 0}
+        tell = string.match(lone, '^%S+ %d+ %d+ %d+ %d+ %d+ %d+ %S+ %S+ %S+ %S+ (%d+)')
         if not tell then return answer end
     end
 end
@@ -69,6 +63,7 @@ if answer then
     tell_end(p, tell, 'done', finished)
     return answer
 end
+if lone then unpack_lone(n) end
 local part = shard .. ':'
 local state = redis.call('HGET', p, 'state')
 if not state then return {'gone'} end

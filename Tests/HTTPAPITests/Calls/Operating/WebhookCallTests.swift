@@ -102,11 +102,8 @@ import Testing
                 let reply = try await gateway.publish(
                     publishText(activity: #"{"name":"match-42","event":"update","content_state":{}}"#))
                 #expect(reply.status == 202)
-                let (keys, redis) = (gateway.store.keys, gateway.store.redis)
-                let pushes = try await redis.keys(
-                    RedisKey(keys.pushPrefix(keys.tag(try gateway.app, ActivityName("match-42"))) + "*"))
-                let tell = try await redis.send(RedisCommand("HGET", try #require(pushes.first), "tell"))
-                #expect(tell.isNil == (policy == nil))
+                let tell = try await gateway.record(of: reply, name: "match-42", ["tell"])
+                #expect(tell[0].isNil == (policy == nil))
             }
         }
     }

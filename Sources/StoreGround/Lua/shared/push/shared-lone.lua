@@ -1,0 +1,46 @@
+-- Fragment for scripts that may meet a lone push: its name's only unswept push, in the name's hash and not in p, q and w.
+-- Field `lone`: `<id> <sequence> <timestamp> <priority> <until> <created> <retention> <sup> <expiry> <soft> <prev> <tell>
+--   <tp>`, as in p, `-` = absent; a line with `by`; the payload. It is an update for everyone, without other options.
+-- Field `sent`, once it has begun: its lease, `<epoch> <deadline> <length> <owner>`.
+
+-- Returns a lone push's id, the fields of its record, its sequence number, and how long the record is kept (ms).
+local function read_lone(lone, state)
+    local id, seq, ts, prio, deadline, created, life, sup, expiry, soft, prev, tell, tp, by, payload = string.match(lone,
+        '^(%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)\n([^\n]*)\n(.*)$')
+    local record = {'seq', seq, 'ts', ts, 'event', 'update', 'prio', prio, 'aud', '*', 'until', deadline,
+        'created', created, 'state', state, 'payload', payload}
+    local function set(field, value, absent)
+        if value ~= absent then record[#record + 1], record[#record + 2] = field, value end
+    end
+    set('sup', sup, '-')
+    set('expiry', expiry, '-')
+    set('soft', soft, '-')
+    set('prev', prev, '-')
+    set('tell', tell, '-')
+    set('tp', tp, '-')
+    set('by', by, '')
+    return id, record, seq, life
+end
+
+-- Gives a lone push keys of its own, because something happens to it that is not the usual case. n: name meta
+local function unpack_lone(n)
+    local lone, sent = unpack(redis.call('HMGET', n, 'lone', 'sent'))
+    if not lone then return end
+    local before, tag = string.match(n, '^([^{]*):n:({.*)$')
+    local id, record, seq, life = read_lone(lone, sent and 'sending' or 'queued')
+    local p, q, w = before .. ':p:' .. tag .. ':' .. id, before .. ':q:' .. tag, before .. ':w:' .. tag .. ':' .. id
+    redis.call('HSET', p, unpack(record))
+    redis.call('PEXPIRE', p, life)
+    redis.call('ZADD', q, seq, id)
+    redis.call('PEXPIRE', q, string.format('%d', life + NAME_SLACK))
+    if sent then
+        local epoch, deadline, length, owner = string.match(sent, '^(%d+) (%d+) (%d+) (.*)$')
+        redis.call('HSET', w, 'shards', 1, 'left', 1, '0/1:e', epoch, '0/1:o', owner, '0/1:d', deadline,
+            '0/1:l', length, '0/1:c', 0)
+        redis.call('PEXPIRE', w, life)
+        local hex = string.gsub(id, '-', '')
+        local raw = string.gsub(hex, '..', function(byte) return string.char(tonumber(byte, 16)) end)
+        redis.call('HSET', n, 'active', id, 'catch', raw)
+    end
+    redis.call('HDEL', n, 'lone', 'sent')
+end
