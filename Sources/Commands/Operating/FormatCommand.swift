@@ -33,7 +33,8 @@ struct FormatCommand: AsyncParsableCommand {
         switch (before, raises) {
         case (newest, _): Terminal.print("format \(newest), the newest that \(Release.version) knows")
         case (_, true): Terminal.print("raised from \(before) to \(newest); an older version cannot come back")
-        case (_, false): Terminal.print("format \(before); \(Release.version) knows \(newest): lamplighter format --raise")
+        case (_, false):
+            Terminal.print("format \(before); \(Release.version) knows \(newest): lamplighter format --raise")
         }
     }
 }

@@ -24,7 +24,8 @@ package enum Lua {
     package static let channelConfirm = script("channel-confirm", [.since], Source.channel_confirm_lua)
     package static let channelForget = script("channel-forget", Source.channel_forget_lua)
     package static let pushAccept = script(
-        "push-accept", [.constants, .time], rules: [.lone, .holders, .supersedeUnswept, .waking], laterRules: [.endings],
+        "push-accept", [.constants, .time], rules: [.lone, .holders, .supersedeUnswept, .waking],
+        laterRules: [.endings],
         Source.push_accept_lua)
     package static let pushChain = script("push-chain", Source.push_chain_lua)
     package static let pushForget = script("push-forget", Source.push_forget_lua)

@@ -2,7 +2,8 @@
 enum LuaFragment: CaseIterable {
     private typealias Source = PackageResources
 
-    case constants, time, lone, since, tally, record, removals, holders, buckets, rotation, queue, lease, queueLate, ended,
+    case constants, time, lone, since, tally, record, removals, holders, buckets, rotation, queue, lease, queueLate,
+        ended,
         endings
     case dead, supersede, newest, broadcast, supersedeQueued, open, waiting, checkpoint, sweep, attempts
     case supersedeUnswept, waking,

@@ -12,7 +12,7 @@ struct FormatStoryTests {
 
     @Test func `processes that run stop, those that start refuse, and what was accepted is sent later`() async throws {
         let deployment = try await Deployment.start()
-        #expect(try deployment.redis.command("HGET ll:meta format") == "$1") // one byte
+        #expect(try deployment.redis.command("HGET ll:meta format") == "$1")
         let worker = try await deployment.worker("old", ["LAMPLIGHTER_WORKER_PORT": "0"])
         defer { worker.kill() }
         #expect(try await deployment.importChannels(20, name: "match").code == 0)
@@ -25,7 +25,10 @@ struct FormatStoryTests {
         let stopped = try #require(await worker.end(within: .seconds(120)))
         for output in [gateway, stopped] {
             #expect(output.code == 78, "\(output.err)")
-            #expect(output.err.contains("a newer Lamplighter changed what Redis holds to format \(StoredFormat.current + 1)"), "\(output.err)")
+            #expect(
+                output.err.contains(
+                    "a newer Lamplighter changed what Redis holds to format \(StoredFormat.current + 1)"),
+                "\(output.err)")
         }
         for command in ["serve --port 0", "work", "status", "doctor", "events --no-follow"] {
             let words = command.split(separator: " ").map(String.init)
@@ -42,6 +45,42 @@ struct FormatStoryTests {
             let status = try await deployment.run("status")
             let received = try await deployment.call("GET", deployment.controlURL + "/simulator/record", user: nil)
             return status.out.contains("newer_format: ") && received.json["accepted_tokens"] as? Int == 20
+        }
+    }
+
+    /// Publishes to new names until the gateway has looked at the format, which it does every ten seconds.
+    /// - Returns: the name of the first push that is lone, or that is not.
+    private func name(_ deployment: Deployment, isLone: Bool) async throws -> String {
+        var (number, name) = (0, "")
+        try await eventually("the gateway has looked again") {
+            number += 1
+            name = "\(isLone ? "lone" : "own")-\(number)"
+            #expect(try await deployment.run("publish", name, "--content-state", "{}").code == 0)
+            return try deployment.redis.command("HEXISTS ll:n:{shop:\(name)} lone") == (isLone ? ":1" : ":0")
+        }
+        return name
+    }
+
+    @Test func `an upgraded deployment keeps its format until it is raised`() async throws {
+        let deployment = try await Deployment.start()
+        try format(deployment, "1")
+        let before = try await name(deployment, isLone: false)
+        let told = try await deployment.run("format")
+        #expect(told.code == 0 && told.out.hasPrefix("format 1;") && told.out.contains("--raise"), "\(told.out)")
+        let doctor = try await deployment.run("doctor")
+        #expect(doctor.out.contains("lamplighter format --raise"), "\(doctor.out)")
+        let raised = try await deployment.run("format", "--raise")
+        #expect(raised.code == 0 && raised.out.hasPrefix("raised from 1 to \(StoredFormat.current)"), "\(raised.out)")
+        let json = try await deployment.run("format", "--json")
+        #expect(json.out.contains(#""format":\#(StoredFormat.current)"#), "\(json.out)")
+        let after = try await name(deployment, isLone: true)
+        // What was accepted before and after waits for the same worker.
+        for name in [before, after] { #expect(try await deployment.importChannels(20, name: name).code == 0) }
+        let worker = try await deployment.worker("one")
+        defer { worker.kill() }
+        try await eventually("both are sent") {
+            let received = try await deployment.call("GET", deployment.controlURL + "/simulator/record", user: nil)
+            return received.json["accepted_tokens"] as? Int == 40
         }
     }
 
