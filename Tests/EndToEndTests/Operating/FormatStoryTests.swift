@@ -49,22 +49,24 @@ struct FormatStoryTests {
     }
 
     /// Publishes to new names until the gateway has looked at the format, which it does every ten seconds.
-    /// - Returns: the name of the first push that is lone, or that is not.
-    private func name(_ deployment: Deployment, isLone: Bool) async throws -> String {
-        var (number, name) = (0, "")
+    /// - Returns: the first push that is lone, or that is not, and its name.
+    private func push(_ deployment: Deployment, isLone: Bool) async throws -> (id: String, name: String) {
+        var (number, name, id) = (0, "", "")
         try await eventually("the gateway has looked again") {
             number += 1
             name = "\(isLone ? "lone" : "own")-\(number)"
-            #expect(try await deployment.run("publish", name, "--content-state", "{}").code == 0)
+            let published = try await deployment.run("publish", name, "--content-state", "{}", "--json")
+            let ids = published.out.firstMatch(of: /"push_ids":\["([^"]+)"/)
+            id = String(try #require(ids, "\(published.out)\(published.err)").1)
             return try deployment.redis.command("HEXISTS ll:n:{shop:\(name)} lone") == (isLone ? ":1" : ":0")
         }
-        return name
+        return (id, name)
     }
 
     @Test func `an upgraded deployment keeps its format until it is raised`() async throws {
         let deployment = try await Deployment.start()
         try format(deployment, "1")
-        let before = try await name(deployment, isLone: false)
+        let before = try await push(deployment, isLone: false)
         let told = try await deployment.run("format")
         #expect(told.code == 0 && told.out.hasPrefix("format 1;") && told.out.contains("--raise"), "\(told.out)")
         let doctor = try await deployment.run("doctor")
@@ -73,14 +75,16 @@ struct FormatStoryTests {
         #expect(raised.code == 0 && raised.out.hasPrefix("raised from 1 to \(StoredFormat.current)"), "\(raised.out)")
         let json = try await deployment.run("format", "--json")
         #expect(json.out.contains(#""format":\#(StoredFormat.current)"#), "\(json.out)")
-        let after = try await name(deployment, isLone: true)
+        let after = try await push(deployment, isLone: true)
         // What was accepted before and after waits for the same worker.
-        for name in [before, after] { #expect(try await deployment.importChannels(20, name: name).code == 0) }
+        for push in [before, after] {
+            #expect(try await deployment.importChannels(20, name: push.name).code == 0)
+        }
         let worker = try await deployment.worker("one")
         defer { worker.kill() }
-        try await eventually("both are sent") {
-            let received = try await deployment.call("GET", deployment.controlURL + "/simulator/record", user: nil)
-            return received.json["accepted_tokens"] as? Int == 40
+        for push in [before, after] {
+            let ledger = try Ledger(try await deployment.run("push", push.id, "--wait", "--json").out)
+            #expect(ledger.delivered == 20 && ledger.pending == 0, "\(ledger)")
         }
     }
 

@@ -1,5 +1,6 @@
 import LiveActivity
 import Redis
+import Synchronization
 import TestSupport
 import Testing
 
@@ -225,6 +226,61 @@ import Testing
         _ = try await fixture.deliver(claim, targets: 1)
         let ledger = try await fixture.ledger(id)
         #expect(ledger.receipts == [.shown: 1] && ledger.delivered == 1)
+    }
+
+    @Test func `a late joiner gets it while it is sent`() async throws {
+        let fixture = try await PushFixture.start()
+        let (store, app) = (fixture.store, fixture.app)
+        _ = try await fixture.deliver(try await fixture.claimed(Self.name, fixture.accepted(Self.name)), targets: 0)
+        let asks = Registration(
+            channel: .random(), token: try #require(PushToken(bytes: [7])), registeredAt: 1_795_000_000_000,
+            wantsState: true)
+        #expect(try await store.registry.track(app, .activity(name), [asks]) == [.stored])
+        let id = try await fixture.accepted(Self.name)
+        let claim = try await fixture.claimed(Self.name, id)
+        #expect(try await isLone(fixture))
+        let states = try await store.lateJoiners.states(app, name)
+        let newest = try #require(states.kept.first)
+        #expect(newest.id == id)
+        let put = Mutex(0)
+        try await store.lateJoiners.each(app, name) { joiners throws(StoreError) in
+            let decisions = joiners.map { ($0, LateDecision.put(id, sequence: newest.sequence)) }
+            let settled = try await store.lateJoiners.settle(app, name, states, decisions)
+            put.withLock { $0 += settled?.put ?? 0 }
+        }
+        #expect(put.withLock { $0 } == 1)
+        _ = try await fixture.deliver(claim, targets: 1)
+        let ledger = try await fixture.ledger(id)
+        #expect(ledger.targets == 2 && ledger.late == 1 && ledger.pending == 1)
+    }
+
+    @Test func `a token that a backup brings back during its sweep joins the catch-up`() async throws {
+        let fixture = try await PushFixture.start()
+        let (store, app, place) = (fixture.store, fixture.app, TokenPlace.activity(name))
+        let other = try await PushFixture.start()
+        try await other.track(Self.name, count: 1)
+        let entries = Mutex<[BackupEntry]>([])
+        try await Backup(store: other.store).read(app) { part in entries.withLock { $0 += part } }
+        let claim = try await fixture.claimed(Self.name, try await fixture.accepted(Self.name))
+        for case .tokens(place, let stored) in entries.withLock({ $0 }) {
+            _ = try await store.registry.restore(app, place, stored, endAfter: nil)
+        }
+        guard case .ok(.sending, true, let leftovers) = try await fixture.deliver(claim, targets: 0) else {
+            throw Unexpected(what: "the catch-up was forgotten")
+        }
+        #expect(leftovers.catchUpWaits)
+    }
+
+    @Test func `an older push that waits again goes first`() async throws {
+        let fixture = try await PushFixture.start()
+        let (old, lone) = (try await fixture.accepted(Self.name, audience: .channel(.random())), PushID.random())
+        _ = try await fixture.store.pushes.cancel(fixture.app, old)
+        _ = try await fixture.publish(Self.name, id: lone)
+        #expect(try await isLone(fixture))
+        // As a dead letter that is retried puts it back.
+        try await fixture.store.redis.send(
+            RedisCommand("ZADD", fixture.key(Keyspace.unswept, Self.name), "1", .string(old.description)))
+        #expect(try await fixture.begin(Self.name, lone).push == old)
     }
 
     @Test func `an update that comes within the interval waits, and stays lone`() async throws {

@@ -20,7 +20,6 @@
 --     none left the dead letter is removed.
 -- Keys found in data: docs/keyspace.md.
 -- Atomic. No push is behind this one in a retry queue, because no newer push has begun.
-unpack_lone(n)
 local state, seq, stopped, expanded, broadcast, tell =
     unpack(redis.call('HMGET', p, 'state', 'seq', 'stopped', 'expanded', 'bc', 'tell'))
 if not state or redis.call('EXISTS', dl) == 0 then return {'none'} end
