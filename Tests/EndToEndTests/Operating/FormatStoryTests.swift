@@ -84,7 +84,7 @@ struct FormatStoryTests {
         defer { worker.kill() }
         for push in [before, after] {
             let ledger = try Ledger(try await deployment.run("push", push.id, "--wait", "--json").out)
-            #expect(ledger.delivered == 20 && ledger.pending == 0, "\(ledger)")
+            #expect(ledger["delivered"] == 20 && ledger["pending"] == 0, "\(ledger.fields)")
         }
     }
 
