@@ -1,6 +1,6 @@
 /// Checks our own ledgers against what devices got.
 extension Judge {
-    func judgeLedgers(_ tally: inout Tally) {
+    func judgeLedgers(_ tally: inout Tally) async throws {
         for push in pushes {
             guard let ledger = push.ledger else {
                 found.note(.ledgers, "\(push.title) \(push.id) has no ledger")
@@ -16,7 +16,7 @@ extension Judge {
             }
             if let wrong = wrong(push, ledger) { found.note(.ledgers, "\(push.title): \(wrong): \(ledger.text)") }
         }
-        judgeDuplicates(&tally)
+        try await judgeDuplicates(&tally)
     }
 
     private func wrong(_ push: Push, _ ledger: Ledger) -> String? {
@@ -37,13 +37,16 @@ extension Judge {
         }
     }
 
+    /// Tokens that got something twice and whose requests are told.
+    private static let namedDuplicates = 20
+
     /// Checks that the number of duplicates can be explained.
     ///
     /// A page that was open when its worker died, or lost its lease or its connection, may be sent once more. A cluster
     /// node counts like the one Redis: the leases of its names may lapse. All leases may lapse if the node holds the
     /// streams, or if the cluster needs every node. No other duplicate is allowed, because a node's file holds
     /// everything that it has answered, and the node restarts with that file.
-    private func judgeDuplicates(_ tally: inout Tally) {
+    private func judgeDuplicates(_ tally: inout Tally) async throws {
         let losses = interruptions.filter(\.losesWork).reduce(0) { sum, interruption in
             switch interruption.role {
             case .worker: sum + 1
@@ -55,6 +58,9 @@ extension Judge {
         tally.duplicatesAllowed = losses * Tally.openAtOnce(plan) + tally.ledger["duplicates_possible", default: 0]
         if tally.duplicates > tally.duplicatesAllowed {
             found.note(.duplicates, "\(tally.duplicates), at most \(tally.duplicatesAllowed) are explained")
+            for id in record.tokens.filter({ $0.value.duplicates > 0 }).map(\.key).prefix(Self.namedDuplicates) {
+                try await explain(.duplicates, id, describe(id), nil)
+            }
         }
     }
 }

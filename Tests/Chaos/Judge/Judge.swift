@@ -30,7 +30,7 @@ struct Judge: Sendable {
         try await judgeOrder(&tally)
         try await judgeStarts(&tally)
         try await judgeBroadcasts(byName, &tally)
-        judgeLedgers(&tally)
+        try await judgeLedgers(&tally)
         return tally
     }
 
