@@ -60,9 +60,11 @@ import Testing
 
     @Test func `the most pushes of an app`() async throws {
         let fixture = try await WorkerFixture.start()
-        let old = nowMilliseconds() - 30 * 3_600_000
-        for index in 0..<4 {
-            let id = try await fixture.publish(id: .ordered(at: old, index: index))
+        // A step looks at an hour, and removes all of it that may go.
+        for number in 0..<4 {
+            let old = nowMilliseconds() - Int64(30 - number) * 3_600_000
+            let id = try await fixture.publish(
+                id: .ordered(at: old, index: 0), to: try ActivityName("order-\(number)"), now: old)
             _ = try await fixture.store.pushes.cancel(fixture.app, id)
         }
         #expect(try await fixture.store.pushes.kept(fixture.app) == 4)
