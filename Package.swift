@@ -139,8 +139,8 @@ let package = Package(
         .target(
             name: "Settings",
             dependencies: [
-                "HTTPAPI", "Fanout", "APNsClient", "Store", "Redis", "Spans", "LiveActivity", "StrictJSON", "Threads",
-                "YAML",
+                "HTTPAPI", "Fanout", "APNsClient", "Store", "Redis", "Spans", "OpenSSL", "LiveActivity", "StrictJSON",
+                "Threads", "YAML",
             ]
         ),
         .target(
@@ -197,7 +197,7 @@ let package = Package(
         .testTarget(name: "LiveActivityTests", dependencies: ["LiveActivity"]),
         .testTarget(name: "OpenSSLTests", dependencies: ["OpenSSL", "TestSupport"]),
         .testTarget(name: "APNsWireTests", dependencies: ["APNsWire", "Delivery", "LiveActivity"]),
-        .testTarget(name: "RedisTests", dependencies: ["Redis", "TestSupport", "Threads", logging]),
+        .testTarget(name: "RedisTests", dependencies: ["Redis", "OpenSSL", "TestSupport", "Threads", logging]),
         .testTarget(
             name: "StoreTests",
             dependencies: [
@@ -296,8 +296,8 @@ if Context.environment["LAMPLIGHTER_FUZZ"] == "1" {
             linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])]))
 }
 
-// Apps are built on macOS, where the server cannot be. There the package is the kit alone, so that an app resolves none of
-// the server's dependencies.
+// Apps are built on macOS, where the server cannot be. There the package is the kit alone, so that an app resolves none
+// of the server's dependencies.
 #if os(Linux)
     let isForApps = Context.environment["LAMPLIGHTER_KIT_ALONE"] == "1"
 #else

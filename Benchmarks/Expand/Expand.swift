@@ -10,8 +10,8 @@ import Redis
 import Store
 import Synchronization
 
-/// What `bin/bench expand` runs: a whole worker whose lanes take each page and send nothing. Measures what lies between Redis and
-/// the lanes: reading, the audience, settling. Prints one line of JSON.
+/// The process of `bin/bench expand`: a whole worker whose lanes take each page and send nothing. Measures what lies
+/// between Redis and the lanes: reading, the audience, settling. Prints one line of JSON.
 @main
 struct Expand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "expand")

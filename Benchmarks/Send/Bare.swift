@@ -8,7 +8,8 @@ import LiveActivity
 import Logging
 import Redis
 
-/// The least that a gateway can be: a Hummingbird handler that reads the body and writes it into a stream. Prints its port.
+/// The least that a gateway can be: a Hummingbird handler that reads the body and writes it into a stream. Prints its
+/// port.
 struct BareGateway: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "gateway")
     @Option var redis: String

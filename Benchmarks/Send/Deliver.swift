@@ -5,8 +5,9 @@ import Delivery
 import Foundation
 import LiveActivity
 
-/// Sends updates to a server that is not ours, one after the other, and prints what became of them. A request without an answer, or
-/// with a 429 or a 5xx, is sent again after a second, as a worker does. Tokens begin with their number, lowest byte first.
+/// Sends updates to a server that is not ours, one after the other, and prints what became of them. A request without
+/// an answer, or with a 429 or a 5xx, is sent again after a second, as a worker does. Tokens begin with their number,
+/// lowest byte first.
 struct Deliver: AsyncParsableCommand {
     @OptionGroup var key: KeyOptions
     @Option var transport: TransportKind

@@ -8,8 +8,9 @@ import LiveActivity
 import Logging
 import OpenSSL
 
-/// What `bin/bench send`, `dead` and `interop` run: the lanes as a worker uses them, and the server they send to. Each call measures one
-/// run and prints one line of JSON. `gateway` and `worker` are the bare pipeline of `bin/bench small`.
+/// The runs of `bin/bench send`, `dead` and `interop`: the lanes as a worker uses them, and the server they send to.
+/// Each call measures one run and prints one line of JSON. `gateway` and `worker` are the bare pipeline of `bin/bench
+/// small`.
 @main
 struct Send: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -6,9 +6,9 @@ import StrictJSON
 /// Writes a backup file: the header's line, then chunks of lines, one for each entry.
 ///
 /// Without a key a chunk ends with a line `{"check":"…","entries":N}`: the SHA-256 over the check before and the chunk,
-/// and how many entries there are so far. With a key a chunk is four bytes, its sealed length, and the sealed lines. The
-/// last chunk has an `end` in place of `check`, or the highest bit of its length is set. So a reader notices that a file
-/// is cut, changed or put together in another order, before it uses the chunk.
+/// and how many entries there are so far. With a key a chunk is four bytes, its sealed length, and the sealed lines.
+/// The last chunk has an `end` in place of `check`, or the highest bit of its length is set. So a reader notices that a
+/// file is cut, changed or put together in another order, before it uses the chunk.
 public struct BackupWriter {
     /// A chunk that is longer is written.
     static let chunkBytes = 1 << 20

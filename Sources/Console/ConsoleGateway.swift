@@ -7,8 +7,8 @@ public struct ConsoleGateway: Sendable {
 
     /// Nil if the key and the secret do not belong together. Takes epoch ms.
     public var signIn: SignIn
-    /// The identity with the rights that its credential has now, epoch ms. Nil: the credential is not any more what it was
-    /// at the sign-in.
+    /// The identity with the rights that its credential has now, epoch ms. Nil: the credential is not any more what it
+    /// was at the sign-in.
     public var standing: @Sendable (ConsoleIdentity, _ now: Int64) async throws -> ConsoleIdentity?
     public var call: @Sendable (ConsoleIdentity, ConsoleCall) async -> ConsoleAnswer
 

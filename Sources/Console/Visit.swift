@@ -69,8 +69,8 @@ struct Visit: Sendable {
         return answer.body
     }
 
-    /// A page of a list. A call of the API reads a bounded part, so a filter may leave its answer short: then this reads
-    /// on for a moment.
+    /// A page of a list. A call of the API reads a bounded part, so a filter may leave its answer short: then this
+    /// reads on for a moment.
     /// - Parameter isWanted: a filter that the API does not have
     func list<Page: AnswerBody, Row>(
         _ path: String, _ entries: (Page) -> [Row], next following: (Page) -> String?,

@@ -12,8 +12,9 @@ public enum TLSProgress: Sendable, Hashable {
 }
 
 /// One end of a TLS connection over a socket that does not block, with TLS 1.2 or later. A client checks the
-/// certificate and the host's name, unless `TLSServer.trust` says otherwise. The connection belongs to one thread. The caller owns the socket, and closes it
-/// after this object is gone. `TLSSession` uses it for both ends, with memory instead of a socket.
+/// certificate and the host's name, unless `TLSServer.trust` says otherwise. The connection belongs to one thread. The
+/// caller owns the socket, and closes it after this object is gone. `TLSSession` uses it for both ends, with memory
+/// instead of a socket.
 public final class TLSConnection {
     private let context: OpaquePointer
     let ssl: OpaquePointer

@@ -2,6 +2,7 @@ import APNsClient
 import Fanout
 import HTTPAPI
 import LiveActivity
+import OpenSSL
 import Redis
 import Spans
 import Store
@@ -27,8 +28,8 @@ extension SettingKey {
         .file(\.redisTLS.roots, "redis.ca_file").help("PEM roots for Redis with TLS; default: those of the system"),
         .file(\.redisTLS.certificate, "redis.cert_file").help("PEM certificate of this client, if Redis asks for one"),
         .file(\.redisTLS.key, "redis.key_file").help("PEM private key of redis.cert_file"),
-        .text(\.redisTLS.verification, "redis.verify", "full", expected: RedisVerification.rule) {
-            RedisVerification($0)
+        .text(\.redisTLS.verification, "redis.verify", "full", expected: TLSServer.Trust.rule) {
+            TLSServer.Trust($0)
         }.help(
             "how the certificate of a Redis with TLS is checked: full, sha256:… of that very certificate, or none, which "
                 + "keeps nobody out"),

@@ -1,6 +1,7 @@
 import Fanout
 import HTTPAPI
 import LiveActivity
+import OpenSSL
 import Redis
 import StrictJSON
 
@@ -102,7 +103,7 @@ extension Settings {
             let reason = "redis.url has no TLS: it must begin with rediss, or this be removed"
             problems.append(.conflict(key: path, origin, reason: reason))
         }
-        if redisTLS.verification != .full, let origin = origins["redis.ca_file"] {
+        if redisTLS.verification != .roots, let origin = origins["redis.ca_file"] {
             let reason = "redis.verify asks for no CA: remove one of them"
             problems.append(.conflict(key: "redis.ca_file", origin, reason: reason))
         }

@@ -2,8 +2,8 @@ import HTTPAPI
 public import LiveActivity
 import Store
 
-/// The differences between the settings of a running process and those that it read again. It names settings and holds no
-/// value of one.
+/// The differences between the settings of a running process and those that it read again. It names settings and holds
+/// no value of one.
 public struct SettingsChange: Sendable, Hashable {
     public enum Process: String, Sendable, Hashable { case gateway, worker }
 

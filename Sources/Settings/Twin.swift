@@ -12,7 +12,7 @@ enum Twin: Sendable, Hashable {
     /// The path of the second name.
     func path(of path: String) -> String { self == .file ? path + "_file" : String(path.dropLast("_file".count)) }
 
-    /// What the setting itself would be, for this value of its second name.
+    /// The value of the setting itself, for this value of its second name.
     /// - Parameter setting: the second name, for errors
     func value(_ entry: SettingsFile.Entry, of setting: String) throws(SettingsError) -> SettingsFile.Entry {
         switch self {
@@ -74,7 +74,7 @@ enum SecretFile {
     }
 }
 
-/// What came on standard input. It is read once, for one setting, and kept: a reload asks again.
+/// The bytes of standard input. They are read once, for one setting, and kept: a reload asks again.
 enum StandardInput {
     private static let read = Mutex<(setting: String, bytes: [UInt8])?>(nil)
 

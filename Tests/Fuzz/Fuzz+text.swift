@@ -6,7 +6,7 @@ import StrictJSON
 @testable import Redis
 @testable import Settings
 
-/// What is read as JSON can be read again from what is written of it, and every value can be asked for anything.
+/// JSON that is read can be read again from what is written of it, and every value can be asked for anything.
 func fuzzJSON(_ bytes: [UInt8]) {
     guard let document = try? JSONDocument(bytes) else { return }
     visit(document.root, depth: 0)

@@ -5,7 +5,8 @@ import LamplighterKit
 ///
 ///     KitProbe DIRECTORY GATEWAY TOKEN FIRST COUNT TYPES
 ///
-/// Report `n` is the token `n`, as eight bytes, of the type `n % TYPES`. It waits until all are sent if there is a gateway.
+/// Report `n` is the token `n`, as eight bytes, of the type `n % TYPES`. It waits until all are sent if there is a
+/// gateway.
 @main
 struct KitProbe {
     static func main() async throws {

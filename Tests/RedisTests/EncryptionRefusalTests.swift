@@ -1,4 +1,5 @@
 import Foundation
+import OpenSSL
 import Redis
 import TestSupport
 import Testing
@@ -50,13 +51,13 @@ import Testing
         #expect(remedy.contains("redis.verify"), "the error tells what to pin")
         var options = RedisOptions()
         let others = "sha256:" + String(repeating: "0", count: 64)
-        options.tls.verification = try #require(RedisVerification("\(others),sha256:\(found.1)"))
+        options.tls.verification = try #require(TLSServer.Trust("\(others),sha256:\(found.1)"))
         let redis = RedisClient(url: try server.url(), connections: 1, options: options, logger: .quiet)
         try await redis.ping()
         await redis.close()
-        options.tls.verification = try #require(RedisVerification(others))
+        options.tls.verification = try #require(TLSServer.Trust(others))
         expect(try await refusal(server.url(), options), "it is sha256:\(found.1)", remedy: "sha256:OLD,sha256:NEW")
-        options.tls.verification = .unchecked
+        options.tls.verification = .anything
         let unchecked = RedisClient(url: try server.url(), connections: 1, options: options, logger: .quiet)
         try await unchecked.ping()
         await unchecked.close()

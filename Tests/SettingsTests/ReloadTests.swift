@@ -5,7 +5,7 @@ import Settings
 import Store
 import Testing
 
-/// What a running process can change, and what needs a restart.
+/// Settings that a running process can change, and those that need a restart.
 @Suite struct ReloadTests {
     private func change(
         _ process: SettingsChange.Process, _ old: String, _ new: String

@@ -4,7 +4,8 @@ import Redis
 import Settings
 import Testing
 
-/// Secrets and keys come from the environment, a file or standard input. (Of standard input a test of the program tells.)
+/// Secrets and keys come from the environment, a file or standard input. (Of standard input a test of the program
+/// tells.)
 @Suite("Where secrets come from")
 struct SecretSourceTests {
     private static let secrets = [

@@ -2,8 +2,8 @@ import Foundation
 public import Redis
 import Synchronization
 
-/// A proxy between a client and a redis-server, which strikes at a command that a test chooses. It passes on one command
-/// after the other, also those of a pipeline. The commands of a new connection's greeting do not count.
+/// A proxy between a client and a redis-server, which strikes at a command that a test chooses. It passes on one
+/// command after the other, also those of a pipeline. The commands of a new connection's greeting do not count.
 public final class RedisProxy: Sendable {
     public enum Fault: String, Sendable, CaseIterable {
         /// A command that changes something does not reach Redis: all connections break, and no new one can be made.

@@ -1,6 +1,15 @@
 import Foundation
+import Redis
 
 extension RedisServer {
+    /// The lines `name:value` of a reply, such as that to `INFO replication` or `CLUSTER INFO`.
+    public func fields(_ command: String, _ argument: String) async throws -> [String: String] {
+        let client = RedisClient(url: socketURL, connections: 1, logger: .quiet)
+        let reply = try await client.send(RedisCommand(command, [.string(argument)]))
+        await client.close()
+        return try reply.infoFields()
+    }
+
     /// Sends one command, whose arguments hold no spaces, on a new connection. Returns the first line of the reply.
     public func command(_ words: String) throws -> String {
         try firstLine(of: words, on: connectedSocket(path: socketPath))

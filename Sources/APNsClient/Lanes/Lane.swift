@@ -107,8 +107,8 @@ extension Lane {
         requests.unanswered(request, isUnsent ? .windowClosed : cause, mayHaveBeenDelivered: !isUnsent)
     }
 
-    /// Refreshes the provider token. Leaves a connection on which another key was used, because APNs takes the tokens of
-    /// one key on each (403 UnrelatedKeyIdInToken); its requests in flight get their answers there.
+    /// Refreshes the provider token. Leaves a connection on which another key was used, because APNs takes the tokens
+    /// of one key on each (403 UnrelatedKeyIdInToken); its requests in flight get their answers there.
     /// - Returns: false if no provider token can be signed
     func refreshToken() -> Bool {
         guard requests.refreshToken() else { return false }

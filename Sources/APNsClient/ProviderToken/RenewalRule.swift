@@ -1,11 +1,11 @@
 /// Decides when a provider token is replaced. Apple allows one new token in 20 minutes (else 429
 /// TooManyProviderTokenUpdates) and wants one at least every 60 minutes (else 403 ExpiredProviderToken).
 struct RenewalRule: Sendable, Hashable {
-    /// Seconds. A token's `iat` is that much before it is signed. Apple refuses tokens from the future, and our clock may be
-    /// ahead of Apple's; it takes old ones for an hour.
+    /// Seconds. A token's `iat` is that much before it is signed. Apple refuses tokens from the future, and our clock
+    /// may be ahead of Apple's; it takes old ones for an hour.
     static let backdating = 15 * 60
-    /// Seconds from its signing. It leaves ten minutes of Apple's hour for a clock that is behind, and for requests that
-    /// wait with their header made.
+    /// Seconds from its signing. It leaves ten minutes of Apple's hour for a clock that is behind, and for requests
+    /// that wait with their header made.
     static let renewalAge = 35 * 60
     static let minimumAge = 20 * 60
     /// Seconds. A token may be used up to this age when APNs refuses its successor as one too many.

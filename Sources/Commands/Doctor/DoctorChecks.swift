@@ -123,12 +123,13 @@ struct DoctorChecks {
             try await RedisInspection.await(client, settings, logger: logger)
             let encryption = client.encryption.map { ", through \($0)" } ?? ""
             findings.append(.good("Redis", "answers at \(settings.redisURL)\(encryption)"))
-            if settings.redisTLS.verification == .unchecked {
+            if settings.redisTLS.verification == .anything {
                 let unchecked = StartWarning.uncheckedRedis
                 findings.append(.warning("Redis", unchecked.problem, unchecked.remedy))
             }
             findings += exposed("Redis key", settings.redisTLS.key)
-            findings += try await RedisInspection.findings(client, settings).merged(\.all)
+            let servers = try await RedisInspection.findings(client, settings)
+            findings += servers.merged(\.all)
             let rights = await RedisInspection.rights(store, settings)
             findings += rights
             // The checks behind this one need them.
@@ -137,6 +138,7 @@ struct DoctorChecks {
                 return (findings, time.now)
             }
             if let failover = RedisInspection.failover(settings) { findings.append(failover) }
+            findings += await RedisInspection.secondSite(servers, settings, logger: logger)
             findings.append(try await format(store))
             if let waiting = try await RedisInspection.waiting(client, settings) { findings.append(waiting) }
             try await time.measure()

@@ -39,7 +39,8 @@ struct ProviderKeyFile {
         return exposure(mode: Int(found.st_mode), isRoots: found.st_uid == 0, path)
     }
 
-    /// The group may read a file of root's: root gives it to the group of the service's user, as the Debian package does.
+    /// The group may read a file of root's: root gives it to the group of the service's user, as the Debian package
+    /// does.
     static func exposure(mode: Int, isRoots: Bool, _ path: String) -> String? {
         if mode & 0o002 != 0 { return "every user of this machine can change \(path)" }
         if mode & 0o004 != 0 { return "every user of this machine can read \(path)" }

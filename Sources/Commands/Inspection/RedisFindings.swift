@@ -101,8 +101,8 @@ struct RedisFindings {
         return found
     }
 
-    /// Checks the limits of compact hashes. One entry needs room for a token of 80 bytes and its record, or for a push's
-    /// payload.
+    /// Checks the limits of compact hashes. One entry needs room for a token of 80 bytes and its record, or for a
+    /// push's payload.
     var encoding: Finding? {
         // Redis 6.2 has the second name only.
         let kind = configuration["hash-max-listpack-value"] == nil ? "ziplist" : "listpack"
@@ -146,6 +146,32 @@ struct RedisFindings {
             "min-replicas-to-write is 0: a primary that is cut off or replaced may answer publishes and registrations "
                 + "that are lost",
             "redis-cli CONFIG SET min-replicas-to-write 1 on each server, with two replicas, so that one may be away")
+    }
+
+    /// Where this server sees its replicas.
+    var replicaAddresses: [(host: String, port: Int)] {
+        info.keys.filter { $0.wholeMatch(of: /slave[0-9]+/) != nil }.sorted().compactMap { key in
+            guard let match = info[key]?.firstMatch(of: /ip=([^,]+),port=([0-9]+),/), let port = Int(match.2) else {
+                return nil
+            }
+            return (String(match.1), port)
+        }
+    }
+
+    /// Checks whether a publish that replicas confirmed is at a second site too. Its replica has the priority 0, because
+    /// it must not be promoted by itself.
+    /// - Parameter priorities: `replica-priority` of those replicas that told it
+    func secondSite(_ waitReplicas: Int, priorities: [Int]) -> Finding? {
+        guard waitReplicas > 0, priorities.contains(0) else { return nil }
+        let count = max(priorities.count, info["connected_slaves"].flatMap(Int.init) ?? 0)
+        if waitReplicas >= count {
+            return .good("Redis second site", "a publish is accepted when all \(count) replicas have it")
+        }
+        return .warning(
+            "Redis second site",
+            "\(waitReplicas) of \(count) replicas confirm a publish, and one of priority 0 is not promoted by itself: the "
+                + "replica that confirms may not be the one that takes over",
+            "redis.wait_replicas: \(count), the number of all replicas (docs/second-site.md)")
     }
 
     var persistence: [Finding] {

@@ -5,8 +5,8 @@ import Store
 
 /// The connection that every process opens at start, and what Redis reports about itself.
 struct RedisInspection {
-    /// The longest wait at start for a Redis that does not answer. There is no limit while Redis loads its data, or while
-    /// a process that needs a primary finds the replica of another site (docs/second-site.md).
+    /// The longest wait at start for a Redis that does not answer. There is no limit while Redis loads its data, or
+    /// while a process that needs a primary finds the replica of another site (docs/second-site.md).
     static let patience: Duration = .seconds(5)
 
     /// - Parameter needsPrimary: whether a single server that is a replica is refused, also for reads
@@ -83,6 +83,27 @@ struct RedisInspection {
         }
         let remedy = "redis.wait_replicas: 1, with two replicas, so that one may be away"
         return .warning("Redis failover", "a failover may lose what was accepted in the moment before it", remedy)
+    }
+
+    /// Asks the replicas for their priority, which their primary does not know. A replica that is not reached from here
+    /// says nothing.
+    static func secondSite(_ findings: [RedisFindings], _ settings: Settings, logger: Logger) async -> [Finding] {
+        var options = RedisOptions()
+        (options.connectTimeout, options.commandTimeout, options.tls) = (.seconds(1), .seconds(1), settings.redisTLS)
+        var found: [Finding] = []
+        for server in findings {
+            var priorities: [Int] = []
+            for (host, port) in server.replicaAddresses {
+                let url = settings.redisURL.server(host: host, port: port)
+                let client = RedisClient(url: url, connections: 1, options: options, logger: logger)
+                let fields = try? await client.send(RedisCommand("INFO", ["replication"])).infoFields()
+                await client.close()
+                if let priority = fields?["slave_priority"].flatMap(Int.init) { priorities.append(priority) }
+            }
+            let finding = server.secondSite(settings.waitReplicas, priorities: priorities)
+            if let finding, !found.contains(finding) { found.append(finding) }
+        }
+        return found
     }
 
     /// Whether the server can tell what its replicas have. Some hosted services refuse WAIT.

@@ -32,10 +32,8 @@ struct ResumeCommand: GatewayCommand {
 }
 
 extension PausesAnswer {
-    /// Warnings go to stderr, as those of a publish.
     fileprivate var lines: [String] {
-        for warning in warned.warnings ?? [] { Terminal.error("warning: \(warning)") }
-        return paused.isEmpty
+        paused.isEmpty
             ? ["nothing is paused"] : paused.map { "paused: \($0.name ?? "the whole app"), since \($0.since)" }
     }
 }

@@ -5,8 +5,8 @@ import Redis
 import ServiceLifecycle
 import Store
 
-/// Tells operators when Redis refuses commands because the user in `redis.url` lacks a right. Many of these commands are
-/// tried again or left out, so that nothing else would show it. The alarm ends a while after the last refusal.
+/// Tells operators when Redis refuses commands because the user in `redis.url` lacks a right. Many of these commands
+/// are tried again or left out, so that nothing else would show it. The alarm ends a while after the last refusal.
 struct RightsWatch: Service {
     private static let interval: Duration = .seconds(5)
 

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import HTTPAPI
 import Logging
+import OpenSSL
 import Redis
 import Settings
 
@@ -85,7 +86,7 @@ struct StartWarning: Sendable, Hashable {
         let place = Place(
             isRoot: geteuid() == 0, host: isGateway ? gateway.host : nil,
             hasTLS: settings.gatewayTLS.certificate != nil, hasTrustedProxy: !gateway.trustedProxies.isEmpty,
-            hasCommonPort: settings.hasCommonPort, trustsAnyRedis: settings.redisTLS.verification == .unchecked,
+            hasCommonPort: settings.hasCommonPort, trustsAnyRedis: settings.redisTLS.verification == .anything,
             // The limits by address are on by default: of these the gateway warns when such a proxy sends a request.
             judgesAddresses: !gateway.serverAddresses.isEmpty, monitor: monitor,
             hasMonitorSecret: settings.monitorSecret != nil,

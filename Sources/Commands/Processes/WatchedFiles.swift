@@ -1,7 +1,7 @@
 import Glibc
 
-/// Tells when one of some files was changed or replaced. It compares what `stat` says, so that it also sees a file behind
-/// a symbolic link that now leads elsewhere, as Kubernetes replaces secrets.
+/// Tells when one of some files was changed or replaced. It compares what `stat` says, so that it also sees a file
+/// behind a symbolic link that now leads elsewhere, as Kubernetes replaces secrets.
 struct WatchedFiles {
     struct Mark: Hashable {
         var device: UInt64

@@ -7,8 +7,8 @@ extension LedgerAnswer {
     var isFinal: Bool { !["scheduled", "queued", "sending"].contains(state) }
     /// Whether no worker has counted a target yet, so that zeros would say too much.
     private var isUnread: Bool { !isFinal && !expanded && targets == 0 }
-    /// The reason why a command that waited for the push fails. Nil: every target has an outcome and enough of them have
-    /// the push, or a newer push superseded it.
+    /// The reason why a command that waited for the push fails. Nil: every target has an outcome and enough of them
+    /// have the push, or a newer push superseded it.
     /// - Parameter least: the share that has to have it. Nil: more than failed.
     func failure(below least: Percent?) -> String? {
         guard state == "done" else { return state == "superseded" ? nil : "the push ended as '\(state)'" }

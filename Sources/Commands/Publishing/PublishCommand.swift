@@ -135,7 +135,7 @@ struct PublishCommand: AsyncParsableCommand {
             let what = time == nil ? "push" : "schedule"
             throw CommandFailure(.failed, "the gateway accepted the \(what) but returned no id")
         }
-        warn(warned.warnings)
+        warn(warned)
         if wait {
             return try await PushWatch(client: client, pushID: id, expected: expected)
                 .report(json: gateway.json, failBelow: failBelow)
@@ -152,7 +152,7 @@ struct PublishCommand: AsyncParsableCommand {
     private func tryOut(_ push: JSON, _ client: GatewayClient) async throws {
         let answer = try await client.send(.post("/api/push/validate", push))
         let result: DryRunAnswer = try GatewayClient.decode(answer)
-        warn(result.warned.warnings)
+        warn(result.warned)
         if gateway.json { return Terminal.print(json: answer) }
         for push in result.pushes { push.print() }
     }
@@ -170,10 +170,9 @@ struct PublishCommand: AsyncParsableCommand {
         do { return try ScheduleTime.parse(text, now: now) } catch { throw ValidationError("--at \(error)") }
     }
 
-    /// Prints warnings to stderr. With `--json` the printed response holds them already, unless another one is printed.
-    private func warn(_ warnings: [String]?) {
-        guard wait || trace != nil || !gateway.json else { return }
-        for warning in warnings ?? [] { Terminal.error("warning: \(warning)") }
+    /// With `--json` the printed response holds the warnings already, unless another one is printed.
+    private func warn(_ warned: Warned) {
+        if wait || trace != nil || !gateway.json { Terminal.warn(warned) }
     }
 
     /// How many tokens follow the name, for the progress bar only. Nil if the gateway does not answer.

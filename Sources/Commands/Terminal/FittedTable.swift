@@ -27,9 +27,7 @@ struct FittedTable {
         return all.map { row in
             shown.map { column in
                 let cell = column == 0 ? row[0].cut(to: first) : row[column]
-                let missing = (column == 0 ? first : widths[column]) - cell.displayWidth
-                let padding = String(repeating: " ", count: max(0, missing))
-                return columns[column].isRight ? padding + cell : cell + padding
+                return cell.padded(to: column == 0 ? first : widths[column], isRight: columns[column].isRight)
             }
             .joined(separator: String(repeating: " ", count: Self.gap))
         }

@@ -56,7 +56,15 @@ struct GatewayOptions: ParsableArguments {
 
     private func print<Body: AnswerBody>(_ answer: [UInt8], lines: (Body) -> [String]) throws {
         if json { return Terminal.print(json: answer) }
-        lines(try GatewayClient.decode(answer)).forEach(Terminal.print)
+        let body: Body = try GatewayClient.decode(answer)
+        if let warned = body as? any WarnedAnswer { Terminal.warn(warned.warned) }
+        lines(body).forEach(Terminal.print)
+    }
+}
+
+extension Terminal {
+    static func warn(_ warned: Warned) {
+        for warning in warned.warnings ?? [] { error("warning: \(warning)") }
     }
 }
 

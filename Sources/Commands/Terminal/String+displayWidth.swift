@@ -18,6 +18,12 @@ extension String {
         return width
     }
 
+    /// The text with spaces before or behind it, in at least so many columns.
+    func padded(to width: Int, isRight: Bool) -> String {
+        let padding = String(repeating: " ", count: max(0, width - displayWidth))
+        return isRight ? padding + self : self + padding
+    }
+
     /// The text, or its beginning with `…`, in at most so many columns.
     func cut(to width: Int) -> String {
         guard displayWidth > width else { return self }

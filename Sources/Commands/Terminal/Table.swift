@@ -58,10 +58,9 @@ struct Table {
             rows.map { column < $0.count ? $0[column].displayWidth : 0 }.max() ?? 0
         }
         return rows.map { row in
-            let cells = row.enumerated().map { column, cell -> String in
-                let padding = String(repeating: " ", count: max(0, widths[column] - cell.displayWidth))
-                if alignments[column] == .right { return padding + cell }
-                return column == row.count - 1 ? cell : cell + padding
+            let cells = row.enumerated().map { column, cell in
+                let isRight = alignments[column] == .right
+                return !isRight && column == row.count - 1 ? cell : cell.padded(to: widths[column], isRight: isRight)
             }
             return cells.joined(separator: "  ")
         }

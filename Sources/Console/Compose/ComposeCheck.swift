@@ -1,5 +1,6 @@
 import Answers
 import LiveActivity
+import Store
 import StrictJSON
 
 /// The answer to a dry run of the form: the sketch, the size, whom it would reach, and what is wrong.
@@ -33,8 +34,9 @@ struct ComposeCheck {
         let compose = ComposeForm(form, now: visit.now)
         do {
             let push = try compose.push()
-            if form.text("send_at") != nil, let time = try compose.sendAt(), time < visit.now {
-                throw ComposeForm.Problem(field: "send_at", message: "is in the past")
+            if let time = try compose.sendAt(), !(visit.now...visit.now + Schedules.horizon).contains(time) {
+                let message = time < visit.now ? "is in the past" : "must not be more than 366 days ahead"
+                throw ComposeForm.Problem(field: "send_at", message: message)
             }
             let answer = try DryRunAnswer(
                 answer: await visit.call("POST", "/api/push/validate", query: counts ? "" : "reach=false", push))

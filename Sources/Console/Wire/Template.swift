@@ -1,9 +1,9 @@
 import LiveActivity
 
 /// A template in the part of the Mustache language that the pages use: `{{name}}`, escaped; `{{{name}}}`, as it is;
-/// `{{#name}}…{{/name}}` for each item, or if there is a value; `{{^name}}…{{/name}}` if there is none; `{{.}}`, the item;
-/// `{{>name}}`, another template. Absent, `false` and an empty list are no value. All of it works on UTF-8 bytes: a
-/// combining accent behind a mark makes another Character of the mark, but no other byte.
+/// `{{#name}}…{{/name}}` for each item, or if there is a value; `{{^name}}…{{/name}}` if there is none; `{{.}}`, the
+/// item; `{{>name}}`, another template. Absent, `false` and an empty list are no value. All of it works on UTF-8 bytes:
+/// a combining accent behind a mark makes another Character of the mark, but no other byte.
 struct Template: Sendable {
     enum Part: Sendable {
         case text([UInt8])

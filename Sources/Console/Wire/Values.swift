@@ -71,7 +71,8 @@ enum Shown {
     static func time(_ text: String?, now: Int64?) -> Values? { time(text.flatMap { TimeText.parse($0) }, now: now) }
 
     /// A time as text, in the form that a script reads, and from now.
-    /// - Parameter now: epoch ms; nil: a live part, which must not change with the clock. The script writes `ago` there.
+    /// - Parameter now: epoch ms; nil: a live part, which must not change with the clock. The script writes `ago`
+    ///   there.
     static func time(_ milliseconds: Int64?, now: Int64?) -> Values? {
         milliseconds.map { time in
             let whole = TimeText.plainText(time)

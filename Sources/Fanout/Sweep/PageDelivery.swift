@@ -162,9 +162,10 @@ struct PageDelivery: Sendable {
 
 /// An app's cap of the delivery rate. Without one, nothing here asks Redis or waits.
 extension PageDelivery {
-    /// A large push asks again for a turn that is later than `near`. So it fills no long queue of turns, and a small push,
-    /// which takes a turn up to `far`, soon has its own. Pages of large pushes that have waited for `far` have a part of
-    /// the rate to themselves (`delivery-turn`), because many small pushes would keep the queue longer than `near`.
+    /// A large push asks again for a turn that is later than `near`. So it fills no long queue of turns, and a small
+    /// push, which takes a turn up to `far`, soon has its own. Pages of large pushes that have waited for `far` have a
+    /// part of the rate to themselves (`delivery-turn`), because many small pushes would keep the queue longer than
+    /// `near`.
     private static let (near, far): (Duration, Duration) = (.milliseconds(250), .seconds(2))
     /// How long a waiting page sleeps before it looks for a drain, a pause or a lost lease.
     private static let look: Duration = .milliseconds(100)

@@ -141,8 +141,9 @@ struct Timers: Sendable {
         }
     }
 
-    /// Seconds from one time to the next at which timers are brought forward after Redis's clock was set back. Processes
-    /// go on with the old time until they look at the clock, and requests are in flight that end with a retry.
+    /// Seconds from one time to the next at which timers are brought forward after Redis's clock was set back.
+    /// Processes go on with the old time until they look at the clock, and requests are in flight that end with a
+    /// retry.
     private static let pausesOfStep = [0, 3, 15]
 
     /// Looks at Redis's clock, and follows each step back.

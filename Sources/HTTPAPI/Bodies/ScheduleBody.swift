@@ -1,12 +1,11 @@
 import LiveActivity
+import Store
 import StrictJSON
 
 /// The body of `POST /api/schedules`: one schedule or an array. Each push is checked as if published at its time.
 enum ScheduleBody {
     /// The most milliseconds that a scheduled time may lie in the past, because clocks differ and requests are slow.
     static let grace: Int64 = 60_000
-    /// The most milliseconds that a scheduled time may lie ahead. A later time is a mistake.
-    static let horizon: Int64 = 366 * 86_400_000
     /// The most bytes of the push object as posted, because the store keeps it and shows it.
     static let maximumPushBytes = 64 << 10
 
@@ -63,7 +62,7 @@ enum ScheduleBody {
         guard let due = TimeText.parse(try time.string()) else {
             throw time.error("must be a time such as 2026-11-21T18:00:00 (UTC) or 2026-11-21T19:00:00+01:00")
         }
-        guard due <= now + horizon else { throw time.error("must not be more than 366 days ahead") }
+        guard due <= now + Schedules.horizon else { throw time.error("must not be more than 366 days ahead") }
         return (due, due >= now - grace ? nil : time.error("is in the past, by \((now - due) / 1_000) s"))
     }
 }

@@ -58,7 +58,8 @@ public struct GatewayConfiguration: Sendable {
     public var serverAddresses = AddressRanges()
     /// Whether this gateway also publishes what others write into the apps' intakes.
     public var readsIntake = false
-    /// Whether `/readyz` and `/metrics` have a port of their own (`Gateway.monitor`). The gateway's port lacks them then.
+    /// Whether `/readyz` and `/metrics` have a port of their own (`Gateway.monitor`). The gateway's port lacks them
+    /// then.
     public var hasOwnMonitor = false
     /// The secret of `/readyz` and `/metrics`. Nil: they are open to everybody.
     public var monitorSecret: String?

@@ -59,8 +59,8 @@ struct Authenticator: Sendable {
 
     func app(_ key: AppKey) -> App? { apps[key.rawValue] }
 
-    /// The credential of a request that has none of the app's two secrets and no token. One that does not exist costs the
-    /// same hash as one that does.
+    /// The credential of a request that has none of the app's two secrets and no token. One that does not exist costs
+    /// the same hash as one that does.
     /// - Parameter made: those that are in Redis
     func issued(
         _ claim: CredentialClaim, _ made: CredentialCache, now: Int64
@@ -71,8 +71,8 @@ struct Authenticator: Sendable {
         return known == nil ? nil : found.map { (app, $0) }
     }
 
-    /// The credential with this id, if it fits. Before the answer is no, Redis is asked: another gateway may have made or
-    /// rotated the credential a moment ago.
+    /// The credential with this id, if it fits. Before the answer is no, Redis is asked: another gateway may have made
+    /// or rotated the credential a moment ago.
     func credential(
         _ app: App, _ id: String, _ made: CredentialCache, fits: (CheckedCredential) -> Bool
     ) async throws(StoreError) -> CheckedCredential? {

@@ -1,9 +1,9 @@
 import Store
 import Synchronization
 
-/// Limits the requests of a caller at all gateways together. The bucket is in Redis, and this gateway takes a tenth of a
-/// second's requests out of it at once, so that most requests ask nobody. Unused requests are lost after a second.
-/// A caller that is over its limit is refused without a question until its time comes.
+/// Limits the requests of a caller at all gateways together. The bucket is in Redis, and this gateway takes a tenth of
+/// a second's requests out of it at once, so that most requests ask nobody. Unused requests are lost after a second. A
+/// caller that is over its limit is refused without a question until its time comes.
 ///
 /// Without Redis nobody is refused here: the call itself fails then.
 final class RateLimit: Sendable {

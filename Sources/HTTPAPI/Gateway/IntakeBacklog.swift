@@ -1,7 +1,8 @@
 import LiveActivity
 
-/// The entries of an app's intake that wait, without clock or I/O. An entry that is refused for now waits in the stream,
-/// and so do later entries of its names, because pushes of a name keep their order. Entries of other names go on.
+/// The entries of an app's intake that wait, without clock or I/O. An entry that is refused for now waits in the
+/// stream, and so do later entries of its names, because pushes of a name keep their order. Entries of other names go
+/// on.
 ///
 /// The gateway goes through the stream in passes. A pass begins with the oldest entry, and entries that wait are tried
 /// again in the next one.

@@ -165,7 +165,8 @@ struct IntakeService: Service {
             now: clock())
     }
 
-    /// A field that the intake reads. Others are a bridge's own, such as the topic and offset of Kafka, and are ignored.
+    /// A field that the intake reads. Others are a bridge's own, such as the topic and offset of Kafka, and are
+    /// ignored.
     private static func field(_ name: String, of entry: IntakeEntry) throws -> [UInt8]? {
         let found = entry.fields.filter { $0.name == name }
         // To take one of two keys could publish twice.

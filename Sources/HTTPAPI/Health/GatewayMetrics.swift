@@ -3,8 +3,8 @@ import Metrics
 import PrometheusText
 import Store
 
-/// The names of the metrics that this target defines. `fleet` ones are about the deployment. They come from Redis at each
-/// scrape, the same in every gateway, so take the `max`. The others are about one process, so take the `sum`.
+/// The names of the metrics that this target defines. `fleet` ones are about the deployment. They come from Redis at
+/// each scrape, the same in every gateway, so take the `max`. The others are about one process, so take the `sum`.
 public enum GatewayMetricName: String, CaseIterable, Sendable {
     case requests = "lamplighter_http_requests_total"
     case requestDuration = "lamplighter_http_request_duration_seconds"

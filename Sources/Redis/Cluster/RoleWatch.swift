@@ -6,8 +6,8 @@ internal import Synchronization
 /// asks for the role when it is disturbed, and every few seconds. If a server does not wait, the watch asks twice a
 /// second.
 ///
-/// A primary that an operator made a replica of another server keeps its connections. It refuses writes, but reads go on
-/// and get older and older. So connections leave it, and new ones are refused, until it is a primary again.
+/// A primary that an operator made a replica of another server keeps its connections. It refuses writes, but reads go
+/// on and get older and older. So connections leave it, and new ones are refused, until it is a primary again.
 final class RoleWatch: ServerWatch {
     /// The pause between two questions to a server that does not wait.
     private static let interval = Duration.milliseconds(500)
@@ -94,8 +94,8 @@ final class RoleWatch: ServerWatch {
     }
 
     /// Waits at the server, as long as nothing happens there.
-    /// - Returns: false if the command came back early: the role has changed, the connection broke, or this server waits
-    ///   for nobody.
+    /// - Returns: false if the command came back early: the role has changed, the connection broke, or this server
+    ///   waits for nobody.
     private func waits(at node: RedisNode) async -> Bool {
         let begun = ContinuousClock.now
         let command = RedisCommand("WAIT", [.int(Self.replicas), .int(Self.waiting.components.seconds * 1_000)])

@@ -4,7 +4,8 @@ internal import Synchronization
 /// The map of a cluster's slots. Any node can report it, and it is kept while no node answers.
 ///
 /// It is read again when a command went to the wrong node, or when a node does not answer. This is rare, so each
-/// request for the map uses a connection of its own. `TopologyWatch` also looks at it once a second, on others that stay.
+/// request for the map uses a connection of its own. `TopologyWatch` also looks at it once a second, on others that
+/// stay.
 final class Topology: Sendable {
     private struct State {
         var map: SlotMap?

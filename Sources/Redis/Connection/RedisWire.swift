@@ -138,11 +138,7 @@ final class RedisWire {
         hasFailed = true
         let deadline = ContinuousClock().now + timeout
         var server = TLSServer(host: host, caFile: files.roots, certificateFile: files.certificate, keyFile: files.key)
-        switch files.verification {
-        case .full: break
-        case .pinned(let digests): server.trust = .pinned(digests)
-        case .unchecked: server.trust = .anything
-        }
+        server.trust = files.verification
         let connection = try translatingErrors { () throws(TLSError) in
             try TLSConnection(server, descriptor: descriptor)
         }

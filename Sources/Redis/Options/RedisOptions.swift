@@ -1,3 +1,5 @@
+public import OpenSSL
+
 public struct RedisOptions: Sendable {
     /// The longest time for each of: the connection, TLS, and the greeting (AUTH, SELECT, scripts).
     public var connectTimeout: Duration = .seconds(5)
@@ -14,22 +16,15 @@ public struct RedisOptions: Sendable {
     public init() {}
 }
 
-/// How TLS checks that it has reached the right server.
-public enum RedisVerification: Sendable, Hashable {
-    /// A root certificate leads to the server's, which is for the host of the URL.
-    case full
-    /// The SHA-256 of the server's certificate is one of these, whoever signed it and whatever host it names.
-    case pinned([[UInt8]])
-    /// Any certificate will do.
-    case unchecked
-
+/// `redis.verify`: how TLS checks that it has reached the right server.
+extension TLSServer.Trust {
     public static let rule = "full, none, or sha256: and the 64 hex digits of the server's certificate, with commas"
 
     /// Reads `full`, `none` or `sha256:AB:CD…`. Nil if it is none of them.
     public init?(_ text: String) {
         switch text {
-        case "full": self = .full
-        case "none": self = .unchecked
+        case "full": self = .roots
+        case "none": self = .anything
         default:
             var pins: [[UInt8]] = []
             for part in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -54,7 +49,7 @@ public struct RedisTLSFiles: Sendable, Hashable {
     /// The client's certificate and its key, for servers that ask for one. Set both or neither.
     public var certificate: String?
     public var key: String?
-    public var verification = RedisVerification.full
+    public var verification = TLSServer.Trust.roots
 
     public init(roots: String? = nil, certificate: String? = nil, key: String? = nil) {
         (self.roots, self.certificate, self.key) = (roots, certificate, key)

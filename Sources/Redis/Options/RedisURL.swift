@@ -36,6 +36,13 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
     public var usesSentinels: Bool { if case .sentinels = endpoint { true } else { false } }
     public var usesCluster: Bool { if case .cluster = endpoint { true } else { false } }
 
+    /// One server of the same deployment, with the same user, password and encryption.
+    public func server(host: String, port: Int) -> RedisURL {
+        var url = self
+        url.endpoint = .server(.tcp(host: host, port: port))
+        return url
+    }
+
     private enum Scheme: String {
         case redis, unix
         case sentinel = "redis+sentinel"

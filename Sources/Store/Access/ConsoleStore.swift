@@ -15,8 +15,8 @@ public struct ConsoleStore: Sendable {
         try await redis.run("SET", key(session), .bytes(record), "PX", .int(life.milliseconds))
     }
 
-    /// - Parameter life: of a session. One that seems to last longer is cut to it: Redis keeps its end as a time, and its
-    ///   clock was set back.
+    /// - Parameter life: of a session. One that seems to last longer is cut to it: Redis keeps its end as a time, and
+    ///   its clock was set back.
     public func session(_ session: String, life: Duration) async throws(StoreError) -> [UInt8]? {
         let key = key(session)
         let replies = try await redis.run([RedisCommand("GET", key), RedisCommand("PTTL", key)])

@@ -23,8 +23,8 @@ public struct DeliveryRates: Sendable {
     let keys: Keyspace
 
     /// Takes a turn, unless the next one is later than `horizon`.
-    /// - Parameter reserve: a page that has waited long may also have one of the turns that only such pages have, if it is
-    ///   not later than this.
+    /// - Parameter reserve: a page that has waited long may also have one of the turns that only such pages have, if it
+    ///   is not later than this.
     /// - Returns: whether the caller has a turn, and how long it waits for it, or for the next one.
     public func take(
         _ app: AppKey, _ push: PushID, tokens: Int, _ rate: DeliveryRate, horizon: Duration, reserve: Duration = .zero

@@ -4,8 +4,8 @@ import Redis
 /// Writes the entries of a backup into a deployment, which may be empty or at work. Newer entries of the deployment
 /// stay. To repeat an entry, also after a crash, changes nothing but how long keys live.
 public struct Restore: Sendable {
-    /// Names that are written at the same time, because most wait for Redis with a few tokens. Parts of large names count
-    /// by their tokens.
+    /// Names that are written at the same time, because most wait for Redis with a few tokens. Parts of large names
+    /// count by their tokens.
     private static let (names, tokens) = (256, 12_000)
 
     let store: Store

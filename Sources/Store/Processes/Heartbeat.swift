@@ -36,8 +36,8 @@ public struct Heartbeat: Sendable, Hashable {
     /// The worker's name as it was started with, without the part that makes it the only one.
     var name: Substring { worker.dropLast(9) }
 
-    /// Whether the worker wrote it lately: three heartbeats may get lost. One that lies ahead is from before Redis's clock
-    /// was set back, and a living worker has written another one since.
+    /// Whether the worker wrote it lately: three heartbeats may get lost. One that lies ahead is from before Redis's
+    /// clock was set back, and a living worker has written another one since.
     public func isFresh(now: Int64) -> Bool { now - at < Self.patience && !isAhead(now: now) }
     func isAhead(now: Int64) -> Bool { at - now >= Self.patience }
 

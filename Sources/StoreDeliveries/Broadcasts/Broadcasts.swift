@@ -61,6 +61,12 @@ public struct Broadcasts: Sendable {
         return fields.isEmpty ? nil : try BroadcastChannel(fields)
     }
 
+    /// Whether the name has a broadcast channel, also one that is still to be made, that takes its pushes.
+    public func takesPushes(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> Bool {
+        let state = try await channel(app, name)?.state
+        return state != nil && state != .deleting
+    }
+
     /// How many broadcast channels the app has at APNs, as far as Lamplighter knows.
     public func count(_ app: AppKey) async throws(StoreError) -> (own: Int, foreign: Int) {
         let replies = try await redis.run([

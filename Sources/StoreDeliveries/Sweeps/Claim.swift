@@ -46,8 +46,8 @@ public enum ClaimResult: Sendable {
 }
 
 extension Tokens {
-    /// All live tokens of the name, as `push-begin` read them. This asks Redis nothing. Nil: the name has more tokens, or
-    /// channels with marks, so begin has not read them.
+    /// All live tokens of the name, as `push-begin` read them. This asks Redis nothing. Nil: the name has more tokens,
+    /// or channels with marks, so begin has not read them.
     public func readByBegin(_ claim: Claim) throws(StoreError) -> (page: TokenPage, counts: BlockCounts)? {
         guard let tokens = claim.tokens, !tokens.isNil else { return nil }
         var page = TokenPage(reservingEntries: tokens.count / 2, bytes: tokens.count * 50)

@@ -16,8 +16,8 @@ extension WorkQueue {
 
     /// Looks at names whose last publish was before `before` (epoch ms): wakes a worker for each name with work, and
     /// removes the others. Continues batch by batch while most names are removed, to keep up with any number. One
-    /// worker looks at a name. If the name stays, another one looks after 30 s. A node that is away holds up only its own
-    /// names.
+    /// worker looks at a name. If the name stays, another one looks after 30 s. A node that is away holds up only its
+    /// own names.
     /// - Parameter paused: apps of which only names are woken that may have something expired.
     public func reconcile(
         _ apps: [AppKey], paused: Set<AppKey> = [], before: Int64, now: Int64, limit: Int

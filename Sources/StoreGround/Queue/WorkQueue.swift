@@ -28,8 +28,8 @@ public struct WorkQueue: Sendable {
 
     package static func route(_ app: AppKey, _ name: ActivityName) -> String { "\(app) \(name)" }
 
-    /// Creates streams and groups. Repeatable. A worker calls this at its start, and after Redis lost its data. Streams on
-    /// a node that is away are left out: their reader makes them when it finds none.
+    /// Creates streams and groups. Repeatable. A worker calls this at its start, and after Redis lost its data. Streams
+    /// on a node that is away are left out: their reader makes them when it finds none.
     public func prepare(_ apps: [AppKey]) async throws(StoreError) {
         let commands = streams(apps).map { stream in
             RedisCommand("XGROUP", ["CREATE", .key(stream), .string(Self.group), "0", "MKSTREAM"])

@@ -14,8 +14,8 @@ public final class ServerTime: Sendable {
     public static let intervalOfWorkers: Duration = .milliseconds(1_500)
     /// How far a process's time may be off while Redis's clock is not set: a measurement in a busy deployment.
     public static let error = ScriptNumbers.clockError
-    /// How often a process looks what others have found, and notes that it has seen the clock, ms. It looks at once when
-    /// it hears an earlier time than before.
+    /// How often a process looks what others have found, and notes that it has seen the clock, ms. It looks at once
+    /// when it hears an earlier time than before.
     private static let pause: Int64 = 10_000
     /// A noted time that is less old stays, ms.
     private static let noted: Int64 = 1_000
@@ -50,7 +50,8 @@ public final class ServerTime: Sendable {
     private struct State {
         var measured: Measurement?
         var step: Step?
-        /// The latest time that Redis has told, epoch ms, since the number of steps was `steps`; nil before the first look.
+        /// The latest time that Redis has told, epoch ms, since the number of steps was `steps`; nil before the first
+        /// look.
         var heard: Int64?
         var steps = 0
         /// When the last look was, by the boot clock, and how many more come without a pause.
@@ -107,7 +108,8 @@ public final class ServerTime: Sendable {
     }
 
     /// Measures, and learns whether the clock was set back since any worker last looked.
-    /// - Parameter notes: false only learns what workers have found. A gateway that nobody asks for anything writes nothing.
+    /// - Parameter notes: false only learns what workers have found. A gateway that nobody asks for anything writes
+    ///   nothing.
     public func look(notes: Bool = true) async throws(StoreError) {
         let asked = bootClock()
         let (heard, steps) = state.withLock { ($0.heard, $0.steps) }

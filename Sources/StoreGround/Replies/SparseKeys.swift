@@ -4,7 +4,7 @@ import Synchronization
 /// Reads keys of which most hold nothing, again and again. One EXISTS asks for all that held nothing at the last read;
 /// only the others are read each time. So the cost follows what is stored, and not how many apps there are.
 ///
-/// What it remembers decides which command asks, and never what the answer is. A key that another process has filled
+/// Its memory decides which command asks, and never what the answer is. A key that another process has filled
 /// since is found by this read.
 package final class SparseKeys: Sendable {
     private let filled = Mutex<Set<RedisKey>>([])
@@ -79,7 +79,7 @@ extension RedisClient {
         while !groups.isEmpty {
             var halves: [ArraySlice<RedisKey>] = []
             for (group, reply) in zip(groups, try await apart(groups.map { .exists($0) })) {
-                // Whoever uses a key of a node that is away gets its error.
+                // A call that uses a key of a node that is away gets its error.
                 let count = try reply?.integer() ?? group.count
                 if count == group.count {
                     found.formUnion(group)

@@ -243,7 +243,7 @@ import Testing
                 let bytes = [UInt8](repeating: 0x41, count: 8_000)
                 try Self.receive(Self.frame(0, flags: round == 3 ? 1 : 0, stream: stream, bytes), in: session)
             }
-            // What was read makes room for more: the server is not held up by what is dropped.
+            // Bytes that were read make room for more: the server is not held up by what is dropped.
             #expect(session.outputBytes < ClientSession.outputLimit)
             session.withOutput(\.count)
         }

@@ -7,7 +7,7 @@ import Testing
 @testable import APNsSimulator
 
 extension TransportTests {
-    /// What is noted of the exchanges of a push that is traced.
+    /// The notes of the exchanges of a push that is traced.
     @Suite struct TraceTests {
         private func send(_ it: Simulation, _ trace: Trace?, _ numbers: Range<Int> = 0..<1) async -> PageOutcome {
             var push = Simulation.push()

@@ -28,7 +28,7 @@ extension Activity {
             if case .replaced = entry.change { try await replace(entry, publish) }
             if case .deleted = entry.change { try await delete(entry) }
         }
-        // A publisher without an answer repeats its call. What was replaced or deleted meanwhile stays so.
+        // A publisher without an answer repeats its call. A schedule that was replaced or deleted meanwhile stays so.
         if random.chance(0.4), run.actions.contains(.scheduleRepeats) {
             for entries in calls { try await makeAgain(entries, made, publish) }
         }

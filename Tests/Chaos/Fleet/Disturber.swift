@@ -176,7 +176,7 @@ final class Disturber: Sendable {
         }
     }
 
-    /// A planned failover. What the old primary wrote for workers and did not replicate is done again.
+    /// A planned failover. Work that the old primary did not replicate is done again.
     private func failOver() async {
         let ports = workerPorts()
         let at = Clock.epoch

@@ -50,7 +50,7 @@ final class Fleet: Sendable {
     private let clocks: [Role: TestClock]
     private let log: EventLog
     private let members: Mutex<[Role: Member]>
-    /// What gateways and workers run when they start next. Absent: `program`.
+    /// The program that gateways and workers run when they start next. Absent: `program`.
     private let releases: Mutex<[Role: UpgradeOrder.Release]>
 
     private struct Member {

@@ -1,8 +1,8 @@
 import Foundation
 import TestSupport
 
-/// The Redis servers of a run. Each writes an append-only file to disk before it replies. A primary with a replica takes
-/// writes only while the replica has them, as the documents ask for.
+/// The Redis servers of a run. Each writes an append-only file to disk before it replies. A primary with a replica
+/// takes writes only while the replica has them, as the documents ask for.
 struct RedisServers: Sendable {
     enum Kind: String, CaseIterable, Sendable {
         /// One server on a unix socket.
@@ -67,7 +67,8 @@ struct RedisServers: Sendable {
         if kind == .sentinel { try writeFiles() }
     }
 
-    /// The files of servers and sentinels, which sentinels rewrite. So a server that is started again has its last role.
+    /// The files of servers and sentinels, which sentinels rewrite. So a server that is started again has its last
+    /// role.
     private func writeFiles() throws {
         let first = servers[0].port
         for server in servers {

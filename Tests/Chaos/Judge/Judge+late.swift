@@ -1,6 +1,6 @@
 /// Checks when devices had a state. A state that comes at last may have come much too late.
 extension Judge {
-    /// Of each name so many phones are looked at, the first ones.
+    /// So many phones of each name are looked at, the first ones.
     private static let looks = 200
 
     func judgeLate(_ pushes: [Int: [Push]], _ tally: inout Tally) async throws {

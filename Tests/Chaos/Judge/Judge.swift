@@ -99,8 +99,9 @@ struct Judge: Sendable {
 
     /// Whether a cancelled end arrived and no worker learned of it, so the token stays, and its device shows the end.
     ///
-    /// It had no answer, or its process was killed or suspended about then. Or Redis was away until the page's lease had
-    /// lapsed: then nobody may write the page's answers down, and the end's ledger has fewer tokens than the end reached.
+    /// It had no answer, or its process was killed or suspended about then. Or Redis was away until the page's lease
+    /// had lapsed: then nobody may write the page's answers down, and the end's ledger has fewer tokens than the end
+    /// reached.
     private func isUnnoticedEnd(_ request: Request, of name: Int) -> Bool {
         guard request.isEnd, request.reached,
             let end = pushes.first(where: {

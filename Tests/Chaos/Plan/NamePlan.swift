@@ -11,7 +11,8 @@ struct NamePlan: Sendable {
     /// Whether the name owns a broadcast channel, which is made at the beginning of the run.
     var hasBroadcastChannel = false
     var hasOddName = false
-    /// Whether its channels are forgotten now and then. No other name has them, because a channel is forgotten everywhere.
+    /// Whether its channels are forgotten now and then. No other name has them, because a channel is forgotten
+    /// everywhere.
     var hasForgets = false
 
     var name: String {

@@ -1,5 +1,5 @@
-/// Everyday trouble: silent phones, clocks that are set, phones that come back, channels that are forgotten. Each has its
-/// own generator, so that a seed without it is otherwise the same.
+/// Everyday trouble: silent phones, clocks that are set, phones that come back, channels that are forgotten. Each has
+/// its own generator, so that a seed without it is otherwise the same.
 extension Plan {
     private static let forgottenNames = 2
 
@@ -99,7 +99,7 @@ extension Plan {
         return planned
     }
 
-    /// What only one kind of Redis can suffer: failovers on purpose, and a cluster's node that stays away while the
+    /// Trouble of only one kind of Redis: failovers on purpose, and a cluster's node that stays away while the
     /// others go on.
     static func outages(
         _ milliseconds: Int, _ seed: UInt64, _ redis: RedisServers.Kind, needsEveryNode: Bool

@@ -21,7 +21,8 @@ struct Plan: Sendable {
     var cap: Int?
     /// The time at which each cohort of dying tokens dies.
     var deaths: [Int]
-    /// Whether the app has outgoing events. Their pushes leave the usual case of a script, so every second seed has none.
+    /// Whether the app has outgoing events. Their pushes leave the usual case of a script, so every second seed has
+    /// none.
     var hasEvents: Bool { seed.isMultiple(of: 2) }
     /// Whether clocks of Redis step in this run. Then all phones have slow clocks and no card is started, so most seeds
     /// go without.

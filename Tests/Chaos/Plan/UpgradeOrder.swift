@@ -1,5 +1,5 @@
-/// The order in which an upgrade restarts gateways and workers. One by one, it goes there, back in the reverse order, and
-/// there again, so that each process of each release meets what the others wrote.
+/// The order in which an upgrade restarts gateways and workers. One by one, it goes there, back in the reverse order,
+/// and there again, so that each process of each release meets what the others wrote.
 enum UpgradeOrder: String, CaseIterable, Sendable {
     case gatewaysFirst = "gateways-first"
     case workersFirst = "workers-first"
@@ -30,7 +30,8 @@ enum UpgradeOrder: String, CaseIterable, Sendable {
         }
     }
 
-    /// The steps, evenly over the run, in place of a plan's other disturbances. The last one leaves time for its process.
+    /// The steps, evenly over the run, in place of a plan's other disturbances. The last one leaves time for its
+    /// process.
     func disturbances(_ milliseconds: Int) -> [Planned<Disturbance>] {
         if self == .stopped { return [Planned(at: milliseconds / 2, seed: 0, what: .upgradeAll(roles))] }
         let steps = steps

@@ -45,6 +45,21 @@ struct RedisFindingsTests {
         #expect(findings(alone, info: ["connected_slaves": "1", "cluster_enabled": "1"]).replicas == nil)
     }
 
+    @Test func `a number of replicas that leaves out the one of another site is a warning`() {
+        let found = findings(info: [
+            "connected_slaves": "2", "slave0": "ip=10.0.0.2,port=6379,state=online,offset=14,lag=0",
+            "slave1": "ip=fd00::3,port=6380,state=online,offset=14,lag=1", "slave_priority": "100",
+        ])
+        #expect(found.replicaAddresses.map(\.host) == ["10.0.0.2", "fd00::3"])
+        #expect(found.replicaAddresses.map(\.port) == [6_379, 6_380])
+        #expect(found.secondSite(1, priorities: [100, 0])?.remedy?.contains("redis.wait_replicas: 2") == true)
+        // One did not answer, and counts all the same.
+        #expect(found.secondSite(1, priorities: [0])?.mark == .warning)
+        #expect(found.secondSite(2, priorities: [100, 0])?.mark == .good)
+        #expect(found.secondSite(1, priorities: [100, 100]) == nil)
+        #expect(found.secondSite(0, priorities: [100, 0]) == nil)
+    }
+
     @Test func `small listpacks cost memory but lose nothing`() {
         let found = findings(["hash-max-listpack-value": "64"])
         #expect(found.losses.isEmpty && found.encoding?.mark == .warning)

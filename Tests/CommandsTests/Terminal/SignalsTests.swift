@@ -4,7 +4,7 @@ import Testing
 @testable import Commands
 
 @Suite(.timeLimit(.minutes(1))) struct SignalsTests {
-    /// Nobody else uses SIGUSR2.
+    /// No other test uses SIGUSR2.
     @Test func `a signal that comes at once is not lost`() async {
         let (told, continuation) = AsyncStream<Int>.makeStream()
         for number in 0..<20 {

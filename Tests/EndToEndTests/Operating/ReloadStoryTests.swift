@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What an operator changes while gateways and workers run.
+/// Changes by an operator while gateways and workers run.
 @Suite("Reload")
 struct ReloadStoryTests {
     /// The configuration file of a deployment, which the test rewrites.

@@ -5,7 +5,7 @@ import Testing
 
 /// A credential's secret is replaced while a publisher works with it.
 @Suite struct RotationStoryTests {
-    /// What the clients send, and what they got.
+    /// The requests of the clients, and their answers.
     private final class Publishers: Sendable {
         struct State {
             var secret: String

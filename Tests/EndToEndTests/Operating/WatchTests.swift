@@ -92,7 +92,7 @@ struct WatchTests {
                 exported.insert(name)
             }
         }
-        // What a first push must have moved.
+        // A first push must have moved these.
         for name in [
             "lamplighter_push_first_token_seconds", "lamplighter_arrival_seconds",
             "lamplighter_apns_round_trip_seconds",

@@ -16,7 +16,8 @@ import Testing
         let transport = ScriptedTransport()
         try await fixture.withWorker(transport, claimAfter: .seconds(60)) {
             let update = try await fixture.publish(alert: false)
-            // The app of one removed its card; a receipt tells of another; the card of the third ended, then the app removed it.
+            // The app of one removed its card; a receipt tells of another; the card of the third ended, then the app
+            // removed it.
             try await fixture.track(channels[0], 100, secondsAgo: 60)
             try await fixture.untrack(channels[0])
             let receipt = Receipt(push: update, event: .dismissed, channel: channels[1])

@@ -62,7 +62,8 @@ struct WorkerFixture {
 
     func publish(
         _ audience: Audience = .all, alert: Bool = true, event: ActivityEvent = .update, expiry: Int? = nil,
-        priority: PushPriority = .high, label: String = "", id: PushID = .random(), to other: ActivityName? = nil
+        priority: PushPriority = .high, label: String = "", id: PushID = .random(), to other: ActivityName? = nil,
+        now: Int64 = nowMilliseconds()
     ) async throws -> PushID {
         let publish = Publish(
             name: other ?? name, event: event, audience: audience, priority: priority,
@@ -70,7 +71,7 @@ struct WorkerFixture {
         let acceptance = try await store.pushes.accept(
             app, publish, id: id,
             payload: Array(#"{"aps":{"timestamp":0000000000},"label":"\#(label)"}"#.utf8), timestampOffset: 20,
-            now: nowMilliseconds())
+            now: now)
         guard case .accepted(let id, _, _) = acceptance else { throw WorkerFixtureError(description: "\(acceptance)") }
         return id
     }

@@ -73,8 +73,8 @@ import Testing
         #expect(!held.isLive)
     }
 
-    /// Redis answers a renewal with no if it comes after the last settlement. Then the entry of a finished push must not
-    /// wait for another worker.
+    /// Redis answers a renewal with no if it comes after the last settlement. Then the entry of a finished push must
+    /// not wait for another worker.
     @Test(arguments: [true, false])
     func `a renewal beside the last settlement takes nothing from it`(readsRenewalFirst: Bool) async throws {
         let held = try held()

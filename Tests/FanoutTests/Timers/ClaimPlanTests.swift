@@ -4,7 +4,8 @@ import Testing
 @testable import Fanout
 @testable import Store
 
-/// Tests when a worker looks for entries that others have left. It looks every five seconds, and each look is asked for.
+/// Tests when a worker looks for entries that others have left. It looks every five seconds, and each look is asked
+/// for.
 @Suite struct ClaimPlanTests {
     private static let step: Int64 = 5_000
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPAPI
 
-/// Who did what, as the API tells it.
+/// The log of actions, as the API tells it.
 @Suite struct ActionTests {
     @Test func `what an operator did is told with credential, address, operation and subject`() async throws {
         try await GatewayFixture.run { gateway in

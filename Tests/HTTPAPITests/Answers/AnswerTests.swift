@@ -3,8 +3,8 @@ import Testing
 
 @testable import HTTPAPI
 
-/// An answer tells the truth about what Redis has, wherever the connection to Redis breaks: a 2xx means that it is kept,
-/// a refusal that nothing was, and where the fate is unknown the answer says that, and a repetition does it once.
+/// An answer tells the truth about what Redis has, wherever the connection to Redis breaks: a 2xx means that it is
+/// kept, a refusal that nothing was, and where the fate is unknown the answer says that, and a repetition does it once.
 @Suite struct AnswerTests {
     @Test func `every call that changes something is tried`() {
         let changing = Set(Endpoint.all.filter { $0.method != "GET" }.map { "\($0.method) \($0.pattern)" })

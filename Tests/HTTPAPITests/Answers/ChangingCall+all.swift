@@ -303,7 +303,7 @@ extension ChangingCall {
                     + (try await fixture.followers("n\(number)") == 0).part
             }
         },
-        // A secret is shown once. Whoever has not got it takes another one by a rotation.
+        // A secret is shown once. A caller that has not got it takes another one by a rotation.
         ChangingCall("POST /api/credentials", repeated: [409]) { fixture, number in
             PreparedCall(path: "/api/credentials", body: #"{"id":"k\#(number)","scopes":["read"]}"#) {
                 (try await fixture.credential("k\(number)") != nil).part

@@ -23,7 +23,7 @@ struct ChangingCall: Sendable, CustomTestStringConvertible {
     /// Method and pattern.
     let endpoint: String
     var variant = ""
-    /// What a repetition may hear of a change that was made before.
+    /// The answer that a repetition may get about a change that was made before.
     var repeated: Set<Int> = []
     /// False for a call that makes something new each time.
     var isRepeatable = true

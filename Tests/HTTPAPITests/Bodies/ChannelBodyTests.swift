@@ -147,7 +147,7 @@ import Testing
             try read(#"{"add":\#(few),"remove":\#(few),"set":\#(groups(1, of: 1))}"#)
         }
         #expect(tooMany?.message == "must name at most 1000 tags in `add`, `remove` and `set` together, not 1001")
-        // Of a device's batch the rest is applied.
+        // The rest of a device's batch is applied.
         let entry = #"{"action":"set","name":"n","token":"aa","action_ts_ms":1795284000000}"#
         let text = #"{"tags":{"add":\#(groups(11, of: 100))},"live_activities":[\#(entry)]}"#
         let batch = try BatchBody(Array(text.utf8), channel: channel)

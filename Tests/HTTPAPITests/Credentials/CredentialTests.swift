@@ -75,7 +75,7 @@ import Testing
             let secret = try await Self.create(gateway, #"{"id":"feed","scopes":["read"]}"#)
             let user = "\(GatewayFixture.key):\(secret)"
             #expect(try await gateway.send("GET", "/api/pushes", user: user).status == 200)
-            // What another gateway does is only seen in Redis.
+            // The acts of another gateway are only seen in Redis.
             #expect(try await gateway.store.credentials.remove(try gateway.app, "feed"))
             try await eventually("the revocation is known") {
                 try await gateway.send("GET", "/api/pushes", user: user).status == 401

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPAPI
 
-/// The token that an app gets for its own channel. Who steals it harms one install.
+/// The token that an app gets for its own channel. A thief of it harms one install.
 @Suite struct DeviceTokenTests {
     private let mine = "0f2a3c1e-5b77-4a3c-9d51-2f6d8a9b0c11"
     private let other = "11111111-5b77-4a3c-9d51-2f6d8a9b0c11"

@@ -142,6 +142,20 @@ import Testing
         }
     }
 
+    @Test(arguments: [("2020-01-01T10:00", "is in the past"), ("2036-01-01T10:00", "more than 366 days ahead")])
+    func `a time that a schedule cannot have is refused before the question`(time: String, text: String) async throws {
+        try await GatewayFixture.run { gateway in
+            let (browser, token) = try await start(gateway)
+            let answer = try await browser.submit(
+                "/console/compose?draft=\(Self.draft)",
+                [
+                    "csrf": token, "action": "publish", "name": "match-42", "event": "end", "state": "{}",
+                    "send_at": time,
+                ])
+            #expect(answer.status == 422 && answer.text.contains(text), "\(answer.text)")
+        }
+    }
+
     @Test func `a publish waits ten seconds, a second click is the same, and it can be taken back`() async throws {
         try await GatewayFixture.run(configure: { $0.consoleUndo = .seconds(10) }) { gateway in
             try await gateway.follow("match-42")
@@ -179,7 +193,7 @@ import Testing
     }
 }
 
-/// What holds for the whole app, on each of its pages.
+/// Facts about the whole app, on each of its pages.
 @Suite struct ConsoleStandingTests {
     @Test func `an alarm is on every page until it is known, and again when it comes again`() async throws {
         try await GatewayFixture.run { gateway in

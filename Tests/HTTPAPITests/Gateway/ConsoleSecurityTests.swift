@@ -9,7 +9,7 @@ import Testing
 @testable import HTTPAPI
 @testable import Store
 
-/// What the console promises against other sites, strangers and texts of others.
+/// The promises of the console against other sites, strangers and texts of others.
 @Suite struct ConsoleSecurityTests {
     @Test func `every page is fenced off: no inline script, no frame, no cache, no sniffing`() async throws {
         try await GatewayFixture.run { gateway in
@@ -212,7 +212,7 @@ import Testing
         try await GatewayFixture.run { gateway in
             var browser = ConsoleBrowser(gateway)
             for number in 0..<Console.mostAttemptsOfNetwork {
-                // Nobody trusts this header here, so it does not make another network.
+                // This header is not trusted here, so it does not make another network.
                 let header = ("X-Forwarded-For", "203.0.113.\(number)")
                 let guess = try await browser.signIn("app-\(number)", "guess", headers: [header])
                 #expect(guess.status == 401)

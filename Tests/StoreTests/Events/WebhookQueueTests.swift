@@ -6,7 +6,7 @@ import Testing
 @testable import Store
 @testable import StoreDeliveries
 
-/// What waits for a webhook, who sends it, and what it did not take.
+/// Events that wait for a webhook, the worker that sends them, and those that were not taken.
 @Suite struct WebhookQueueTests {
     private func start() async throws -> (PushFixture, WebhookQueue) {
         let fixture = try await PushFixture.start(events: EventPolicy(webhook: Set(OutgoingEvent.Kind.allCases)))

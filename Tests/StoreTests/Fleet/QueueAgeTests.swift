@@ -4,7 +4,8 @@ import Testing
 
 @testable import Store
 
-/// Work waits until a worker reads it. What a worker works on is in the stream too, but is no reason to wake somebody.
+/// Work waits until a worker reads it. Work that a worker has begun is in the stream too, but is no reason to wake
+/// somebody.
 @Suite struct QueueAgeTests {
     @Test func `an entry ages until a worker reads it`() async throws {
         let fixture = try await PushFixture.start()

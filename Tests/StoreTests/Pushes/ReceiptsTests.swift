@@ -6,7 +6,7 @@ import Testing
 @testable import Store
 @testable import StoreDeliveries
 
-/// What a push counts of the receipts of devices, and what not.
+/// The receipts of devices that a push counts, and those that it does not.
 @Suite struct ReceiptsTests {
     private static let acceptedAt: Int64 = 1_795_000_000_000
     private static let window = Receipts.window.milliseconds

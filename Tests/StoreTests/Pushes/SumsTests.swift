@@ -112,7 +112,7 @@ import Testing
         let newest = try await fixture.push(audience: vip, alert: true)
         let state = try #require(try await pushes.lastState(app, name))
         #expect(state.ledger.id == newest && state.audience == vip && !state.payload.isEmpty)
-        // Nobody got it, so the one before it counts.
+        // It reached no device, so the one before it counts.
         _ = try await pushes.cancel(app, newest)
         #expect(try await pushes.lastState(app, name)?.ledger.id == alert)
         // Many ends without a state are passed over.

@@ -6,7 +6,7 @@ import Testing
 @testable import Store
 @testable import StoreDeliveries
 
-/// What is kept of the exchanges with APNs for one channel of a push.
+/// The record of the exchanges with APNs for one channel of a push.
 @Suite struct TracesTests {
     private let channel = try! ChannelID("device-1")
     private let name = try! ActivityName("match-1")

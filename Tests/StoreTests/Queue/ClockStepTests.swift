@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    /// What was stored while the clock was ahead refuses nothing of what comes after it was set right.
+    /// A time that was stored while the clock was ahead refuses nothing that comes after it was set right.
     @Test func `registrations and removals count after the clock was set back`() async throws {
         let fixture = try await ClockFixture.start()
         let channel = ChannelID.random()
@@ -220,7 +220,7 @@ import Testing
         #expect(step.number == 1 && step.by > 20_000)
         try await other.time.watch()
         #expect(other.time.step == step, "it is no other step")
-        // What they heard before is of another clock now.
+        // The times that they heard before are of another clock now.
         for time in [store.time, other.time] { for _ in 0..<2 { try await time.look() } }
         #expect(store.time.step == step && other.time.step == step)
     }

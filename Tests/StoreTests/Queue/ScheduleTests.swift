@@ -493,7 +493,7 @@ import Testing
         // A worker died between the note and the record.
         try await schedules.noteFinished(app, waiting.id, now: time + 3_100_000)
         #expect(try await schedules.finished(app, start: nil, limit: 10).schedules.map(\.id) == found)
-        // What is no longer kept leaves the list with the next note.
+        // An entry that is no longer kept leaves the list with the next note.
         let later = time + 3_100_001 + fixture.store.keys.retention
         try await schedules.noteFinished(app, sent.id, now: later)
         #expect(try await schedules.finished(app, start: nil, limit: 10).total == 1)

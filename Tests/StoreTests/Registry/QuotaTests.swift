@@ -5,7 +5,8 @@ import Testing
 
 @testable import Store
 
-/// What an app may have only so many of. The clock stands still, so a count is measured anew only where it is moved.
+/// Things of which an app may have only so many. The clock stands still, so a count is measured anew only where it is
+/// moved.
 @Suite struct QuotaTests {
     private func registration(_ channel: ChannelID, _ fixture: RegistryFixture) -> Registration {
         Registration(channel: channel, token: .test(1), registeredAt: fixture.time.now)

@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    /// What a reader has given so far, in one task.
+    /// The entries that a reader has given so far, in one task.
     private final class Found { var entries: [BackupEntry] = [] }
 
     private static func run(_ body: (Deployment, Deployment, TestTime) async throws -> Void) async throws {

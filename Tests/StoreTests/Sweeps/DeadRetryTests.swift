@@ -163,7 +163,7 @@ import Testing
             ).string()
             return text.split(separator: " ").last.map(String.init)
         }
-        // Of what was broadcast, what expired and what was not sent, only the last is broadcast now.
+        // Only the push that was not sent is broadcast now. One was broadcast before, and one has expired.
         for outcome in [.delivered, .expired, nil] as [BroadcastSettlement.Outcome?] {
             let id = try await accepted(fixture, alert: true)
             let claim = try await begin(id)

@@ -69,7 +69,8 @@ import Testing
         #expect(try await queue.workers([fixture.app]).isEmpty)
     }
 
-    /// Replication may end between two commands. What is neither pending nor new would count as waiting for ever.
+    /// Replication may end between two commands. An entry that is neither pending nor new would count as waiting for
+    /// ever.
     @Test func `a replica that has the half of an acknowledgement does the rest`() async throws {
         let fixture = try await PushFixture.start()
         let queue = fixture.store.queue

@@ -13,7 +13,7 @@ extension ChannelStory {
             former: former.compactMap(\.answer))
     }
 
-    /// What Airship's API says about a channel. Its clients read times without zone and fraction.
+    /// The answer of Airship's API about a channel. Its clients read times without zone and fraction.
     static func answer(_ channel: ChannelID, _ record: ChannelRecord?, hasTokens: Bool) -> ListedChannelAnswer {
         var groups = record?.tags ?? [:]
         let device = groups.removeValue(forKey: "device") ?? []

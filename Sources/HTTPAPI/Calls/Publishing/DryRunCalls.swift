@@ -69,7 +69,6 @@ struct DryRunCalls: CallGroup {
     /// 1 if the push also goes to the name's broadcast channel.
     private func broadcastChannels(_ publish: Publish, _ call: Call) async throws -> Int {
         guard publish.isForBroadcast else { return 0 }
-        guard let channel = try await store.broadcasts.channel(call.app.key, publish.name) else { return 0 }
-        return channel.state == .deleting ? 0 : 1
+        return try await store.broadcasts.takesPushes(call.app.key, publish.name) ? 1 : 0
     }
 }

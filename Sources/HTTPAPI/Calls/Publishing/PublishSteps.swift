@@ -28,8 +28,7 @@ struct PublishSteps {
         var warnings: [String] = []
         for push in pushes {
             guard let oversize = push.oversize else { continue }
-            let channel = try await broadcasts.channel(call.app.key, push.publish.name)
-            guard let channel, channel.state != .deleting else { throw oversize }
+            guard try await broadcasts.takesPushes(call.app.key, push.publish.name) else { throw oversize }
             let tokens = try await names.info(call.app.key, push.publish.name)?.tokens ?? 0
             warnings.append(
                 "\(oversize.path): the payload is over \(Payload.maximumBytes) bytes: it goes to the broadcast channel"
