@@ -1,4 +1,5 @@
 import LiveActivity
+import Store
 import StrictJSON
 import TestSupport
 import Testing
@@ -63,6 +64,11 @@ import Testing
                     try reasons.map { try $0.required("code").string() }
                 )
             }
+            #expect(try await codes() == (false, ["unknown", "no_worker"]))
+            let worker = Heartbeat(
+                worker: "one-00000000", at: gateway.store.time.now(), startedAt: 0,
+                loads: [try AppKey(GatewayFixture.key): Heartbeat.Load()])
+            try await gateway.store.heartbeats.write(worker)
             #expect(try await codes() == (false, ["unknown"]))
             try await gateway.follow("order-1")
             #expect(try await codes() == (true, []))
