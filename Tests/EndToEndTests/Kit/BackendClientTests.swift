@@ -7,6 +7,7 @@ import Testing
     private static let commands = [
         "curl": "sh Clients/Backends/lamplighter.sh", "python3": "python3 Clients/Backends/lamplighter.py",
         "node": "node Clients/Backends/lamplighter.mjs", "java": "java Clients/Backends/Lamplighter.java",
+        "go": "go run Clients/Backends/lamplighter.go",
     ]
 
     @Test func `a backend gets a device its token, publishes once and ends`() async throws {
