@@ -28,7 +28,7 @@ import Testing
     private func launch(_ callers: Int, _ backend: Backend, error: (any Error)? = nil) async -> [String] {
         let tokens = DeviceTokens(
             clock: FakeClock().clock, ask: { _ in try await backend.answer(to: callers, error) },
-            exchange: { _, _ in (500, Data()) })
+            exchange: { _, _ in (500, Data()) }, attest: { _ in "" })
         return await withTaskGroup(of: String.self) { group in
             for _ in 0..<callers {
                 group.addTask {
@@ -62,7 +62,7 @@ import Testing
         let tokens = DeviceTokens(
             clock: FakeClock().clock,
             ask: { _ in .signature(nonce: "n", timestamp: "2026-11-21T18:00:00", signature: "x") },
-            exchange: { _, _ in (401, Data()) })
+            exchange: { _, _ in (401, Data()) }, attest: { _ in "" })
         let error = await #expect(throws: NoToken.self) { try await tokens.token(for: "c") }
         #expect(
             error?.description == "the gateway answered 401 to the signature of your app's backend. "
@@ -80,7 +80,7 @@ import Testing
                 }
                 if isFirst { throw Offline() }
                 return .token("t")
-            }, exchange: { _, _ in (500, Data()) })
+            }, exchange: { _, _ in (500, Data()) }, attest: { _ in "" })
         await #expect(throws: NoToken.self) { try await tokens.token(for: "c") }
         let (new, held) = (try await tokens.token(for: "c"), try await tokens.token(for: "c"))
         #expect(new == ("t", true) && held == ("t", false))

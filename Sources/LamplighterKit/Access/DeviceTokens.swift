@@ -33,15 +33,17 @@ actor DeviceTokens {
     private let clock: KitClock
     private let ask: @Sendable (String) async throws -> ChannelAccess
     private let exchange: @Sendable (ChannelSignature, String) async throws -> (status: Int, body: Data)
+    private let attest: @Sendable (String) async throws -> String
     private var held: Held?
     /// The call to the backend that runs. Later callers wait for its answer.
     private var asking: (channel: String, task: Task<String, any Error>)?
 
     init(
         clock: KitClock, ask: @escaping @Sendable (String) async throws -> ChannelAccess,
-        exchange: @escaping @Sendable (ChannelSignature, String) async throws -> (status: Int, body: Data)
+        exchange: @escaping @Sendable (ChannelSignature, String) async throws -> (status: Int, body: Data),
+        attest: @escaping @Sendable (String) async throws -> String
     ) {
-        (self.clock, self.ask, self.exchange) = (clock, ask, exchange)
+        (self.clock, self.ask, self.exchange, self.attest) = (clock, ask, exchange, attest)
     }
 
     /// - Returns: the token, and whether it was fetched for this call.
@@ -69,6 +71,7 @@ actor DeviceTokens {
         do { access = try await ask(channel) } catch { throw NoToken(ofBackend: error) }
         switch access.kind {
         case .token(let token): return token
+        case .attestation: return try await attest(channel)
         case .signature(let signature):
             let (status, body) = try await exchange(signature, channel)
             guard status == 200 else { throw NoToken(ofSignature: status) }
@@ -87,7 +90,7 @@ actor DeviceTokens {
     }
 }
 
-private struct Exchanged: Decodable { var token: String }
+struct Exchanged: Decodable { var token: String }
 
 private struct Claims: Decodable {
     var iat: Int
