@@ -1,5 +1,4 @@
 import LiveActivity
-import Store
 import StrictJSON
 import TestSupport
 import Testing
@@ -65,10 +64,7 @@ import Testing
                 )
             }
             #expect(try await codes() == (false, ["unknown", "no_worker"]))
-            let worker = Heartbeat(
-                worker: "one-00000000", at: gateway.store.time.now(), startedAt: 0,
-                loads: [try AppKey(GatewayFixture.key): Heartbeat.Load()])
-            try await gateway.store.heartbeats.write(worker)
+            try await gateway.beat()
             #expect(try await codes() == (false, ["unknown"]))
             try await gateway.follow("order-1")
             #expect(try await codes() == (true, []))
