@@ -17,6 +17,8 @@ import Testing
         let settings = [
             "LAMPLIGHTER_GATEWAY_URL=\(deployment.gatewayURL)", "LAMPLIGHTER_APP_KEY=shop",
             "LAMPLIGHTER_APP_SECRET=shop-secret", "LAMPLIGHTER_APP_MASTER_SECRET=shop-master",
+            // Go compiles its library once, and a command of a test has no home.
+            "GOCACHE='\(Repository.root.path)/.build/go'",
         ].joined(separator: " ")
         var tried = 0
         for (tool, command) in Self.commands.sorted(by: { $0.key < $1.key }) {
