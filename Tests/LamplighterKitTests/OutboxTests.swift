@@ -179,6 +179,7 @@ import Testing
         await outbox.start("A", token: Self.token(1))
         try await eventually("it is sent") { !gateway.requests.isEmpty }
         #expect(problems.kinds.first == .storage)
+        try await eventually("it has tried often") { clock.pauses.count > 1_100 }
         try FileManager.default.removeItem(atPath: path)
         await outbox.sent()
         let state = try OutboxFile(directory: URL(fileURLWithPath: path)).change(install: store.idOrStore("x")) { _ in }
