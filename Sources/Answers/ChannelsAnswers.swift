@@ -191,8 +191,8 @@ public struct ReasonAnswer: AnswerBody {
         code = try fields(
             "code", \.code,
             .words([
-                "left", "pruned", "over", "unknown", "started", "name_ended", "quarantined", "paused", "alarm",
-                "waiting", "given_up", "other_environment", "infrequent",
+                "left", "pruned", "over", "unknown", "started", "name_ended", "quarantined", "paused", "no_worker",
+                "alarm", "waiting", "given_up", "other_environment", "infrequent",
             ]))
         text = try fields("text", \.text)
     }

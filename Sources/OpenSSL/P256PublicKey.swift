@@ -17,12 +17,39 @@ public final class P256PublicKey: Sendable {
         self.key = key
     }
 
+    /// Bytes of an uncompressed point: 4, x, y.
+    public static let pointLength = 65
+    /// The header of a SubjectPublicKeyInfo (RFC 5480) whose point is of P-256 and uncompressed.
+    private static let header: [UInt8] = [
+        0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01, 0x06, 0x08, 0x2A, 0x86, 0x48,
+        0xCE, 0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
+    ]
+
+    /// - Parameter point: uncompressed
+    public init(point: [UInt8]) throws(SigningKeyError) {
+        let der = Self.header + point
+        let key = der.withUnsafeBufferPointer { bytes in
+            var next = bytes.baseAddress
+            return point.count == Self.pointLength ? d2i_PUBKEY(nil, &next, bytes.count) : nil
+        }
+        guard let key else {
+            ERR_clear_error()
+            throw .unreadable("it is no point of P-256")
+        }
+        self.key = key
+    }
+
     deinit { EVP_PKEY_free(key) }
 
     /// Whether the signature is this key's, over SHA-256 of the message. Only r‖s of 32 bytes each is valid.
     public func isValid(_ signature: [UInt8], for message: [UInt8]) -> Bool {
+        Self.der(signature).map { isValid(der: $0, for: message) } ?? false
+    }
+
+    /// The same for a signature in DER (RFC 3279, 2.2.3).
+    public func isValid(der: [UInt8], for message: [UInt8]) -> Bool {
         defer { ERR_clear_error() }
-        guard let der = Self.der(signature), let context = EVP_MD_CTX_new() else { return false }
+        guard let context = EVP_MD_CTX_new() else { return false }
         defer { EVP_MD_CTX_free(context) }
         guard EVP_DigestVerifyInit(context, nil, HashFunction.sha256.pointer, nil, key) == 1 else { return false }
         return EVP_DigestVerify(context, der, der.count, message, message.count) == 1

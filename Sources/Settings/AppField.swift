@@ -40,6 +40,10 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
     case webhookCAFile = "webhook.ca_file"
     case webhookAllowsPrivate = "webhook.allow_private"
     case webhookAllowsHTTP = "webhook.allow_http"
+    case attestationTeamID = "attestation.team_id"
+    case attestationBundleID = "attestation.bundle_id"
+    case attestationEnvironment = "attestation.environment"
+    case attestationRootFile = "attestation.root_file"
 
     /// The path of the field inside an entry of `apps:`.
     public var path: String { rawValue }
@@ -47,7 +51,8 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
     /// The address of a webhook often holds a secret of its own.
     public var isSecret: Bool { [.secret, .masterSecret, .webhookURL, .webhookSecret].contains(self) }
     var isPath: Bool {
-        Self.keyPairs.contains { $0.file == self } || [.caFile, .webhookSecretFile, .webhookCAFile].contains(self)
+        Self.keyPairs.contains { $0.file == self }
+            || [.caFile, .webhookSecretFile, .webhookCAFile, .attestationRootFile].contains(self)
     }
 
     /// Its second name: of a secret `…_file`, of a PEM file its text. The secret of a webhook has fields for both.
@@ -113,6 +118,10 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
         case .webhookCAFile: "PEM roots for the webhook's server, in place of the system's"
         case .webhookAllowsPrivate: "whether the webhook may be at an address that is not public"
         case .webhookAllowsHTTP: "whether the webhook may be an http:// address"
+        case .attestationTeamID: "Apple's team id (App ID prefix) of the app, whose copies get tokens by App Attest"
+        case .attestationBundleID: "the bundle id in App Attest, if it is not bundle_id"
+        case .attestationEnvironment: "production, or development for builds from Xcode"
+        case .attestationRootFile: "a PEM root in place of Apple's, for tests alone"
         }
     }
 
@@ -126,16 +135,20 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
         case .key: return AppKey.isKey(value) ? nil : AppKey.rule
         case .secret, .masterSecret, .webhookSecret:
             return has(8...256, of: { $0 > 0x20 && $0 != 0x7F }) ? nil : "8 to 256 characters without spaces"
-        case .bundleID: return has(1...155, of: \.isURLUnreserved) ? nil : "a bundle id such as com.example.shop"
+        case .bundleID, .attestationBundleID:
+            return has(1...155, of: \.isURLUnreserved) ? nil : "a bundle id such as com.example.shop"
         case .environment:
             return ["production", "sandbox", "both"].contains(value) ? nil : "production, sandbox or both"
-        case .teamID, .keyID, .nextKeyID, .sandboxKeyID, .sandboxNextKeyID:
+        case .attestationEnvironment:
+            return ["production", "development"].contains(value) ? nil : "production or development"
+        case .teamID, .attestationTeamID, .keyID, .nextKeyID, .sandboxKeyID, .sandboxNextKeyID:
             return has(1...32, of: \.isLetterOrDigit) ? nil : "letters and digits (Apple's have ten)"
         case .url, .sandboxURL, .manageURL:
             let rest = value.hasPrefix("https://") ? value.dropFirst(8) : ""
             return rest.isEmpty || rest.contains("/") || rest.contains(" ")
                 ? "https://host or https://host:port, without a path" : nil
-        case .keyFile, .nextKeyFile, .sandboxKeyFile, .sandboxNextKeyFile, .caFile, .webhookSecretFile, .webhookCAFile:
+        case .keyFile, .nextKeyFile, .sandboxKeyFile, .sandboxNextKeyFile, .caFile, .webhookSecretFile,
+            .webhookCAFile, .attestationRootFile:
             return nil
         case .webhookURL: return WebhookAddress(value) == nil ? WebhookAddress.rule : nil
         case .webhookEvents:

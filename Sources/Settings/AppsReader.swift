@@ -102,7 +102,10 @@ struct AppsReader {
                 problems.append(error)
             }
         }
-        problems += [secretProblem(values, entries, name), sandboxProblem(values, entries, name)].compactMap(\.self)
+        problems += [
+            secretProblem(values, entries, name), sandboxProblem(values, entries, name),
+            attestationProblem(values, entries, name),
+        ].compactMap(\.self)
         problems += webhookProblems(values, entries, name) + keyProblems(values, entries, name)
         guard let text = values[.key] else {
             if entries[AppField.key.path] == nil {
@@ -112,6 +115,17 @@ struct AppsReader {
         }
         guard let key = try? AppKey(text) else { return nil }
         return AppSettings(key: key, path: path, values: values, credentials: credentials)
+    }
+
+    /// Refuses settings of App Attest without the team that switches it on.
+    private func attestationProblem(
+        _ values: [AppField: String], _ entries: [String: SettingsFile.Entry], _ name: (AppField) -> String
+    ) -> SettingsError? {
+        let fields: [AppField] = [.attestationBundleID, .attestationEnvironment, .attestationRootFile]
+        guard entries[AppField.attestationTeamID.path] == nil, let first = fields.first(where: { values[$0] != nil })
+        else { return nil }
+        let remedy = "\(name(first)) needs it: \(AppField.attestationTeamID.summary)"
+        return .missing(key: name(.attestationTeamID), remedy: remedy)
     }
 
     /// Refuses an own server for one environment beside Apple's for the other: tokens of one would go to the other.

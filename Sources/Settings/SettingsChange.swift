@@ -84,7 +84,8 @@ public struct SettingsChange: Sendable, Hashable {
         switch field {
         case .secret, .masterSecret: process == .gateway
         case .staleAfter, .catchUp, .receipts, .respectDismissal, .deviceTags, .deviceUsers, .expiryStart,
-            .expiryUpdate, .expiryEnd:
+            .expiryUpdate, .expiryEnd, .attestationTeamID, .attestationBundleID, .attestationEnvironment,
+            .attestationRootFile:
             process == .gateway
         case .key, .endAfter, .webhookEvents: true
         case .webhookURL: process == .worker || old.webhookEvents != new.webhookEvents
@@ -95,7 +96,8 @@ public struct SettingsChange: Sendable, Hashable {
     static func isLive(_ field: AppField, from old: AppSettings, to new: AppSettings) -> Bool {
         switch field {
         case .secret, .masterSecret, .staleAfter, .endAfter, .catchUp, .receipts, .respectDismissal, .deviceTags,
-            .deviceUsers, .expiryStart, .expiryUpdate, .expiryEnd, .maximumPerSecond, .maximumPerSecondOfPush:
+            .deviceUsers, .expiryStart, .expiryUpdate, .expiryEnd, .maximumPerSecond, .maximumPerSecondOfPush,
+            .attestationTeamID, .attestationBundleID, .attestationEnvironment, .attestationRootFile:
             true
         case .keyID, .keyFile, .nextKeyID, .nextKeyFile, .teamID: true
         // Keys of its own need a place that a running worker has only if it had them before.

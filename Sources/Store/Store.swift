@@ -23,6 +23,7 @@ public struct Store: Sendable {
     public let events: Events
     public let actions: Actions
     public let credentials: Credentials
+    public let attestedKeys: AttestedKeys
     public let rates: Rates
     public let webhooks: Webhooks
     public let pauses: Pauses
@@ -95,6 +96,7 @@ public struct Store: Sendable {
         lateJoiners = LateJoiners(redis: redis, keys: keys, endings: endings)
         pauses = Pauses(redis: redis, keys: keys, clock: clock)
         credentials = Credentials(redis: redis, keys: keys)
+        attestedKeys = AttestedKeys(redis: redis, keys: keys)
         rates = Rates(redis: redis, keys: keys)
         self.actions = Actions(redis: redis, keys: keys, time: time, policy: actions)
         reloads = ReloadRequests(redis: redis, keys: keys, clock: clock)

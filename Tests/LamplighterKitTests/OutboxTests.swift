@@ -15,6 +15,7 @@ import Testing
     final class Problems: Sendable {
         private let all = Mutex<[LamplighterProblem]>([])
         var kinds: [LamplighterProblem.Kind] { all.withLock { $0.map(\.kind) } }
+        var texts: [String] { all.withLock { $0.map(\.description) } }
         func note(_ problem: LamplighterProblem) { all.withLock { $0.append(problem) } }
     }
 
@@ -43,6 +44,23 @@ import Testing
         #expect(paths == Array(repeating: "start-tokens/A", count: 21) + ["start-tokens/B"])
         #expect(clock.pauses.prefix(3) == [2, 4, 8] && clock.pauses.last == Backoff.longest)
         #expect(problems.kinds == [.delayed], "told once")
+    }
+
+    @Test func `a backend that gives no token is named, and asked again`() async throws {
+        struct Down: Error {}
+        let asked = Mutex(0)
+        let kit = kit { _ in
+            let count = asked.withLock { count in
+                count += 1
+                return count
+            }
+            if count < 3 { throw Down() }
+            return .token("t")
+        }
+        await kit.outbox.start("A", token: Self.token(1))
+        await kit.outbox.sent()
+        #expect(paths == ["start-tokens/A"] && problems.kinds == [.delayed])
+        #expect(problems.texts[0].hasPrefix("your app's backend gave no token"))
     }
 
     @Test func `one report that fails again and again holds up no other`() async throws {
@@ -161,6 +179,7 @@ import Testing
         await outbox.start("A", token: Self.token(1))
         try await eventually("it is sent") { !gateway.requests.isEmpty }
         #expect(problems.kinds.first == .storage)
+        try await eventually("it has tried often") { clock.pauses.count > 1_100 }
         try FileManager.default.removeItem(atPath: path)
         await outbox.sent()
         let state = try OutboxFile(directory: URL(fileURLWithPath: path)).change(install: store.idOrStore("x")) { _ in }

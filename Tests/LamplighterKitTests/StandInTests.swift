@@ -13,12 +13,17 @@ import Testing
 
     init() throws { directory = try TemporaryDirectory() }
 
-    private func swiftc(_ module: String, _ files: [String]) async throws {
+    /// Xcode's new targets have these settings ("Approachable Concurrency").
+    private static let mainActor =
+        ["-default-isolation", "MainActor"]
+        + ["NonisolatedNonsendingByDefault", "InferIsolatedConformances"].flatMap { ["-enable-upcoming-feature", $0] }
+
+    private func swiftc(_ module: String, _ files: [String], _ more: [String] = []) async throws {
         let output = directory.path(module + ".log")
         _ = FileManager.default.createFile(atPath: output, contents: nil)
         let log = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
         let compiler = try ChildProcess(
-            ["swiftc"] + Self.flags
+            ["swiftc"] + Self.flags + more
                 + [
                     "-I", directory.path(""), "-emit-module", "-module-name", module, "-o",
                     directory.path(module + ".swiftmodule"),
@@ -32,7 +37,7 @@ import Testing
     @Test(.timeLimit(.minutes(5))) func `the kit for iOS and the app of the page compile`() async throws {
         let root = Repository.root.path
         // WidgetKit's imports two of the others.
-        for module in ["ActivityKit", "Security", "Network", "SwiftUI", "WidgetKit"] {
+        for module in ["ActivityKit", "Security", "Network", "DeviceCheck", "CryptoKit", "SwiftUI", "WidgetKit"] {
             try await swiftc(module, ["\(root)/Tests/StandIns/\(module).swift"])
         }
         let folder = root + "/Sources/LamplighterKit"
@@ -48,7 +53,7 @@ import Testing
             """
         try (blocks + [backend]).joined(separator: "\n").write(
             toFile: directory.path("App.swift"), atomically: false, encoding: .utf8)
-        try await swiftc("App", [directory.path("App.swift")])
+        for more in [[], Self.mainActor] { try await swiftc("App", [directory.path("App.swift")], more) }
 
         let launch = try #require(blocks.first { $0.contains("Lamplighter(") })
         let body = try #require(launch.firstMatch(of: /func launch\(\) \{\n([\s\S]*?)\n\}/)).1

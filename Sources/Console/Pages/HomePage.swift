@@ -117,8 +117,3 @@ enum HomePage {
         }
     }
 }
-
-extension WorkerSight {
-    /// Whether it was seen within 30 s.
-    var isAtWork: Bool { idle < 30_000 }
-}

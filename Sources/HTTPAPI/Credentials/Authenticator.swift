@@ -59,6 +59,15 @@ struct Authenticator: Sendable {
 
     func app(_ key: AppKey) -> App? { apps[key.rawValue] }
 
+    /// The app that a request names which asks for a token by App Attest. Nil also for an app without App Attest, and
+    /// for a request with a secret: nobody may try secrets here.
+    func attesting(_ headers: HTTPFields) -> (App, Credential)? {
+        guard headers[.authorization] == nil, let app = headers[.airshipAppKey].flatMap({ apps[$0] }),
+            app.app.attestation != nil
+        else { return nil }
+        return (app, .attesting)
+    }
+
     /// The credential of a request that has none of the app's two secrets and no token. One that does not exist costs
     /// the same hash as one that does.
     /// - Parameter made: those that are in Redis

@@ -15,6 +15,8 @@ enum Credential: Sendable, Hashable {
     case signed(ChannelID?)
     /// The SDK with a token that we issued for the contact of this channel.
     case contact(ContactID, ChannelID)
+    /// A copy of the app that asks for a token by App Attest. Nothing proves it before its body is read.
+    case attesting
 
     /// The word for it in logs and in pushes.
     var id: String {
@@ -25,6 +27,7 @@ enum Credential: Sendable, Hashable {
         case .device, .reporter: "device"
         case .signed: "signed"
         case .contact: "contact"
+        case .attesting: "attesting"
         }
     }
 
@@ -42,7 +45,7 @@ enum Credential: Sendable, Hashable {
     var isDevice: Bool {
         switch self {
         case .master, .app, .issued: false
-        case .device, .reporter, .signed, .contact: true
+        case .device, .reporter, .signed, .contact, .attesting: true
         }
     }
 }

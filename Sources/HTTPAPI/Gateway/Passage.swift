@@ -156,6 +156,10 @@ struct Passage {
 
     private mutating func findCaller() async throws {
         guard let source else { return }
+        guard try endpoint().endpoint.access != .attesting else {
+            found = served.authenticator.attesting(source.request.headers).map { ($0.0, $0.1) }
+            return
+        }
         let found = try await source.responder.authenticate(
             source.request, source.address, isGuess: source.isGuess, served, now: now)
         self.found = found.map { ($0.0, $0.1) }

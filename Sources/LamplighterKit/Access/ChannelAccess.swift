@@ -3,11 +3,16 @@ public struct ChannelAccess: Sendable {
     enum Kind: Sendable {
         case token(String)
         case signature(ChannelSignature)
+        case attestation
     }
     let kind: Kind
 
     /// The `token` of `GET /api/auth/device?only=reports`, which the backend calls with the app secret and `X-UA-Channel-ID`.
     public static func token(_ token: String) -> ChannelAccess { ChannelAccess(kind: .token(token)) }
+
+    /// Apple's App Attest in place of a backend. The gateway needs `attestation.team_id` for the app. The simulator of Xcode
+    /// and most extensions have no App Attest.
+    public static let attestation = ChannelAccess(kind: .attestation)
 
     /// A signature that the backend makes. The app exchanges it for the token, so the backend need not call the gateway.
     /// For an hour a signature opens more than the token: it sets the channel's tags and named user.

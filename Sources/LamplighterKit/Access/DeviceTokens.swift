@@ -1,11 +1,25 @@
 import Foundation
 
+/// The app's backend gave no token for the channel, or its signature brought none.
+struct NoToken: Error, CustomStringConvertible {
+    var description: String
+
+    /// - Parameter error: of the app's code that asks the backend.
+    init(ofBackend error: any Error) {
+        description =
+            "your app's backend gave no token, and the gateway was not asked: \(error). "
+            + "Look at the closure of Lamplighter(url:appKey:), and at the backend's call of /api/auth/device"
+    }
+
+    init(ofSignature status: Int) {
+        description =
+            "the gateway answered \(status) to the signature of your app's backend. "
+            + "Look at the backend's app key, app secret and clock"
+    }
+}
+
 /// The token of the channel. It is kept in memory alone, until shortly before its end.
 actor DeviceTokens {
-    struct Refused: Error, CustomStringConvertible {
-        var status: Int
-        var description: String { "the gateway gave no token for the signature: \(status)" }
-    }
 
     private struct Held {
         var token: String
@@ -19,13 +33,17 @@ actor DeviceTokens {
     private let clock: KitClock
     private let ask: @Sendable (String) async throws -> ChannelAccess
     private let exchange: @Sendable (ChannelSignature, String) async throws -> (status: Int, body: Data)
+    private let attest: @Sendable (String) async throws -> String
     private var held: Held?
+    /// The call to the backend that runs. Later callers wait for its answer.
+    private var asking: (channel: String, task: Task<String, any Error>)?
 
     init(
         clock: KitClock, ask: @escaping @Sendable (String) async throws -> ChannelAccess,
-        exchange: @escaping @Sendable (ChannelSignature, String) async throws -> (status: Int, body: Data)
+        exchange: @escaping @Sendable (ChannelSignature, String) async throws -> (status: Int, body: Data),
+        attest: @escaping @Sendable (String) async throws -> String
     ) {
-        (self.clock, self.ask, self.exchange) = (clock, ask, exchange)
+        (self.clock, self.ask, self.exchange, self.attest) = (clock, ask, exchange, attest)
     }
 
     /// - Returns: the token, and whether it was fetched for this call.
@@ -33,7 +51,11 @@ actor DeviceTokens {
         if let held, held.channel == channel, held.end.map({ clock.uptime() < $0 }) ?? true {
             return (held.token, false)
         }
-        let token = try await fetch(channel)
+        if let asking, asking.channel == channel { return (try await asking.task.value, true) }
+        let task = Task { try await fetch(channel) }
+        asking = (channel, task)
+        defer { asking = nil }
+        let token = try await task.value
         let end = Self.seconds(of: token).map { clock.uptime() + max(0, $0 - Self.margin) }
         held = Held(token: token, channel: channel, end: end)
         return (token, true)
@@ -45,11 +67,14 @@ actor DeviceTokens {
     }
 
     private func fetch(_ channel: String) async throws -> String {
-        switch try await ask(channel).kind {
+        let access: ChannelAccess
+        do { access = try await ask(channel) } catch { throw NoToken(ofBackend: error) }
+        switch access.kind {
         case .token(let token): return token
+        case .attestation: return try await attest(channel)
         case .signature(let signature):
             let (status, body) = try await exchange(signature, channel)
-            guard status == 200 else { throw Refused(status: status) }
+            guard status == 200 else { throw NoToken(ofSignature: status) }
             return try JSONDecoder().decode(Exchanged.self, from: body).token
         }
     }
@@ -65,7 +90,7 @@ actor DeviceTokens {
     }
 }
 
-private struct Exchanged: Decodable { var token: String }
+struct Exchanged: Decodable { var token: String }
 
 private struct Claims: Decodable {
     var iat: Int

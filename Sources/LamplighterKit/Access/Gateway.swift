@@ -13,18 +13,29 @@ struct Gateway: Sendable {
     let access: DeviceTokens
     let transport: Transport
 
-    /// - Parameter access: the app's code, which gets a token or a signature for the channel from its backend.
+    /// - Parameters:
+    ///   - attestation: App Attest, and where the id of its key is kept. Nil: it is not there.
+    ///   - access: the app's code, which gets a token or a signature for the channel from its backend.
     init(
         url: URL, appKey: String, clock: KitClock, transport: @escaping Transport = Gateway.session(),
+        attestation: (service: any AppAttestService, file: URL)? = nil,
         access: @escaping @Sendable (String) async throws -> ChannelAccess
     ) {
         (self.url, self.appKey, self.transport) = (url, appKey, transport)
-        self.access = DeviceTokens(clock: clock, ask: access) { signature, channel in
-            var request = try Self.request(.deviceToken, at: url, appKey, channel)
-            for (name, value) in signature.fields { request.setValue(value, forHTTPHeaderField: name) }
+        let send: AppAttest.Send = { wire, channel, fields in
+            var request = try Self.request(wire, at: url, appKey, channel)
+            for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
             let (body, response) = try await transport(request)
             return (response.statusCode, body)
         }
+        let attest = attestation.map { AppAttest(service: $0.service, file: $0.file, send: send) }
+        self.access = DeviceTokens(
+            clock: clock, ask: access,
+            exchange: { signature, channel in try await send(.deviceToken, channel, signature.fields) },
+            attest: { channel in
+                guard let attest else { throw AppAttest.Failure(description: "App Attest is not there") }
+                return try await attest.token(for: channel)
+            })
     }
 
     /// Sends a request for a channel. After a 401 it gets a new token and sends the request once more.

@@ -33,8 +33,11 @@
             values.isExcludedFromBackup = true
             try? directory.setResourceValues(values)
             self.init(
-                Gateway(url: url, appKey: appKey, clock: .device, access: access), directory: directory,
-                store: KeychainInstallStore(group: group, appKey: appKey), tell: onProblem, hold: Self.holdInBackground)
+                Gateway(
+                    url: url, appKey: appKey, clock: .device,
+                    attestation: (DeviceAppAttest(), directory.appendingPathComponent("attested-key")), access: access),
+                directory: directory, store: KeychainInstallStore(group: group, appKey: appKey), tell: onProblem,
+                hold: Self.holdInBackground)
             let system = ProcessInfo.processInfo.operatingSystemVersion
             Task { [outbox] in await outbox.device("\(system.majorVersion).\(system.minorVersion)") }
             retryWhenOnline()

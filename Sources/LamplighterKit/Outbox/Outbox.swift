@@ -113,16 +113,20 @@ package actor Outbox {
     // MARK: The state
 
     /// Makes a change, and those before it that could not be written. After an error they are kept in memory.
-    private func change(_ body: @escaping @Sendable (inout OutboxState) -> Void = { _ in }) async {
-        unsaved.append(body)
+    /// - Parameter isKept: false for a look that is made again and again: it would push out the reports.
+    private func change(
+        isKept: Bool = true, _ body: @escaping @Sendable (inout OutboxState) -> Void = { _ in }
+    ) async {
+        if isKept { unsaved.append(body) }
         if unsaved.count > Self.mostUnsaved { unsaved.removeFirst() }
         guard let id = await identity() else { return }
-        let bodies = unsaved
+        let kept = unsaved.count
+        let bodies = isKept ? unsaved : unsaved + [body]
         do {
             state = try file.change(install: id, damaged: { told(.storage, "\($0)") }) { state in
                 for body in bodies { body(&state) }
             }
-            unsaved.removeFirst(bodies.count)
+            unsaved.removeFirst(kept)
             toldStorage = false
             if let dropped = state?.dropped, dropped > 0 {
                 told(.full, "\(dropped) reports were dropped: \(OutboxState.mostEntries) wait for the gateway")
@@ -192,7 +196,7 @@ package actor Outbox {
         retryAt = nil
         let (owner, now) = (owner, clock.now())
         // Another process may have added something.
-        await change { state in
+        await change(isKept: false) { state in
             if !state.entries.isEmpty || !state.receipts.isEmpty { state.take(owner, now: now) }
         }
         guard let state else { return .wait(backoff.failed(asked: nil, random: clock.random)) }

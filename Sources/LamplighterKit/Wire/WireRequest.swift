@@ -44,6 +44,10 @@ struct WireRequest: Hashable, Sendable {
         return request
     }()
 
+    static let challenge = WireRequest("GET", ["api", "auth", "attest"], nil)
+
+    init(_ proof: AttestBody) { self.init("POST", ["api", "auth", "attest"], proof) }
+
     private init(_ method: String, _ path: [String], _ body: (any Encodable)?) {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -107,6 +111,21 @@ private struct StartBody: Encodable {
     enum CodingKeys: String, CodingKey {
         case token
         case registeredAt = "registered_at_ms"
+    }
+}
+
+/// What App Attest says of this install: an attestation for a new key, then assertions.
+struct AttestBody: Encodable {
+    var channel: String
+    var key: String
+    var challenge: String
+    var attestation: String?
+    var assertion: String?
+
+    enum CodingKeys: String, CodingKey {
+        case challenge, attestation, assertion
+        case channel = "channel_id"
+        case key = "key_id"
     }
 }
 

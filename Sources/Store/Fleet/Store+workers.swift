@@ -8,6 +8,9 @@ public struct WorkerSight: Sendable, Hashable {
     public var idle: Int
     /// Entries that it has read and not acknowledged.
     public var pending: Int
+
+    /// Whether it was seen within 30 s.
+    public var isAtWork: Bool { idle < 30_000 }
 }
 
 extension Store {

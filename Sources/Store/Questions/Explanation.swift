@@ -44,8 +44,13 @@ public struct Explanation: Sendable {
     /// The alarms of the app.
     public var alarms: [Alarm] = []
 
+    /// Whether a worker of the app runs.
+    public var hasWorker = true
+
     /// Whether an update for everyone, published now, would be sent to the channel.
-    public var getsNextUpdate: Bool { presence == .follows && quarantine == nil && !nameHasEnded && pausedSince == nil }
+    public var getsNextUpdate: Bool {
+        presence == .follows && quarantine == nil && !nameHasEnded && pausedSince == nil && hasWorker
+    }
 }
 
 extension Store {
@@ -97,6 +102,7 @@ extension Store {
         }
         explanation.pausedSince = try await pauses.since(app, name)
         explanation.alarms = try await alarms.list([app])
+        explanation.hasWorker = try await workers([app]).contains(where: \.isAtWork)
         return explanation
     }
 }

@@ -86,6 +86,8 @@ package enum Lua {
     package static let rightsTry = script("rights-try", Source.rights_try_lua)
     package static let actionAdd = script("action-add", [.time], Source.action_add_lua)
 
+    package static let attestCount = script("attest-count", Source.attest_count_lua)
+
     package static let all: [RedisScript] = [
         registrySet, registryJoin, registryRemove, registryPrune, registrySplit, registryAlive, registryFollowed,
         registryForget, registryForgotten, registryRestore, registrySize, hashRestore, followingTidy, channelMark,
@@ -96,6 +98,7 @@ package enum Lua {
         scheduleReplace, scheduleSettle, endClaim, broadcastWant, broadcastLive, broadcastDiscard, broadcastRetire,
         broadcastGone, broadcastFail, broadcastLease, broadcastIntend, broadcastForeign, broadcastTake, broadcastSettle,
         providerToken, schemaSet, actionAdd, credentialSet, rateTake, deliveryTurn, rightsTry,
+        attestCount,
     ]
 
     private static func script(_ name: String, _ source: [UInt8]) -> RedisScript { script(name, [], source) }

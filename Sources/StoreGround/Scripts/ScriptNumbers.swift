@@ -16,6 +16,7 @@ package enum ScriptNumbers {
     package static let queueMoreLate: UInt16 = 32_768
     package static let queueLateUnit: UInt16 = 512
     package static let tombstone: UInt8 = 1
+    package static let undated: UInt8 = 2
     package static let pruned: UInt8 = 4
     package static let ahead: UInt8 = 4
     package static let noted: UInt8 = 8
@@ -47,8 +48,8 @@ package enum ScriptNumbers {
         -- The number of a retry queue's header, see WaitingChannel.
         local QUEUE_ONE_LATE, QUEUE_MORE_LATE = \(queueOneLate), \(queueMoreLate)
         local QUEUE_LATE_UNIT = \(queueLateUnit)
-        -- Flags of a record or tombstone. PRUNED is for tombstones, AHEAD for records.
-        local TOMBSTONE, PRUNED = \(tombstone), \(pruned)
+        -- Flags of a record or tombstone. UNDATED and PRUNED are for tombstones, AHEAD for records.
+        local TOMBSTONE, UNDATED, PRUNED = \(tombstone), \(undated), \(pruned)
         local AHEAD, NOTED, TWICE = \(ahead), \(noted), \(twice)
         local REMOVAL_BYTES = \(removalBytes)
         -- The period of the budget of priority 10.

@@ -110,13 +110,16 @@ import Webhooks
         .webhookAllowsPrivate: [.webhookAllowsPrivate: "true"],
         .webhookAllowsHTTP: [.webhookAllowsHTTP: "true", .webhookURL: "http://other.example.com/"],
         .webhookEvents: [.webhookEvents: "done", .webhookURL: "https://other.example.com/"],
+        .attestationTeamID: [.attestationTeamID: "TEAM123456"],
+        .attestationBundleID: [.attestationBundleID: "com.example.clip", .attestationTeamID: "TEAM123456"],
+        .attestationEnvironment: [.attestationEnvironment: "development", .attestationTeamID: "TEAM123456"],
         .bundleID: [.bundleID: "com.example.other"], .environment: [.environment: "sandbox"],
         .manageURL: [.manageURL: "https://manage.example.com"],
     ]
     private static let needingRestart: Set<AppField> = [.webhookEvents, .bundleID, .environment, .manageURL]
     /// Keys and secrets, whose effect `ReloadStoryTests` and `APNsKeyRing`'s tests see: no value of them can be shown.
     private static let ofStories: Set<AppField> = [
-        .keyID, .keyFile, .nextKeyID, .nextKeyFile, .teamID, .webhookSecret, .webhookSecretFile,
+        .keyID, .keyFile, .nextKeyID, .nextKeyFile, .teamID, .webhookSecret, .webhookSecretFile, .attestationRootFile,
     ]
 }
 

@@ -33,7 +33,8 @@ import Testing
     ) async throws -> Bool {
         let prepared = try await call.prepare(fixture, number)
         func send() async throws -> Reply {
-            try await fixture.gateway.send(call.method, prepared.path, prepared.body, headers: prepared.headers)
+            try await fixture.gateway.send(
+                call.method, prepared.path, prepared.body, user: prepared.user, headers: prepared.headers)
         }
         fixture.proxy.arm(fault, passing: passing)
         let first = try await send()

@@ -12,6 +12,7 @@ struct PreparedCall {
     var path: String
     var body: String?
     var headers: [(String, String)] = []
+    var user: String? = "\(GatewayFixture.key):\(GatewayFixture.masterSecret)"
     /// How many parts the change has.
     var parts = 1
     /// Counts the parts that are in Redis.
@@ -50,7 +51,11 @@ struct AnswersFixture: Sendable {
 
     var app: AppKey { get throws { try gateway.app } }
 
+    /// It makes the keys of `POST /api/auth/attest`.
+    static let device = Task { try await AttestingDevice() }
+
     static func run(_ body: (AnswersFixture) async throws -> Void) async throws {
+        let attestation = try await device.value.rules()
         let server = try await RedisServer.start(tcp: true)
         defer { server.stop() }
         let proxy = try RedisProxy(to: server)
@@ -62,7 +67,10 @@ struct AnswersFixture: Sendable {
         try await direct.ping()
         try await GatewayFixture.run(
             server, url: proxy.url, connections: 1, scripts: [], replicas: ReplicaPolicy(replicas: 0), events: policy,
-            configure: { $0.apps[0].takesReceipts = true }
+            configure: {
+                $0.apps[0].takesReceipts = true
+                $0.apps[0].attestation = attestation
+            }
         ) { gateway in
             try await body(AnswersFixture(gateway: gateway, proxy: proxy, store: store))
         }

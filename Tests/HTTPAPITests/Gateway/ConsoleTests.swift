@@ -146,6 +146,7 @@ import Testing
     @Test func `a device is explained and forgotten, after a question`() async throws {
         try await GatewayFixture.run { gateway in
             _ = try await gateway.send("PUT", "/api/activities/match-42/channels/device-1", #"{"token":"aabb"}"#)
+            try await gateway.beat()
             let (browser, token) = try await start(gateway)
             let found = try await browser.get("/console/devices?id=device-1")
             #expect(found.header("location") == "/console/devices/device-1")

@@ -114,6 +114,13 @@ struct GatewayFixture: Sendable {
         try #require(reply.status == 200, "\(reply.text)")
     }
 
+    /// A worker of the app runs.
+    func beat() async throws {
+        let now = store.time.now()
+        let load = [try app: Heartbeat.Load()]
+        try await store.heartbeats.write(Heartbeat(worker: "one-00000000", at: now, startedAt: now, loads: load))
+    }
+
     func publish(_ body: String, path: String = "/api/push", headers: [(String, String)] = []) async throws -> Reply {
         try await send("POST", path, body, headers: headers)
     }

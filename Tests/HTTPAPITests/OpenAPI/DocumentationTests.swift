@@ -23,6 +23,8 @@ import Testing
             configure: {
                 $0.publicURL = "https://push.example.com"
                 $0.apps[0].takesReceipts = true
+                $0.apps[0].attestation = AppAttest(
+                    teamID: "ABCDE12345", bundleID: "com.example.shop", environment: .production)
             }
         ) { gateway in
             // The reader of the page has an app that follows this name.

@@ -112,7 +112,7 @@ import Testing
 
     private static func schemes(_ access: Access) -> [String] {
         switch access {
-        case .anyone: []
+        case .anyone, .attesting: []
         case .master: ["master", "credential"]
         case .server: ["app", "master", "credential"]
         case .channel, .newChannel, .signedChannel, .ownChannel, .contact: ["app", "master", "device", "credential"]

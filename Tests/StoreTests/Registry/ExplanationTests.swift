@@ -15,6 +15,10 @@ import Testing
     @Test func `a channel that follows gets the next update`() async throws {
         let fixture = try await PushFixture.start()
         try await track(fixture)
+        #expect(try await !explain(fixture).getsNextUpdate, "no worker runs")
+        try await beat(fixture, ago: 31_000)
+        #expect(try await !explain(fixture).hasWorker, "it is silent for half a minute")
+        try await beat(fixture)
         let found = try await explain(fixture)
         #expect(found.presence == .follows && found.getsNextUpdate && found.following?.token == [7])
         #expect(found.lastPush == nil && found.waiting == nil && found.alarms.isEmpty)
@@ -37,6 +41,25 @@ import Testing
             clock: { 1_795_000_002_000 + 9 * 3_600_000 })
         try await track(fixture, at: now)
         #expect(try await later.explain(app, name, channel).presence == .over(registeredAt: now))
+    }
+
+    @Test func `a 400 prunes at the time of its answer, and a later 410 names its own`() async throws {
+        let fixture = try await PushFixture.start()
+        let (registry, app) = (fixture.store.registry, fixture.app)
+        func prune(_ since: Int64?) async throws -> Explanation.Presence {
+            let dead = TokenRemoval(channel: channel.stored, token: [7], deadSince: since)
+            #expect(try await registry.prune(app, .activity(name), [dead]) == [.pruned])
+            return try await explain(fixture).presence
+        }
+        try await track(fixture, at: now - 900)
+        #expect(try await prune(nil) == .pruned(at: now))
+        // A device whose clock is slow registers the token again: it need only be newer than what was pruned.
+        try await track(fixture, at: now - 800)
+        #expect(try await prune(nil) == .pruned(at: now))
+        #expect(try await prune(now - 500) == .pruned(at: now - 500))
+        let again = Registration(channel: channel, token: PushToken(bytes: [7])!, registeredAt: now - 600)
+        #expect(try await registry.track(app, .activity(name), [again]) == [.stale])
+        try await track(fixture, at: now - 400)
     }
 
     @Test func `a start that was sent, until the card's token comes`() async throws {
@@ -63,6 +86,7 @@ import Testing
         let fixture = try await PushFixture.start()
         let (store, member) = (fixture.store, RedisArgument.bytes(channel.stored))
         try await track(fixture)
+        try await beat(fixture)
         let mark = QuarantineMark(reason: "BadDeviceToken", since: now, token: [7])
         let quarantine = try fixture.key(Keyspace.quarantine)
         try await store.redis.send(RedisCommand("HSET", quarantine, member, .bytes(mark.storedValue)))
@@ -94,6 +118,14 @@ import Testing
 
     private func explain(_ fixture: PushFixture) async throws -> Explanation {
         try await fixture.store.explain(fixture.app, name, channel)
+    }
+
+    /// A worker of the app runs.
+    private func beat(_ fixture: PushFixture, ago: Int64 = 0) async throws {
+        let at = fixture.store.time.now() - ago
+        let heartbeat = Heartbeat(
+            worker: "one-00000000", at: at, startedAt: at, loads: [fixture.app: Heartbeat.Load()])
+        try await fixture.store.heartbeats.write(heartbeat)
     }
 
     private func track(_ fixture: PushFixture, at time: Int64 = 1_795_000_001_000) async throws {

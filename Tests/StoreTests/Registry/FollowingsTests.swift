@@ -38,7 +38,8 @@ import Testing
         #expect(try await registry.prune(app, .activity(try ActivityName("pruned")), [dead]) == [.pruned])
         let (live, former) = try await fixture.store.followings(app, channel)
         #expect(live.map(\.place.stored) == ["old", "stays"] && former.map(\.place.stored) == ["left", "pruned"])
-        #expect(former.map(\.presence) == [.left(at: 1_795_000_001_000), .pruned(at: 1_795_000_000_000)])
+        // APNs names no time with a 400, so the token was dead when it was pruned.
+        #expect(former.map(\.presence) == [.left(at: 1_795_000_001_000), .pruned(at: 1_795_000_002_000)])
         // Registered again, it is there again.
         try await track(fixture, "left", at: 1_795_000_001_500)
         #expect(try await fixture.store.followings(app, channel).live.map(\.place.stored) == ["left", "old", "stays"])

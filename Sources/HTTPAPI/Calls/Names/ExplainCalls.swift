@@ -24,7 +24,7 @@ struct ExplainCalls: CallGroup {
 extension Explanation {
     /// A reason against the next update comes first. Codes stay, texts may change.
     var reasons: [ReasonAnswer] {
-        [absence, started, ending, quarantined, paused].compactMap(\.self)
+        [absence, started, ending, quarantined, paused, workerless].compactMap(\.self)
             + alarms.map { ReasonAnswer(code: "alarm", text: "Alarm \($0.kind.rawValue): \($0.reason).") }
             + [queued, given, environment, frequency].compactMap(\.self)
     }
@@ -76,6 +76,11 @@ extension Explanation {
             let text = "The name or its app is paused since \(TimeText.text(since)). Pushes wait until it is resumed."
             return ReasonAnswer(code: "paused", text: text)
         }
+    }
+
+    private var workerless: ReasonAnswer? {
+        let text = "No worker of the app has been seen for 30 s. Pushes wait until one runs: start `lamplighter work`."
+        return hasWorker ? nil : ReasonAnswer(code: "no_worker", text: text)
     }
 
     private var queued: ReasonAnswer? {

@@ -27,8 +27,7 @@ local function prune(channel, token, since, ended)
         elseif since and is_older(since - 1, registered, latest) then
             return '2'
         end
-        local stone = tombstone_of_prune(
-            time_bytes(since or registered), token_hash(token), action_bytes(old), id_hash(old))
+        local stone = tombstone_of_prune(since, latest - CLOCK_ERROR, old)
         local removals = has_flag(old, NOTED) and removals_after(old, registered, latest) or {}
         redis.call('HSET', bucket, channel, stone .. removals_text(removals, 1))
         redis.call('ZREM', y, channel)
@@ -37,8 +36,9 @@ local function prune(channel, token, since, ended)
     if has_flag(old, PRUNED) and is_tombstone(old) then
         -- The token's hash is in the id's place.
         if id_hash(old) ~= token_hash(token) then return '2' end
-        if since and since > action_time(old) then
-            redis.call('HSET', bucket, channel, with_action(old, time_bytes(since)))
+        if since and since > dead_since(old) then
+            local flags = string.char(bit.band(string.byte(old), bit.bnot(UNDATED)))
+            redis.call('HSET', bucket, channel, flags .. time_bytes(since) .. string.sub(old, 7))
         end
         return '1'
     end

@@ -32,7 +32,7 @@ elseif is_tombstone(old) then
     local floor, isPruned = floor_time(old), has_flag(old, PRUNED)
     local removals, third = with_removal(removals_after(old, floor, latest), id, removed)
     floor = math.max(floor, third)
-    if not isPruned or removed >= action_time(old) and not differ(id, activity_of(old)) then
+    if not isPruned or removed >= dead_since(old) and not differ(id, activity_of(old)) then
         -- A repeated prune still gets the answer `pruned`.
         value = tombstone(removals, floor, isPruned or has_flag(old, NOTED))
     else

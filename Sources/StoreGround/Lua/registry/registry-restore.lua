@@ -17,7 +17,7 @@ local catch = redis.call('HGET', n, 'catch')
 
 -- Returns the record that a tombstone of the backup leaves of a registration. Nil: the registration stays as it is.
 local function removed(old, stone)
-    local at, registered = action_time(stone), action_time(old)
+    local at, registered = dead_since(stone), action_time(old)
     if at < registered then return nil end
     if has_flag(stone, PRUNED) then
         -- The token's hash is in the id's place.

@@ -63,6 +63,8 @@ import Testing
                     try reasons.map { try $0.required("code").string() }
                 )
             }
+            #expect(try await codes() == (false, ["unknown", "no_worker"]))
+            try await gateway.beat()
             #expect(try await codes() == (false, ["unknown"]))
             try await gateway.follow("order-1")
             #expect(try await codes() == (true, []))

@@ -24,7 +24,7 @@ end
 -- A tombstone shows that the card is new only if all activity ids in it and that of the registration are known and differ.
 local function compare_with_tombstone(old, record, isOld, latest)
     if isOld then return {isStale = true} end
-    local new, dead, floor, id = action_time(record), action_time(old), floor_time(old), id_hash(record)
+    local new, dead, floor, id = action_time(record), dead_since(old), floor_time(old), id_hash(record)
     -- The registration that went is known by its time, also when its removal lies ahead.
     local isRepeated = new == floor
     local removals = removals_after(old, new, isRepeated and math.huge or latest)

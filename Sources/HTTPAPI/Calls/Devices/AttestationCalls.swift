@@ -1,0 +1,60 @@
+import Answers
+import LiveActivity
+import Store
+
+/// A token for a copy of the app, without its backend: the app proves by App Attest that it is genuine.
+struct AttestationCalls: CallGroup {
+    private let keys: AttestedKeys
+
+    init(_ parts: GatewayParts) { keys = parts.store.attestedKeys }
+
+    func challenge(_ call: Call) async throws -> Answer {
+        let body = AttestationChallengeAnswer(
+            challenge: call.tokens.challenge(now: call.now), expiresIn: Int(SDKTokens.challengeLife))
+        return Answer(200, body)
+    }
+
+    /// The same token as `GET /api/auth/device?only=reports`.
+    func token(_ call: Call) async throws -> Answer {
+        let body = try AttestationBody(call.body.collect())
+        guard let rules = call.app.attestation else { throw APIError.unauthorized }
+        guard call.tokens.isChallenge(body.challenge, now: call.now) else {
+            throw Self.refusal("its challenge is not of this gateway, or older than five minutes")
+        }
+        try await check(body, rules, call)
+        // Last, so that a call that failed on the way can be repeated.
+        let life = Duration.milliseconds(2 * SDKTokens.challengeLife)
+        guard try await keys.use(body.challenge, of: call.app.key, for: life) else {
+            throw Self.refusal("its challenge was used before")
+        }
+        let token = call.tokens.token(for: body.channel, isForReports: true, now: call.now)
+        return Answer(200, DeviceTokenAnswer(token: token, expiresIn: Int(SDKTokens.lifetimeMilliseconds)))
+    }
+
+    private func check(_ body: AttestationBody, _ rules: AppAttest, _ call: Call) async throws {
+        let app = call.app.key
+        do {
+            switch body.proof {
+            case .attestation(let object):
+                let point = try rules.key(
+                    body.keyID, attestedBy: object, body.clientData, at: call.now / 1_000)
+                try await keys.keep(app, body.keyID, point: point, of: body.channel)
+            case .assertion(let assertion):
+                guard let point = try await keys.point(app, body.keyID, of: body.channel) else {
+                    throw APIError(
+                        403, "This key is not attested for this channel. Make another one and attest it.", code: 40305)
+                }
+                let counter = try rules.counter(of: assertion, signedBy: point, body.clientData)
+                guard try await keys.count(app, body.keyID, to: counter) else {
+                    throw Self.refusal("its counter did not grow, so it was used before")
+                }
+            }
+        } catch let failure as AppAttest.Failure {
+            throw Self.refusal(failure.reason)
+        }
+    }
+
+    private static func refusal(_ reason: String) -> APIError {
+        APIError(403, "App Attest does not vouch for this app: \(reason).", code: 40304)
+    }
+}

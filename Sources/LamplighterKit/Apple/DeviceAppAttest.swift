@@ -1,0 +1,30 @@
+// See the head of `ActivityKitSource.swift`: type-checked against a stand-in, not run.
+#if canImport(ActivityKit) && !os(macOS)
+    import CryptoKit
+    import DeviceCheck
+    import Foundation
+
+    /// App Attest of this device.
+    struct DeviceAppAttest: AppAttestService {
+        func generateKey() async throws -> String { try await Self.service().generateKey() }
+
+        func attestation(of key: String, _ clientData: Data) async throws -> Data {
+            try await Self.service().attestKey(key, clientDataHash: Self.hash(clientData))
+        }
+
+        func assertion(by key: String, _ clientData: Data) async throws -> Data {
+            try await Self.service().generateAssertion(key, clientDataHash: Self.hash(clientData))
+        }
+
+        private static func hash(_ data: Data) -> Data { Data(SHA256.hash(data: data)) }
+
+        private static func service() throws -> DCAppAttestService {
+            let service = DCAppAttestService.shared
+            guard service.isSupported else {
+                throw AppAttest.Failure(
+                    description: "this device or extension has no App Attest: ask your backend for a token")
+            }
+            return service
+        }
+    }
+#endif
