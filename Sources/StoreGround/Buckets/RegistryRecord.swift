@@ -19,10 +19,10 @@ package import Redis
 ///
 /// A prune's tombstone (18 bytes, and 8 more for each noted removal) has the time at which the token was known to be
 /// dead. It has the token's hash in the id's place, and the hash of the activity's id behind the floor. The same token
-/// must be registered later than that time. With flag `undated` APNs named no time (a 400). Then the time is that of the
-/// prune, and the same token need only be registered later than the pruned record (the floor). Another token (a rotation
-/// that arrives late) must not be older than the pruned record. Another activity is a new card, however slow the device's
-/// clock is.
+/// must be registered later than that time. With flag `undated` APNs named no time (a 400). Then the time is that of
+/// the prune, and the same token need only be registered later than the pruned record (the floor). Another token (a
+/// rotation that arrives late) must not be older than the pruned record. Another activity is a new card, however slow
+/// the device's clock is.
 ///
 /// With an 80-byte token a value is 90 bytes, below config/redis.conf's limit of 128 for the compact encoding.
 package enum RegistryRecord {
