@@ -14,7 +14,7 @@ struct Report: Sendable {
             ("requests at APNs", tally.requests), ("accepted by APNs", tally.accepted), ("tokens", tally.tokens),
         ] + ledger + [
             ("ledgers: retries", tally.ledger["retries"] ?? 0), ("duplicates", tally.duplicates),
-            ("duplicates that deaths explain, at most", tally.duplicatesAllowed),
+            ("duplicates that deaths and leases explain, at most", tally.duplicatesAllowed),
             ("starts that had to come", tally.startsExpected),
             ("started channels with a token at the end", tally.startsReported),
             ("starts in open pages when their end came", tally.startsOpenAtEnd),
@@ -24,7 +24,7 @@ struct Report: Sendable {
             ("pushes that expired while APNs was away", tally.expired),
             ("ms after which the last healthy phone had a state", Int(tally.latest)),
             ("late on the wire, of the killed and suspended", tally.late),
-            ("workers that lost their work", tally.losses),
+            ("workers that lost their work", tally.losses), ("leases that ran out", tally.leasesLost),
         ]
     }
 

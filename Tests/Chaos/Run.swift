@@ -82,6 +82,17 @@ struct Run: Sendable {
         }
     }
 
+    /// How many leases ran out, by the logs of the workers. A machine that is too busy for a lease of three seconds lets
+    /// that happen, and the worker that claims the work sends an open page again.
+    private var leasesLost: Int {
+        let logs = directory + "/logs/"
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: logs)) ?? []
+        return files.filter { $0.hasPrefix("worker-") && $0.hasSuffix(".err") }.reduce(0) { sum, file in
+            let text = (try? String(contentsOfFile: logs + file, encoding: .utf8)) ?? ""
+            return sum + text.matches(of: /a lease ran out before its pages were settled/).count
+        }
+    }
+
     private func judge(
         _ fleet: Fleet, _ gateways: Gateways, _ pushes: Pushes, _ activities: [Activity],
         _ startTokens: StartTokens, _ disturber: Disturber, _ clock: Clock
@@ -90,7 +101,8 @@ struct Run: Sendable {
         let record = try await Record.read(fleet.controlURL)
         let judge = Judge(
             plan: plan, activities: activities, startTokens: startTokens, pushes: pushes.all, record: record,
-            interruptions: disturber.interruptions, wakes: disturber.wakes, controlURL: fleet.controlURL, found: found)
+            interruptions: disturber.interruptions, wakes: disturber.wakes, leasesLost: leasesLost,
+            controlURL: fleet.controlURL, found: found)
         let tally = try await judge.judge()
         let judged = pushes.all
         let starter = Activity.forRegistryCheck(plan, gateways, pushes, clock, found)

@@ -143,7 +143,7 @@ extension WorkerContext {
         switch end {
         case .finished(let leftovers): return try await followUp(item, leftovers, isTakenOver: isTakenOver, log)
         case .lost:
-            metrics.lostLease(item.app)
+            lostLease(item.app, log)
             return .leave
         case .interrupted(let pause):
             // Schedule first, then give the lease back. If the worker dies in between, another one claims the entry.
@@ -152,6 +152,12 @@ extension WorkerContext {
             if pause == .zero { try await store.queue.add([item]) }
             return .acknowledge
         }
+    }
+
+    /// Tells operators why devices may have got a push twice: this machine or Redis was too busy, or stood still.
+    func lostLease(_ app: AppKey, _ log: Logger) {
+        metrics.lostLease(app)
+        log.warning("a lease ran out before its pages were settled: another worker may send them again")
     }
 
     /// Does the work after a finished shard or catch-up. Each step may be repeated. The last shard sweeps the catch-up.

@@ -54,8 +54,11 @@ extension Judge {
             case .gateway: sum
             }
         }
-        tally.losses = losses
-        tally.duplicatesAllowed = losses * Tally.openAtOnce(plan) + tally.ledger["duplicates_possible", default: 0]
+        (tally.losses, tally.leasesLost) = (losses, leasesLost)
+        // A lease is of one name, which has no more open pages than a worker.
+        tally.duplicatesAllowed =
+            losses * Tally.openAtOnce(plan) + leasesLost * Fleet.openPages * Fleet.page
+            + tally.ledger["duplicates_possible", default: 0]
         if tally.duplicates > tally.duplicatesAllowed {
             found.note(.duplicates, "\(tally.duplicates), at most \(tally.duplicatesAllowed) are explained")
             for id in record.tokens.filter({ $0.value.duplicates > 0 }).map(\.key).prefix(Self.namedDuplicates) {

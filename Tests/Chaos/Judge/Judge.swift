@@ -10,6 +10,7 @@ struct Judge: Sendable {
     let record: Record
     let interruptions: [Disturber.Interruption]
     let wakes: [(role: Role, at: Int64)]
+    let leasesLost: Int
     let controlURL: String
     let found: Findings
 

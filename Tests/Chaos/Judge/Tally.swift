@@ -17,6 +17,8 @@ struct Tally: Sendable {
     var duplicatesAllowed = 0
     /// Crashes and suspensions after which others took over work, counted for each worker that lost some.
     var losses = 0
+    /// Leases that ran out, of processes that lived.
+    var leasesLost = 0
     /// Requests that came late, because they were already on the wire of a killed or suspended process.
     var late = 0
     /// Starts that must have come, cards that reported a token, and starts that a worker had claimed when
