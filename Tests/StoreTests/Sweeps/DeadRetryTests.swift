@@ -114,6 +114,34 @@ import Testing
         #expect(try await fixture.ledger(id).pending == 2)
     }
 
+    /// Its page did not wait for the slowest answers, and was settled after the push had stopped.
+    @Test func `what is answered late after the stop is not tried again`() async throws {
+        let fixture = try await PushFixture.start()
+        let (id, claim) = try await stopped(fixture)
+        var tokens = TokenPage()
+        tokens.append(channel: channel(3), token: [0xAA], registeredAt: 0, attempt: 0)
+        let request = OpenRequest(
+            OpenRequest.ID(worker: 7, number: 1), WaitingChannel(tokens, 0, of: id), for: .seconds(600))
+        try await page(fixture, claim, 256, 512) { page in
+            page.targets = 1
+            page.leaveOpen(request)
+        }
+        try await close(fixture, claim)
+        #expect(try await fixture.ledger(id).failed == 4)
+        var answer = RetrySettlement()
+        var waiting = request.channel
+        waiting.openID = request.id
+        answer.finish(waiting, as: .delivered)
+        _ = try await fixture.store.sweeps.settleLate(fixture.app, try ActivityName("match-1"), answer)
+        let given = try await fixture.ledger(id)
+        #expect(given.delivered == 4 && given.failed == 3 && given.pending == 0)
+        let kept = try await letter(fixture, id)
+        #expect(kept.tokens == 3 && kept.kept == 1, "two wait in line")
+        #expect(try await retry(fixture, id) == .taken(tokens: 3, isResumed: true))
+        let taken = try await fixture.ledger(id)
+        #expect(taken.failed == 0 && taken.delivered == 4 && taken.pending == 3)
+    }
+
     @Test func `a resumed push that is superseded leaves nothing pending`() async throws {
         let fixture = try await PushFixture.start()
         let (id, claim) = try await stopped(fixture, alert: false)

@@ -18,7 +18,7 @@ end
 
 -- Counts a delivery of a push that was stopped, cancelled or superseded in flight: the token moves from failed, skipped
 -- or superseded to delivered. An `end` closes its name again, unless a newer push was accepted.
-local function delivered_after(p, dl, id, now, isSuperseded)
+local function delivered_after(p, dl, channel, id, now, isSuperseded)
     local state, stopped, closes, seq, superseded =
         unpack(redis.call('HMGET', p, 'state', 'stopped', 'closes', 'seq', 'superseded'))
     local field = state == 'failed' and stopped and 'failed' or state == 'cancelled' and 'skipped'
@@ -26,8 +26,10 @@ local function delivered_after(p, dl, id, now, isSuperseded)
     if not field then return end
     redis.call('HINCRBY', p, field, -1)
     redis.call('HINCRBY', p, 'delivered', 1)
-    if field == 'failed' and redis.call('EXISTS', dl) == 1 and redis.call('HINCRBY', dl, 'r:' .. stopped, -1) <= 0 then
-        redis.call('HDEL', dl, 'r:' .. stopped)
+    if field == 'failed' and redis.call('EXISTS', dl) == 1 then
+        -- A request that was open when its page was settled after the stop has its channel there already.
+        redis.call('HDEL', dl .. ':c', channel)
+        if redis.call('HINCRBY', dl, 'r:' .. stopped, -1) <= 0 then redis.call('HDEL', dl, 'r:' .. stopped) end
     end
     if closes and redis.call('HGET', closes, 'seq') == seq then close_name(closes, seq, now, id) end
 end
@@ -37,7 +39,7 @@ local function settle_attempt(name, channel, push, field, reason, kept)
     local text = id_text(push)
     local p, dl = name.ps .. text, name.dls .. text
     if not end_entry(p, name.ws .. text, field, reason) then
-        if field == 'delivered' then delivered_after(p, dl, text, name.now) else keep_stopped(p, dl, channel) end
+        if field == 'delivered' then delivered_after(p, dl, channel, text, name.now) else keep_stopped(p, dl, channel) end
         return
     end
     if kept == '1' then give_up(dl, channel, reason, false) end
@@ -67,7 +69,7 @@ local function settle_removal(name, channel, push, token, value, reason)
         if reason then redis.call('HINCRBY', name.ps .. text, 'e:' .. reason, 1) end
         if note_removal(name, channel, push, token, value) then redis.call('HINCRBY', w, 'owed', 1) end
     elseif not reason and note_removal(name, channel, string.rep('\0', ID_BYTES), token, value) then
-        delivered_after(name.ps .. text, name.dls .. text, text, name.now)
+        delivered_after(name.ps .. text, name.dls .. text, channel, text, name.now)
     end
 end
 
@@ -109,7 +111,7 @@ local function settle_late(name, op, channel, push, queue, registrations, a, b, 
     if leads(queue, push) then return settle_first(name, op, channel, push, queue, registrations, a, b, c, d) end
     if op == 'pop' and a == 'delivered' and not has_push(queue, push) then
         local text = id_text(push)
-        delivered_after(name.ps .. text, name.dls .. text, text, name.now, true)
+        delivered_after(name.ps .. text, name.dls .. text, channel, text, name.now, true)
     end
     if has_pushes(queue) and not end_delivered(queue) then
         redis.call('ZADD', name.r, op == 'again' and a or name.now, channel)
