@@ -170,8 +170,9 @@ public struct Pushes: Sendable {
     }
 
     private func confirm(_ app: AppKey, _ publish: Publish, _ id: PushID) async throws(StoreError) {
+        let tag = keys.tag(app, publish.name)
         try await replicas?.confirm(
-            push: keys.push(keys.tag(app, publish.name), id), life: keys.retention,
+            push: keys.push(tag, id), life: keys.retention, lone: (id, keys.name(tag), keys.nameRetention),
             elsewhere: index.proofs(app, id, publish.name) + [
                 // The reconciler looks at the name a millisecond later.
                 ReplicaWait.proof(
@@ -231,8 +232,8 @@ public struct Pushes: Sendable {
             ])
     }
 
-    /// Whether a push may be a lone one. Not with replicas to wait for: the proof for them is a write to its own hash.
-    private var packs: Bool { format.number >= DeploymentFormat.lonePushes && replicas == nil }
+    /// Whether a push may be a lone one.
+    private var packs: Bool { format.number >= DeploymentFormat.lonePushes }
 
     /// Whether the caller must add an entry to a stream. `no`: the name has one. `first`: no other push waits. `again`:
     /// others wait, but their entry may be lost or does not suit this push.

@@ -1,4 +1,4 @@
-import LiveActivity
+package import LiveActivity
 package import Redis
 import Synchronization
 
@@ -10,7 +10,9 @@ import Synchronization
 /// two timeouts. In a cluster all nodes of a publish are asked at once, each after a write.
 package final class ReplicaWait: Sendable {
     package typealias Outcome = Result<Void, StoreError>
-    private typealias Waiting = (proofs: [RedisCommand], continuation: CheckedContinuation<Outcome, Never>)
+    private typealias Waiting = (
+        proofs: [RedisCommand], lone: PushID?, continuation: CheckedContinuation<Outcome, Never>
+    )
     private struct State {
         var waiting: [Waiting] = []
         var isAsking = false
@@ -28,14 +30,18 @@ package final class ReplicaWait: Sendable {
     }
 
     /// Returns when enough replicas have everything written before the call, else throws `unreplicated`. `push`: key of
-    /// the push or schedule, with `life` ms left. `elsewhere`: writes that prove the same for other slots.
+    /// the push or schedule, with `life` ms left. `elsewhere`: writes that prove the same for other slots. `lone`: the
+    /// push may be a lone one, in the hash of its name, with that life.
     package func confirm(
-        push: RedisKey, life: Int64, elsewhere: @autoclosure () -> [RedisCommand] = []
+        push: RedisKey, life: Int64, lone: (id: PushID, name: RedisKey, life: Int64)? = nil,
+        elsewhere: @autoclosure () -> [RedisCommand] = []
     ) async throws(StoreError) {
-        let proofs = [Self.proof(push, life: life)] + (redis.isCluster ? elsewhere() : [])
+        // In this order: a push that is unpacked or settled in between moves from the name to its own hash.
+        let inName = lone.map { [RedisCommand("HGET", $0.name, "lone"), Self.proof($0.name, life: $0.life)] } ?? []
+        let proofs = inName + [Self.proof(push, life: life)] + (redis.isCluster ? elsewhere() : [])
         let outcome = await withCheckedContinuation { continuation in
             let mustAsk = state.withLock { state in
-                state.waiting.append((proofs, continuation))
+                state.waiting.append((proofs, lone?.id, continuation))
                 defer { state.isAsking = true }
                 return !state.isAsking
             }
@@ -62,18 +68,26 @@ package final class ReplicaWait: Sendable {
                 return group
             }
             if group.isEmpty { return }
-            for (waiting, outcome) in zip(group, await outcomes(group.map(\.proofs))) {
+            for (waiting, outcome) in zip(group, await outcomes(group.map { ($0.proofs, $0.lone) })) {
                 waiting.continuation.resume(returning: outcome)
             }
         }
     }
 
-    private func outcomes(_ publishes: [[RedisCommand]]) async -> [Outcome] {
+    private func outcomes(_ publishes: [(proofs: [RedisCommand], lone: PushID?)]) async -> [Outcome] {
         let wait = RedisCommand("WAIT", [.int(policy.replicas), .int(policy.timeout.milliseconds)])
-        var answers = await redis.pipeline(publishes.flatMap(\.self), eachNodeThen: wait)[...]
-        return publishes.map { proofs in
-            defer { answers.removeFirst(proofs.count) }
-            for answer in answers.prefix(proofs.count) {
+        var answers = await redis.pipeline(publishes.flatMap(\.proofs), eachNodeThen: wait)[...]
+        return publishes.map { proofs, lone in
+            var own = answers.prefix(proofs.count)
+            answers.removeFirst(proofs.count)
+            if let lone {
+                let head = own.removeFirst()
+                // The field begins with the push's id (shared-lone.lua).
+                let isLone = (try? head.get().reply.bytes())?.starts(with: "\(lone) ".utf8) ?? false
+                // Either the name or the push's own hash proves it.
+                own.remove(at: isLone ? own.startIndex + 1 : own.startIndex)
+            }
+            for answer in own {
                 if let failure = failure(answer) { return .failure(failure) }
             }
             return .success(())
