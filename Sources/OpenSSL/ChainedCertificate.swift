@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// What a certificate says whose chain leads to a known root.
+/// A certificate whose chain leads to a known root.
 public struct ChainedCertificate: Sendable, Hashable {
     public struct Failure: Error, Hashable, CustomStringConvertible {
         public let description: String

@@ -82,8 +82,8 @@ struct Run: Sendable {
         }
     }
 
-    /// How many leases ran out, by the logs of the workers. A machine that is too busy for a lease of three seconds lets
-    /// that happen, and the worker that claims the work sends an open page again.
+    /// How many leases ran out, by the logs of the workers. A machine that is too busy for a lease of three seconds
+    /// lets that happen, and the worker that claims the work sends an open page again.
     private var leasesLost: Int {
         let logs = directory + "/logs/"
         let files = (try? FileManager.default.contentsOfDirectory(atPath: logs)) ?? []

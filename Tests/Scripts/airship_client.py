@@ -6,19 +6,12 @@ import uuid
 
 import urbanairship as ua
 from urbanairship.client import BaseClient
+from checks import check, passed
 from urbanairship.enums import LiveActivityEvent
 
 url, key, master = sys.argv[1:]
 airship = BaseClient(key, base_url=f"{url}/api/")
 airship.session.auth = (key, master)
-made = 0
-
-
-def check(what, holds):
-    global made
-    made += 1
-    if not holds:
-        sys.exit(f"airship_client.py: ✗ {what}")
 
 
 def update(name, state):
@@ -90,4 +83,4 @@ check("uninstall of a user", ua.NamedUser.uninstall(airship, ["user 7"]).json()[
 left = [channel.channel_id for channel in ua.ChannelList(airship)]
 check(f"what is left: {left}", left == [channels[2]])
 check("no user is left", list(ua.NamedUserList(airship)) == [])
-print(f"airship_client.py: ✓ {made} checks")
+passed()

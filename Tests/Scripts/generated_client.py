@@ -5,6 +5,7 @@ import io
 import sys
 import uuid
 
+from checks import check, passed
 from generated import AuthenticatedClient, models
 from generated.api.channels import get_channels_by_channel, post_channels_bulk, put_channels_by_channel
 from generated.api.names import get_activities_by_name_channels_by_channel, put_activities_by_name_channels_by_channel
@@ -15,14 +16,6 @@ url, key, master = sys.argv[1:]
 client = AuthenticatedClient(
     base_url=url, prefix="Basic", token=base64.b64encode(f"{key}:{master}".encode()).decode(), raise_on_unexpected_status=True)
 channel, name, state = str(uuid.uuid4()), "match 42/ä", {"home": 1, "away": 0}
-made = 0
-
-
-def check(what, holds):
-    global made
-    made += 1
-    if not holds:
-        sys.exit(f"generated_client.py: ✗ {what}")
 
 
 def update(content_state, audience="all"):
@@ -66,4 +59,4 @@ wrong = post_push.sync(client=client, body=update(state, models.SelectorType0.fr
 check(f"a refusal: {wrong}", isinstance(wrong, models.Error) and wrong.error_code == 40000)
 missing = get_push_by_push_id.sync(str(uuid.uuid4()), client=client)
 check(f"an unknown push: {missing}", isinstance(missing, models.Error) and missing.error_code // 100 == 404)
-print(f"generated_client.py: ✓ {made} checks")
+passed()

@@ -158,8 +158,8 @@ struct RedisFindings {
         }
     }
 
-    /// Checks whether a publish that replicas confirmed is at a second site too. Its replica has the priority 0, because
-    /// it must not be promoted by itself.
+    /// Checks whether a publish that replicas confirmed is at a second site too. The replica there has the priority 0,
+    /// so that it is not promoted by itself.
     /// - Parameter priorities: `replica-priority` of those replicas that told it
     func secondSite(_ waitReplicas: Int, priorities: [Int]) -> Finding? {
         guard waitReplicas > 0, priorities.contains(0) else { return nil }

@@ -88,6 +88,7 @@ struct RedisInspection {
     /// Asks the replicas for their priority, which their primary does not know. A replica that is not reached from here
     /// says nothing.
     static func secondSite(_ findings: [RedisFindings], _ settings: Settings, logger: Logger) async -> [Finding] {
+        guard settings.waitReplicas > 0 else { return [] }
         var options = RedisOptions()
         (options.connectTimeout, options.commandTimeout, options.tls) = (.seconds(1), .seconds(1), settings.redisTLS)
         var found: [Finding] = []

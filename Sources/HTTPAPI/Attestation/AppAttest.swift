@@ -3,8 +3,8 @@ import OpenSSL
 
 /// Apple's App Attest: whether a request comes from a genuine copy of the app, on a device of Apple's.
 ///
-/// The steps are those of developer.apple.com/documentation/devicecheck/validating-apps-that-connect-to-your-server. The
-/// receipt is not used, which is for Apple's measure of fraud.
+/// The steps are those of developer.apple.com/documentation/devicecheck/validating-apps-that-connect-to-your-server.
+/// Apple's receipt, which is for its measure of fraud, is not used.
 public struct AppAttest: Sendable, Hashable {
     public enum Environment: String, Sendable, CaseIterable {
         case production, development

@@ -1,5 +1,5 @@
-/// A value of CBOR (RFC 8949), as far as App Attest uses it: whole numbers, bytes, texts, arrays, and maps with texts as
-/// keys, all of definite length.
+/// A value of CBOR (RFC 8949), as far as App Attest uses it: whole numbers, bytes, texts, arrays, and maps with texts
+/// as keys, all of definite length.
 ///
 /// A stranger sends the bytes. So each length is compared with what is left before anything is reserved, and depth and
 /// numbers of entries have limits.

@@ -69,9 +69,11 @@ struct AppAttest: Sendable {
         try JSONDecoder().decode(Exchanged.self, from: body).token
     }
 
-    private static func refusal(_ body: Data) -> Refusal? { try? JSONDecoder().decode(Refusal.self, from: body) }
+    private static func refusal(_ body: Data) -> GatewayAnswer? {
+        try? JSONDecoder().decode(GatewayAnswer.self, from: body)
+    }
 
-    private static func failure(_ status: Int, _ refusal: Refusal?) -> Failure {
+    private static func failure(_ status: Int, _ refusal: GatewayAnswer?) -> Failure {
         Failure(
             description: "the gateway gave no token by App Attest: \(status) \(refusal?.error ?? "without its words"). "
                 + "Look at `attestation` of the app in the gateway's configuration")
@@ -79,13 +81,3 @@ struct AppAttest: Sendable {
 }
 
 private struct Challenge: Decodable { var challenge: String }
-
-private struct Refusal: Decodable {
-    var code: Int
-    var error: String
-
-    enum CodingKeys: String, CodingKey {
-        case error
-        case code = "error_code"
-    }
-}

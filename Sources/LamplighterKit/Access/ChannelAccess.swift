@@ -10,8 +10,8 @@ public struct ChannelAccess: Sendable {
     /// The `token` of `GET /api/auth/device?only=reports`, which the backend calls with the app secret and `X-UA-Channel-ID`.
     public static func token(_ token: String) -> ChannelAccess { ChannelAccess(kind: .token(token)) }
 
-    /// Apple's App Attest in place of a backend. The gateway needs `attestation.team_id` for the app. The simulator of Xcode
-    /// and most extensions have no App Attest.
+    /// Apple's App Attest in place of a backend. The gateway needs `attestation.team_id` for the app. The simulator of
+    /// Xcode and most extensions have no App Attest.
     public static let attestation = ChannelAccess(kind: .attestation)
 
     /// A signature that the backend makes. The app exchanges it for the token, so the backend need not call the gateway.

@@ -43,7 +43,7 @@ enum Fate: Hashable, Sendable {
 }
 
 /// The members of an answer that the kit reads.
-private struct GatewayAnswer: Decodable {
+struct GatewayAnswer: Decodable {
     struct Details: Decodable { var path: String? }
     var error: String?
     var code: Int?

@@ -114,7 +114,7 @@ private struct StartBody: Encodable {
     }
 }
 
-/// What App Attest says of this install: an attestation for a new key, then assertions.
+/// The proof of App Attest about this install: an attestation for a new key, then assertions.
 struct AttestBody: Encodable {
     var channel: String
     var key: String

@@ -25,8 +25,7 @@ package enum Lua {
     package static let channelForget = script("channel-forget", Source.channel_forget_lua)
     package static let pushAccept = script(
         "push-accept", [.constants, .time], rules: [.lone, .holders, .supersedeUnswept, .waking],
-        laterRules: [.endings],
-        Source.push_accept_lua)
+        laterRules: [.endings], Source.push_accept_lua)
     package static let pushChain = script("push-chain", Source.push_chain_lua)
     package static let pushForget = script("push-forget", Source.push_forget_lua)
     package static let pushBegin = script(
@@ -85,7 +84,6 @@ package enum Lua {
     package static let deliveryTurn = script("delivery-turn", [.time, .since], Source.delivery_turn_lua)
     package static let rightsTry = script("rights-try", Source.rights_try_lua)
     package static let actionAdd = script("action-add", [.time], Source.action_add_lua)
-
     package static let attestCount = script("attest-count", Source.attest_count_lua)
 
     package static let all: [RedisScript] = [
@@ -97,8 +95,7 @@ package enum Lua {
         alarmRaise, alarmClear, eventAdd, appLease, scheduleCreate, scheduleQueue, scheduleDue, scheduleClaim,
         scheduleReplace, scheduleSettle, endClaim, broadcastWant, broadcastLive, broadcastDiscard, broadcastRetire,
         broadcastGone, broadcastFail, broadcastLease, broadcastIntend, broadcastForeign, broadcastTake, broadcastSettle,
-        providerToken, schemaSet, actionAdd, credentialSet, rateTake, deliveryTurn, rightsTry,
-        attestCount,
+        providerToken, schemaSet, actionAdd, credentialSet, rateTake, deliveryTurn, rightsTry, attestCount,
     ]
 
     private static func script(_ name: String, _ source: [UInt8]) -> RedisScript { script(name, [], source) }

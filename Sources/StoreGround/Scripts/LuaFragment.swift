@@ -2,9 +2,8 @@
 enum LuaFragment: CaseIterable {
     private typealias Source = PackageResources
 
-    case constants, time, lone, since, tally, record, removals, holders, buckets, rotation, queue, lease, queueLate,
-        ended,
-        endings
+    case constants, time, lone, since, tally, record, removals, holders, buckets, rotation, queue, lease
+    case queueLate, ended, endings
     case dead, supersede, newest, broadcast, supersedeQueued, open, waiting, checkpoint, sweep, attempts
     case supersedeUnswept, waking,
         pacing, states, budget, registration, newcomers, resuming, supersedeBroadcasts, broadcastWalk, tags, events

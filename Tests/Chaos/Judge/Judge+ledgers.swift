@@ -37,9 +37,6 @@ extension Judge {
         }
     }
 
-    /// Tokens that got something twice and whose requests are told.
-    private static let namedDuplicates = 20
-
     /// Checks that the number of duplicates can be explained.
     ///
     /// A page that was open when its worker died, or lost its lease or its connection, may be sent once more. A cluster
@@ -61,7 +58,7 @@ extension Judge {
             + tally.ledger["duplicates_possible", default: 0]
         if tally.duplicates > tally.duplicatesAllowed {
             found.note(.duplicates, "\(tally.duplicates), at most \(tally.duplicatesAllowed) are explained")
-            for id in record.tokens.filter({ $0.value.duplicates > 0 }).map(\.key).prefix(Self.namedDuplicates) {
+            for id in record.tokens.filter({ $0.value.duplicates > 0 }).map(\.key).prefix(Self.explained) {
                 try await explain(.duplicates, id, describe(id), nil)
             }
         }

@@ -15,7 +15,7 @@ struct Judge: Sendable {
     let found: Findings
 
     /// How many findings of each kind are printed with the token's requests.
-    private static let explained = 20
+    static let explained = 20
 
     func judge() async throws -> Tally {
         var tally = Tally(record)

@@ -76,7 +76,7 @@ struct FormatStoryTests {
         let json = try await deployment.run("format", "--json")
         #expect(json.out.contains(#""format":\#(StoredFormat.current)"#), "\(json.out)")
         let after = try await push(deployment, isLone: true)
-        // What was accepted before and after waits for the same worker.
+        // Pushes from before and after wait for the same worker.
         for push in [before, after] {
             #expect(try await deployment.importChannels(20, name: push.name).code == 0)
         }

@@ -1,7 +1,7 @@
 import LiveActivity
 
-/// What a phone with iOS 14.4 and Apple's servers said in January 2021 of an app with the id
-/// `6MURL8TA57.de.vincent-haupert.apple-appattest-poc`. It is of the tests of veehaitch/devicecheck-appattest (Apache 2.0).
+/// The words of a phone with iOS 14.4 and of Apple's servers in January 2021 about the app
+/// `6MURL8TA57.de.vincent-haupert.apple-appattest-poc`, from the tests of veehaitch/devicecheck-appattest (Apache 2.0).
 enum AttestationSample {
     static let (teamID, bundleID) = ("6MURL8TA57", "de.vincent-haupert.apple-appattest-poc")
     static let clientData = "wurzelpfropf"

@@ -14,7 +14,7 @@ final class AttestingDevice: Sendable {
         var id: [UInt8]
     }
 
-    /// What a proof gets wrong.
+    /// The part that a proof gets wrong.
     struct Fault: Sendable {
         /// In place of the right one.
         var nonce: [UInt8]?
@@ -83,7 +83,7 @@ final class AttestingDevice: Sendable {
 
     private func bytes(_ name: String) throws -> [UInt8] { Array(try Data(contentsOf: url(name))) }
 
-    /// What the gateway knows of the app. Only the root is not Apple's.
+    /// The gateway's rules for the app. Only the root is not Apple's.
     func rules(
         teamID: String = teamID, _ environment: AppAttest.Environment = .development
     ) throws -> AppAttest {

@@ -9,7 +9,6 @@ import Testing
 
 @testable import HTTPAPI
 @testable import Store
-@testable import StoreDeliveries
 
 /// A gateway on a free port with its own Redis, for one test.
 struct GatewayFixture: Sendable {
@@ -125,14 +124,11 @@ struct GatewayFixture: Sendable {
         try await send("POST", path, body, headers: headers)
     }
 
-    /// Fields of the push that a publish to this name was accepted as.
-    func record(of reply: Reply, name: String, _ fields: [RedisArgument]) async throws -> RedisReply {
+    /// The push that a publish to this name was accepted as.
+    func record(of reply: Reply, name: String) async throws -> StoredHash {
         let id = try #require(PushID(try reply.strings("push_ids")[0]))
-        let (tag, part) = (store.keys.tag(try app, try ActivityName(name)), WorkItem.Part.shard(index: 0, count: 1))
-        // A lone push gets keys of its own first, as it does when a lease is renewed.
-        let none = Lease(app: try app, name: try ActivityName(name), push: id, part: part, owner: "", epoch: 0)
-        #expect(try await !store.sweeps.giveBack(none))
-        return try await store.redis.send(RedisCommand("HMGET", store.keys.push(tag, id), fields))
+        let tag = store.keys.tag(try app, try ActivityName(name))
+        return try await store.redis.pushFields(store.keys, [(tag, id)])[0]
     }
 }
 

@@ -92,12 +92,12 @@ import Testing
             #expect(try await gateway.store.redis.keys(gateway.store.keys.anyPush).isEmpty)
             let reply = try await gateway.publish(start("", options: #","options":{"restart":true}"#))
             #expect(reply.status == 202)
-            let record = try await gateway.record(of: reply, name: "n", ["payload", "type", "restart", "sup"])
-            let payload = String(decoding: try record[0].bytes(), as: UTF8.self)
+            let record = try await gateway.record(of: reply, name: "n")
+            let payload = try #require(record.text("payload"))
             #expect(
                 payload.hasSuffix(
                     #""attributes-type":"T","attributes":{"a":1},"alert":{"title":"t"},"input-push-token":1}}"#))
-            #expect([try record[1].string(), try record[2].string()] == ["T", "1"] && record[3].isNil)
+            #expect([record.text("type"), record.text("restart")] == ["T", "1"] && record.text("sup") == nil)
         }
     }
 
@@ -147,12 +147,13 @@ import Testing
         try await GatewayFixture.run(configure: { $0.apps[0].lives = [.update: .seconds(90)] }) { gateway in
             let reply = try await gateway.publish(publishText())
             #expect(reply.status == 202)
-            let times = try await gateway.record(of: reply, name: "order-1", ["created", "until"])
-            #expect(try times[1].integer() - times[0].integer() == 90_000)
+            let record = try await gateway.record(of: reply, name: "order-1")
+            let (created, until) = (try #require(record.number("created")), try #require(record.number("until")))
+            #expect(until - created == 90_000)
             let schedule = #"{"schedule":{"scheduled_time":"2026-11-21T19:00:00"},"push":\#(publishText())}"#
-            let created = try await gateway.send("POST", "/api/schedules", schedule)
-            #expect(created.status == 201)
-            let id = try #require(PushID(try created.strings("schedule_ids")[0]))
+            let scheduled = try await gateway.send("POST", "/api/schedules", schedule)
+            #expect(scheduled.status == 201)
+            let id = try #require(PushID(try scheduled.strings("schedule_ids")[0]))
             let key = gateway.store.keys.schedule(try gateway.app, id)
             #expect(try await gateway.store.redis.send(RedisCommand("HGET", key, "life")).integer() == 90_000)
         }
