@@ -119,7 +119,11 @@ struct AnswersFixture: Sendable {
 
     /// A push that has given something up.
     func deadLetter(_ name: String) async throws -> PushID {
-        let reply = try await send("POST", "/api/push", Self.push(name))
+        // A push for some is no lone push, so it has the keys that are set here.
+        let push = publishText(
+            audience: #"{"ios_channel":"00000000-0000-4000-8000-000000000001"}"#,
+            activity: #"{"name":"\#(name)","event":"update","content_state":{"n":1}}"#)
+        let reply = try await send("POST", "/api/push", push)
         let id = try #require(PushID(try reply.strings("push_ids")[0]))
         let name = try ActivityName(name)
         let tag = store.keys.tag(try app, name)
