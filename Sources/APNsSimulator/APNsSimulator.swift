@@ -132,7 +132,7 @@ public final class APNsSimulator: Service {
         shared.remember(channel, isConnection: true)
         try channel.pipeline.syncOperations.addHandlers([
             TLSHandler(try TLSSession(tls)),
-            ConnectionHandler(service: service, shared: shared, allocator: channel.allocator),
+            ConnectionHandler(service: service, shared: shared),
         ])
     }
 

@@ -1,7 +1,6 @@
 import Curl
 import Foundation
 import NIOCore
-import NIOHPACK
 import Testing
 
 @testable import APNsSimulator
@@ -318,7 +317,7 @@ struct FaultTests {
         #expect(judge.record.totals.phase == nil)
         var phases: [Int?] = []
         for now in [1_000, 2_000, 3_000, 9_999, 10_000, 21_000, 22_000] {
-            _ = judge.arrive(RequestHead([:]), number: 1, inFlight: 1, now: now)
+            _ = judge.arrive(RequestHead([]), number: 1, inFlight: 1, now: now)
             phases.append(judge.record.totals.phase)
         }
         #expect(phases == [nil, nil, 0, 0, 1, 1, 2])
@@ -326,7 +325,7 @@ struct FaultTests {
         judge.reset(now: 30_000)
         #expect(judge.faults == Faults())
         judge.replaceFaults(down)
-        _ = judge.arrive(RequestHead([:]), number: 1, inFlight: 1, now: 90_000)
+        _ = judge.arrive(RequestHead([]), number: 1, inFlight: 1, now: 90_000)
         #expect(judge.faults == down)
     }
 
@@ -347,9 +346,9 @@ struct FaultTests {
     private static func judge(_ judge: inout Judge, _ number: Int) -> Judgement {
         var connection = ConnectionFacts()
         let head = RequestHead([
-            ":method": "POST", ":scheme": "https", ":path": "/3/device/\(SimulatorFixture.token(number))",
-            "authorization": "bearer \(key?.token ?? "")", "apns-push-type": "liveactivity",
-            "apns-topic": SimulatorFixture.topic,
+            (":method", "POST"), (":scheme", "https"), (":path", "/3/device/\(SimulatorFixture.token(number))"),
+            ("authorization", "bearer \(key?.token ?? "")"), ("apns-push-type", "liveactivity"),
+            ("apns-topic", SimulatorFixture.topic),
         ])
         let body = ByteBuffer(string: SimulatorFixture.update(1_763_700_000))
         let now = P256KeyPair.issuedAt * 1_000

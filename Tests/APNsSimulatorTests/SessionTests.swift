@@ -1,5 +1,5 @@
+import NGHTTP2
 import NIOCore
-import NIOHPACK
 import Testing
 
 @testable import APNsSimulator
@@ -9,7 +9,7 @@ struct SessionTests {
     private let preface = ByteBuffer(string: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
 
     private func session() throws -> HTTP2Session {
-        var session = HTTP2Session(initialStreams: 1, allocator: ByteBufferAllocator())
+        var session = HTTP2Session(initialStreams: 1)
         var hello = preface
         hello.writeSettings([])
         session.append(hello)
@@ -48,7 +48,7 @@ struct SessionTests {
 
     /// The result is the same however the bytes are cut.
     @Test(arguments: [1, 2, 7, 64, 1_000]) func `bytes in any pieces`(size: Int) throws {
-        var session = HTTP2Session(initialStreams: 1, allocator: ByteBufferAllocator())
+        var session = HTTP2Session(initialStreams: 1)
         var bytes = preface
         bytes.writeSettings([(SettingID.initialWindowSize, 70_000)])
         for number in 0..<3 { bytes.writeImmutableBuffer(request(number, payload: "{\"n\":\(number)}")) }
@@ -82,6 +82,7 @@ struct SessionTests {
             ("a window over 2^31 - 1", frame(.windowUpdate, [0x7f, 0xff, 0xff, 0xff]), .flowControlError),
             ("CONTINUATION of nothing", frame(.continuation, flags: 4, stream: 1), .protocolError),
             ("a header block that is none", frame(.headers, flags: 4, stream: 1, [0x80]), .compressionError),
+            ("few bytes that mean 18 KB of fields", manyFields(), .compressionError),
             ("padding longer than the frame", frame(.headers, flags: 0xc, stream: 1, [9, 0x82]), .protocolError),
             ("a frame over 16384 bytes", oversized(), .frameSizeError),
             ("a frame between HEADERS and CONTINUATION", interrupted(), .protocolError),
@@ -91,7 +92,7 @@ struct SessionTests {
             session.append(test.bytes)
             #expect(violation(&session) == test.code, "\(test.name)")
         }
-        var noPreface = HTTP2Session(initialStreams: 1, allocator: ByteBufferAllocator())
+        var noPreface = HTTP2Session(initialStreams: 1)
         noPreface.append(ByteBuffer(string: "GET / HTTP/1.1\r\n\r\n"))
         #expect(violation(&noPreface) == .protocolError)
     }
@@ -115,6 +116,13 @@ struct SessionTests {
         var bytes = ByteBuffer()
         bytes.writeFrameHeader(.data, length: 16_385, stream: 1)
         return bytes
+    }
+
+    /// A field of 3,000 bytes, which comes five times more from the table.
+    private func manyFields() -> ByteBuffer {
+        let value: [UInt8] = [0x7f, 0xb9, 0x16] + Array(repeating: UInt8(ascii: "x"), count: 3_000)
+        let repeats: [UInt8] = Array(repeating: 0xbe, count: 5)
+        return frame(.headers, flags: 4, stream: 1, [0x40, 1, UInt8(ascii: "x")] + value + repeats)
     }
 
     private func interrupted() -> ByteBuffer {
@@ -142,7 +150,7 @@ struct SessionTests {
     }
 
     @Test func `an answer waits for the clients window`() throws {
-        var session = HTTP2Session(initialStreams: 1, allocator: ByteBufferAllocator())
+        var session = HTTP2Session(initialStreams: 1)
         var hello = preface
         hello.writeSettings([(SettingID.initialWindowSize, 10)])
         session.append(hello)
@@ -178,6 +186,23 @@ struct SessionTests {
         #expect(session.streams.isEmpty)
     }
 
+    /// The requests of RFC 7541, C.4: Huffman codes, and a table that one block fills for the next.
+    @Test func `header blocks of the RFC`() throws {
+        let decoder = HeaderDecoder()
+        func decode(_ block: [UInt8]) throws -> [String] {
+            try block.withUnsafeBytes { try decoder.decode($0, limit: 16 << 10) }.map { "\($0.name): \($0.value)" }
+        }
+        let first = [":method: GET", ":scheme: http", ":path: /", ":authority: www.example.com"]
+        #expect(
+            try decode([
+                0x82, 0x86, 0x84, 0x41, 0x8c, 0xf1, 0xe3, 0xc2, 0xe5, 0xf2, 0x3a, 0x6b, 0xa0, 0xab, 0x90, 0xf4, 0xff,
+            ]) == first)
+        #expect(
+            try decode([0x82, 0x86, 0x84, 0xbe, 0x58, 0x86, 0xa8, 0xeb, 0x10, 0x64, 0x9c, 0xbf])
+                == first + ["cache-control: no-cache"])
+        #expect(try decode([]).isEmpty)
+    }
+
     @Test func `any answer is valid HPACK`() throws {
         for status in [200, 400, 403, 404, 405, 410, 413, 429, 500, 503] {
             var bytes = ByteBuffer()
@@ -185,10 +210,9 @@ struct SessionTests {
             bytes.writeAnswerHeaders(status: status, id: id, endStream: true, stream: 7)
             let first = try header(&bytes)
             #expect(first.length == bytes.readableBytes && first.stream == 7)
-            var decoder = HPACKDecoder(allocator: ByteBufferAllocator())
-            let headers = try decoder.decodeHeaders(from: &bytes)
-            #expect(headers.first(name: ":status") == "\(status)")
-            #expect(headers.first(name: "apns-id") == "01234567-89ab-cdef-fedc-ba9876543210")
+            let fields = try bytes.withUnsafeReadableBytes { try HeaderDecoder().decode($0, limit: 16 << 10) }
+            #expect(fields.first { $0.name == ":status" }?.value == "\(status)")
+            #expect(fields.first { $0.name == "apns-id" }?.value == "01234567-89ab-cdef-fedc-ba9876543210")
         }
     }
 }

@@ -50,10 +50,10 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var streams: Int
     private var flushIsScheduled = false
 
-    init(service: Service, shared: Shared, allocator: ByteBufferAllocator) {
+    init(service: Service, shared: Shared) {
         self.service = service
         self.shared = shared
-        session = HTTP2Session(initialStreams: shared.configuration.initialStreams, allocator: allocator)
+        session = HTTP2Session(initialStreams: shared.configuration.initialStreams)
         streams = shared.configuration.streams
     }
 

@@ -1,5 +1,5 @@
+internal import NGHTTP2
 internal import NIOCore
-internal import NIOHPACK
 
 /// The server's side of one HTTP/2 connection, without a clock or a socket. Bytes go in, events come out, and responses
 /// go into `output`. A frame that breaks RFC 9113 throws the error code with which the connection must end.
@@ -33,6 +33,7 @@ struct HTTP2Session {
     private static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
     private static let streamWindow = 65_535
     private static let connectionWindow = 16 << 20
+    private static let headerListLimit = 16 << 10
     private static let keptBody = max(Judge.maximumPayload, Judge.maximumBroadcast) + 1
 
     private(set) var streams: [UInt32: Stream] = [:]
@@ -45,7 +46,7 @@ struct HTTP2Session {
     private var input = ByteBuffer()
     private var prefaceIsRead = false
     private var settingsAreRead = false
-    private var hpack: HPACKDecoder
+    private let headers = HeaderDecoder()
     /// A header block whose CONTINUATION frames have not all come.
     private var unfinished: (stream: UInt32, flags: UInt8, block: ByteBuffer)?
     private var receiveWindow = Self.connectionWindow
@@ -59,12 +60,11 @@ struct HTTP2Session {
     /// The newest stream limit that was sent.
     private(set) var announcedStreams: Int
 
-    init(initialStreams: Int, allocator: ByteBufferAllocator) {
-        hpack = HPACKDecoder(allocator: allocator)
+    init(initialStreams: Int) {
         announcedStreams = initialStreams
         output.writeSettings([
             (SettingID.maximumConcurrentStreams, UInt32(initialStreams)),
-            (SettingID.maximumHeaderListSize, UInt32(hpack.maxHeaderListSize)),
+            (SettingID.maximumHeaderListSize, UInt32(Self.headerListLimit)),
         ])
         output.writeWindowUpdate(Self.connectionWindow - 65_535, stream: 0)
         unacknowledged = [initialStreams]
@@ -238,7 +238,7 @@ struct HTTP2Session {
             unfinished = (header.stream, header.flags, payload)
             return nil
         }
-        return try open(header.stream, header.flags, &payload)
+        return try open(header.stream, header.flags, payload)
     }
 
     private mutating func receiveContinuation(
@@ -253,14 +253,15 @@ struct HTTP2Session {
             return nil
         }
         unfinished = nil
-        return try open(stream, flags, &block)
+        return try open(stream, flags, block)
     }
 
     /// Decodes every header block, even if the request is then ignored: the HPACK table belongs to the connection.
-    private mutating func open(_ id: UInt32, _ flags: UInt8, _ block: inout ByteBuffer) throws(HTTP2ErrorCode) -> Event?
-    {
-        let headers: HPACKHeaders
-        do { headers = try hpack.decodeHeaders(from: &block) } catch { throw .compressionError }
+    private mutating func open(_ id: UInt32, _ flags: UInt8, _ block: ByteBuffer) throws(HTTP2ErrorCode) -> Event? {
+        let decoded = block.withUnsafeReadableBytes { bytes in
+            Result { () throws(NGHTTP2Error) in try headers.decode(bytes, limit: Self.headerListLimit) }
+        }
+        guard case .success(let fields) = decoded else { throw .compressionError }
         let endsStream = flags & FrameFlags.endStream != 0
         if streams[id] != nil {
             // These are trailers, which must end the request.
@@ -271,7 +272,7 @@ struct HTTP2Session {
         guard id > lastStream else { return nil }
         if let limit, streams.count >= limit { return .excess(id) }
         lastStream = id
-        let head = RequestHead(headers)
+        let head = RequestHead(fields)
         if head.isMalformed {
             output.writeReset(.protocolError, stream: id)
             return nil

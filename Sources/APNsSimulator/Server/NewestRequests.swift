@@ -1,18 +1,15 @@
 internal import NIOCore
-internal import NIOHPACK
 
 /// The newest request of each kind. It costs little, because it keeps references to what was decoded anyway.
 struct NewestRequests: Sendable {
-    private var kept: [RawRequest.Kind: (HPACKHeaders, ByteBuffer)] = [:]
+    private var kept: [RawRequest.Kind: (fields: [(name: String, value: String)], body: ByteBuffer)] = [:]
 
     mutating func keep(_ head: RequestHead, _ body: ByteBuffer, _ kind: RawRequest.Kind) {
         kept[kind] = (head.fields, body)
     }
 
     subscript(kind: RawRequest.Kind) -> RawRequest? {
-        kept[kind].map { fields, body in
-            RawRequest(fields: fields.map { ($0.name, $0.value) }, body: Array(body.readableBytesView))
-        }
+        kept[kind].map { RawRequest(fields: $0.fields, body: Array($0.body.readableBytesView)) }
     }
 
     /// `{"device":{"fields":["apns-priority: 10", …],"body":"…"}, …}`. A provider token is shown only as its scheme.

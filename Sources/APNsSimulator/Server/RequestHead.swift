@@ -1,9 +1,7 @@
-internal import NIOHPACK
-
 /// The parts of a request's head that APNs checks.
 struct RequestHead: Sendable {
     /// All header fields, as received.
-    let fields: HPACKHeaders
+    let fields: [(name: String, value: String)]
     var method = ""
     var path = ""
     var scheme: String?
@@ -22,10 +20,10 @@ struct RequestHead: Sendable {
     /// Whether this is not a valid request at all (RFC 9113, 8.1.1). Its stream is reset then.
     var isMalformed = false
 
-    init(_ headers: HPACKHeaders) {
-        fields = headers
+    init(_ fields: [(name: String, value: String)]) {
+        self.fields = fields
         var pseudoHeadersEnded = false
-        for (name, value, _) in headers {
+        for (name, value) in fields {
             if name.utf8.first == UInt8(ascii: ":") {
                 if pseudoHeadersEnded { isMalformed = true }
                 switch name {
@@ -57,7 +55,7 @@ struct RequestHead: Sendable {
                 if contentLength == nil { isMalformed = true }
             case "connection", "transfer-encoding", "upgrade", "keep-alive", "proxy-connection": isMalformed = true
             default:
-                if name.utf8.contains(where: { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }) {
+                if name.isEmpty || name.utf8.contains(where: { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }) {
                     isMalformed = true
                 }
             }
