@@ -89,8 +89,8 @@ final class LaneRequests<Template> {
     // MARK: Provider token
 
     private var newestToken: Int { firstToken + tokens.count - 1 }
-    /// Names the key of the newest token. Nil before the first one.
-    var key: Substring? { tokens.last?.keyPart }
+    /// Names the key of the newest token. Nil before the first one. Each request is compared with it.
+    private(set) var key: Substring?
 
     /// Called once per batch, not per request. False when no provider token can be signed.
     func refreshToken() -> Bool {
@@ -98,6 +98,7 @@ final class LaneRequests<Template> {
             let token = try settings.tokens.current()
             guard tokens.last != token else { return true }
             tokens.append(token)
+            key = token.keyPart
             // Requests in flight carry the newest token or the one before it.
             if tokens.count > 4 {
                 tokens.removeFirst()
