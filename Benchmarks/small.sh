@@ -4,7 +4,8 @@
 # Everything shares all cores, and Redis forces each turn to the disk. `bare` is a Hummingbird handler with one XADD, and a loop of
 # XREADGROUP, one request on a lane, XACK and XDEL. `BullMQ` adds and processes jobs with its Python client, which is fetched
 # from PyPI (--jobs no: not). Calls of Redis count those inside scripts; calls and reads are those of pushes that come one after
-# another, less those of idle processes. A read is a turn in which Redis reads from a connection: about a round trip.
+# another, less those of idle processes. A read is a turn in which Redis reads from a connection: about a round trip. `busy reads`
+# are those of a push while as many come as can: names that are under way together share them.
 source "$(dirname "$0")/lib/bench.sh"
 
 count=20000 runs=3 names=10000 connections=32 transport=nghttp2 jobs=yes kinds=yes
@@ -70,15 +71,16 @@ counted() {
     mapfile -t after < <(did)
     for part in 0 1; do ratio $((after[part] - 2 * idle[part] + before[part])) "$calm"; echo; done | paste -sd ' ' >"$work/calls.$1"
 }
-clocks() { echo "$(cpu "$pid_redis") $(cpu "$1") $(cpu "$2") $(date +%s%N)"; }
-# measured ROW GATEWAY WORKER: microseconds of CPU a push, and pushes a second.
+clocks() { echo "$(cpu "$pid_redis") $(cpu "$1") $(cpu "$2") $(date +%s%N) $(did | tail -n 1)"; }
+# measured ROW GATEWAY WORKER: microseconds of CPU a push, pushes a second, and reads a push.
 measured() {
     local before after part
     read -ra before < <(clocks "$2" "$3")
     "push_$1" "$count" "$connections"
     read -ra after < <(clocks "$2" "$3")
     for part in 0 1 2; do printf '%s ' "$(((after[part] - before[part]) / count))"; done >>"$work/figures.$1"
-    ratio "${count}000000000" $((after[3] - before[3])) %.0f >>"$work/figures.$1"
+    ratio "${count}000000000" $((after[3] - before[3])) '%.0f ' >>"$work/figures.$1"
+    ratio $((after[4] - before[4])) "$count" >>"$work/figures.$1"
     echo >>"$work/figures.$1"
 }
 
@@ -98,14 +100,14 @@ for ((run = 1; run <= runs; run++)); do
     echo "run $run of $runs" >&2
 done
 
-figure='%-8s %12s %12s %12s %12s %12s %12s\n'
-printf "$figure" row 'Redis calls' 'Redis reads' 'Redis µs' 'gateway µs' 'worker µs' pushes/s
+figure='%-8s %12s %12s %12s %12s %12s %12s %12s\n'
+printf "$figure" row 'Redis calls' 'Redis reads' 'busy reads' 'Redis µs' 'gateway µs' 'worker µs' pushes/s
 for row in $rows; do
     read -r calls reads <"$work/calls.$row"
-    [[ " $kinds " != *" $row "* ]] || { printf "$figure" "$row" "$calls" "$reads" - - - - && continue; }
+    [[ " $kinds " != *" $row "* ]] || { printf "$figure" "$row" "$calls" "$reads" - - - - - && continue; }
     gateway=$(column 2 "$work/figures.$row") worker=$(column 3 "$work/figures.$row") label=$row
     [ "$row" != jobs ] || { gateway=- worker=- label=BullMQ; }
-    printf "$figure" "$label" "$calls" "$reads" "$(column 1 "$work/figures.$row")" "$gateway" "$worker" \
-        "$(column 4 "$work/figures.$row")"
+    printf "$figure" "$label" "$calls" "$reads" "$(column 5 "$work/figures.$row")" "$(column 1 "$work/figures.$row")" \
+        "$gateway" "$worker" "$(column 4 "$work/figures.$row")"
 done
 busy
