@@ -2,9 +2,10 @@
 # What registrations cost, by the SDK's batch, by PUT and in bulk: CPU of gateway and Redis, memory; and while a name grows.
 #   bin/bench register [--count N] [--runs K] [--bulk N] [--storm RATE] [--listpack BYTES]
 # --count single registrations of a run, into a name of --bulk tokens, which are imported first: in each tenth of the import a row
-# says what an insert costs by then, and PUTs at a low rate beside it measure the longest wait. --storm: so many registrations a
-# second in bulk for 10 s. --listpack: Redis's hash-max-listpack-value (1024; 64 is its default). The gateway on one core. Before all
-# that a tenth as many tokens are written to Redis alone in the plainest way, one key each, and taken out again.
+# says what an insert costs by then, and PUTs at a low rate beside it measure the longest wait. Then comes what each kind of key
+# takes. --storm: so many registrations a second in bulk for 10 s. --listpack: Redis's hash-max-listpack-value (1024; 64 is its
+# default). The gateway on one core. Before all that a tenth as many tokens are written to Redis alone in the plainest way, one key
+# each, and taken out again.
 source "$(dirname "$0")/lib/bench.sh"
 
 count=10000 runs=3 bulk=1000000 storm=20000 listpack=1024
@@ -65,6 +66,14 @@ for ((tenth = 0; tenth < 10; tenth++)); do
     printf '%-16s %16s %12s %10s %14s %28s\n' "$(((tenth + 1) * part))" "$rate" "$gateway" "$server" \
         "$((($(used) - empty) / ((tenth + 1) * part)))" "$waits"
 done
+# The keys of each kind (docs/keyspace.md), and their bytes for each token of the import.
+redis --scan >"$work/names"
+sed 's/.*/MEMORY USAGE "&" SAMPLES 0/' "$work/names" | redis >"$work/sizes"
+printf '\n%-16s %16s %14s\n' 'keys of a kind' keys 'bytes a token'
+paste -d ' ' "$work/sizes" "$work/names" | awk -v tokens="$((part * 10))" '
+    { split($2, name, ":"); count[name[2]]++; bytes[name[2]] += $1 }
+    END { for (kind in count) if (bytes[kind] >= tokens / 100) printf "%-16s %16d %14.2f\n", kind, count[kind], bytes[kind] / tokens }' |
+    sort -rnk 3
 
 for ((run = 1; run <= runs; run++)); do
     first=$((bulk * 10 + run * count * 2))
