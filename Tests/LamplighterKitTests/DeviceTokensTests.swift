@@ -69,6 +69,32 @@ import Testing
                 + "Look at the backend's app key, app secret and clock")
     }
 
+    @Test func `a call for the last channel ends without harm to that of the next`() async throws {
+        let state = Mutex((asked: [String: Int](), open: Set<String>()))
+        let tokens = DeviceTokens(
+            clock: FakeClock().clock,
+            ask: { channel in
+                state.withLock { $0.asked[channel, default: 0] += 1 }
+                while !state.withLock({ $0.open.contains(channel) }) { await Task.yield() }
+                return .token(channel)
+            }, exchange: { _, _ in (500, Data()) }, attest: { _ in "" })
+        func begin(_ channel: String) async -> Task<String, any Error> {
+            let before = state.withLock { $0.asked[channel] ?? 0 }
+            let task = Task { try await tokens.token(for: channel).token }
+            if before == 0 { while state.withLock({ $0.asked[channel] == nil }) { await Task.yield() } }
+            return task
+        }
+        let (last, next) = (await begin("last"), await begin("next"))
+        state.withLock { _ = $0.open.insert("last") }
+        #expect(try await last.value == "last")
+        let second = await begin("next")
+        for _ in 0..<100 { await Task.yield() }
+        state.withLock { _ = $0.open.insert("next") }
+        #expect(try await next.value == "next")
+        #expect(try await second.value == "next")
+        #expect(state.withLock { $0.asked } == ["last": 1, "next": 1])
+    }
+
     @Test func `the backend is asked again after an error`() async throws {
         let asked = Mutex(0)
         let tokens = DeviceTokens(

@@ -54,7 +54,8 @@ actor DeviceTokens {
         if let asking, asking.channel == channel { return (try await asking.task.value, true) }
         let task = Task { try await fetch(channel) }
         asking = (channel, task)
-        defer { asking = nil }
+        // Meanwhile the app may have moved to another channel.
+        defer { if asking?.task == task { asking = nil } }
         let token = try await task.value
         let end = Self.seconds(of: token).map { clock.uptime() + max(0, $0 - Self.margin) }
         held = Held(token: token, channel: channel, end: end)
