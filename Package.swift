@@ -44,6 +44,7 @@ let package = Package(
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CLinux"),
         .target(name: "Threads", dependencies: ["CLinux"]),
         .target(name: "Redis", dependencies: ["CHiredis", "OpenSSL", "Threads", logging, metrics]),
@@ -58,6 +59,7 @@ let package = Package(
             ]),
         .target(name: "NGHTTP2", dependencies: ["CNGHTTP2"]),
         .target(name: "YAML", dependencies: ["CYAML"]),
+        .target(name: "Gzip", dependencies: ["CZlib"]),
 
         // The domain, without I/O.
         .target(name: "StrictJSON"),
@@ -132,6 +134,9 @@ let package = Package(
         ),
 
         .target(name: "Backup", dependencies: ["Store", "LiveActivity", "OpenSSL", "StrictJSON"]),
+        .target(
+            name: "HistoryExport",
+            dependencies: ["Store", "Answers", "Gzip", "LiveActivity", "StrictJSON", "Threads"]),
 
         // The program.
         .target(
@@ -147,7 +152,7 @@ let package = Package(
                 "HTTPAPI", "Fanout", "APNsSimulator", "APNsClient", "APNsWire", "Delivery", "Store", "Settings",
                 "Redis", "Curl",
                 "Webhooks", "Spans", "OpenSSL", "PrometheusText", "Answers", "LiveActivity", "StrictJSON", "Threads",
-                "Backup",
+                "Backup", "HistoryExport",
                 arguments,
                 logging, metrics, lifecycle,
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -206,6 +211,12 @@ let package = Package(
         .testTarget(
             name: "BackupTests",
             dependencies: ["Backup", "Store", "Redis", "LiveActivity", "OpenSSL", "StrictJSON", "TestSupport", logging]),
+        .testTarget(name: "GzipTests", dependencies: ["Gzip"]),
+        .testTarget(
+            name: "HistoryExportTests",
+            dependencies: [
+                "HistoryExport", "Gzip", "Store", "Redis", "LiveActivity", "StrictJSON", "TestSupport", logging,
+            ]),
         .testTarget(
             name: "WebhooksTests", dependencies: ["Webhooks", "Curl", "OpenSSL", "LiveActivity", "TestSupport"]),
         .testTarget(
@@ -278,7 +289,9 @@ let package = Package(
         ),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["lamplighter", "Store", "LiveActivity", "TestSupport", "Curl", "LamplighterKit"]
+            dependencies: [
+                "lamplighter", "Store", "LiveActivity", "Redis", "TestSupport", "Curl", "LamplighterKit", "Gzip",
+            ]
         ),
     ]
 )

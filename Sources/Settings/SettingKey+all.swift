@@ -277,6 +277,12 @@ extension SettingKey {
             .help("how long a push, its counts, its dead letter and a finished schedule are kept"),
         .whole(\.worker.mostPushes, "pushes.most", 0...1_000_000_000_000, "10000000")
             .help("about how many pushes of an app are kept; the oldest ones go; 0 = no limit").live(.worker),
+        SettingKey(\Settings.exportDirectory, "pushes.export", .text, nil) { text, origin, settings in
+            settings.exportDirectory = origin.resolved(text)
+            return nil
+        }.help("directory to which workers write finished pushes; default: they do not"),
+        .choice(\.exportsContent, "pushes.export_content", [("false", false), ("true", true)], "false")
+            .help("whether the export has the payloads of pushes"),
         .time(\.actions.life, "actions.expire_after", 3_600...315_360_000, "2160h")
             .help("how long the log of actions keeps who did what"),
         .whole(\.actions.keep, "actions.keep", 0...100_000_000, "100000")

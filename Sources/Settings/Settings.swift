@@ -85,6 +85,10 @@ public struct Settings: Sendable {
     public var eventsKept = 0
     public var webhookTimeout = Duration.zero
     public var pushesExpireAfter = Duration.zero
+    /// The directory to which a worker exports finished pushes. Nil: it does not.
+    public var exportDirectory: String?
+    /// Whether the export has the payloads of pushes.
+    public var exportsContent = false
     /// How much of the logs of actions is kept.
     public var actions = ActionPolicy()
     /// 0 means never.

@@ -25,7 +25,7 @@ public struct SettingsChange: Sendable, Hashable {
     static let foreign: [Process: [String]] = [
         .gateway: [
             "worker.", "delivery.", "guard.", "pacing.", "broadcast.", "webhook.", "gateway.url", "gateway.ca_file",
-            "pushes.most",
+            "pushes.most", "pushes.export",
         ],
         .worker: [
             "gateway.", "limits.", "defaults.", "redis.wait_", "console.", "actions.", "monitor.host", "monitor.port",

@@ -20,8 +20,8 @@ import Testing
         return kit
     }
 
-    /// Waits until as many requests with all of these parts were made, or more: two launches of a test are one process, and
-    /// may both send.
+    /// Waits until as many requests with all of these parts were made, or more: two launches of a test are one process,
+    /// and may both send.
     private func expect(_ parts: String..., count: Int = 1) async throws {
         try await eventually("\(parts) in \(gateway.requests)", within: .seconds(60)) {
             let found = gateway.requests.count { request in

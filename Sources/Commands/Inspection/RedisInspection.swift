@@ -6,7 +6,8 @@ import Store
 /// The connection that every process opens at start, and what Redis reports about itself.
 struct RedisInspection {
     /// The longest wait at start for a Redis that does not answer. There is no limit while Redis loads its data, or
-    /// while a process that needs a primary finds the replica of another site (docs/second-site.md).
+    /// while a process that needs a primary finds the replica of another site (docs/second-site.md), or sentinels that
+    /// have no primary now.
     static let patience: Duration = .seconds(5)
 
     /// - Parameter needsPrimary: whether a single server that is a replica is refused, also for reads
@@ -27,7 +28,10 @@ struct RedisInspection {
     }
 
     /// Returns when Redis answers. Throws after `patience`, with a remedy.
-    static func await(_ redis: RedisClient, _ settings: Settings, logger: Logger) async throws {
+    /// - Parameter waits: whether a failover may take as long as it likes. A person at a terminal is told at once.
+    static func await(
+        _ redis: RedisClient, _ settings: Settings, waits: Bool = false, logger: Logger
+    ) async throws {
         try settings.checkRedisFiles()
         let clock = ContinuousClock()
         let deadline = clock.now + patience
@@ -38,14 +42,15 @@ struct RedisInspection {
                 return
             } catch {
                 attempt += 1
-                let isWaiting =
-                    if case .server(let code, _) = error { code == "LOADING" || code == "READONLY" } else { false }
+                let code = if case .server(let code, _) = error { code } else { "" }
+                let isFailover = code == "FAILOVER"
+                let isWaiting = code == "LOADING" || code == "READONLY" || waits && isFailover
                 let failure = CommandFailure(error)
                 guard isWaiting || failure.status == .unreachable && clock.now < deadline else {
                     let remedy = "\(SettingKey[\.redisURL].environmentName) or --redis-url names another"
                     // A server that takes TLS alone closes a connection without it, and says nothing.
                     let tls =
-                        failure.status == .unreachable && "\(settings.redisURL)".hasPrefix("redis")
+                        failure.status == .unreachable && !isFailover && "\(settings.redisURL)".hasPrefix("redis")
                             && !"\(settings.redisURL)".hasPrefix("rediss")
                         ? "\nif the server takes TLS alone, the URL begins with rediss" : ""
                     let text = "\(failure.message)\nredis.url is \(settings.redisURL); \(remedy)\(tls)"

@@ -92,7 +92,7 @@ struct Boot {
 
     /// Waits for Redis, and throws if it is not one with which the process can work.
     func connect() async throws {
-        try await RedisInspection.await(store.redis, settings, logger: logger)
+        try await RedisInspection.await(store.redis, settings, waits: true, logger: logger)
         try await RedisInspection.judge(store, settings, publishes: kind == .gateway, logger: logger)
         try await store.claimFormat()
     }

@@ -1,6 +1,7 @@
 import APNsClient
 import APNsSimulator
 import Curl
+import HistoryExport
 import Redis
 import Settings
 import Store
@@ -36,6 +37,7 @@ struct CommandFailure: Error {
         case let error as APNsClientError: self.init(error.isRetriable ? .failed : .configuration, error.description)
         case SimulatorError.cannotListen(let host, let port, let why): self = .cannotListen(at: host, port, why)
         case let error as SimulatorError: self.init(.configuration, error.description)
+        case let error as ExportError: self.init(error.isLasting ? .configuration : .failed, error.description)
         case is CancellationError: self.init(.failed, "interrupted")
         default: return nil
         }
@@ -53,9 +55,10 @@ struct CommandFailure: Error {
         self.init(status, error.description)
     }
 
-    private static let unreadyCodes: Set = ["LOADING", "MASTERDOWN", "CLUSTERDOWN"]
+    private static let unreadyCodes: Set = ["LOADING", "MASTERDOWN", "CLUSTERDOWN", "FAILOVER"]
     private static let misconfiguredCodes: Set = [
         "NOAUTH", "WRONGPASS", "NOPERM", "UNSUPPORTED", "READONLY", "MOVED", "NOADDRESS", "NOCLUSTER", "NOPROTO",
+        "NOMASTER",
     ]
 }
 

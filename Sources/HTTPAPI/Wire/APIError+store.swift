@@ -51,7 +51,8 @@ extension APIError {
             unavailable("Redis lacks a command that is needed", "this was not done, or only in part.", retryAfter: 30)
         case "NOADDRESS":
             unavailable("A node of the Redis cluster has no usable address", "nothing was changed.", retryAfter: 30)
-        case "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "MOVED", "ASK", "UNBLOCKED":
+        case "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "MOVED", "ASK", "UNBLOCKED", "FAILOVER",
+            "NOMASTER":
             unavailable("Redis is changing its roles", retryAfter: 2)
         case "BUSY": unavailable("Redis is busy", retryAfter: 2)
         case "MISCONF": unavailable("Redis cannot write to its disk", "nothing was changed.", retryAfter: 30)

@@ -3,7 +3,8 @@ import Foundation
 /// Keeps the id of this install, which is its channel at the gateway.
 protocol InstallStore: Sendable {
     /// - Returns: the stored id; at the first call `id`, which is stored now.
-    /// - Throws: if the store cannot be read now, as the keychain before the first unlock. A new id would be wrong then.
+    /// - Throws: if the store cannot be read now, as the keychain before the first unlock. A new id would be wrong
+    ///   then.
     func idOrStore(_ id: String) throws -> String
 }
 

@@ -1,5 +1,6 @@
 // This file and `Lamplighter+iOS.swift` are compiled for iOS only. On Linux they are type-checked against a stand-in of
-// Apple's declarations (Tests/StandIns), and have not run: `Registrar` behind them has, with a double of `ActivitySource`.
+// Apple's declarations (Tests/StandIns), and have not run: `Registrar` behind them has, with a double of
+// `ActivitySource`.
 #if canImport(ActivityKit) && !os(macOS)
     import ActivityKit
     import Foundation
@@ -10,7 +11,8 @@
         var lamplighter: String? { get }
     }
 
-    /// The activities of one type. `Activity` is looked up by its id for each use, and so never crosses to another task.
+    /// The activities of one type. `Activity` is looked up by its id for each use, and so never crosses to another
+    /// task.
     struct ActivityKitSource<Attributes: ActivityAttributes & SendableMetatype>: ActivitySource {
         let attributesType: String
         let name: @Sendable (Attributes) -> String

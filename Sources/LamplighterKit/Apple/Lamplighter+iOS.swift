@@ -7,8 +7,8 @@
     import Security
 
     extension Lamplighter {
-        /// Makes the kit. Call it at launch, in `application(_:didFinishLaunchingWithOptions:)`: iOS wakes the app for new
-        /// tokens.
+        /// Makes the kit. Call it at launch, in `application(_:didFinishLaunchingWithOptions:)`: iOS wakes the app for
+        /// new tokens.
         ///
         /// - Parameters:
         ///   - url: the gateway's address.
@@ -27,7 +27,8 @@
             }
             let home = shared ?? files.urls(for: .applicationSupportDirectory, in: .userDomainMask)[0]
             var directory = home.appendingPathComponent("LamplighterKit", isDirectory: true)
-            // A restored backup is another install, with other tokens. `OutboxState.install` guards against one that is older.
+            // A restored backup is another install, with other tokens. `OutboxState.install` guards against one that is
+            // older.
             try? files.createDirectory(at: directory, withIntermediateDirectories: true)
             var values = URLResourceValues()
             values.isExcludedFromBackup = true
@@ -43,8 +44,8 @@
             retryWhenOnline()
         }
 
-        /// Follows the Live Activities of a type: those that exist, begin, get another token, end or are dismissed. It also
-        /// reports the type's push-to-start token, and receipts if the content state is a `LamplighterContent`.
+        /// Follows the Live Activities of a type: those that exist, begin, get another token, end or are dismissed. It
+        /// also reports the type's push-to-start token, and receipts if the content state is a `LamplighterContent`.
         ///
         /// - Parameters:
         ///   - type: the name that publishers use in `attributes_type`, if it is not that of the Swift type.
@@ -78,7 +79,8 @@
         }
     }
 
-    /// Keeps the install's id in the keychain of this device alone. A backup that is restored on another device has none.
+    /// Keeps the install's id in the keychain of this device alone. A backup that is restored on another device has
+    /// none.
     private struct KeychainInstallStore: InstallStore {
         struct Failure: Error, CustomStringConvertible {
             var status: OSStatus

@@ -2,8 +2,8 @@ package import Foundation
 
 /// Sends reports to the gateway: in order, each until the gateway has answered, across relaunches.
 ///
-/// A call returns when the report is on disk. One task sends while there is something to send; it waits between attempts
-/// by `Backoff`, for ever. Every report holds its time, so the gateway drops one that comes twice or late.
+/// A call returns when the report is on disk. One task sends while there is something to send; it waits between
+/// attempts by `Backoff`, for ever. Every report holds its time, so the gateway drops one that comes twice or late.
 package actor Outbox {
     /// The most receipts that the gateway takes in a call.
     static let mostReceipts = 200

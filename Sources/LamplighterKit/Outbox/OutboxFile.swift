@@ -2,9 +2,9 @@ import Foundation
 
 /// The file of the outbox. Two processes may change it: each change is read, made and written under a lock.
 ///
-/// A write goes to another file, which then takes the place of the old one. So a process that is killed in the middle of
-/// a write leaves the old file as it was. The lock is held for one change, never during a request: iOS kills an app that
-/// it suspends with a lock in a shared container.
+/// A write goes to another file, which then takes the place of the old one. So a process that is killed in the middle
+/// of a write leaves the old file as it was. The lock is held for one change, never during a request: iOS kills an app
+/// that it suspends with a lock in a shared container.
 struct OutboxFile: Sendable {
     enum Failure: Error, Hashable, CustomStringConvertible {
         case system(call: String, errno: Int32)

@@ -70,7 +70,8 @@ struct OutboxState: Codable, Hashable, Sendable {
         }
     }
 
-    /// A time after each earlier one of this install: a token that comes after a step of the clock must still be the newest.
+    /// A time after each earlier one of this install: a token that comes after a step of the clock must still be the
+    /// newest.
     private mutating func stamp(_ now: Int64) -> Int64 {
         lastStamp = max(now, lastStamp + 1, Self.earliest)
         return lastStamp
@@ -83,8 +84,8 @@ struct OutboxState: Codable, Hashable, Sendable {
     ) {
         let at = stamp(now)
         var startedAt = isPending ? nil : followed[activity]?.startedAt ?? at
-        // iOS ends an activity after 8 hours. An older start is of a clock that was set since: the gateway would find that
-        // the card is over, and a later one would be refused.
+        // iOS ends an activity after 8 hours. An older start is of a clock that was set since: the gateway would find
+        // that the card is over, and a later one would be refused.
         if let time = startedAt, !(0..<Self.longestLife).contains(at - time) { startedAt = at }
         followed[activity] = Followed(
             name: name, attributesType: attributesType, number: lastNumber + 1, startedAt: startedAt)

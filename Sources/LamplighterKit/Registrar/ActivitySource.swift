@@ -1,6 +1,7 @@
 import Foundation
 
-/// What the registrar needs of ActivityKit for one attributes type. The app's is `ActivityKitSource`; tests have a double.
+/// What the registrar needs of ActivityKit for one attributes type. The app's is `ActivityKitSource`; tests have a
+/// double.
 protocol ActivitySource: Sendable {
     var attributesType: String { get }
     /// Those that exist now.

@@ -27,7 +27,8 @@ actor Registrar {
                 await outbox.start(type, token: token)
             }
         }
-        // This sequence may stay silent (developer.apple.com/forums/thread/768035), so each token reports the value too.
+        // This sequence may stay silent (developer.apple.com/forums/thread/768035), so each token reports the value
+        // too.
         Task {
             for await isOn in source.frequentPushes() {
                 for card in source.cards() where !card.state.isOver {

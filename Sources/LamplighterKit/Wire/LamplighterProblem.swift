@@ -5,7 +5,8 @@ public struct LamplighterProblem: Error, Hashable, Sendable, CustomStringConvert
     public enum Kind: Hashable, Sendable {
         /// The gateway refuses a report for good, so it was dropped: the app or its settings are wrong.
         case refused
-        /// The gateway or the app's backend does not answer, or asks to wait. The kit goes on trying. Told once, until it works again.
+        /// The gateway or the app's backend does not answer, or asks to wait. The kit goes on trying. Told once, until
+        /// it works again.
         case delayed
         /// The outbox cannot be written, so reports are in memory alone. Told once, until it works again.
         case storage

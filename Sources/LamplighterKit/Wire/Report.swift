@@ -34,8 +34,8 @@ enum Report: Codable, Hashable, Sendable {
         var system: String
     }
 
-    /// A newer report with the same key takes the place of an older one. The key is of the activity, not of its name: the
-    /// end of one card must not replace the token of the next one.
+    /// A newer report with the same key takes the place of an older one. The key is of the activity, not of its name:
+    /// the end of one card must not replace the token of the next one.
     var key: String {
         switch self {
         case .follow(let follow): "activity/\(follow.activity)"

@@ -178,7 +178,7 @@ final class PrimaryWatch: ServerWatch {
         }
         guard let primary = answers.primary() else { return .failed(failure(of: sentinels)) }
         if let objection = answers.objection(to: primary, isInUse: false) {
-            return .failed(.broken("the primary at \(primary): \(objection)"))
+            return .failed(.refused(.noPrimary("the primary at \(primary): \(objection)")))
         }
         return .found(primary)
     }
@@ -197,6 +197,11 @@ final class PrimaryWatch: ServerWatch {
             texts.append("sentinel \(sentinel.address): \(why)")
         }
         let text = texts.joined(separator: "; ")
-        return remedy.map { .insecure(text, remedy: $0) } ?? .broken(text)
+        if let remedy { return .insecure(text, remedy: remedy) }
+        // One that was made anew may not know the name yet, but most of them know what they watch.
+        let unknowing = sentinels.count { sentinel in
+            if case .failure(.server("NOMASTER", _)) = sentinel.outcome { true } else { false }
+        }
+        return 2 * unknowing > sentinels.count ? .refused(.unknownPrimary(text)) : .broken(text)
     }
 }

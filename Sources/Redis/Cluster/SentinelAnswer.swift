@@ -21,7 +21,7 @@ struct SentinelAnswer: Hashable, Sendable {
     /// Reads the replies to `questions`.
     /// - Throws: an error reply, or `unexpectedReply`. The second question may be refused, so its reply never throws.
     init(_ replies: [RedisReply], name: String) throws(RedisError) {
-        if replies[0].isNil { throw .unexpectedReply("it knows no primary called \(name)") }
+        if replies[0].isNil { throw .unknownPrimary("it knows no primary called \(name)") }
         let parts = try replies[0].array()
         guard parts.count == 2, let named = Self.address(try parts[0].string(), try parts[1].string()) else {
             throw .unexpectedReply("it names no address")

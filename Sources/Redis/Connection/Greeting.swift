@@ -38,7 +38,7 @@ struct Greeting {
         case .cluster: throw .broken("no node of the cluster was named for this connection")
         }
         do throws(LinkFailure) {
-            var link = try RedisLink(address, settings, mailbox)
+            var link = try link(to: address, mailbox)
             try judge(link.exchange(steps.map(\.command), within: settings.options.connectTimeout, mailbox), mailbox)
             // A server hangs up on long commands of a client that has not signed in, and does not say why.
             if !settings.scripts.isEmpty {
@@ -55,6 +55,14 @@ struct Greeting {
         }
     }
 
+    private func link(to address: RedisAddress, _ mailbox: Mailbox) throws(LinkFailure) -> RedisLink {
+        do throws(LinkFailure) { return try RedisLink(address, settings, mailbox) } catch {
+            // The sentinels answer, so they will name another server.
+            guard case .sentinels = settings.url.endpoint, case .broken(let why) = error else { throw error }
+            throw .refused(.noPrimary("the primary at \(address): \(why)"))
+        }
+    }
+
     private func judge(_ replies: [RedisReply], _ mailbox: Mailbox) throws(LinkFailure) {
         for (reply, (_, step)) in zip(replies, steps) {
             // Without a password nothing else says that there must be one.
@@ -68,7 +76,7 @@ struct Greeting {
                     guard case .sentinels = settings.url.endpoint else {
                         throw .refused(RedisError(reply: "READONLY the server is a replica"))
                     }
-                    throw .broken("it is a replica; the failover is not complete")
+                    throw .refused(.noPrimary("the server that the sentinels name is a replica"))
                 }
             case .mayFail: break
             }

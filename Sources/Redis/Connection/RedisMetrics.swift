@@ -49,7 +49,7 @@ struct RedisMetrics: Sendable {
 
     func failed(_ error: RedisError) {
         switch error {
-        case .unreachable: errors["unreachable"]?.increment()
+        case .unreachable, .server("FAILOVER", _), .server("NOMASTER", _): errors["unreachable"]?.increment()
         case .lost: errors["lost"]?.increment()
         case .closed: break
         case .server(let code, _): answered(error: code)

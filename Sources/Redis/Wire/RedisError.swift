@@ -25,9 +25,15 @@ public enum RedisError: Error, Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// The sentinels answer, and the primary that they name cannot be used now. Nothing was executed.
+    public static func noPrimary(_ why: String) -> RedisError { .server(code: "FAILOVER", message: why) }
+    /// Most sentinels know no primary of this name. Nothing was executed.
+    static func unknownPrimary(_ why: String) -> RedisError { .server(code: "NOMASTER", message: why) }
+
     /// Codes of temporary states of the server: it starts, fails over, or lacks memory or replicas.
     private static let passingCodes: Set<String> = [
         "LOADING", "BUSY", "MASTERDOWN", "READONLY", "OOM", "NOREPLICAS", "TRYAGAIN", "CLUSTERDOWN", "MISCONF",
+        "FAILOVER", "NOMASTER",
     ]
 
     /// Advice for an operator, if there is any.
@@ -61,6 +67,8 @@ public enum RedisError: Error, Sendable, Hashable, CustomStringConvertible {
         "NOCLUSTER": "use redis:// for a single server",
         "MOVED": "this is a node of a Redis Cluster, which needs redis+cluster://",
         "NOPROTO": "this server does not speak RESP2",
+        "FAILOVER": "wait, or look why the sentinels promote no replica: SENTINEL CKQUORUM",
+        "NOMASTER": "write the name of their 'sentinel monitor' into redis.url: redis+sentinel://host:port,…/NAME/0",
     ]
 
     public var description: String {
@@ -69,6 +77,8 @@ public enum RedisError: Error, Sendable, Hashable, CustomStringConvertible {
             case .unreachable(let why): "Redis is not reachable: \(why)"
             case .insecure(let why, _): "no secure connection to Redis: \(why)"
             case .lost(let why): "the connection to Redis was lost, the command may have been executed: \(why)"
+            case .server("FAILOVER", let why): "Redis has no primary now: \(why)"
+            case .server("NOMASTER", let why): "the sentinels of Redis know no such primary: \(why)"
             case .server(_, let message): "Redis answered: \(message)"
             case .unexpectedReply(let what): "Redis answered in an unexpected form: \(what)"
             case .unroutable(let why): "no node of the Redis cluster can be asked this: \(why)"

@@ -95,6 +95,13 @@ extension Ledger {
             finishedAt: finishedAt.map(TimeText.text), errors: errors, shown: receipts[.shown],
             ended: receipts[.ended], dismissed: receipts[.dismissed], by: nil)
     }
+
+    /// The ledger with who published the push, which outgoing events do not tell.
+    public var withPublisher: LedgerAnswer {
+        var body = answer
+        body.by = publisher.map { PublisherAnswer(credential: $0.credential, address: $0.address) }
+        return body
+    }
 }
 
 extension PushBroadcast {

@@ -83,6 +83,11 @@ package struct PushIndex: Sendable {
         [key(app, id)] + (Self.isLate(id, acceptedAt: time) ? [key(app, id, hour: time / Self.hour)] : [])
     }
 
+    /// Asks whether the hour of its acceptance has a push.
+    func score(_ app: AppKey, _ id: PushID, _ name: ActivityName, acceptedAt time: Int64) -> RedisCommand {
+        RedisCommand("ZSCORE", key(app, id, hour: time / Self.hour), Self.member(id, name))
+    }
+
     static func isLate(_ id: PushID, acceptedAt time: Int64) -> Bool { abs(time - id.uuid.time) > hour }
 
     /// The name of a push of the app.

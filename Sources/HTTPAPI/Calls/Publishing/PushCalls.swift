@@ -1,7 +1,6 @@
 import Answers
 import LiveActivity
 import Store
-import StrictJSON
 
 /// The calls about one push, by its id.
 struct PushCalls: CallGroup {
@@ -79,31 +78,5 @@ struct PushCalls: CallGroup {
         guard let cancellation = try await schedules.cancel(app, id, now: now) else { return nil }
         if cancellation == .tooLate, let ledger = try await pushes.cancel(app, id, now: now) { return ledger }
         return try await find(app, id)
-    }
-}
-
-extension Ledger {
-    /// The ledger with who published the push, which outgoing events do not tell.
-    var withPublisher: LedgerAnswer {
-        var body = answer
-        body.by = publisher.map { PublisherAnswer(credential: $0.credential, address: $0.address) }
-        return body
-    }
-}
-
-extension Audience {
-    /// In the form of a publish.
-    var answer: RawJSON { RawJSON(checked: json.bytes) }
-
-    private var json: JSON {
-        switch self {
-        case .all: "all"
-        case .tag(let tag, let group): ["tag": .string(tag), "group": .string(group)]
-        case .channel(let id): ["ios_channel": .string(id.description)]
-        case .namedUser(let user): ["named_user": .string(user)]
-        case .or(let parts): ["or": .array(parts.map(\.json))]
-        case .and(let parts): ["and": .array(parts.map(\.json))]
-        case .not(let part): ["not": part.json]
-        }
     }
 }
