@@ -132,7 +132,7 @@ extension Endpoint {
             acts: .tagChannels, isAirship: true),
         Endpoint(
             "POST", "/api/channels/uninstall", .master, .track, ForgetCalls.forgetChannels,
-            [.status(202, DoneAnswer.self)], acts: .forgetChannels, isAirship: true),
+            [.status(202, ForgottenAnswer.self)], acts: .forgetChannels, isAirship: true),
         Endpoint(
             "POST", "/api/channels/bulk", .master, .track, BulkCalls.changeChannels, [.ok(BulkResultAnswer.self)],
             acts: .importChannels, body: .streamed),
@@ -153,7 +153,7 @@ extension Endpoint {
             acts: .tagUsers, isAirship: true),
         Endpoint(
             "POST", "/api/named_users/uninstall", .master, .track, ForgetCalls.forgetUsers,
-            [.status(202, DoneAnswer.self)], acts: .forgetUsers, isAirship: true),
+            [.status(202, ForgottenAnswer.self)], acts: .forgetUsers, isAirship: true),
         Endpoint(
             "POST", "/api/named_users/associate", .server, .track, NamedUserCalls.associate, [.ok(DoneAnswer.self)],
             isAirship: true),
