@@ -40,6 +40,8 @@ struct Templates: Sendable {
         ("alarms", PackageResources.alarms_mustache),
         ("numbers", PackageResources.numbers_mustache), ("chart", PackageResources.chart_mustache),
         ("pager", PackageResources.pager_mustache), ("some-names", PackageResources.some_names_mustache),
+        ("bulk", PackageResources.bulk_mustache), ("bulk-done", PackageResources.bulk_done_mustache),
+        ("followers", PackageResources.followers_mustache),
     ]
 }
 
