@@ -146,6 +146,10 @@ struct Visit: Sendable {
 enum Notice: String, CaseIterable {
     case cancelled, retried, dropped, forgotten, paused, resumed, released, discarded, kept, removed, waiting
     case nothingChosen = "nothing-chosen"
+    case testDeviceKept = "test-device-kept"
+    case testDeviceRemoved = "test-device-removed"
+    case sketchKept = "sketch-kept"
+    case sketchRemoved = "sketch-removed"
     case nothingForgotten = "nothing-forgotten"
     case broadcastWanted = "broadcast-wanted"
     case broadcastDiscarded = "broadcast-discarded"
@@ -166,6 +170,10 @@ enum Notice: String, CaseIterable {
         case .dropped: "The dead letter is dropped."
         case .forgotten: "The device is being forgotten: every trace of it goes within minutes."
         case .nothingChosen: "Nothing was chosen, so nothing was done. Check the boxes of the rows first."
+        case .testDeviceKept: "The test device is kept. Compose has a button for it."
+        case .testDeviceRemoved: "The test device is removed from the list. What it follows stays."
+        case .sketchKept: "The sketch is kept. Cards of its type are drawn by it."
+        case .sketchRemoved: "The sketch is removed."
         case .nothingForgotten: "Nothing is stored of that device, so nothing was forgotten."
         case .paused: "Paused. Pushes are accepted and kept, and nothing is sent."
         case .resumed: "Resumed. Waiting pushes go out now."

@@ -7,8 +7,9 @@ enum ActionsPage {
     static let words = [
         "publish", "cancel_push", "schedule", "replace_schedule", "cancel_schedule", "pause", "resume", "retry_dead",
         "drop_dead", "release_quarantine", "discard_quarantine", "retry_events", "discard_events", "set_schema",
-        "delete_schema", "describe_name", "create_broadcast", "delete_broadcast", "import_followers",
-        "remove_followers", "import_channels", "tag_channels", "forget_channels", "tag_users", "change_user",
+        "delete_schema", "describe_name", "set_sketch", "delete_sketch", "set_test_device", "delete_test_device",
+        "create_broadcast", "delete_broadcast", "import_followers", "remove_followers", "import_channels",
+        "tag_channels", "forget_channels", "tag_users", "change_user",
         "forget_users", "create_credential", "rotate_credential", "revoke_credential", "restore", "reload",
     ]
     /// An entry of the log sums up what one caller did in a minute. Its first push may have been a little earlier.
