@@ -173,7 +173,7 @@ enum ComposePage {
         }
         shown["hasDrafts"] = drafts.isEmpty ? nil : true
         shown["savedAt"] = Shown.time(draft.savedAt, now: visit.now)
-        for (key, value) in await TestSend.shown(visit) { shown[key] = value }
+        for (key, value) in await TestSend.shown(visit, name: compose.name) { shown[key] = value }
         shown["obstacle"] = visit.standing.obstacle(of: compose.name)
         // Above the form, and not beside it too.
         shown["checked"] = check.shown.filter { $0.key != "problem" }

@@ -35,7 +35,7 @@ enum TestSend {
     }
 
     /// For Compose: a button for each test device, and the push that was just sent to one.
-    static func shown(_ visit: Visit) async -> Values {
+    static func shown(_ visit: Visit, name: String) async -> Values {
         // The list is about all names.
         guard visit.session.identity.namePrefix == nil else { return [:] }
         let found: TestDevicesAnswer? = try? await visit.get("/api/test-devices")
@@ -45,7 +45,7 @@ enum TestSend {
             "devices": devices, "hasDevices": devices.isEmpty ? nil : true, "mayTest": true,
             "tested": tested.map { "/console/pushes/\($0)" },
             "why": visit.query.text("device").map { channel in
-                "/console/devices/\(Form.encoded(channel))"
+                "/console/devices/\(Form.encoded(channel))" + Form.query(["name": name])
             },
         ])
     }

@@ -94,6 +94,7 @@ import Testing
                 ])
             #expect(sent.status == 200 && sent.text.contains("Sent to the test device"), "\(sent.text)")
             #expect(sent.text.contains("&quot;home&quot;:7"), "the draft stays")
+            #expect(sent.text.contains("/console/devices/phone?name=match-42"))
             let pushes = try await gateway.send("GET", "/api/pushes").object.required("pushes").array()
             #expect(pushes.count == 1)
             let id = try pushes[0].object().required("push_id").string()
