@@ -198,6 +198,21 @@ public struct ReasonAnswer: AnswerBody {
     }
 }
 
+/// What was forgotten, or will be within minutes.
+public struct ForgottenAnswer: AnswerBody {
+    public let unknown: [String]?
+
+    public init(unknown: [String]?) {
+        self.unknown = unknown
+    }
+
+    public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == ForgottenAnswer {
+        try fields.ok()
+        unknown = try fields.optional(
+            "unknown", \.unknown, "The channels or users of which nothing was stored. Absent: none.")
+    }
+}
+
 /// Whether a channel would get the next push of a name.
 public struct ExplanationAnswer: AnswerBody {
     public let name, channelID: String

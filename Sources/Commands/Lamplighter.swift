@@ -30,14 +30,16 @@ public struct Lamplighter: AsyncParsableCommand {
                     PublishCommand.self, PushCommand.self, HistoryCommand.self, TrackCommand.self, UntrackCommand.self,
                     ImportCommand.self,
                     ExportCommand.self,
-                    ActivityCommand.self, ScheduleCommand.self, SchemaCommand.self, BroadcastCommand.self,
+                    ActivityCommand.self, ScheduleCommand.self, SchemaCommand.self, SketchCommand.self,
+                    BroadcastCommand.self,
                 ]),
             CommandGroup(
                 name: "Operate",
                 subcommands: [
                     StatusCommand.self, ReloadCommand.self, PauseCommand.self, ResumeCommand.self, ChannelCommand.self,
                     ExplainCommand.self, ForgetCommand.self, EventsCommand.self, DoctorCommand.self,
-                    TestSendCommand.self, QuarantineCommand.self, DeadCommand.self, ActionsCommand.self,
+                    TestSendCommand.self, TestDeviceCommand.self, QuarantineCommand.self, DeadCommand.self,
+                    ActionsCommand.self,
                     CredentialCommand.self, BackupCommand.self, RestoreCommand.self, FormatCommand.self,
                 ]),
         ])

@@ -21,7 +21,8 @@ public final class Console: Sendable {
         self.gateway = gateway
         self.store = store
         self.undo = undo
-        live = LiveFeed()
+        // By the clock of the pages.
+        live = LiveFeed { store.time.now() }
     }
 
     public static func serves(_ path: Substring) -> Bool { path == "/console" || path.hasPrefix("/console/") }

@@ -71,16 +71,20 @@ struct Visit: Sendable {
 
     /// A page of a list. A call of the API reads a bounded part, so a filter may leave its answer short: then this
     /// reads on for a moment.
-    /// - Parameter isWanted: a filter that the API does not have
+    /// - Parameters:
+    ///   - parameter: says where a page begins
+    ///   - position: where it begins; nil: what the address says
+    ///   - isWanted: a filter that the API does not have
     func list<Page: AnswerBody, Row>(
         _ path: String, _ entries: (Page) -> [Row], next following: (Page) -> String?,
-        _ fields: KeyValuePairs<String, String?>, limit: Int, where isWanted: (Row) -> Bool = { _ in true }
+        _ fields: KeyValuePairs<String, String?>, limit: Int, as parameter: String = "after",
+        after position: String? = nil, where isWanted: (Row) -> Bool = { _ in true }
     ) async throws -> (rows: [Row], next: String?) {
         let end = ContinuousClock.now + .milliseconds(40)
         var rows: [Row] = []
-        var next = query.text("after")
+        var next = position ?? query.text(parameter)
         repeat {
-            let position = Form.query(["limit": "\(limit - rows.count)", "after": next])
+            let position = Form.query(["limit": "\(limit - rows.count)", parameter: next])
             let rest = Form.query(fields).dropFirst()
             let page: Page = try await get(path, query: rest.isEmpty ? position : "\(position)&\(rest)")
             rows += entries(page).filter(isWanted)
@@ -89,18 +93,36 @@ struct Visit: Sendable {
         return (rows, next)
     }
 
+    /// The entries of a whole list, as far as one decision can be about them.
+    func all<Row>(
+        _ page: (_ position: String?) async throws -> (rows: [Row], next: String?)
+    ) async throws -> [Row] {
+        let end = ContinuousClock.now + .seconds(10)
+        var (rows, next) = ([Row](), String?.none)
+        repeat {
+            let found = try await page(next)
+            rows += found.rows
+            next = found.next
+        } while next != nil && rows.count <= Bulk.most && ContinuousClock.now < end
+        return rows
+    }
+
     func page(_ template: String, _ title: String, _ values: Values, status: Int = 200) -> ConsoleResponse {
         console.render(template, values, title: title, session: session, standing: standing, request, status: status)
     }
 
     /// Asks before something that cannot be undone: shows the sentence and a button that posts the same form again.
-    /// - Parameter isSafe: it can be undone, so the button is not red
+    /// - Parameters:
+    ///   - isSafe: it can be undone, so the button is not red
+    ///   - asked: the form that is posted again; nil: the one that was sent
     /// - Returns: nil once the button was pressed.
     func confirmation(
-        _ title: String, _ sentence: String, button: String, back: String, isSafe: Bool = false
+        _ title: String, _ sentence: String, button: String, back: String, isSafe: Bool = false, asked: Form? = nil
     ) -> ConsoleResponse? {
         guard form["confirmed"] != "yes" else { return nil }
-        let fields = form.fields.filter { $0.name != "csrf" }.map { ["name": $0.name, "value": $0.value] as Values }
+        let fields = (asked ?? form).fields.filter { $0.name != "csrf" }.map {
+            ["name": $0.name, "value": $0.value] as Values
+        }
         return page(
             "confirm", title,
             values([
@@ -123,6 +145,12 @@ struct Visit: Sendable {
 /// The sentence of a page after something was done. The address names it by a word, so a link cannot make up a text.
 enum Notice: String, CaseIterable {
     case cancelled, retried, dropped, forgotten, paused, resumed, released, discarded, kept, removed, waiting
+    case nothingChosen = "nothing-chosen"
+    case testDeviceKept = "test-device-kept"
+    case testDeviceRemoved = "test-device-removed"
+    case sketchKept = "sketch-kept"
+    case sketchRemoved = "sketch-removed"
+    case nothingForgotten = "nothing-forgotten"
     case broadcastWanted = "broadcast-wanted"
     case broadcastDiscarded = "broadcast-discarded"
     case scheduleCancelled = "schedule-cancelled"
@@ -141,6 +169,12 @@ enum Notice: String, CaseIterable {
         case .retried: "The given-up tokens are sent to again."
         case .dropped: "The dead letter is dropped."
         case .forgotten: "The device is being forgotten: every trace of it goes within minutes."
+        case .nothingChosen: "Nothing was chosen, so nothing was done. Check the boxes of the rows first."
+        case .testDeviceKept: "The test device is kept. Compose has a button for it."
+        case .testDeviceRemoved: "The test device is removed from the list. What it follows stays."
+        case .sketchKept: "The sketch is kept. Cards of its type are drawn by it."
+        case .sketchRemoved: "The sketch is removed."
+        case .nothingForgotten: "Nothing is stored of that device, so nothing was forgotten."
         case .paused: "Paused. Pushes are accepted and kept, and nothing is sent."
         case .resumed: "Resumed. Waiting pushes go out now."
         case .released: "Released. The next push goes to these tokens again."

@@ -14,6 +14,10 @@ public struct Store: Sendable {
     public let schedules: Schedules
     public let traces: Traces
     public private(set) var schemas: Schemas
+    /// Sketches of cards, by attributes type.
+    public let sketches: NamedRecords
+    /// Channels of people who look at a push before it goes to everybody, by what these people call them.
+    public let testDevices: NamedRecords
     public let queue: WorkQueue
     public let heartbeats: Heartbeats
     public let endings = PushEndings()
@@ -89,6 +93,8 @@ public struct Store: Sendable {
         traces = Traces(redis: redis, keys: keys)
         schemas = Schemas(redis: redis, keys: keys)
         schemas.maximum = maximumSchemas
+        sketches = NamedRecords(redis: redis, key: keys.sketches, maximum: Schemas.defaultMaximum)
+        testDevices = NamedRecords(redis: redis, key: keys.testDevices, maximum: 50)
         schedules = Schedules(redis: redis, keys: keys, pushes: pushes, replicas: replicaWait)
         queue = WorkQueue(redis: redis, keys: keys, telling: telling)
         heartbeats = Heartbeats(redis: redis, keys: keys)

@@ -9,7 +9,10 @@ import Testing
         LiveFeed.Owner(app: app, session: session ?? "\(UInt64.random(in: 0 ... .max))")
     }
 
-    private func text(_ bytes: [UInt8]?) -> String { String(decoding: bytes ?? [], as: UTF8.self) }
+    /// An event without the time of its look.
+    private func text(_ bytes: [UInt8]?) -> String {
+        String(decoding: bytes ?? [], as: UTF8.self).replacing(/^id: \d+\n/, with: "")
+    }
 
     @Test func `tabs of one topic share each look, and without tabs nothing looks`() async throws {
         let feed = LiveFeed()
@@ -75,6 +78,24 @@ import Testing
         #expect(text(await lateParts.next()) == warning)
         fails.withLock { $0 = false }
         #expect(text(await parts.next()) == "data: <p>\n\n")
+        for tab in [tab, late] { tab.end() }
+    }
+
+    @Test func `an event tells when its look began, and a page that is newer gets another one`() async throws {
+        let now = Mutex(Int64(1_000))
+        let feed = LiveFeed(clock: { now.withLock(\.self) })
+        let open: () async throws -> LiveFeed.Events = {
+            try #require(await feed.open("home", of: Self.owner(), isStanding: { true }) { .html("<p>") })
+        }
+        let tab = try await open()
+        var parts = tab.stream.makeAsyncIterator()
+        #expect(await parts.next() == Array("id: 1000\ndata: <p>\n\n".utf8))
+        now.withLock { $0 = 2_000 }
+        // This page was made after that look, so its script drops it.
+        let late = try await open()
+        var lateParts = late.stream.makeAsyncIterator()
+        #expect(await lateParts.next() == Array("id: 1000\ndata: <p>\n\n".utf8))
+        #expect(await lateParts.next() == Array("id: 2000\ndata: <p>\n\n".utf8))
         for tab in [tab, late] { tab.end() }
     }
 

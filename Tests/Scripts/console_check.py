@@ -294,11 +294,50 @@ class Check:
         browser.until("the notice", lambda: "cancelled" in browser.text(".notice"))
         self.say("schedules an end, and takes it back")
 
+    def sketch(self):
+        """A sketch of a type draws its cards, and the form goes to one test device."""
+        browser = self.browser
+        browser.open(self.url + "/sketches")
+        self.look("sketches")
+        browser.type("Attributes type", "MatchAttributes")
+        browser.press("Save")
+        browser.until("the notice", lambda: "sketch is kept" in browser.text(".notice"))
+        self.api("PUT", "/api/test-devices/Anna", {"channel_id": DEVICE.replace("0001", "0002")})
+        browser.open(self.url + "/test-devices")
+        self.look("test-devices")
+        browser.open(self.url + "/compose?name=match-42")
+        browser.until("the drawing of the type", lambda: browser.script("return !!document.querySelector('.sketch')"))
+        browser.press("Send to Anna")
+        browser.until("the word that it was sent", lambda: "Sent to the test device" in browser.text("main"))
+        self.look("tested")
+        self.api("DELETE", "/api/sketches/MatchAttributes")
+        self.say("draws a card as its type says, and sends to a test device")
+
+    def bulk(self):
+        """Schedules are chosen on the page and cancelled together."""
+        browser = self.browser
+        for minute in range(3):
+            at = browser.script(f"return new Date(Date.now() + {2 + minute} * 3600e3).toISOString().slice(0, 19)")
+            self.api("POST", "/api/schedules", {"schedule": {"scheduled_time": at}, "push": {
+                "audience": "all", "device_types": ["ios"], "notification": {"ios": {"live_activity": {
+                    "name": "match-42", "event": "update", "content_state": {"home": minute, "away": 0}}}}}})
+        browser.open(self.url + "/schedules")
+        browser.follow("Choose all on this page")
+        browser.until("the count", lambda: "3 chosen" in browser.text(".bulk"))
+        self.look("schedules-chosen")
+        browser.press("Cancel the chosen")
+        browser.until("the question", lambda: "Cancel 3 schedules?" in browser.text("h1"))
+        browser.press("Cancel 3 schedules")
+        browser.until("the answer", lambda: "3 schedules cancelled" in browser.text("h1"))
+        self.look("bulk-done")
+        self.say("cancels the schedules that were chosen")
+
     def pages(self):
         browser = self.browser
         for name, path in [
             ("home", ""), ("pushes", "/pushes"), ("names", "/names"), ("name", "/names/match-42"),
-            ("devices", "/devices"), ("schedules-finished", "/schedules?state=finished"),
+            ("devices", "/devices"), ("devices-tag", "/devices?tag=gold"), ("followers", "/names/match-42/followers"),
+            ("actions-some", "/actions?action=publish"), ("schedules-finished", "/schedules?state=finished"),
             ("broadcasts", "/broadcasts"), ("dead", "/dead"), ("quarantine", "/quarantine"),
             ("actions", "/actions"), ("templates", "/templates"), ("alarms", "/alarms"), ("numbers", "/numbers"),
             ("numbers-hour", "/numbers?by=hour&name=match-42"),
@@ -433,7 +472,9 @@ class Check:
         self.typo()
         self.drafts()
         self.schedule()
+        self.bulk()
         self.device()
+        self.sketch()
         self.unreached()
         self.pages()
         self.without_script()

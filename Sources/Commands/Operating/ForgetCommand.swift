@@ -1,3 +1,4 @@
+import Answers
 import ArgumentParser
 import StrictJSON
 
@@ -23,12 +24,27 @@ struct ForgetCommand: AsyncParsableCommand {
     func run() async throws {
         if users.isEmpty {
             let entries = channels.map { JSON.object([JSON.Member("channel_id", .string($0))]) }
-            let done = "\(channels.joined(separator: ", ")): forgotten"
-            try await gateway.call(.post("/api/channels/uninstall", .array(entries)), done: done)
+            try await gateway.call(.post("/api/channels/uninstall", .array(entries))) { (answer: ForgottenAnswer) in
+                answer.lines(channels)
+            }
         } else {
-            try await gateway.call(
-                .post("/api/named_users/uninstall", ["named_user_id": .array(users.map(JSON.string))]),
-                done: "channels of \(users.joined(separator: ", ")): forgotten")
+            let body: JSON = ["named_user_id": .array(users.map(JSON.string))]
+            try await gateway.call(.post("/api/named_users/uninstall", body)) { (answer: ForgottenAnswer) in
+                answer.lines(users, of: "channels of ")
+            }
         }
+    }
+}
+
+extension ForgottenAnswer {
+    /// One line for what is forgotten, and one for what nobody knows.
+    func lines(_ asked: [String], of kind: String = "") -> [String] {
+        let unknown = unknown ?? []
+        let known = asked.filter { !unknown.contains($0) }
+        return [
+            known.isEmpty ? nil : "\(kind)\(known.joined(separator: ", ")): forgotten",
+            unknown.isEmpty
+                ? nil : "\(kind)\(unknown.joined(separator: ", ")): nothing is stored, so nothing was forgotten",
+        ].compactMap(\.self)
     }
 }

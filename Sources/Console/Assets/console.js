@@ -27,29 +27,37 @@ function fill(element, html) {
   localTimes(element);
 }
 
-// The server writes UTC. The reader sees the own zone, and UTC as the title.
+// The server writes UTC. The reader sees the own zone: of an age as the title, of a time as its text, with UTC as the title.
 function localTimes(root) {
   fromNow(root);
-  for (const time of root.querySelectorAll("time[datetime]:not(.ago)")) {
-    if (!time.textContent.endsWith("UTC")) continue;
+  for (const time of root.querySelectorAll("time[datetime]")) {
     const date = new Date(time.dateTime);
     if (isNaN(date)) continue;
-    time.title = time.textContent;
-    time.textContent = date.toLocaleString(undefined, {
+    const text = date.toLocaleString(undefined, {
       year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short",
     });
+    if (time.classList.contains("ago")) {
+      if (time.title.endsWith("UTC")) time.title = text;
+    } else if (time.textContent.endsWith("UTC")) {
+      time.title = time.textContent;
+      time.textContent = text;
+    }
   }
 }
 
 // Times from now go on by the reader's clock, set by the server's. So a live part is sent only if something happened.
-const clock = Number(document.querySelector("meta[name=now]").content) - Date.now();
+const madeAt = (page) => Number(page.querySelector("meta[name=now]").content);
+const clock = madeAt(document) - Date.now();
+// When the page was made. A look from before may not know what the page knows.
+let made = madeAt(document);
 function fromNow(root) {
   for (const time of root.querySelectorAll("time.ago")) {
     const seconds = Math.floor((Date.now() + clock - new Date(time.dateTime)) / 1000);
     const size = Math.abs(seconds);
     const text = size < 2 ? "now" : size < 120 ? `${size} s` : size < 7200 ? `${Math.floor(size / 60)} min`
       : size < 172800 ? `${Math.floor(size / 3600)} h` : `${Math.floor(size / 86400)} d`;
-    const shown = text === "now" ? text : seconds >= 0 ? `${text} ago` : `in ${text}`;
+    const lasts = time.classList.contains("lasts");
+    const shown = lasts ? (text === "now" ? "a moment" : text) : text === "now" ? text : seconds >= 0 ? `${text} ago` : `in ${text}`;
     if (time.textContent !== shown) time.textContent = shown;
   }
 }
@@ -79,7 +87,11 @@ function live(element) {
     if (events || isOver || document.hidden || !element.isConnected) return;
     events = new EventSource(element.dataset.live);
     events.onopen = () => tell(element, "");
-    events.onmessage = (event) => { tell(element, ""); fill(element, event.data); };
+    events.onmessage = (event) => {
+      if (Number(event.lastEventId) < made) return;
+      tell(element, "");
+      fill(element, event.data);
+    };
     events.onerror = () =>
       tell(element, `No connection to Lamplighter since ${time(new Date())}. This is what was known then.`);
     events.addEventListener("unknown", (event) =>
@@ -98,6 +110,7 @@ function finished() {
   for (const button of document.querySelectorAll(".head form button.danger")) button.disabled = true;
   fetch(location.href, { credentials: "same-origin" }).then((answer) => answer.text()).then((html) => {
     const page = new DOMParser().parseFromString(html, "text/html");
+    made = madeAt(page);
     for (const old of document.querySelectorAll("main > :not(.strip, .notice)")) old.remove();
     const main = document.querySelector("main");
     main.append(...page.querySelectorAll("main > :not(.strip, .notice)"));
@@ -255,6 +268,26 @@ function compose(form) {
   toggle();
 }
 
+// The boxes of a list. Without the script the link loads the page again with all of them checked.
+function bulk(form) {
+  const boxes = [...document.querySelectorAll(`input[name=entry][form=${form.id}]`)];
+  const link = form.querySelector("[data-all]");
+  const show = () => {
+    const count = boxes.filter((box) => box.checked).length;
+    form.querySelector("[data-chosen]").textContent = count ? `${count} chosen` : "";
+    link.textContent = count === boxes.length ? "Choose none" : "Choose all on this page";
+  };
+  link.addEventListener("click", (event) => {
+    event.preventDefault();
+    const wanted = !boxes.every((box) => box.checked);
+    for (const box of boxes) box.checked = wanted;
+    show();
+  });
+  for (const box of boxes) box.addEventListener("change", show);
+  addEventListener("pageshow", show);
+  show();
+}
+
 document.addEventListener("DOMContentLoaded", () => {
   document.documentElement.classList.add("js");
   localTimes(document);
@@ -267,6 +300,7 @@ document.addEventListener("DOMContentLoaded", () => {
   setInterval(() => { if (!document.hidden) fromNow(document); }, 1000);
   for (const element of document.querySelectorAll("[data-live]")) live(element);
   for (const form of document.querySelectorAll("form[data-draft]")) compose(form);
+  for (const form of document.querySelectorAll("form[data-bulk]")) bulk(form);
   // A second click on the way sends nothing.
   document.addEventListener("submit", (event) => {
     const form = event.target;

@@ -15,6 +15,12 @@ struct Card {
     let state: JSONValue?
     var alert: JSONObject?
     var isEnd = false
+    /// The drawing of the card's attributes type, in place of ours.
+    var sketch: Sketch?
+    var type: String?
+    var attributes: JSONObject?
+    /// Epoch ms, for timers.
+    var now: Int64 = 0
 
     private struct Part {
         var key: String
@@ -43,6 +49,12 @@ struct Card {
         if parts.count > details.count { shown["more"] = parts.count - details.count }
         if let progress = Self.progress(members) { shown["progress"] = progress }
         if isEnd { shown["isEnd"] = true }
+        // An end without a state leaves the card as it was.
+        if let sketch, state != nil {
+            shown["sketch"] = SketchDrawing(state: try? state?.object(), attributes: attributes, now: now)
+                .drawn(sketch)
+            shown["sketchType"] = type
+        }
         if let alert, let title = Self.alertText(alert["title"]) {
             shown["alert"] = ["title": title, "body": Self.alertText(alert["body"]) ?? ""] as Values
         }

@@ -18,19 +18,21 @@ struct ComposeCheck {
     ]
 
     /// The sketch alone, for a form that is not checked.
-    init(_ form: Form, _ visit: Visit) {
+    init(_ form: Form, _ visit: Visit) async {
         let compose = ComposeForm(form, now: visit.now)
         let alert = compose.alert.flatMap { try? JSONDocument($0.bytes).root.object() }
+        let type = await SchemaFields.type(visit, compose)
         let card = Card(
             app: visit.app.rawValue, name: compose.name, state: compose.state, alert: alert,
-            isEnd: compose.event == "end"
+            isEnd: compose.event == "end", sketch: await visit.sketch(type), type: type,
+            attributes: form.text("attributes").flatMap { try? JSONDocument($0).root.object() }, now: visit.now
         ).values
         shown = ["card": card]
     }
 
     /// - Parameter counts: whether to count the devices, which reads all of them
     init(_ form: Form, _ visit: Visit, counts: Bool) async {
-        self.init(form, visit)
+        await self.init(form, visit)
         let compose = ComposeForm(form, now: visit.now)
         do {
             let push = try compose.push()

@@ -110,9 +110,8 @@ struct ComposeForm {
         }
         switch choice {
         case "tag":
-            guard let colon = value.firstIndex(of: ":") else { return ["tag": .string(value)] }
-            let (group, tag) = (String(value[..<colon]), String(value[value.index(after: colon)...]))
-            return ["tag": .string(tag), "group": .string(group)]
+            let tag = Tag(value)
+            return .fields(["tag": .string(tag.name), "group": tag.group.map(JSON.string)])
         case "user": return ["named_user": .string(value)]
         case "device": return ["ios_channel": .string(value)]
         default:

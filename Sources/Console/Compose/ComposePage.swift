@@ -34,11 +34,13 @@ enum ComposePage {
         }
         // A draft that is gone keeps its address: the browser may have the text.
         let id = visit.query.text("draft").flatMap { Draft.isID($0) ? $0 : nil } ?? Draft.newID()
-        return try await page(visit, Draft(id: id, form: form), ComposeCheck(form, visit), missing: missing)
+        return try await page(visit, Draft(id: id, form: form), await ComposeCheck(form, visit), missing: missing)
     }
 
     private static func check(_ visit: Visit, _ draft: Draft) async -> ComposeCheck {
-        guard visit.query["look"] == "preview", draft.problem == nil else { return ComposeCheck(draft.form, visit) }
+        guard visit.query["look"] == "preview", draft.problem == nil else {
+            return await ComposeCheck(draft.form, visit)
+        }
         return await ComposeCheck(draft.form, visit, counts: true)
     }
 
@@ -72,6 +74,7 @@ enum ComposePage {
             form["state"] = state
         }
         draft.form = form
+        if let device = visit.form.text("test_device") { return try await TestSend.send(draft, to: device, visit) }
         switch visit.form["action"] {
         case "preview":
             try await visit.keep(draft)
@@ -142,7 +145,7 @@ enum ComposePage {
         let compose = ComposeForm(form, now: visit.now)
         var check = check
         // The state may have been filled in meanwhile.
-        check.shown["card"] = ComposeCheck(form, visit).shown["card"]
+        check.shown["card"] = await ComposeCheck(form, visit).shown["card"]
         var shown: Values = ["part": part.shown, "draft": draft.id, "path": draft.path()]
         for field in ComposeForm.fields { shown[field] = form[field] }
         shown["template_title"] = form["template_title"]
@@ -170,6 +173,7 @@ enum ComposePage {
         }
         shown["hasDrafts"] = drafts.isEmpty ? nil : true
         shown["savedAt"] = Shown.time(draft.savedAt, now: visit.now)
+        for (key, value) in await TestSend.shown(visit, name: compose.name) { shown[key] = value }
         shown["obstacle"] = visit.standing.obstacle(of: compose.name)
         // Above the form, and not beside it too.
         shown["checked"] = check.shown.filter { $0.key != "problem" }

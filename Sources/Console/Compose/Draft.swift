@@ -23,7 +23,7 @@ struct Draft {
     /// The form that was sent to `…?draft=ID`.
     init(sent visit: Visit) {
         id = visit.query.text("draft").flatMap { Self.isID($0) ? $0 : nil } ?? Self.newID()
-        form = visit.form.without(["csrf", "action", "draft"])
+        form = visit.form.without(["csrf", "action", "draft", "test_device"])
     }
 
     static func newID() -> String { String(ConsoleSession.random().prefix(24)) }

@@ -101,23 +101,36 @@ struct SchemaFields {
         return "{\n" + members.map { "  \(JSON.string($0.key).text): \($0.text)" }.joined(separator: ",\n") + "\n}"
     }
 
+    /// The attributes type of the push: the one that a start gives, the name's, or that of the schema which fits best.
+    static func type(_ visit: Visit, _ compose: ComposeForm) async -> String? {
+        if compose.event == "start" { return compose.form.text("attributes_type") }
+        guard !compose.name.isEmpty else { return nil }
+        let activity: ActivityAnswer? = try? await visit.find("/api/activities/\(Form.encoded(compose.name))")
+        if let type = activity?.attributesType { return type }
+        let listing: SchemasAnswer? = try? await visit.get("/api/schemas")
+        return listing.flatMap { best($0, compose) }
+    }
+
     /// The fields of the name's type, or of the type that a start gives. Nil without a schema.
     static func find(_ visit: Visit, _ compose: ComposeForm, known type: String?) async -> SchemaFields? {
         let given = compose.event == "start" ? compose.form.text("attributes_type") : type
         guard let listing: SchemasAnswer = try? await visit.get("/api/schemas"), !listing.schemas.isEmpty else {
             return nil
         }
+        guard let type = given ?? best(listing, compose),
+            let document: [UInt8] = try? await visit.find("/api/schemas/\(Form.encoded(type))"),
+            let schema = try? JSONDocument(document).root.object().object("content_state")
+        else { return nil }
+        return SchemaFields(type: type, schema: schema)
+    }
+
+    private static func best(_ listing: SchemasAnswer, _ compose: ComposeForm) -> String? {
         let fitting = listing.schemas.filter(\.contentState).compactMap { schema -> (type: String, fit: Int)? in
             let names = (try? schema.names.value?.array()) ?? []
             let fits = names.compactMap { try? $0.string() }.compactMap { fit($0, compose.name) }
             return fits.max().map { (schema.attributesType, $0) }
         }
-        let best = fitting.max { ($0.fit, $1.type) < ($1.fit, $0.type) }?.type
-        guard let type = given ?? best,
-            let document: [UInt8] = try? await visit.find("/api/schemas/\(Form.encoded(type))"),
-            let schema = try? JSONDocument(document).root.object().object("content_state")
-        else { return nil }
-        return SchemaFields(type: type, schema: schema)
+        return fitting.max { ($0.fit, $1.type) < ($1.fit, $0.type) }?.type
     }
 
     /// As the gateway fits a name to a schema: a whole name beats a beginning, a longer beginning a shorter one.

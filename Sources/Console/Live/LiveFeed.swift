@@ -44,6 +44,10 @@ actor LiveFeed {
         var writer: AsyncStream<[UInt8]>.Continuation
         var isStanding: @Sendable () async -> Bool
         var looks = 0
+        /// When its page was made at the latest, epoch ms. A look from before may not know what the page knows.
+        var opened: Int64
+        /// Whether it has got a look from after that.
+        var isUpToDate = false
     }
 
     private struct Watch {
@@ -90,7 +94,7 @@ actor LiveFeed {
         let (stream, writer) = AsyncStream.makeStream(of: [UInt8].self, bufferingPolicy: .bufferingNewest(2))
         let number = nextTab
         nextTab += 1
-        let tab = Tab(owner: owner, writer: writer, isStanding: isStanding)
+        let tab = Tab(owner: owner, writer: writer, isStanding: isStanding, opened: clock())
         watches[topic, default: Watch(look: look, pause: pause)].tabs[number] = tab
         if let event = watches[topic]?.event { writer.yield(event) }
         if let warning = watches[topic]?.warning { writer.yield(warning) }
@@ -141,12 +145,17 @@ actor LiveFeed {
         switch look {
         case .html(let html), .last(let html):
             // A tab that was told of failures gets the part again, which takes the warning away.
-            if html != watch.shown || watch.warning != nil {
+            let isChanged = html != watch.shown || watch.warning != nil
+            let tabs = watch.tabs.filter { isChanged || !$0.value.isUpToDate }
+            if !tabs.isEmpty {
                 watch.shown = html
                 watch.looksSinceEvent = 0
-                let event = Self.event(html)
+                let event = Self.event(html, at: began)
                 watch.event = event
-                for tab in watch.tabs.values { tab.writer.yield(event) }
+                for (number, tab) in tabs {
+                    tab.writer.yield(event)
+                    watch.tabs[number]?.isUpToDate = began >= tab.opened
+                }
             }
             watch.failures = 0
         case .unknown:
@@ -178,10 +187,12 @@ actor LiveFeed {
         tab.writer.finish()
     }
 
-    static func event(_ html: String) -> [UInt8] {
+    /// - Parameter time: when the look began, epoch ms. The script drops a look that is older than its page.
+    static func event(_ html: String, at time: Int64) -> [UInt8] {
         let newline = UInt8(ascii: "\n")
         var event: [UInt8] = []
-        event.reserveCapacity(html.utf8.count + html.utf8.count / 8)
+        event.reserveCapacity(html.utf8.count + html.utf8.count / 8 + 24)
+        event += "id: \(time)\n".utf8
         for line in html.utf8.split(whereSeparator: { $0 == newline || $0 == UInt8(ascii: "\r") }) {
             event += "data: ".utf8
             event += line

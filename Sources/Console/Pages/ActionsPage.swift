@@ -3,12 +3,24 @@ import LiveActivity
 
 /// The log of actions. An action of many devices is one row with their count.
 enum ActionsPage {
+    /// The words of the API for what can be done, in the order of the choice.
+    static let words = [
+        "publish", "cancel_push", "schedule", "replace_schedule", "cancel_schedule", "pause", "resume", "retry_dead",
+        "drop_dead", "release_quarantine", "discard_quarantine", "retry_events", "discard_events", "set_schema",
+        "delete_schema", "describe_name", "set_sketch", "delete_sketch", "set_test_device", "delete_test_device",
+        "create_broadcast", "delete_broadcast", "import_followers", "remove_followers", "import_channels",
+        "tag_channels", "forget_channels", "tag_users", "change_user",
+        "forget_users", "create_credential", "rotate_credential", "revoke_credential", "restore", "reload",
+    ]
+    /// An entry of the log sums up what one caller did in a minute. Its first push may have been a little earlier.
+    private static let sumSpan: Int64 = 70_000
+
     /// The things that actions are done to, in the order of the page, and the page of each.
     private static func subjects(_ action: ActionAnswer) -> [(text: String?, path: String?)] {
         [
             (action.name, "/console/names/"), (action.pushID, "/console/pushes/"),
             (action.scheduleID, "/console/pushes/"), (action.channel, "/console/devices/"),
-            (action.attributesType, nil), (action.namedUser, nil), (action.entry, nil),
+            (action.attributesType, nil), (action.namedUser, nil), (action.credentialID, nil), (action.entry, nil),
         ]
     }
 
@@ -16,20 +28,25 @@ enum ActionsPage {
         let query = visit.query
         let days = DayRange(query)
         let filter: KeyValuePairs = [
-            "name": query.text("name"), "credential": query.text("credential"), "from": days.from, "to": days.to,
+            "action": query.text("action"), "name": query.text("name"), "credential": query.text("credential"),
+            "from": days.from, "to": days.to,
         ]
         if let file = try await Export.file(visit, "/api/actions", "actions", filter) { return file }
         let page = try await visit.list("/api/actions", \ActionsAnswer.actions, next: \.next, filter, limit: 100)
         let rows = page.rows.map { row($0, visit) }
+        let choices = [("", "Any action")] + words.map { ($0, words(of: $0)) }
         return visit.page(
             "actions", "Action log",
             values([
-                "actions": rows, "empty": rows.isEmpty ? true : nil, "wantedName": query.text("name") ?? "",
-                "wantedCredential": query.text("credential") ?? "", "from": query.text("from") ?? "",
-                "to": query.text("to") ?? "",
-                "pager": Pager.values(visit, next: page.next, keeping: ["name", "credential", "from", "to"]),
+                "actions": rows, "empty": rows.isEmpty ? true : nil, "isPart": page.next == nil ? nil : true,
+                "wantedName": query.text("name") ?? "", "wantedCredential": query.text("credential") ?? "",
+                "from": query.text("from") ?? "", "to": query.text("to") ?? "",
+                "choices": Options.list(choices, chosen: query["action"]),
+                "pager": Pager.values(visit, next: page.next, keeping: ["action", "name", "credential", "from", "to"]),
             ]))
     }
+
+    private static func words(of action: String) -> String { action.replacing("_", with: " ") }
 
     private static func row(_ action: ActionAnswer, _ visit: Visit) -> Values {
         let done = subjects(action).enumerated().compactMap { position, subject -> Values? in
@@ -40,10 +57,20 @@ enum ActionsPage {
             ])
         }
         return values([
-            "at": Shown.time(action.at, now: visit.now), "action": action.action.replacing("_", with: " "),
+            "at": Shown.time(action.at, now: visit.now), "action": words(of: action.action),
             "credential": action.credential == "master" ? "master secret" : action.credential,
             "address": action.address, "subjects": done, "failed": action.failed,
-            "count": action.count > 1 ? Shown.count(action.count) : nil,
+            "count": action.count > 1 ? Shown.count(action.count) : nil, "pushes": pushes(action),
         ])
+    }
+
+    /// The list of the pushes that an entry sums up.
+    private static func pushes(_ action: ActionAnswer) -> String? {
+        guard action.action == "publish", action.count > 1, let at = TimeText.parse(action.at) else { return nil }
+        return "/console/pushes"
+            + Form.query([
+                "person": action.credential, "name": action.name, "from": TimeText.plainText(at - sumSpan),
+                "to": TimeText.plainText(at + 1_000),
+            ])
     }
 }

@@ -4,14 +4,21 @@ import StrictJSON
 
 /// One device: what it follows, and why it does not get something.
 enum DevicesPage {
-    /// The search. A channel's id leads to its page; the name of a user to that user's devices.
+    /// The search. A channel's id leads to its page, its beginning to all that begin so; the name of a user to that
+    /// user's devices.
     static func find(_ visit: Visit) async throws -> ConsoleResponse {
         let query = visit.query
         if let id = query.text("id") {
-            return .redirect("/console/devices/\(Form.encoded(id))" + Form.query(["name": query.text("name")]))
+            let path = "/console/devices/\(Form.encoded(id))" + Form.query(["name": query.text("name")])
+            // A question about one name is about one device.
+            if query.text("name") != nil { return .redirect(path) }
+            let known = await visit.answer("GET", "/api/channels/\(Form.encoded(id))")
+            if known.status == 200 { return .redirect(path) }
         }
+        let tag = query.text("tag").map(Tag.init)
+        let filter: KeyValuePairs = ["prefix": query.text("id"), "tag": tag?.name, "group": tag?.group]
         if query.text("user") == nil,
-            let file = try await Export.file(visit, "/api/channels", "channels", limit: 1_000)
+            let file = try await Export.file(visit, "/api/channels", "channels", filter, limit: 1_000)
         {
             return file
         }
@@ -21,17 +28,22 @@ enum DevicesPage {
             let found: UserStoryAnswer? = try await visit.find("/api/named_users", query: Form.query(["id": user]))
             rows = found?.namedUser.channels.map { row($0.listed, visit) } ?? []
         } else {
-            let page: ChannelsAnswer = try await visit.get(
-                "/api/channels", query: Form.query(["limit": "50", "start": query.text("start")]))
-            rows = page.channels.map { row($0, visit) }
-            // The API answers a whole address; the page needs where it begins.
-            next = page.nextPage?.split(separator: "?").last.map { Form($0)["start"] }
+            let page = try await visit.list(
+                "/api/channels", \ChannelsAnswer.channels,
+                // The API answers a whole address; the page needs where it begins.
+                next: { $0.nextPage?.split(separator: "?").last.map { Form($0)["start"] } }, filter, limit: 50,
+                as: "start")
+            rows = page.rows.map { row($0, visit) }
+            next = page.next
         }
         return visit.page(
             "devices", "Devices",
             values([
-                "devices": rows, "empty": rows.isEmpty ? true : nil, "wantedUser": query.text("user") ?? "",
-                "pager": Pager.values(visit, next: next, keeping: [], as: "start"),
+                "devices": rows, "empty": rows.isEmpty ? true : nil, "isPart": next == nil ? nil : true,
+                "wantedUser": query.text("user") ?? "", "wantedTag": query.text("tag") ?? "",
+                "wantedID": query.text("id") ?? "",
+                "isFiltered": filter.contains { $0.value != nil } || query.text("user") != nil ? true : nil,
+                "pager": Pager.values(visit, next: next, keeping: ["id", "tag", "user"], as: "start"),
             ]))
     }
 
@@ -106,8 +118,22 @@ enum DevicesPage {
         if let page = visit.confirmation("Forget this device?", sentence, button: "Forget", back: path) {
             return page
         }
-        try await visit.call(
-            "POST", "/api/channels/uninstall", [["channel_id": .string(id), "device_type": "ios"]])
-        return visit.redirect("/console/devices", .forgotten)
+        let answer = try ForgottenAnswer(
+            answer: await visit.call(
+                "POST", "/api/channels/uninstall", [["channel_id": .string(id), "device_type": "ios"]]))
+        return visit.redirect("/console/devices", answer.unknown == nil ? .forgotten : .nothingForgotten)
+    }
+}
+
+/// A tag as people write it: `gold`, or `group:gold`.
+struct Tag: Sendable {
+    let name: String
+    /// Nil: the devices' own.
+    let group: String?
+
+    init(_ text: String) {
+        let colon = text.firstIndex(of: ":")
+        name = colon.map { String(text[text.index(after: $0)...]) } ?? text
+        group = colon.map { String(text[..<$0]) }
     }
 }

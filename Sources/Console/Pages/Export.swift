@@ -81,19 +81,30 @@ enum Export {
     }
 }
 
-/// The days of a filter, both included, in UTC.
+/// The days of a filter, both included, in UTC. A link may have times in their place; the one of the end is left out.
 struct DayRange {
     /// As the API takes them. Nil: no limit.
     let from: String?
     let to: String?
+    /// Whether the fields of a page can show them: a browser leaves a field of a day empty for anything else.
+    let isOfDays: Bool
 
     init(_ query: Form) {
-        from = query.text("from").flatMap { Self.time($0) }.map { TimeText.plainText($0) }
-        to = query.text("to").flatMap { Self.time($0) }.map { TimeText.plainText($0 + 86_400_000) }
+        let (first, last) = (query.text("from"), query.text("to"))
+        from = first.flatMap { Self.day($0) ?? TimeText.parse($0) }.map { TimeText.plainText($0) }
+        to = last.flatMap { text in Self.day(text).map { $0 + 86_400_000 } ?? TimeText.parse(text) }
+            .map { TimeText.plainText($0) }
+        isOfDays = [first, last].allSatisfy { $0.flatMap(Self.day) != nil || $0 == nil }
     }
 
-    private static func time(_ day: String) -> Int64? {
-        day.utf8.count == 10 ? TimeText.parse("\(day)T00:00:00") : nil
+    private static func day(_ text: String) -> Int64? {
+        text.utf8.count == 10 ? TimeText.parse("\(text)T00:00:00") : nil
+    }
+
+    /// `from 2026-11-21 18:00:00 UTC to 2026-11-21 18:01:10 UTC`
+    var words: String {
+        let ends = [("from", from), ("to", to)].compactMap { word, time in time.map { "\(word) \($0)Z" } }
+        return Shown.plain(ends.joined(separator: " "))
     }
 
     func contains(_ time: String) -> Bool {

@@ -25,6 +25,8 @@ enum PushPage {
         var (state, alert) = (payload?.object("aps")?["content-state"], payload?.object("aps")?.object("alert"))
         var (audience, text) = (content?.audience.value, payload?.value)
         var shown = push.page
+        // Until its time, the schedule has the push as it was published.
+        var body: JSONObject?
         let isScheduled = push.state == "scheduled"
         shown["isScheduled"] = isScheduled ? true : nil
         shown["canCancel"] = push.isFinal || isScheduled ? nil : true
@@ -33,8 +35,7 @@ enum PushPage {
             let schedule: ScheduleAnswer? = try? await visit.find("/api/schedules/\(Form.encoded(id))")
             shown["due"] = Shown.time(schedule?.schedule.scheduledTime, now: visit.now)
             shown["undo"] = schedule.map { isSoon($0, visit.now) } == true ? true : nil
-            // Until its time, the schedule has the push as it was published.
-            let body = schedule?.push.object
+            body = schedule?.push.object
             (state, alert) = (body?.liveActivity?["content_state"], body?.liveActivity?.object("alert"))
             (audience, text) = (body?["audience"], body?.value)
         }
@@ -46,9 +47,16 @@ enum PushPage {
             "\(by.credential == "master" ? "master secret" : by.credential) from \(by.address)"
         }
         if text != nil {
+            let sent = body?.liveActivity ?? payload?.object("aps")
+            var type = sent?.text("attributes_type") ?? sent?.text("attributes-type")
+            if type == nil {
+                let activity: ActivityAnswer? = try? await visit.find("/api/activities/\(Form.encoded(name))")
+                type = activity?.attributesType
+            }
             shown["card"] =
                 Card(
-                    app: visit.app.rawValue, name: name, state: state, alert: alert, isEnd: push.ledger.event == "end"
+                    app: visit.app.rawValue, name: name, state: state, alert: alert, isEnd: push.ledger.event == "end",
+                    sketch: await visit.sketch(type), type: type, attributes: sent?.object("attributes"), now: visit.now
                 ).values
         }
         let most = visit.query["channels"] == "all" ? Self.mostChannels : Self.fewChannels

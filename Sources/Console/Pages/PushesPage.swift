@@ -29,6 +29,7 @@ enum PushesPage {
             values([
                 "pushes": rows, "empty": rows.isEmpty ? true : nil, "isPart": page.next == nil ? nil : true,
                 "name": query.text("name") ?? "", "from": query.text("from") ?? "", "to": query.text("to") ?? "",
+                "span": days.isOfDays ? nil : days.words,
                 "person": person ?? "",
                 "events": Options.list(["", "start", "update", "end"], chosen: query["event"], empty: "Any event"),
                 "states": Options.list([""] + states, chosen: query["state"], empty: "Any state"),

@@ -30,6 +30,14 @@ struct Form: Sendable {
         }
     }
 
+    mutating func add(_ name: String, _ value: String) { fields.append((name, value)) }
+
+    /// The values of all fields with this name, such as checkboxes, each once.
+    func values(_ name: String) -> [String] {
+        var known: Set<ExactText> = []
+        return fields.filter { $0.name == name }.map(\.value).filter { known.insert(ExactText($0)).inserted }
+    }
+
     /// The value without white space around it. Nil if nothing is left.
     func text(_ name: String) -> String? {
         let text = self[name].trimmed

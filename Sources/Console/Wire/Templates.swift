@@ -40,6 +40,10 @@ struct Templates: Sendable {
         ("alarms", PackageResources.alarms_mustache),
         ("numbers", PackageResources.numbers_mustache), ("chart", PackageResources.chart_mustache),
         ("pager", PackageResources.pager_mustache), ("some-names", PackageResources.some_names_mustache),
+        ("bulk", PackageResources.bulk_mustache), ("bulk-done", PackageResources.bulk_done_mustache),
+        ("followers", PackageResources.followers_mustache), ("sketches", PackageResources.sketches_mustache),
+        ("sketch-part", PackageResources.sketch_part_mustache),
+        ("test-devices", PackageResources.test_devices_mustache),
     ]
 }
 

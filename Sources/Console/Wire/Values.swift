@@ -77,22 +77,32 @@ enum Shown {
         milliseconds.map { time in
             let whole = TimeText.plainText(time)
             let text = whole.replacing("T", with: " ") + " UTC"
-            return ["iso": whole + "Z", "text": text, "ago": now.map { ago(time, $0) } ?? text]
+            return [
+                "iso": whole + "Z", "text": text, "ago": now.map { ago(time, $0) } ?? text,
+                "lasts": now.map { lasts(time, $0) } ?? text,
+            ]
         }
     }
 
     static func ago(_ time: Int64, _ now: Int64) -> String {
+        guard let text = span(time, now) else { return "now" }
+        return time <= now ? "\(text) ago" : "in \(text)"
+    }
+
+    /// How long something lasts already: `for 4 s`.
+    private static func lasts(_ time: Int64, _ now: Int64) -> String { span(time, now) ?? "a moment" }
+
+    /// Nil: less than two seconds.
+    private static func span(_ time: Int64, _ now: Int64) -> String? {
         let (difference, overflow) = now.subtractingReportingOverflow(time)
         let seconds = (overflow ? .max : difference.magnitude) / 1_000
-        let text =
-            switch seconds {
-            case ..<2: "now"
-            case ..<120: "\(seconds) s"
-            case ..<7_200: "\(seconds / 60) min"
-            case ..<172_800: "\(seconds / 3_600) h"
-            default: "\(seconds / 86_400) d"
-            }
-        return text == "now" ? text : time <= now ? "\(text) ago" : "in \(text)"
+        return switch seconds {
+        case ..<2: nil
+        case ..<120: "\(seconds) s"
+        case ..<7_200: "\(seconds / 60) min"
+        case ..<172_800: "\(seconds / 3_600) h"
+        default: "\(seconds / 86_400) d"
+        }
     }
 
     /// `1.2 s`

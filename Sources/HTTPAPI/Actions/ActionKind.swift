@@ -10,6 +10,8 @@ enum ActionKind: String, Sendable, Hashable, CaseIterable {
     case releaseQuarantine = "release_quarantine", discardQuarantine = "discard_quarantine"
     case retryEvents = "retry_events", discardEvents = "discard_events"
     case setSchema = "set_schema", deleteSchema = "delete_schema", describeName = "describe_name"
+    case setSketch = "set_sketch", deleteSketch = "delete_sketch"
+    case setTestDevice = "set_test_device", deleteTestDevice = "delete_test_device"
     case createBroadcast = "create_broadcast", deleteBroadcast = "delete_broadcast"
     case importFollowers = "import_followers", removeFollowers = "remove_followers"
     case importChannels = "import_channels", tagChannels = "tag_channels", forgetChannels = "forget_channels"
@@ -30,7 +32,9 @@ enum ActionKind: String, Sendable, Hashable, CaseIterable {
 
 extension Answer {
     /// Subjects that have another name in the path.
-    private static let parameterSubjects: [String: Action.Subject] = ["user": .namedUser, "credential": .credential]
+    private static let parameterSubjects: [String: Action.Subject] = [
+        "user": .namedUser, "credential": .credential, "test_device": .entry,
+    ]
 
     /// The entry of the log of actions for the call that has this answer.
     /// - Parameter parameters: of the path

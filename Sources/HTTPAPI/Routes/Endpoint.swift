@@ -132,7 +132,7 @@ extension Endpoint {
             acts: .tagChannels, isAirship: true),
         Endpoint(
             "POST", "/api/channels/uninstall", .master, .track, ForgetCalls.forgetChannels,
-            [.status(202, DoneAnswer.self)], acts: .forgetChannels, isAirship: true),
+            [.status(202, ForgottenAnswer.self)], acts: .forgetChannels, isAirship: true),
         Endpoint(
             "POST", "/api/channels/bulk", .master, .track, BulkCalls.changeChannels, [.ok(BulkResultAnswer.self)],
             acts: .importChannels, body: .streamed),
@@ -153,7 +153,7 @@ extension Endpoint {
             acts: .tagUsers, isAirship: true),
         Endpoint(
             "POST", "/api/named_users/uninstall", .master, .track, ForgetCalls.forgetUsers,
-            [.status(202, DoneAnswer.self)], acts: .forgetUsers, isAirship: true),
+            [.status(202, ForgottenAnswer.self)], acts: .forgetUsers, isAirship: true),
         Endpoint(
             "POST", "/api/named_users/associate", .server, .track, NamedUserCalls.associate, [.ok(DoneAnswer.self)],
             isAirship: true),
@@ -281,6 +281,21 @@ extension Endpoint {
         Endpoint(
             "DELETE", "/api/schemas/{attributes_type}", .master, .operate, SchemaCalls.delete, [.empty],
             acts: .deleteSchema),
+        Endpoint("GET", "/api/sketches", .master, .read, SketchCalls.list, [.ok(SketchesAnswer.self)]),
+        Endpoint("GET", "/api/sketches/{attributes_type}", .master, .read, SketchCalls.show, [.raw]),
+        Endpoint(
+            "PUT", "/api/sketches/{attributes_type}", .master, .operate, SketchCalls.set, [.ok(DoneAnswer.self)],
+            acts: .setSketch),
+        Endpoint(
+            "DELETE", "/api/sketches/{attributes_type}", .master, .operate, SketchCalls.delete, [.empty],
+            acts: .deleteSketch),
+        Endpoint("GET", "/api/test-devices", .master, .publish, TestDeviceCalls.list, [.ok(TestDevicesAnswer.self)]),
+        Endpoint(
+            "PUT", "/api/test-devices/{test_device}", .master, .publish, TestDeviceCalls.set, [.ok(DoneAnswer.self)],
+            acts: .setTestDevice),
+        Endpoint(
+            "DELETE", "/api/test-devices/{test_device}", .master, .publish, TestDeviceCalls.delete, [.empty],
+            acts: .deleteTestDevice),
         Endpoint(open: "/healthz", HealthCalls.health, [.ok(HealthAnswer.self)], isLimited: false),
         Endpoint(open: "/readyz", HealthCalls.readiness, [.ok(ReadinessAnswer.self)]),
         Endpoint(open: "/openapi.json", OpenAPICalls.document, [.raw]),

@@ -20,6 +20,17 @@ public struct Forgetting: Sendable {
     /// Epoch milliseconds.
     let clock: @Sendable () -> Int64
 
+    /// Those of the channels of which nothing is stored.
+    public func unknown(_ app: AppKey, _ channels: [ChannelID]) async throws(StoreError) -> [ChannelID] {
+        if channels.isEmpty { return [] }
+        let records = try await redis.run(channels.map { RedisCommand("EXISTS", keys.channel(app, $0)) })
+        var unknown: [ChannelID] = []
+        for (channel, record) in zip(channels, records) where try record.integer() == 0 {
+            if try await followings.places(app, channel.stored).isEmpty { unknown.append(channel) }
+        }
+        return unknown
+    }
+
     /// Notes that channels are to be forgotten. A worker does it in a minute, unless `forget` does it before.
     /// - Returns: the time that `forget` takes.
     public func note(_ app: AppKey, _ channels: [ChannelID]) async throws(StoreError) -> Int64 {

@@ -20,6 +20,24 @@ public struct ChannelPosition: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
+/// Where a page of the channels with a tag ended: a cursor of Redis, and how many of its answer were shown.
+public struct MemberPosition: Sendable, Hashable, CustomStringConvertible {
+    package var cursor: UInt64
+    package var offset: Int
+
+    public var description: String { "\(cursor).\(offset)" }
+    init(cursor: UInt64, offset: Int) { (self.cursor, self.offset) = (cursor, offset) }
+
+    public init?(_ text: String) {
+        guard let parts = text.cut(at: UInt8(ascii: ".")), let cursor = UInt64(parts.head),
+            let offset = Int(parts.tail), (0...Self.mostAtOnce).contains(offset)
+        else { return nil }
+        self.init(cursor: cursor, offset: offset)
+    }
+
+    private static let mostAtOnce = 1_000_000
+}
+
 /// A channel as a list shows it.
 public struct ListedChannel: Sendable {
     public var channel: ChannelID
@@ -35,18 +53,25 @@ extension Channels {
     /// From so many buckets on, ask first which hold anything, of so many buckets in one command.
     private static let (probedBuckets, bucketsOfProbe) = (256, 32)
 
+    /// About so many channels are looked at in one call of a search.
+    private static let mostSearched = 20_000
+
     /// The app's channels, in the order of the index. The index may hold some of which nothing is left.
+    /// - Parameter prefix: of their ids; nil: all. A search reads a part of the index, so its page may be short.
     public func list(
-        _ app: AppKey, after position: ChannelPosition?, limit: Int
+        _ app: AppKey, after position: ChannelPosition?, prefix: String? = nil, limit: Int
     ) async throws(StoreError) -> (channels: [ListedChannel], next: ChannelPosition?) {
         var found: [(channel: [UInt8], places: Int)] = []
         var next: ChannelPosition?
         var (bucket, seen) = (position?.bucket ?? 0, position?.channel ?? [])
         var width = Self.firstBuckets
+        var searched = 0
         scan: while bucket < FollowingIndex.size {
             let block = bucket..<min(bucket + width, FollowingIndex.size)
             for (number, channels) in zip(block, try await channels(app, in: block)) {
+                searched += channels.count
                 for channel in channels where seen.lexicographicallyPrecedes(channel.channel) {
+                    guard Self.begins(channel.channel, with: prefix) else { continue }
                     if found.count == limit {
                         next = ChannelPosition(bucket: number, channel: seen)
                         break scan
@@ -58,17 +83,72 @@ extension Channels {
             }
             bucket = block.upperBound
             width = min(2 * width, Self.mostBuckets)
+            if prefix != nil, searched >= Self.mostSearched, bucket < FollowingIndex.size {
+                next = ChannelPosition(bucket: bucket, channel: [])
+                break
+            }
         }
         let ids = found.compactMap { entry in ChannelID(stored: entry.channel).map { ($0, entry.places) } }
-        let replies = try await redis.run(ids.map { RedisCommand("HGETALL", keys.channel(app, $0.0)) })
+        return (try await listed(app, ids), next)
+    }
+
+    private static func begins(_ channel: [UInt8], with prefix: String?) -> Bool {
+        guard let prefix else { return true }
+        return ChannelID(stored: channel).map { $0.description.utf8.starts(with: prefix.utf8) } ?? false
+    }
+
+    private func listed(
+        _ app: AppKey, _ channels: [(id: ChannelID, places: Int)]
+    ) async throws(StoreError) -> [ListedChannel] {
+        if channels.isEmpty { return [] }
+        let replies = try await redis.run(channels.map { RedisCommand("HGETALL", keys.channel(app, $0.id)) })
         var listed: [ListedChannel] = []
-        for ((id, places), reply) in zip(ids, replies) {
+        for ((id, places), reply) in zip(channels, replies) {
             let record = reply.count == 0 ? nil : try ChannelRecord(reply)
             if record == nil, places == 0 { continue }
             listed.append(ListedChannel(channel: id, record: record, places: places))
         }
+        return listed
+    }
+
+    /// The app's channels with a tag, in no certain order. A channel that gets or loses the tag meanwhile may be
+    /// missing or come twice.
+    /// - Parameter prefix: of their ids; nil: all
+    public func list(
+        _ app: AppKey, with set: AudienceSet, after position: MemberPosition?, prefix: String? = nil, limit: Int
+    ) async throws(StoreError) -> (channels: [ListedChannel], next: MemberPosition?) {
+        var place = position ?? MemberPosition(cursor: 0, offset: 0)
+        var found: [ChannelID] = []
+        var next: MemberPosition?
+        for _ in 0..<Self.stepsOfMembers {
+            let reply = try await redis.run(
+                "SSCAN", keys.members(app, set), .string("\(place.cursor)"), "COUNT", .int(limit))
+            // A small set comes whole, whatever is asked for.
+            let members = try reply[1].byteStrings().dropFirst(place.offset)
+            let fitting = members.enumerated().filter { Self.begins($0.element, with: prefix) }
+            let taken = fitting.prefix(limit - found.count)
+            found += taken.compactMap { ChannelID(stored: $0.element) }
+            let cursor = UInt64(try reply[0].string()) ?? 0
+            if let last = taken.last, taken.count < fitting.count {
+                next = MemberPosition(cursor: place.cursor, offset: place.offset + last.offset + 1)
+            } else {
+                next = cursor == 0 ? nil : MemberPosition(cursor: cursor, offset: 0)
+            }
+            guard let further = next, found.count < limit else { break }
+            place = further
+        }
+        // A member may be left over from a record that expired.
+        let gone = Set(try await without(app, Keyspace.field(set), found))
+        let there = found.filter { !gone.contains($0) }
+        var listed = try await listed(app, there.map { ($0, 0) })
+        for index in listed.indices {
+            listed[index].places = try await followings.places(app, listed[index].channel.stored).count
+        }
         return (listed, next)
     }
+
+    /// Round trips of one call that looks for channels with a tag.
+    private static var stepsOfMembers: Int { 20 }
 
     /// The channels of each of these buckets, in byte order, with the number of their places.
     private func channels(

@@ -39,6 +39,10 @@ import Testing
         ("DELETE /api/credentials/{credential}", "revoke_credential"),
         ("PUT /api/schemas/{attributes_type}", "set_schema"),
         ("DELETE /api/schemas/{attributes_type}", "delete_schema"),
+        ("PUT /api/sketches/{attributes_type}", "set_sketch"),
+        ("DELETE /api/sketches/{attributes_type}", "delete_sketch"),
+        ("PUT /api/test-devices/{test_device}", "set_test_device"),
+        ("DELETE /api/test-devices/{test_device}", "delete_test_device"),
     ]
 
     @Test(arguments: words)

@@ -25,11 +25,15 @@ import Testing
     ]
     private static let compose = Form(
         fields: ComposeForm.fields + [
-            "at", "action", "state_before", "filled", "of", "template_title", "key", "f:progress",
+            "at", "action", "state_before", "filled", "of", "template_title", "key", "f:progress", "test_device",
         ],
         // Minutes count from `at`, or from the time to send at, which has the browser's zone.
         bases: [publish, publish + [("send_at", "2026-12-24T18:00"), ("zone", "-60")]])
     private static let question = Form(fields: ["to", "confirmed"], bases: [[("confirmed", "yes")], []])
+
+    private static let bulk = Form(
+        fields: ["do", "entry", "every", "name", "from", "to", "confirmed"],
+        bases: [[("do", "drop"), ("every", "yes")], [("do", "drop"), ("confirmed", "yes")]])
 
     private static let forms: [String: Form] = [
         "/console/pause": question, "/console/sign-out": Form(fields: ["to"]), "/console/compose": compose,
@@ -39,8 +43,15 @@ import Testing
         "/console/pushes/{push}/drop": question, "/console/names/{name}/pause": question,
         "/console/names/{name}/broadcast": question, "/console/devices/{device}/forget": question,
         "/console/schedules/{schedule}/cancel": question,
+        "/console/test-devices": Form(fields: ["device_name", "channel", "to"]),
+        "/console/sketches": Form(
+            fields: ["type", "sketch", "state", "do", "confirmed"],
+            bases: [[("type", "T"), ("do", "preview")], [("sketch", #"{"card":{"timer":"{progress}"}}"#)]]),
+        "/console/schedules": bulk, "/console/dead": bulk,
         "/console/alarms": Form(fields: ["kind", "to"]),
-        "/console/quarantine": Form(fields: ["key", "place", "to", "confirmed"], bases: [[("confirmed", "yes")]]),
+        "/console/quarantine": Form(
+            fields: ["key", "place", "to", "confirmed"] + bulk.fields,
+            bases: [[("confirmed", "yes")], [("do", "release"), ("confirmed", "yes")]]),
     ]
 
     @Test func `a number at the edge of its type in any field of any form ends no gateway`() async throws {

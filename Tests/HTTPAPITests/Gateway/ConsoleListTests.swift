@@ -83,4 +83,66 @@ import Testing
             #expect(try await browser.get("/console/numbers?name=none").text.contains("No push was accepted"))
         }
     }
+
+    @Test func `the followers of a name are listed without tokens, filtered, and saved with them`() async throws {
+        try await GatewayFixture.run { gateway in
+            for channel in ["phone-1", "phone-2", "tablet-1"] {
+                let path = "/api/activities/match-42/channels/\(channel)"
+                _ = try await gateway.send("PUT", path, #"{"token":"aabbccddeeff"}"#)
+            }
+            var browser = ConsoleBrowser(gateway)
+            _ = try await browser.signIn()
+            let name = try await browser.get("/console/names/match-42").text
+            #expect(name.contains("/console/names/match-42/followers"))
+            let page = try await browser.get("/console/names/match-42/followers?device=phone-").text
+            #expect(page.contains("phone-1") && page.contains("phone-2") && !page.contains("tablet-1"), "\(page)")
+            #expect(!page.contains("aabbccddeeff"))
+            let old = try await browser.get("/console/names/match-42/followers?to=2001-01-01").text
+            #expect(old.contains("No device fits."))
+            let file = try await browser.get("/console/names/match-42/followers?device=tablet&as=ndjson").text
+            #expect(file.split(separator: "\n").count == 1 && file.contains("aabbccddeeff"))
+        }
+    }
+
+    @Test func `devices are searched by a tag and by how their ids begin`() async throws {
+        try await GatewayFixture.run { gateway in
+            for channel in ["phone-1", "phone-2", "tablet-1"] {
+                let tags = channel == "tablet-1" ? "gold" : "silver"
+                let body = #"{"channel":{"device_type":"ios","set_tags":true,"tags":["\#(tags)"]}}"#
+                _ = try await gateway.send("PUT", "/api/channels/\(channel)", body)
+            }
+            var browser = ConsoleBrowser(gateway)
+            _ = try await browser.signIn()
+            let prefixed = try await browser.get("/console/devices?id=phone").text
+            #expect(prefixed.contains("phone-1") && prefixed.contains("phone-2") && !prefixed.contains("tablet-1"))
+            let tagged = try await browser.get("/console/devices?tag=gold").text
+            #expect(tagged.contains("tablet-1") && !tagged.contains("phone-1"))
+            #expect(try await browser.get("/console/devices?tag=team:gold").text.contains("No device fits."))
+            let found = try await browser.get("/console/devices?id=tablet-1")
+            #expect(found.header("location") == "/console/devices/tablet-1")
+        }
+    }
+
+    @Test func `the log of actions is filtered by action, names credentials, and leads to summed pushes`() async throws
+    {
+        #expect(Set(ActionsPage.words) == Set(ActionKind.allCases.map(\.rawValue)))
+        try await GatewayFixture.run { gateway in
+            _ = try await CredentialTests.create(gateway, #"{"id":"feed","scopes":["read"]}"#)
+            _ = try await gateway.send("POST", "/api/pause", #"{"name":"match-42"}"#)
+            let sum = Action(
+                "publish", credential: "master", address: "::1", operation: "o", subjects: [.name: "match-42"],
+                count: 77)
+            try await gateway.store.actions.add(try gateway.app, [sum])
+            var browser = ConsoleBrowser(gateway)
+            _ = try await browser.signIn()
+            let made = try await browser.get("/console/actions?action=create_credential").text
+            #expect(made.contains(">feed</span>") && !made.contains("match-42"), "\(made)")
+            let all = try await browser.get("/console/actions").text
+            let link = try #require(all.split(separator: "href=\"").first { $0.hasPrefix("/console/pushes?person=") })
+            let path = String(link.prefix { $0 != "\"" }).replacing("&amp;", with: "&")
+            #expect(path.contains("person=master&name=match-42&from=20"))
+            let pushes = try await browser.get(path).text
+            #expect(pushes.contains("Only from 20") && pushes.contains(" UTC to 20"), "\(pushes)")
+        }
+    }
 }

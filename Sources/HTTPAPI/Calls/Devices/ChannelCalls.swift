@@ -11,20 +11,35 @@ struct ChannelCalls: CallGroup {
 
     init(_ parts: GatewayParts) { (store, registrations) = (parts.store, RegistrationCalls(parts)) }
 
-    /// `GET /api/channels`: channels without what they follow, page by page.
+    /// `GET /api/channels`: channels without what they follow, page by page; with `prefix` or `tag` only some.
     func list(_ call: Call) async throws -> Answer {
-        let limit = try call.limit()
-        let start = try call.query["start"].map { text throws(APIError) in
-            guard let position = ChannelPosition(text) else {
-                throw .parameter("start", "must be that of the `next_page` of an earlier page")
-            }
-            return position
+        let (limit, prefix) = (try call.limit(), call.query["prefix"])
+        guard let tag = call.query["tag"] else {
+            guard call.query["group"] == nil else { throw APIError.parameter("group", "needs a `tag`") }
+            let page = try await store.channels.list(
+                call.app.key, after: Self.start(call, ChannelPosition.init), prefix: prefix, limit: limit)
+            return Self.page(page.channels, next: page.next.map { "\($0)" }, limit: limit, call)
         }
-        let page = try await store.channels.list(call.app.key, after: start, limit: limit)
-        let body = ChannelsAnswer(
-            channels: page.channels.map(\.answer),
-            nextPage: page.next.map { call.page("/api/channels", start: "\($0)", limit: limit) })
-        return Answer(200, body)
+        let page = try await store.channels.list(
+            call.app.key, with: .tag(tag, group: call.query["group"] ?? "device"),
+            after: Self.start(call, MemberPosition.init), prefix: prefix, limit: limit)
+        return Self.page(page.channels, next: page.next.map { "\($0)" }, limit: limit, call)
+    }
+
+    private static func start<Position>(
+        _ call: Call, _ position: (String) -> Position?
+    ) throws(APIError) -> Position? {
+        guard let text = call.query["start"] else { return nil }
+        if let position = position(text) { return position }
+        throw .parameter("start", "must be that of the `next_page` of an earlier page")
+    }
+
+    private static func page(_ channels: [ListedChannel], next: String?, limit: Int, _ call: Call) -> Answer {
+        let filter = ["prefix", "tag", "group"].compactMap { name in
+            call.query[name].map { "&\(name)=\($0.percentEncoded { !$0.isURLUnreserved })" }
+        }
+        let address = next.map { call.page("/api/channels", start: $0, limit: limit) + filter.joined() }
+        return Answer(200, ChannelsAnswer(channels: channels.map(\.answer), nextPage: address))
     }
 
     /// A channel in Airship's form, and what it follows.

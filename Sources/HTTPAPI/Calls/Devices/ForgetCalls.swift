@@ -11,20 +11,27 @@ struct ForgetCalls: CallGroup {
 
     func forgetChannels(_ call: Call) async throws -> Answer {
         let channels = try ChannelBody.uninstalls(call.body.collect())
+        // A mistyped id removes nothing, and its caller believes that it does.
+        let unknown = try await forgetting.unknown(call.app.key, channels).map(\.description)
         try await forget(channels, call)
-        return Answer(202, DoneAnswer()).about(
+        return Answer(202, ForgottenAnswer(unknown: unknown.isEmpty ? nil : unknown)).about(
             [.channel: channels.count == 1 ? channels[0].description : nil], count: channels.count)
     }
 
     /// Forgets the channels that the users have now.
     func forgetUsers(_ call: Call) async throws -> Answer {
         let users = try NamedUserBody.uninstalls(call.body.collect())
+        var unknown: [String] = []
         for user in users {
+            var isKnown = false
             try await channels.eachChannel(call.app.key, of: user) { channels throws(StoreError) in
+                isKnown = true
                 try await forget(channels, call)
             }
+            if !isKnown { unknown.append(user) }
         }
-        return Answer(202, DoneAnswer()).about([.namedUser: users.count == 1 ? users[0] : nil], count: users.count)
+        return Answer(202, ForgottenAnswer(unknown: unknown.isEmpty ? nil : unknown)).about(
+            [.namedUser: users.count == 1 ? users[0] : nil], count: users.count)
     }
 
     private func forget(_ channels: [ChannelID], _ call: Call) async throws(StoreError) {

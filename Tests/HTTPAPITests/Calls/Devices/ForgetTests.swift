@@ -14,11 +14,13 @@ import Testing
             for channel in ["device-1", "device-2", "device-3"] { try await Self.follow(gateway, channel, "ann") }
             let body = #"[{"channel_id":"device-1","device_type":"ios"},{"channel_id":"never-seen"}]"#
             let reply = try await gateway.send("POST", "/api/channels/uninstall/", body)
-            #expect(reply.status == 202 && reply.text == #"{"ok":true}"#)
+            #expect(reply.status == 202 && reply.text == #"{"ok":true,"unknown":["never-seen"]}"#)
             #expect(try await gateway.send("GET", "/api/channels/device-1").status == 404)
             #expect(try await gateway.send("GET", "/api/channels/device-2").status == 200)
             let one = try await gateway.send("POST", "/api/channels/uninstall", #"{"channel_id":"device-2"}"#)
-            #expect(one.status == 202)
+            #expect(one.status == 202 && one.text == #"{"ok":true}"#)
+            let again = try await gateway.send("POST", "/api/channels/uninstall", #"{"channel_id":"device-2"}"#)
+            #expect(again.text == #"{"ok":true,"unknown":["device-2"]}"#)
             let user = try await gateway.send("GET", "/api/named_users?id=ann")
             #expect(try user.object.required("named_user").object().required("channel_count").integer() == 1)
         }
@@ -31,7 +33,7 @@ import Testing
             }
             let reply = try await gateway.send(
                 "POST", "/api/named_users/uninstall", #"{"named_user_id":["ann","nobody"]}"#)
-            #expect(reply.status == 202)
+            #expect(reply.status == 202 && reply.text == #"{"ok":true,"unknown":["nobody"]}"#)
             for (channel, status) in [("device-1", 404), ("device-2", 404), ("device-3", 200)] {
                 #expect(try await gateway.send("GET", "/api/channels/\(channel)").status == status)
             }
@@ -96,6 +98,35 @@ import Testing
             #expect(!users.text.contains("user 3") && users.text.contains("user 4"))
             #expect(!(try await gateway.send("GET", "/api/channels").text.contains("device-3")))
             #expect(try await gateway.send("GET", "/api/channels?start=7").status == 400)
+        }
+    }
+
+    @Test func `channels are found by a tag and by how their ids begin`() async throws {
+        try await GatewayFixture.run { gateway in
+            for number in 1...30 { try await Self.follow(gateway, "phone-\(number)", "user \(number)") }
+            for number in 1...9 { try await Self.follow(gateway, "tablet-\(number)", "user \(number)") }
+            let gold = #"{"audience":{"ios_channel":["phone-1","phone-2","tablet-1"]},"add":{"device":["gold"]}}"#
+            #expect(try await gateway.send("POST", "/api/channels/tags", gold).status == 200)
+            let team = #"{"audience":{"ios_channel":["phone-3"]},"add":{"team":["gold"]}}"#
+            #expect(try await gateway.send("POST", "/api/channels/tags", team).status == 200)
+            for (query, wanted) in [
+                ("prefix=tablet-", Set((1...9).map { "tablet-\($0)" })), ("prefix=nobody", []),
+                ("tag=gold", ["phone-1", "phone-2", "tablet-1"]), ("tag=gold&group=team", ["phone-3"]),
+                ("tag=gold&prefix=phone", ["phone-1", "phone-2"]), ("tag=silver", []),
+            ] as [(String, Set<String>)] {
+                var (found, next) = ([String](), "/api/channels?limit=2&\(query)")
+                while true {
+                    let reply = try await gateway.send("GET", next)
+                    let page = try reply.object.required("channels").array()
+                    #expect(reply.status == 200 && page.count <= 2, "\(reply.text)")
+                    found += try page.map { try $0.object().required("channel_id").string() }
+                    guard let address = try reply.object["next_page"]?.string() else { break }
+                    next = String(address[try #require(address.firstRange(of: "/api")).lowerBound...])
+                }
+                #expect(Set(found) == wanted && found.count == wanted.count, "\(query): \(found)")
+            }
+            #expect(try await gateway.send("GET", "/api/channels?tag=gold&start=1.x").status == 400)
+            #expect(try await gateway.send("GET", "/api/channels?group=team").status == 400)
         }
     }
 

@@ -1,0 +1,96 @@
+import Answers
+import LiveActivity
+import StrictJSON
+
+/// Sends the form as it stands to one test device, through the queue as every push: the push has a ledger, and keeps
+/// its exchange with APNs. The draft stays.
+enum TestSend {
+    /// Buttons of one page.
+    private static let most = 12
+
+    static func send(_ draft: Draft, to device: String, _ visit: Visit) async throws -> ConsoleResponse {
+        var draft = draft
+        var form = draft.form
+        form["send_at"] = ""
+        let compose = ComposeForm(form, now: visit.now)
+        do {
+            let found: TestDevicesAnswer = try await visit.get("/api/test-devices")
+            guard let channel = found.testDevices.first(where: { haveSameBytes($0.name, device) })?.channelID else {
+                throw ConsoleFailure(404, "The test device \(device) was removed meanwhile.")
+            }
+            let push = try compose.push(to: channel)
+            let answer = try AcceptedAnswer(answer: await visit.call("POST", "/api/push", push))
+            draft.problem = nil
+            try await visit.keep(draft)
+            return .redirect(
+                "/console/compose"
+                    + Form.query(["draft": draft.id, "tested": answer.pushIDs.first ?? "", "device": channel]))
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            draft.problem = await ComposeCheck.problem(error, compose, visit)
+            try await visit.keep(draft)
+            return .redirect(draft.path())
+        }
+    }
+
+    /// For Compose: a button for each test device, and the push that was just sent to one.
+    static func shown(_ visit: Visit, name: String) async -> Values {
+        // The list is about all names.
+        guard visit.session.identity.namePrefix == nil else { return [:] }
+        let found: TestDevicesAnswer? = try? await visit.get("/api/test-devices")
+        let devices = (found?.testDevices ?? []).prefix(most).map { ["device": $0.name] as Values }
+        let tested = visit.query.text("tested").flatMap { PushID($0) }
+        return values([
+            "devices": devices, "hasDevices": devices.isEmpty ? nil : true, "mayTest": true,
+            "tested": tested.map { "/console/pushes/\($0)" },
+            "why": visit.query.text("device").map { channel in
+                "/console/devices/\(Form.encoded(channel))" + Form.query(["name": name])
+            },
+        ])
+    }
+}
+
+extension ComposeForm {
+    /// The push for one device alone, with a trace of what APNs says.
+    fileprivate func push(to channel: String) throws -> JSON {
+        let body = try JSONDocument(push().bytes).root.object()
+        var options =
+            body.object("options")?.members.filter { $0.key != "trace" }.map {
+                JSON.Member($0.key, JSON($0.value))
+            } ?? []
+        options.append(JSON.Member("trace", .string(channel)))
+        let others = body.members.filter { !["audience", "options"].contains($0.key) }
+        return .object(
+            others.map { JSON.Member($0.key, JSON($0.value)) } + [
+                JSON.Member("audience", ["ios_channel": .string(channel)]), JSON.Member("options", .object(options)),
+            ])
+    }
+}
+
+/// The app's test devices.
+enum TestDevicesPage {
+    static func show(_ visit: Visit) async throws -> ConsoleResponse {
+        let found: TestDevicesAnswer = try await visit.get("/api/test-devices")
+        let rows = found.testDevices.map { device in
+            ["name": device.name, "id": device.channelID, "path": "/console/devices/\(Form.encoded(device.channelID))"]
+                as Values
+        }
+        return visit.page(
+            "test-devices", "Test devices",
+            values(["testDevices": rows, "empty": rows.isEmpty ? true : nil, "wanted": visit.query["id"]]))
+    }
+
+    static func change(_ visit: Visit) async throws -> ConsoleResponse {
+        guard let name = visit.form.text("device_name") else {
+            throw ConsoleFailure(422, "A test device needs a name.")
+        }
+        let path = "/api/test-devices/\(Form.encoded(name))"
+        if visit.form["to"] == "remove" {
+            try await visit.call("DELETE", path)
+            return visit.redirect("/console/test-devices", .testDeviceRemoved)
+        }
+        try await visit.call("PUT", path, ["channel_id": .string(visit.form.text("channel") ?? "")])
+        return visit.redirect("/console/test-devices", .testDeviceKept)
+    }
+}

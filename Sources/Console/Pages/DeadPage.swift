@@ -1,0 +1,78 @@
+import Answers
+import LiveActivity
+import Store
+
+/// Devices that pushes gave up, as dead letters.
+enum DeadPage {
+    private static let filters = ["name", "from", "to"]
+
+    static func show(_ visit: Visit) async throws -> ConsoleResponse {
+        let (days, wanted) = (DayRange(visit.query), visit.query.text("name"))
+        let file = try await Export.file(visit, "/api/dead", "dead") { letter in
+            days.contains(letter.text("at") ?? "") && (wanted == nil || letter.text("name") == wanted)
+        }
+        if let file { return file }
+        let first: DeadLettersAnswer = try await visit.get("/api/dead", query: "limit=1")
+        let page = try await list(visit, after: visit.query.text("after"), limit: 50)
+        let rows = page.rows.map { letter -> Values in
+            let (id, name) = (letter.pushID, letter.name)
+            let reasons = letter.reasons.sorted { $0.key < $1.key }.map { "\($0.key): \(Shown.count($0.value))" }
+            // It stands among the reasons already, where it is the only one.
+            let stopped = letter.stopped.flatMap { Array(letter.reasons.keys) == [$0] ? nil : $0 }
+            return values([
+                "id": id, "entry": id, "path": "/console/pushes/\(id)", "name": name,
+                "namePath": "/console/names/\(Form.encoded(name))", "tokens": Shown.count(letter.tokens),
+                "kept": Shown.count(letter.kept), "canRetry": letter.kept > 0 ? true : nil, "stopped": stopped,
+                "reasons": reasons.joined(separator: ", "), "at": Shown.time(letter.at, now: visit.now),
+                "chosen": Bulk.isChosen(visit),
+            ])
+        }
+        let bulk =
+            visit.session.identity.scopes.contains(.operate) && !rows.isEmpty
+            ? Bulk.shown(
+                visit,
+                [
+                    .init(word: "retry", title: "Retry the chosen"),
+                    .init(word: "drop", title: "Drop the chosen", isDanger: true),
+                ], keeping: filters, hasMore: page.next != nil) : nil
+        return visit.page(
+            "dead", "Dead letters",
+            values([
+                "letters": rows, "empty": rows.isEmpty ? true : nil, "isPart": page.next == nil ? nil : true,
+                "total": Shown.count(first.total, "push", "pushes"), "name": wanted ?? "",
+                "from": visit.query.text("from") ?? "", "to": visit.query.text("to") ?? "", "bulk": bulk,
+                "pager": Pager.values(visit, next: page.next, keeping: filters),
+            ]))
+    }
+
+    private static func list(
+        _ visit: Visit, after position: String?, limit: Int
+    ) async throws -> (rows: [DeadLetterAnswer], next: String?) {
+        let source = visit.form.has("do") ? visit.form : visit.query
+        let (days, wanted) = (DayRange(source), source.text("name"))
+        return try await visit.list(
+            "/api/dead", \DeadLettersAnswer.dead, next: \.next, [:], limit: limit, after: position,
+            where: { days.contains($0.at) && (wanted == nil || $0.name == wanted) })
+    }
+
+    /// Retries or drops the dead letters that were chosen.
+    static func decide(_ visit: Visit) async throws -> ConsoleResponse {
+        let isRetry = visit.form["do"] == "retry"
+        let words =
+            isRetry
+            ? Bulk.Words(
+                verb: "Retry", done: "retried", one: "dead letter", many: "dead letters",
+                sentence: "The devices that are kept get these pushes again, with their present tokens.", isSafe: true)
+            : Bulk.Words(
+                verb: "Drop", done: "dropped", one: "dead letter", many: "dead letters",
+                sentence: "The lists of devices that these pushes gave up are deleted. They cannot be retried then.")
+        return try await Bulk(visit: visit, back: "/console/dead").run(words) {
+            try await visit.all { try await list(visit, after: $0, limit: 1_000) }.map(\.pushID)
+        } label: {
+            ($0, "/console/pushes/\(Form.encoded($0))")
+        } _: { id in
+            let path = "/api/dead/\(Form.encoded(id))"
+            if isRetry { try await visit.call("POST", path + "/retry") } else { try await visit.call("DELETE", path) }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+import Answers
+import LiveActivity
+import StrictJSON
+
+/// The devices that follow a name. The API answers whole tokens; the page shows none of them, and the file has all.
+enum FollowersPage {
+    static func show(_ visit: Visit) async throws -> ConsoleResponse {
+        let (name, wanted, days) = (visit.parameter("name"), visit.query.text("device"), DayRange(visit.query))
+        let (path, keys) = ("/api/activities/\(Form.encoded(name))/channels", ["device", "from", "to"])
+        func fits(_ follower: JSONObject) -> Bool {
+            guard wanted.map({ follower.text("channel")?.hasPrefix($0) ?? false }) ?? true else { return false }
+            let at = follower["registered_at_ms"].flatMap { try? $0.integer() }.map { TimeText.text(Int64($0)) }
+            return at.map(days.contains) ?? true
+        }
+        if let file = try await Export.file(visit, path, "channels", limit: 10_000, where: fits) { return file }
+        let page = try await visit.list(
+            path, \FollowersAnswer.channels, next: \.next, [:], limit: 100, where: { $0.object.map(fits) ?? false })
+        let rows = try page.rows.map { try FollowerAnswer(answer: $0.bytes) }.map { follower in
+            let device = "/console/devices/\(Form.encoded(follower.channel))"
+            return values([
+                "id": follower.channel, "path": device + Form.query(["name": name]),
+                "registered": Shown.time(Int64(follower.registeredAt), now: visit.now),
+                "started": follower.startedAt.flatMap { Shown.time(Int64($0), now: visit.now) },
+                "isInfrequent": follower.frequentPushesEnabled == false ? true : nil,
+            ])
+        }
+        // The page of one device is about all names.
+        let mayOpen = visit.session.identity.namePrefix == nil
+        return visit.page(
+            "followers", "Followers of \(name)",
+            values([
+                "of": name, "namePath": "/console/names/\(Form.encoded(name))", "action": visit.request.path,
+                "followers": rows, "empty": rows.isEmpty ? true : nil, "isPart": page.next == nil ? nil : true,
+                "device": wanted ?? "", "from": visit.query.text("from") ?? "", "to": visit.query.text("to") ?? "",
+                "mayOpen": mayOpen ? true : nil, "pager": Pager.values(visit, next: page.next, keeping: keys),
+            ]))
+    }
+}

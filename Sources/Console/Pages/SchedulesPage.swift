@@ -1,0 +1,106 @@
+import Answers
+import LiveActivity
+import Store
+import StrictJSON
+
+/// Pushes that wait for their time, or are over.
+enum SchedulesPage {
+    private static let filters = ["state", "name", "from", "to"]
+
+    static func show(_ visit: Visit) async throws -> ConsoleResponse {
+        let isFinished = visit.query["state"] == "finished"
+        let state: KeyValuePairs = ["state": isFinished ? "finished" : nil]
+        let (wanted, days) = (visit.query.text("name"), DayRange(visit.query))
+        let file = try await Export.file(visit, "/api/schedules", "schedules", state, limit: 100) { schedule in
+            let name = schedule.object("push")?.liveActivity?.text("name") ?? ""
+            return fits(name, schedule.object("schedule")?.text("scheduled_time"), wanted, days)
+        }
+        if let file { return file }
+        let page = try await list(visit, state, after: visit.query.text("start"), limit: 50)
+        let mayCancel = !isFinished && visit.session.identity.scopes.contains(.publish)
+        let bulk =
+            mayCancel && !page.rows.isEmpty
+            ? Bulk.shown(
+                visit, [.init(word: "cancel", title: "Cancel the chosen", isDanger: true)], keeping: filters,
+                hasMore: page.next != nil) : nil
+        let rows = page.rows.map { schedule -> Values in
+            // The publish is as it was sent.
+            let push = schedule.push.object?.liveActivity
+            let id = schedule.pushIDs.first ?? ""
+            let name = push?.text("name") ?? ""
+            return values([
+                "id": id, "entry": id, "path": "/console/pushes/\(id)", "name": name,
+                "namePath": "/console/names/\(Form.encoded(name))", "event": push?.text("event"),
+                "label": schedule.name, "state": schedule.state, "reason": schedule.reason,
+                "due": Shown.time(schedule.schedule.scheduledTime, now: visit.now),
+                "finished": Shown.time(schedule.finishedAt, now: visit.now),
+                "waits": isFinished ? nil : true, "chosen": Bulk.isChosen(visit),
+            ])
+        }
+        return visit.page(
+            "schedules", "Schedules",
+            values([
+                "schedules": rows, "empty": rows.isEmpty ? true : nil, "isFinished": isFinished ? true : nil,
+                "isPart": page.next == nil ? nil : true, "bulk": bulk, "wantedName": wanted ?? "",
+                "from": visit.query.text("from") ?? "", "to": visit.query.text("to") ?? "",
+                "isFiltered": wanted != nil || days.from != nil || days.to != nil ? true : nil,
+                "pager": Pager.values(visit, next: page.next, keeping: filters, as: "start"),
+            ]))
+    }
+
+    private static func list(
+        _ visit: Visit, _ state: KeyValuePairs<String, String?>, after start: String?, limit: Int
+    ) async throws -> (rows: [ScheduleAnswer], next: String?) {
+        let source = visit.form.has("do") ? visit.form : visit.query
+        let (wanted, days) = (source.text("name"), DayRange(source))
+        return try await visit.list(
+            "/api/schedules", \ScheduleListAnswer.schedules,
+            next: { $0.nextPage?.split(separator: "?").last.map { Form($0)["start"] } }, state, limit: limit,
+            as: "start", after: start
+        ) { schedule in
+            let name = schedule.push.object?.liveActivity?.text("name") ?? ""
+            return fits(name, schedule.schedule.scheduledTime, wanted, days)
+        }
+    }
+
+    private static func fits(_ name: String, _ due: String?, _ wanted: String?, _ days: DayRange) -> Bool {
+        (wanted.map(name.contains) ?? true) && (due.map(days.contains) ?? true)
+    }
+
+    /// Cancels the schedules that were chosen.
+    static func cancelMany(_ visit: Visit) async throws -> ConsoleResponse {
+        let words = Bulk.Words(
+            verb: "Cancel", done: "cancelled", one: "schedule", many: "schedules",
+            sentence: "Their pushes are not sent at their time. To send one later, schedule it again.")
+        return try await Bulk(visit: visit, back: "/console/schedules").run(words) {
+            try await visit.all { try await list(visit, [:], after: $0, limit: 100) }.compactMap(\.pushIDs.first)
+        } label: {
+            ($0, "/console/pushes/\(Form.encoded($0))")
+        } _: {
+            try await visit.call("DELETE", "/api/schedules/\(Form.encoded($0))")
+        }
+    }
+
+    static func cancel(_ visit: Visit) async throws -> ConsoleResponse {
+        let id = visit.parameter("schedule")
+        let sentence = "The push is not sent at its time. To send it later, schedule another one."
+        if visit.form["undo"] == "yes" { return try await undo(visit, id) }
+        // The list is about all names.
+        let mayList = visit.session.identity.namePrefix == nil
+        let back = mayList ? "/console/schedules" : "/console/pushes/\(Form.encoded(id))"
+        if let page = visit.confirmation("Cancel this schedule?", sentence, button: "Cancel the schedule", back: back) {
+            return page
+        }
+        try await visit.call("DELETE", "/api/schedules/\(Form.encoded(id))")
+        return visit.redirect(back, .scheduleCancelled)
+    }
+
+    /// Takes a publish back in its first seconds. There is no time for a question.
+    private static func undo(_ visit: Visit, _ id: String) async throws -> ConsoleResponse {
+        let id = Form.encoded(id)
+        let answer = await visit.answer("DELETE", "/api/schedules/\(id)")
+        if answer.status == 409 { return visit.redirect("/console/pushes/\(id)", .tooLate) }
+        guard (200..<300).contains(answer.status) else { throw ConsoleFailure(answer) }
+        return .redirect("/console/compose" + Form.query(["push": id, "notice": Notice.undone.rawValue]))
+    }
+}
