@@ -142,8 +142,8 @@ let package = Package(
         .target(
             name: "Settings",
             dependencies: [
-                "HTTPAPI", "Fanout", "APNsClient", "Store", "Redis", "Spans", "OpenSSL", "LiveActivity", "StrictJSON",
-                "Threads", "YAML",
+                "HTTPAPI", "Fanout", "APNsClient", "Store", "Redis", "Spans", "Answers", "OpenSSL", "LiveActivity",
+                "StrictJSON", "Threads", "YAML",
             ]
         ),
         .target(
@@ -224,7 +224,8 @@ let package = Package(
         .testTarget(
             name: "SettingsTests",
             dependencies: [
-                "Settings", "APNsClient", "Fanout", "HTTPAPI", "LiveActivity", "Redis", "Store", "TestSupport",
+                "Settings", "APNsClient", "Fanout", "HTTPAPI", "Answers", "LiveActivity", "Redis", "Store",
+                "TestSupport",
             ]),
         .testTarget(
             name: "CommandsTests",

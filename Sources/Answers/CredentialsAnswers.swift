@@ -4,15 +4,16 @@ public struct CredentialAnswer: AnswerBody {
     public let scopes: [String]
     public let namePrefix, createdAt, expiresAt: String?
     public let secrets: Int
-    public let oldSecretUntil: String?
+    public let oldSecretUntil, createdBy, lastUsedAt: String?
 
     public init(
         id: String, source: String, scopes: [String], namePrefix: String?, createdAt: String?, expiresAt: String?,
-        secrets: Int, oldSecretUntil: String?
+        secrets: Int, oldSecretUntil: String?, createdBy: String? = nil, lastUsedAt: String? = nil
     ) {
         (self.id, self.source, self.scopes, self.namePrefix) = (id, source, scopes, namePrefix)
         (self.createdAt, self.expiresAt) = (createdAt, expiresAt)
         (self.secrets, self.oldSecretUntil) = (secrets, oldSecretUntil)
+        (self.createdBy, self.lastUsedAt) = (createdBy, lastUsedAt)
     }
 
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == CredentialAnswer {
@@ -24,6 +25,8 @@ public struct CredentialAnswer: AnswerBody {
         expiresAt = try fields.optional("expires_at", \.expiresAt, .time)
         secrets = try fields("secrets", \.secrets)
         oldSecretUntil = try fields.optional("old_secret_until", \.oldSecretUntil, .time)
+        createdBy = try fields.optional("created_by", \.createdBy)
+        lastUsedAt = try fields.optional("last_used_at", \.lastUsedAt, .time)
     }
 }
 

@@ -39,9 +39,9 @@ public final class Console: Sendable {
         to request: ConsoleRequest, session: ConsoleSession?, body: [UInt8] = []
     ) async -> ConsoleResponse {
         do {
-            return try await answer(request, session, Form(body))
+            return try await answer(request, session, Form(body)).under(session?.base)
         } catch {
-            return failed(error, request, session)
+            return failed(error, request, session).under(session?.base)
         }
     }
 
@@ -81,7 +81,10 @@ public final class Console: Sendable {
         guard isRead || request.method == "POST" else { throw ConsoleFailure(405, "This page takes GET and POST.") }
         if path == "/console/sign-in" {
             if !isRead { return try await signIn(request, form).on("/console/sign-in") }
-            if session != nil { return .redirect(Self.next(Form(request.query)["next"])).on("/console/sign-in") }
+            let query = Form(request.query)
+            if let session, !query.has("another"), isSignedIn(session, for: query["next"]) {
+                return .redirect(Self.next(query["next"])).on("/console/sign-in")
+            }
             return signInPage(request).on("/console/sign-in")
         }
         guard let session else {
@@ -90,7 +93,7 @@ public final class Console: Sendable {
             if let draft = Form(request.query).text("draft"), Draft.isID(draft),
                 ["/console/compose", "/console/compose/publish"].contains(path)
             {
-                let next = Draft(id: draft).path()
+                let next = request.base + Draft(id: draft).path().dropFirst("/console".count)
                 return .redirect("/console/sign-in" + Form.query(["next": next])).on(path)
             }
             // The form's text is lost otherwise, so say why.
@@ -117,11 +120,18 @@ public final class Console: Sendable {
     /// The request has no session. Maybe the browser did not send the cookie, because the click was in a chat or a mail
     /// (`SameSite=Strict`). A page that loads itself again is sent with it.
     private func unknown(_ request: ConsoleRequest) -> ConsoleResponse {
-        let target = request.path + (request.query.isEmpty ? "" : "?\(request.query)")
+        let path = request.base + request.path.dropFirst("/console".count)
+        let target = path + (request.query.isEmpty ? "" : "?\(request.query)")
         if request.fetchSite == "cross-site" {
             return render("message", ["reload": Self.next(target)], title: "One moment", session: nil, request)
         }
         return .redirect("/console/sign-in" + Form.query(["next": Self.next(target)]))
+    }
+
+    /// Whether the browser has a session for that page. Another app's sign-in stands beside those that there are.
+    private func isSignedIn(_ session: ConsoleSession, for next: String) -> Bool {
+        guard let app = ConsoleRequest(method: "GET", path: next, now: 0).app else { return true }
+        return ([session] + session.others).contains { $0.identity.app.rawValue == app }
     }
 
     private func asset(_ request: ConsoleRequest) throws -> ConsoleResponse {
@@ -147,6 +157,12 @@ public final class Console: Sendable {
             "title": title, "content": templates.render(template, content), "app": session?.identity.app.rawValue,
             "credential": session?.identity.credential, "credentialID": session?.identity.credentialID,
             "limits": session?.identity.limits,
+            "apps": session.map { session in
+                session.others.map { other in
+                    let name = other.identity.app.rawValue
+                    return ["name": name, "place": ConsoleRequest.base(name)] as Values
+                }
+            }, "hasOthers": session?.others.isEmpty == false ? true : nil,
             "csrf": session?.formToken, "now": "\(request.now)",
             "navigation": session.map { Navigation.items(current: area, for: $0.identity, standing) },
             // Home has all of it in its live part.
@@ -177,6 +193,8 @@ enum Navigation {
         ("/console/names", "Names"), ("/console/devices", "Devices"), ("/console/schedules", "Schedules"),
         ("/console/broadcasts", "Broadcasts"), ("/console/alarms", "Alarms"), ("/console/dead", "Dead letters"),
         ("/console/quarantine", "Quarantine"), ("/console/actions", "Action log"),
+        ("/console/credentials", "Credentials"), ("/console/schemas", "Schemas"), ("/console/events", "Events"),
+        ("/console/settings", "Settings"),
     ]
 
     /// The page of `all` that the path belongs to.
@@ -187,11 +205,8 @@ enum Navigation {
 
     /// Pages that the credential may not open are left out.
     static func items(current: String, for identity: ConsoleIdentity, _ standing: Standing) -> [Values] {
-        all.filter { page in
-            Route.find("GET", page.path).map { identity.refusal($0.0.scope, forAllNames: $0.0.forAllNames) == nil }
-                ?? false
-        }.map { page in
-            let badge = standing.badge(page.path)
+        all.filter { identity.mayOpen($0.path) }.map { page in
+            let badge = standing.badge(page.path, isForAllNames: identity.namePrefix == nil)
             return values([
                 "path": page.path, "title": page.title, "current": page.path == current ? true : nil,
                 "badge": badge > 0 ? Shown.count(badge) : nil,

@@ -7,6 +7,7 @@ struct ConsoleFailure: Error {
     /// The place in the body of the API's call, and the message without it.
     var path: String?
     private(set) var plain: String?
+    private(set) var location: ErrorPlaceAnswer?
 
     init(_ status: Int, _ message: String, path: String? = nil) {
         (self.status, self.message, self.path) = (status, message, path)
@@ -17,7 +18,7 @@ struct ConsoleFailure: Error {
         let body = try? ErrorAnswer(answer: answer.body)
         self.init(
             answer.status, body?.error ?? "The gateway answered \(answer.status).", path: body?.details?.path)
-        plain = body?.details?.error
+        (plain, location) = (body?.details?.error, body?.details?.location)
     }
 
     var title: String {

@@ -22,10 +22,17 @@ struct Visit: Sendable {
     func answer(
         _ method: String, _ path: String, query: String = "", _ body: JSON? = nil, key: String? = nil
     ) async -> ConsoleAnswer {
+        await answer(method, path, query: query, document: body?.bytes ?? [], key: key)
+    }
+
+    /// - Parameter document: the body as somebody wrote it
+    func answer(
+        _ method: String, _ path: String, query: String = "", document: [UInt8], key: String? = nil
+    ) async -> ConsoleAnswer {
         await console.gateway.call(
             session.identity,
             ConsoleCall(
-                method: method, path: path, query: String(query.drop { $0 == "?" }), body: body?.bytes ?? [],
+                method: method, path: path, query: String(query.drop { $0 == "?" }), body: document,
                 idempotencyKey: key, address: request.address, now: now))
     }
 
@@ -131,12 +138,6 @@ struct Visit: Sendable {
             ]))
     }
 
-    /// The page in place of one about all names, if the credential is for some names only: it asks for one of them.
-    func someNames(_ title: String) -> ConsoleResponse? {
-        guard let prefix = session.identity.namePrefix else { return nil }
-        return page("some-names", title, values(["title": title, "prefix": prefix]))
-    }
-
     func redirect(_ path: String, _ notice: Notice? = nil) -> ConsoleResponse {
         .redirect(path + Form.query(["notice": notice?.rawValue]))
     }
@@ -162,6 +163,11 @@ enum Notice: String, CaseIterable {
     case alarmKnown = "alarm-known"
     case alarmLoud = "alarm-loud"
     case alarmOver = "alarm-over"
+    case revoked
+    case schemaSet = "schema-set"
+    case schemaDeleted = "schema-deleted"
+    case eventsRetried = "events-retried"
+    case eventsDropped = "events-dropped"
 
     var text: String {
         switch self {
@@ -194,6 +200,11 @@ enum Notice: String, CaseIterable {
         case .alarmKnown: "The alarm is marked as known. It is quiet until it ends."
         case .alarmLoud: "The alarm is shown on every page again."
         case .alarmOver: "That alarm has ended."
+        case .revoked: "The credential is revoked. Every gateway knows it within a second."
+        case .schemaSet: "The schema is saved. It checks the next push."
+        case .schemaDeleted: "The schema is deleted."
+        case .eventsRetried: "Put behind the events that wait for the webhook."
+        case .eventsDropped: "Dropped. The webhook does not get it."
         }
     }
 }

@@ -82,6 +82,9 @@ public struct SettingKey: Sendable {
         self.set = set
     }
 
+    /// Whether its value is kept back wherever settings are shown.
+    var isSecret: Bool { twin == .file || path == "traces.headers" }
+
     /// The same row with the summary that `--help` shows.
     func help(_ summary: String) -> SettingKey {
         var key = self

@@ -45,6 +45,7 @@ extension Settings {
             settings.warnings.append("\(place) is in quotes, which count as a part of it: remove them")
         }
         settings.file = input.file?.path
+        settings.origins = origins
         return settings
     }
 

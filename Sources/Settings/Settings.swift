@@ -102,6 +102,8 @@ public struct Settings: Sendable {
     public var apps: [AppSettings] = []
     /// The value of each setting as it was written, by its path. It holds secrets: compare it, never show it.
     var texts: [String: String] = [:]
+    /// From where each of them came.
+    var origins: [String: SettingOrigin] = [:]
     /// The problem with the variable PORT. Only a gateway listens there, so nothing else ends because of it.
     public internal(set) var portProblem: SettingsError?
     /// Whether the port is that of the variable PORT, as hosting services set it.

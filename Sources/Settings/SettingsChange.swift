@@ -119,6 +119,7 @@ extension Settings {
         for key in SettingKey.all where !key.live.contains(process) {
             key.copy(running, &next)
             next.texts[key.path] = running.texts[key.path]
+            next.origins[key.path] = running.origins[key.path]
         }
         let read = Dictionary(apps.map { ($0.key, $0) }) { $1 }
         let known = Set(running.apps.map(\.key))

@@ -442,6 +442,80 @@ class Check:
         self.look("read-only-refused", expected="403")
         self.say("shows a reader no button that it may not press")
 
+    def app(self):
+        """The pages about the app itself."""
+        browser = self.browser
+        for name, path in [("schemas", "/schemas"), ("schema", "/schemas/MatchAttributes"), ("events", "/events"),
+                           ("settings", "/settings"), ("settings-set", "/settings?show=set")]:
+            browser.open(self.url + path)
+            self.look(name)
+            if self.options.secret in browser.script("return document.documentElement.outerHTML"):
+                raise Failure(f"{path} shows the master secret")
+        browser.open(self.url + "/schemas/MatchAttributes")
+        browser.script("for (const part of document.querySelectorAll('main details')) part.open = true")
+        browser.type("Document", '{"content_state": {"type": "integr"}}')
+        browser.press("Save the schema")
+        browser.until("the place of the mistake", lambda: "Line 1, column" in browser.text("[role=alert]"))
+        self.expected(browser.errors(), "422")
+        self.look("schema-refused")
+        self.say(f"names a mistake of a schema: {browser.text('[role=alert]')}")
+
+    def person(self):
+        """A credential for names match-* alone: made, used to sign in, to publish and to look back."""
+        browser = self.browser
+        browser.open(self.url + "/credentials")
+        self.look("credentials-none")
+        browser.script("document.querySelector('details.make').open = true")
+        self.look("credential-new")
+        browser.type("Id", "match-desk")
+        browser.type("Only names that begin with", "match-")
+        browser.choose("Ends", "604800")
+        browser.script("document.querySelector('[name=scope_publish]').click()")
+        browser.press("Make the credential")
+        browser.until("the secret", lambda: "The secret of match-desk" in browser.text("h1"))
+        secret = browser.text("[data-once]")
+        if secret in browser.url or not secret.startswith("match-desk."):
+            raise Failure(f"the secret is {secret!r} at {browser.url}")
+        self.look("credential-secret")
+        browser.follow("I have copied it")
+        browser.until("the list", lambda: "match-desk" in browser.text(".rows"))
+        self.look("credentials")
+        browser.script("history.back()")
+        browser.until("a page without the secret", lambda: secret not in browser.text())
+        browser.errors()
+        browser.open(self.url + "/credentials")
+        browser.script("[...document.querySelectorAll('.rows button')].at(-1).click()")
+        browser.until("the question", lambda: "Every program that uses it stops at once" in browser.text(".lead"))
+        self.look("credential-revoke")
+        self.api("POST", "/api/resume", {"name": "match-42"})
+        self.sign_out()
+        browser.open(self.url + "/sign-in")
+        browser.type("App key", self.options.key)
+        browser.type("Master secret", secret)
+        browser.press("Sign in")
+        browser.until("the home page", lambda: browser.text("h1") == "Home")
+        browser.open(self.url + "/compose?name=match-42")
+        browser.type("Name", "match-42")
+        browser.type("Content state", '{"home": 4, "away": 2, "scorer": "Lovelace"}')
+        browser.until("the sketch", lambda: "4 : 2" in browser.text(".lock-main"))
+        browser.press("Publish")
+        browser.until("the question", lambda: "Publish" in browser.text("h1") or "Publish" in browser.text(".primary"))
+        browser.press(browser.text(".primary"))
+        browser.until("the push's page", lambda: "/console/pushes/" in browser.url)
+        push = browser.url.split("/")[-1].split("?")[0]
+        for name, path in [("home", ""), ("pushes", "/pushes"), ("names", "/names"), ("schedules", "/schedules"),
+                           ("dead", "/dead"), ("numbers", "/numbers"), ("alarms", "/alarms")]:
+            browser.open(self.url + path)
+            self.look("some-names-" + name)
+        # It can be taken back for some seconds, and is in the history then.
+        browser.until("the push in the history", lambda: browser.open(self.url + "/pushes?name=match-42") or push in
+                      browser.script("return document.querySelector('main').innerHTML"))
+        browser.open(self.url + "/pushes/" + push)
+        browser.until("who published it", lambda: "match-desk" in browser.text("aside"))
+        browser.script("document.querySelector('.apps').open = true")
+        self.look("some-names-push")
+        self.say("makes a credential for match-* alone, signs in with it, publishes, and sees the history")
+
     def sign_out(self):
         browser = self.browser
         browser.open(self.url)
@@ -481,6 +555,8 @@ class Check:
         if self.options.readme:
             self.readme(self.options.readme)
         self.trouble()
+        self.app()
+        self.person()
         self.sign_out()
         self.reader()
 

@@ -60,12 +60,20 @@ struct CredentialCommand: ParsableCommand {
 
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            "End a credential with all its secrets.", examples: "credential revoke feed")
+            "End a credential with all its secrets. On a terminal it asks first.", examples: "credential revoke feed",
+            "credential revoke feed --yes")
 
         @OptionGroup var gateway: GatewayOptions
         @Argument(help: "Id of the credential.") var id: String
+        @Flag(help: "Ask nothing.") var yes = false
 
-        func run() async throws { try await gateway.call(.delete("/api/credentials/\(id)"), done: "revoked \(id)") }
+        func run() async throws {
+            let question = "Revoke \(id)? Every program that uses it stops at once."
+            guard yes || !Terminal.standardInputIsTerminal || Terminal.confirm(question) else {
+                throw CommandFailure(.failed, "nothing was revoked")
+            }
+            try await gateway.call(.delete("/api/credentials/\(id)"), done: "revoked \(id)")
+        }
     }
 
     struct List: GatewayCommand {
@@ -80,6 +88,7 @@ struct CredentialCommand: ParsableCommand {
                 answer.credentials,
                 .text("ID", \.id), .text("SOURCE", \.source), .text("SCOPES") { $0.scopes.joined(separator: ",") },
                 .text("NAMES") { $0.namePrefix.map { "\($0)*" } ?? "" }, .text("EXPIRES") { $0.expiresAt ?? "" },
+                .text("CREATED BY") { $0.createdBy ?? "" }, .text("LAST USED") { $0.lastUsedAt ?? "" },
                 .text("OLD SECRET UNTIL") { $0.oldSecretUntil ?? "" })
         }
     }

@@ -99,6 +99,7 @@ struct ServeCommand: AsyncParsableCommand {
             served.credentials = try app.issuedCredentials()
             return served
         }
+        configuration.settings = { settings.shown(for: $0) }
         configuration.version = Release.version
         configuration.identity = try GatewayCertificate.read(settings.gatewayTLS)
         return configuration

@@ -78,6 +78,9 @@ function tell(part, text) {
   notice.element.hidden = notice.silent.size === 0;
 }
 
+// The beginning of the addresses of this app's pages.
+const base = document.querySelector("meta[name=base]").content;
+
 // A hidden tab closes its stream: a browser allows few connections to one server.
 function live(element) {
   let events = null;
@@ -143,7 +146,7 @@ const stash = {
 
 function compose(form) {
   const fields = () => [...form.querySelectorAll("[data-key]")];
-  const address = `/console/compose?draft=${form.dataset.draft}`;
+  const address = `${base}/compose?draft=${form.dataset.draft}`;
 
   const toggle = () => {
     for (const part of form.querySelectorAll("[data-if], [data-unless]")) {
@@ -184,7 +187,7 @@ function compose(form) {
     isAsking = true;
     const number = changes;
     try {
-      const answer = await fetch(`/console/compose/check?draft=${form.dataset.draft}`, {
+      const answer = await fetch(`${base}/compose/check?draft=${form.dataset.draft}`, {
         method: "POST", body: new URLSearchParams(new FormData(form)), credentials: "same-origin",
       });
       if (answer.ok) {
@@ -227,7 +230,7 @@ function compose(form) {
     clearTimeout(naming);
     naming = setTimeout(async () => {
       try {
-        const answer = await fetch(`/console/compose/names?q=${encodeURIComponent(form.elements.name.value)}`);
+        const answer = await fetch(`${base}/compose/names?q=${encodeURIComponent(form.elements.name.value)}`);
         if (!answer.ok) return;
         const page = new DOMParser().parseFromString(`<datalist>${await answer.text()}</datalist>`, "text/html");
         document.getElementById("names").replaceChildren(...page.querySelectorAll("option"));
@@ -297,10 +300,17 @@ document.addEventListener("DOMContentLoaded", () => {
     here.searchParams.delete("notice");
     history.replaceState(null, "", here);
   }
+  // A menu closes when the reader goes on elsewhere.
+  document.addEventListener("click", (event) => {
+    for (const menu of document.querySelectorAll("details.pick[open]")) if (!menu.contains(event.target)) menu.open = false;
+  });
   setInterval(() => { if (!document.hidden) fromNow(document); }, 1000);
   for (const element of document.querySelectorAll("[data-live]")) live(element);
   for (const form of document.querySelectorAll("form[data-draft]")) compose(form);
   for (const form of document.querySelectorAll("form[data-bulk]")) bulk(form);
+  // A way back must not show a secret again: the browser may keep the page.
+  const once = document.querySelectorAll("[data-once]");
+  addEventListener("pagehide", () => once.forEach((part) => { part.textContent = "not shown again"; }));
   // A second click on the way sends nothing.
   document.addEventListener("submit", (event) => {
     const form = event.target;

@@ -17,7 +17,7 @@ enum ComposePage {
         form["alert_sound"] = "on"
         var missing: [String] = []
         if let title = visit.query.text("template") {
-            let templates = try await templates(visit)
+            let templates = try await TemplatesPage.templates(visit)
             if let found = templates.first(where: { $0.title == title }),
                 let body = try? JSONDocument(found.body).root.object()
             {
@@ -110,14 +110,7 @@ enum ComposePage {
     /// Fields that are folded away at first.
     private static let folded = ["send_at", "stale_minutes", "relevance", "dismissal_minutes", "options"]
 
-    /// Templates are for all names.
-    private static func templates(_ visit: Visit) async throws -> [(title: String, body: [UInt8])] {
-        guard visit.session.identity.namePrefix == nil else { return [] }
-        return try await visit.console.store.console.templates(visit.app)
-    }
-
     private static func keep(_ visit: Visit, _ draft: Draft) async throws -> ConsoleResponse {
-        if let refusal = visit.session.identity.refusal(.publish, forAllNames: true) { throw refusal }
         var draft = draft
         let form = draft.form
         func refused(_ problem: String, _ status: Int) async throws -> ConsoleResponse {
@@ -130,6 +123,7 @@ enum ComposePage {
         }
         let kept = ComposeForm.fields.filter { !["send_at", "zone", "schedule"].contains($0) && form.has($0) }
         let body = JSON.object(kept.map { JSON.Member($0, .string(form[$0])) })
+        try await TemplatesPage.check(title, body.bytes, visit)
         guard try await visit.console.store.console.keep(visit.app, template: title, body.bytes) else {
             return try await refused("There are \(ConsoleStore.mostTemplates) templates. Remove one first.", 409)
         }
@@ -158,7 +152,7 @@ enum ComposePage {
         shown["audiences"] = Options.list(ComposeForm.audiences, chosen: form.text("audience") ?? "all")
         shown["priorities"] = Options.list(
             [("10", "10: at once"), ("5", "5: saves the battery")], chosen: form.text("priority") ?? "10")
-        let templates = try await templates(visit)
+        let templates = try await TemplatesPage.templates(visit)
         shown["templates"] = templates.map { template in
             ["title": template.title, "path": "/console/compose" + Form.query(["template": template.title])] as Values
         }

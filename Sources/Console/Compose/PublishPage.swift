@@ -69,10 +69,8 @@ enum PublishPage {
         if let schedule = compose.schedule { return try await change(schedule, push, compose, visit) }
         let key = visit.form.text("key")
         if let time = try compose.sendAt() {
-            let id = try await schedule(push, at: TimeText.plainText(time), key: key, visit)
-            // The list is about all names.
-            return visit.session.identity.namePrefix == nil
-                ? visit.redirect("/console/schedules", .scheduled) : visit.redirect("/console/pushes/\(id)")
+            _ = try await schedule(push, at: TimeText.plainText(time), key: key, visit)
+            return visit.redirect("/console/schedules", .scheduled)
         }
         guard visit.console.undo > .zero else {
             let answer = try await visit.call("POST", "/api/push", push, key: key)

@@ -59,18 +59,19 @@ struct Standing: Sendable {
             "alarms": alarms.filter { $0.known == nil }.map { told in
                 values([
                     "kind": told.alarm.kind.words, "reason": isForAllNames ? told.alarm.plainReason : nil,
-                    "since": Shown.time(told.alarm.since, now: now), "forAllNames": isForAllNames ? true : nil,
+                    "since": Shown.time(told.alarm.since, now: now),
                 ])
             },
         ])
     }
 
     /// The number beside a page in the navigation.
-    func badge(_ path: String) -> Int {
+    /// - Parameter isForAllNames: the counts of others are left out, because they are of all names
+    func badge(_ path: String, isForAllNames: Bool) -> Int {
         guard let snapshot, let app = snapshot.apps.first else { return 0 }
         return switch path {
         case "/console/alarms": alarms.count { $0.known == nil }
-        case "/console/dead": app.deadLetters
+        case "/console/dead" where isForAllNames: app.deadLetters
         case "/console/quarantine": app.quarantinedNames
         default: 0
         }

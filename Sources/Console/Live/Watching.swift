@@ -8,7 +8,7 @@ extension Visit {
     ) async throws -> ConsoleResponse {
         let visit = self
         let events = await console.live.open(
-            "\(session.identity.app) \(session.identity.proof) \(topic)",
+            "\(session.identity.app) \(session.identity.proof) \(session.base) \(topic)",
             of: .init(app: session.identity.app.rawValue, session: session.id), every: pause,
             isStanding: {
                 // Without Redis nobody knows, so the tab stays.
@@ -21,7 +21,7 @@ extension Visit {
                 let now = visit.console.store.time.now()
                 let standing = try? await visit.console.gateway.standing(visit.session.identity, now)
                 guard let identity = standing ?? nil else { return .unknown }
-                return (try? await look(visit.at(now, identity))) ?? .unknown
+                return ((try? await look(visit.at(now, identity))) ?? .unknown).under(visit.session.base)
             })
         guard let events else { throw ConsoleFailure(503, "Too many tabs of the console are open.") }
         return .events(events)
@@ -34,5 +34,20 @@ extension Visit {
         return Visit(
             console: console, request: request, session: session, standing: standing, parameters: parameters,
             query: query, form: form)
+    }
+}
+
+extension LiveFeed.Look {
+    /// The same for tabs whose pages have another beginning of their addresses.
+    fileprivate func under(_ base: String) -> LiveFeed.Look {
+        guard base != "/console" else { return self }
+        func moved(_ text: String) -> String {
+            String(decoding: ConsoleResponse.moved(Array(text.utf8), to: base), as: UTF8.self)
+        }
+        return switch self {
+        case .html(let text): .html(moved(text))
+        case .last(let text): .last(moved(text))
+        case .unknown: .unknown
+        }
     }
 }

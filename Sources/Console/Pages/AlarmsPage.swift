@@ -4,20 +4,30 @@ import Store
 /// The alarms of the app: what each means, what to do, and who knows of it.
 enum AlarmsPage {
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
+        let identity = visit.session.identity
+        // A reason names other names.
+        let isForAllNames = identity.namePrefix == nil
         let rows = visit.standing.alarms.map { told -> Values in
             let alarm = told.alarm
             let help = alarm.kind.help
+            let page = help.page.flatMap { identity.mayOpen($0.path) ? $0 : nil }
             return values([
-                "kind": alarm.kind.words, "word": alarm.kind.rawValue, "reason": alarm.plainReason,
+                "kind": alarm.kind.words, "word": alarm.kind.rawValue,
+                "reason": isForAllNames ? alarm.plainReason : nil,
                 "since": Shown.time(alarm.since, now: visit.now), "raised": alarm.since, "meaning": help.meaning,
-                "ends": help.ends, "page": help.page.map { ["path": $0.path, "title": $0.title] as Values },
+                "ends": help.ends, "page": page.map { ["path": $0.path, "title": $0.title] as Values },
                 "runbook": help.runbook,
                 "known": told.known.map { known in
                     values(["credential": known.credential, "at": Shown.time(known.at, now: visit.now)])
                 },
             ])
         }
-        return visit.page("alarms", "Alarms", values(["alarms": rows, "empty": rows.isEmpty ? true : nil]))
+        return visit.page(
+            "alarms", "Alarms",
+            values([
+                "alarms": rows, "empty": rows.isEmpty ? true : nil,
+                "mayKnow": isForAllNames && identity.scopes.contains(.operate) ? true : nil,
+            ]))
     }
 
     /// Says that an alarm is known, or takes that back.

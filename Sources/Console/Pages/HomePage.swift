@@ -8,8 +8,7 @@ enum HomePage {
     private static let mostPushes = 12
 
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
-        if let page = visit.someNames("Home") { return page }
-        return visit.page("home", "Home", try await now(visit, RateMeter()))
+        visit.page("home", "Home", try await now(visit, RateMeter()))
     }
 
     static func live(_ visit: Visit) async throws -> ConsoleResponse {
@@ -52,10 +51,13 @@ enum HomePage {
         let history: HistoryAnswer = try await visit.get("/api/pushes", query: "limit=\(mostPushes)")
         var pushes = history.pushes.map { PushValues(ledger: $0, now: isLive ? nil : now) }
         for index in pushes.indices { pushes[index].expected = await visit.expected(pushes[index].ledger) }
-        let state = try await visit.console.store.snapshot(
-            [visit.app], [.depths, .pauses, .deadLetters, .quarantine, .workers])
         // A part that lives looks anew each time; the page has looked already.
         let standing = isLive ? await Standing(visit) : visit.standing
+        if let prefix = visit.session.identity.namePrefix {
+            return try await ofSomeNames(prefix, pushes, standing, visit, isLive: isLive)
+        }
+        let state = try await visit.console.store.snapshot(
+            [visit.app], [.depths, .pauses, .deadLetters, .quarantine, .workers])
         let app = state.apps[0]
         let (depth, workers) = (app.depth, state.workers)
         let (names, shards) = (depth.pushesHigh + depth.pushesLow, depth.shardTasks)
@@ -79,11 +81,37 @@ enum HomePage {
             ])
     }
 
+    /// Home of a credential for some names: only what the API tells it, and nothing of the deployment's queues.
+    private static func ofSomeNames(
+        _ prefix: String, _ pushes: [PushValues], _ standing: Standing, _ visit: Visit, isLive: Bool
+    ) async throws -> Values {
+        let dead: DeadLettersAnswer = try await visit.get("/api/dead", query: "limit=1")
+        let pauses: PausesAnswer = try await visit.get("/api/pauses")
+        let now = isLive ? nil : visit.now
+        let known = standing.alarms.count { $0.known != nil }
+        return values([
+            "strip": standing.strip(now: now, isForAllNames: false), "prefix": prefix,
+            "known": known > 0 ? Shown.count(known, "alarm is known", "alarms are known") : nil,
+            "hasAlarms": standing.alarms.isEmpty ? nil : true,
+            "pauses": pauses.paused.compactMap { pause -> Values? in
+                guard let name = pause.name else { return nil }
+                return values([
+                    "since": Shown.time(pause.since, now: now), "name": name,
+                    "path": "/console/names/\(Form.encoded(name))",
+                ])
+            },
+            "dead": Shown.count(dead.total), "paused": Shown.count(pauses.paused.count { $0.name != nil }),
+            "pushes": pushes.map(\.row), "hasPushes": pushes.isEmpty ? nil : true,
+            "mayPublish": visit.session.identity.scopes.contains(.publish) ? true : nil,
+        ])
+    }
+
     private static func all(
         _ standing: Standing, _ pauses: [Pause], _ workers: [WorkerSight], _ now: Int64,
         isLive: Bool, _ rest: KeyValuePairs<String, Any?>
     ) -> Values {
         var all = values(rest)
+        all["ofAll"] = true
         all["strip"] = standing.strip(now: isLive ? nil : now, isForAllNames: true)
         let known = standing.alarms.count { $0.known != nil }
         all["known"] = known > 0 ? Shown.count(known, "alarm is known", "alarms are known") : nil

@@ -7,7 +7,6 @@ enum NamesPage {
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let query = visit.query
         if let name = query.text("name") { return .redirect("/console/names/\(Form.encoded(name))") }
-        if let page = visit.someNames("Names") { return page }
         let ended: String? = query["show"] == "open" ? "false" : query["show"] == "closed" ? "true" : nil
         let filter: KeyValuePairs = [
             "contains": query.text("contains"), "ended": ended, "followed": query["show"] == "followed" ? "true" : nil,

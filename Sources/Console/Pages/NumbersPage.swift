@@ -11,7 +11,6 @@ enum NumbersPage {
 
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let name = visit.query.text("name")
-        if name == nil, let page = visit.someNames("Numbers") { return page }
         let isByHour = visit.query["by"] == "hour"
         let (chart, isCut) = try await isByHour ? byHour(name, visit) : byDay(name, visit)
         func path(_ by: String) -> String { "/console/numbers" + Form.query(["by": by, "name": name]) }

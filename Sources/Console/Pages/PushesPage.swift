@@ -10,7 +10,6 @@ enum PushesPage {
 
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let query = visit.query
-        if query.text("name") == nil, let page = visit.someNames("Pushes") { return page }
         let (days, person) = (DayRange(query), query.text("person"))
         let filter: KeyValuePairs = [
             "name": query.text("name"), "state": query.text("state"), "event": query.text("event"), "from": days.from,

@@ -85,9 +85,7 @@ enum SchedulesPage {
         let id = visit.parameter("schedule")
         let sentence = "The push is not sent at its time. To send it later, schedule another one."
         if visit.form["undo"] == "yes" { return try await undo(visit, id) }
-        // The list is about all names.
-        let mayList = visit.session.identity.namePrefix == nil
-        let back = mayList ? "/console/schedules" : "/console/pushes/\(Form.encoded(id))"
+        let back = "/console/schedules"
         if let page = visit.confirmation("Cancel this schedule?", sentence, button: "Cancel the schedule", back: back) {
             return page
         }

@@ -34,6 +34,11 @@ public struct ConsoleIdentity: Sendable, Hashable {
         return namePrefix.map { "\(may) names that begin with “\($0)”" } ?? may
     }
 
+    /// Whether it may open a page of this path.
+    func mayOpen(_ path: String) -> Bool {
+        Route.find("GET", path).map { refusal($0.0.scope, forAllNames: $0.0.forAllNames) == nil } ?? false
+    }
+
     /// The refusal of a page that needs other rights. Nil: it may open it.
     func refusal(_ scope: CredentialScope?, forAllNames: Bool = false) -> ConsoleFailure? {
         if let scope, !scopes.contains(scope) {

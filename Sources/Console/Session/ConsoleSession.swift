@@ -12,6 +12,11 @@ public struct ConsoleSession: Sendable {
     public let id: String
     /// Its rights are those that the credential has now. A record in Redis holds none.
     public internal(set) var identity: ConsoleIdentity
+    /// The beginning of the addresses of its pages. The browser's first session has plain ones, so that tabs that are
+    /// open go on when somebody signs in to another app.
+    var base = "/console"
+    /// The browser's sessions of other apps, in the order of the cookie.
+    var others: [ConsoleSession] = []
     /// In every form of this session. A page of another site cannot read it.
     let formToken: String
 
@@ -45,9 +50,10 @@ public struct ConsoleSession: Sendable {
         SHA256Digest(of: token.utf8) == SHA256Digest(of: formToken.utf8)
     }
 
-    /// The header `Set-Cookie`. Nil ends the session in the browser.
-    static func cookie(_ session: ConsoleSession?, isSecure: Bool) -> String {
-        let value = session.map { "\($0.id); Max-Age=\(life.components.seconds)" } ?? "; Max-Age=0"
+    /// The header `Set-Cookie`. Without ids it ends the sessions in the browser.
+    static func cookie(_ ids: [String], isSecure: Bool) -> String {
+        let age = ids.isEmpty ? 0 : life.components.seconds
+        let value = "\(ids.joined(separator: ".")); Max-Age=\(age)"
         // The prefix asks for the whole host.
         let place = isSecure ? "Path=/; Secure" : "Path=/console"
         return "\(cookieName(isSecure: isSecure))=\(value); HttpOnly; SameSite=Strict; \(place)"

@@ -1,3 +1,4 @@
+import LiveActivity
 import Store
 
 /// Signing in and out, and the limit of guesses.
@@ -10,8 +11,11 @@ extension Console {
     func signInPage(
         _ request: ConsoleRequest, problem: String? = nil, status: Int = 200, key: String = "", next: String? = nil
     ) -> ConsoleResponse {
+        // A link of an app's page asks for that app.
+        let asked = ConsoleRequest(method: "GET", path: next ?? Form(request.query)["next"], now: request.now).app
         let values = values([
-            "problem": problem, "key": key, "next": Self.next(next ?? Form(request.query)["next"]),
+            "problem": problem, "key": key.isEmpty ? asked ?? "" : key,
+            "next": Self.next(next ?? Form(request.query)["next"]),
             "insecure": request.isSecure || request.isLocal ? nil : true,
         ])
         return render("sign-in", values, title: "Sign in", session: nil, request, status: status)
@@ -45,29 +49,66 @@ extension Console {
             let problem = "The \(identity.credential) lacks the scope read, which the console needs."
             return signInPage(request, problem: problem, status: 403, key: key, next: form["next"])
         }
-        // A session that the browser had before ends: it may be somebody else's.
-        if let old = request.session { try await store.console.end(old) }
         let session = ConsoleSession(identity)
         try await store.console.begin(session.id, session.record, life: ConsoleSession.life)
-        return .redirect(Self.next(form["next"])).with(
-            "Set-Cookie", ConsoleSession.cookie(session, isSecure: request.isSecure))
+        let kept = try await join(session, request)
+        var next = Self.next(form["next"])
+        if kept.first != session.id, ConsoleRequest(method: "GET", path: next, now: request.now).app == nil {
+            next = ConsoleRequest.base(identity.app.rawValue) + next.dropFirst("/console".count)
+        }
+        return .redirect(next).with("Set-Cookie", ConsoleSession.cookie(kept, isSecure: request.isSecure))
     }
 
+    /// The ids of the browser's sessions with a new one. A session of the same app ends: it may be somebody else's.
+    /// Those of other apps keep their places, so that the addresses of their pages stay. The new one takes the first
+    /// place if nobody stands there any more.
+    private func join(_ new: ConsoleSession, _ request: ConsoleRequest) async throws -> [String] {
+        let before = try await sessions(of: request)
+        for old in before where old.identity.app == new.identity.app { try await store.console.end(old.id) }
+        var ids = before.map { $0.identity.app == new.identity.app ? new.id : $0.id }
+        if !ids.contains(new.id) {
+            ids.insert(new.id, at: before.first?.id == request.sessions.first ? ids.endIndex : 0)
+        }
+        while ids.count > ConsoleRequest.mostSessions {
+            try await store.console.end(ids.remove(at: 1))
+        }
+        return ids
+    }
+
+    /// Ends every session of the browser: its next reader may be somebody else.
     func signOut(_ request: ConsoleRequest, _ session: ConsoleSession) async throws -> ConsoleResponse {
-        try await store.console.end(session.id)
+        for id in [session.id] + session.others.map(\.id) { try await store.console.end(id) }
         return .redirect("/console/sign-in").with(
-            "Set-Cookie", ConsoleSession.cookie(nil, isSecure: request.isSecure))
+            "Set-Cookie", ConsoleSession.cookie([], isSecure: request.isSecure))
     }
 
-    /// The session that the request belongs to, if it stands. One look at Redis.
+    /// The session that the request belongs to, if it stands: that of the app in its path, or the browser's first one.
     public func session(of request: ConsoleRequest) async throws -> ConsoleSession? {
-        guard let id = request.session, id.utf8.count == 64,
-            let record = try await store.console.session(id, life: ConsoleSession.life),
-            var session = ConsoleSession(id: id, record),
-            let identity = try await gateway.standing(session.identity, request.now), identity.scopes.contains(.read)
+        let all = try await sessions(of: request)
+        let first = request.sessions.first
+        guard
+            var session = all.first(where: { found in
+                request.app.map { $0 == found.identity.app.rawValue } ?? (found.id == first)
+            })
         else { return nil }
-        session.identity = identity
+        session.others = all.filter { $0.id != session.id }
         return session
+    }
+
+    /// The browser's sessions that stand. One look at Redis for each.
+    private func sessions(of request: ConsoleRequest) async throws -> [ConsoleSession] {
+        var standing: [ConsoleSession] = []
+        for (position, id) in request.sessions.enumerated() where id.utf8.count == 64 {
+            guard let record = try await store.console.session(id, life: ConsoleSession.life),
+                var session = ConsoleSession(id: id, record),
+                let identity = try await gateway.standing(session.identity, request.now),
+                identity.scopes.contains(.read), !standing.contains(where: { $0.identity.app == identity.app })
+            else { continue }
+            session.identity = identity
+            if position > 0 { session.base = ConsoleRequest.base(identity.app.rawValue) }
+            standing.append(session)
+        }
+        return standing
     }
 
     /// A page of the console and nothing else, so that a link cannot lead to another site.

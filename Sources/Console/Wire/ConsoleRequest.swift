@@ -1,8 +1,12 @@
+import LiveActivity
+
 /// One request below `/console`, without its body.
 public struct ConsoleRequest: Sendable {
     public var method: String
-    /// Still percent-encoded.
+    /// Still percent-encoded, and without the app that it may name.
     public var path: String
+    /// The app that the path names: `/console/@shop/pushes`. Nil: the app of the browser's first session.
+    let app: String?
     public var query: String
     /// The header `Cookie`.
     public var cookie: String?
@@ -24,7 +28,8 @@ public struct ConsoleRequest: Sendable {
         fetchSite: String? = nil, host: String = "", address: String = "", network: String = "",
         isSecure: Bool = false, now: Int64
     ) {
-        (self.method, self.path, self.query, self.cookie) = (method, path, query, cookie)
+        (app, self.path) = Self.parts(of: path)
+        (self.method, self.query, self.cookie) = (method, query, cookie)
         (self.origin, self.fetchSite, self.host) = (origin, fetchSite, host)
         (self.address, self.network, self.isSecure, self.now) = (address, network, isSecure, now)
     }
@@ -37,14 +42,29 @@ public struct ConsoleRequest: Sendable {
         return origin != "http://\(host)" && origin != "https://\(host)"
     }
 
-    /// The id of the session, from the cookie.
-    var session: String? {
+    /// The most apps that one browser is signed in to.
+    static let mostSessions = 8
+
+    /// The ids of the browser's sessions, from the cookie, the first one's first. Each is of another app.
+    var sessions: [String] {
         for pair in (cookie ?? "").split(separator: ";") {
             let parts = pair.split(separator: "=", maxSplits: 1)
             let name = ConsoleSession.cookieName(isSecure: isSecure)
             guard parts.count == 2, parts[0].drop(while: { $0 == " " }) == name else { continue }
-            return String(parts[1])
+            return parts[1].split(separator: ".").prefix(Self.mostSessions).map(String.init)
         }
-        return nil
+        return []
+    }
+
+    /// The beginning of the addresses of an app's pages, if it is not that of the first session.
+    static func base(_ app: String) -> String { "/console/@\(app)" }
+
+    /// The beginning of this request's address.
+    var base: String { app.map(Self.base) ?? "/console" }
+
+    private static func parts(of path: String) -> (app: String?, path: String) {
+        guard let rest = path.rest(behind: "/console/@") else { return (nil, path) }
+        let app = rest.prefix { $0 != "/" }
+        return AppKey.isKey(String(app)) ? (String(app), "/console" + rest.dropFirst(app.count)) : (nil, path)
     }
 }

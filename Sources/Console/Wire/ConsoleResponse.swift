@@ -77,6 +77,40 @@ public struct ConsoleResponse: Sendable {
         return copy
     }
 
+    /// The same for a session whose pages have another beginning of their addresses.
+    func under(_ base: String?) -> ConsoleResponse {
+        guard let base, base != "/console" else { return self }
+        var copy = self
+        copy.fields = fields.map { name, value in
+            guard name == "Location", let rest = value.rest(behind: "/console"), Self.isMoved(rest.utf8) else {
+                return (name, value)
+            }
+            return (name, base + rest)
+        }
+        let isPage = fields.contains { $0.0 == "Content-Type" && $0.1.hasPrefix("text/html") }
+        if isPage, case .bytes(let bytes) = body { copy.body = .bytes(Self.moved(bytes, to: base)) }
+        return copy
+    }
+
+    /// Addresses of pages, as templates have them, under another beginning. Text of others holds no quotation mark.
+    static func moved(_ bytes: [UInt8], to base: String) -> [UInt8] {
+        let start = Array("=\"/console".utf8)
+        var moved: [UInt8] = []
+        var rest = bytes[...]
+        while let found = rest.firstRange(of: start) {
+            moved += rest[..<found.lowerBound]
+            rest = rest[found.upperBound...]
+            moved += Self.isMoved(rest) ? Array("=\"\(base)".utf8) : start
+        }
+        return moved + rest
+    }
+
+    /// Whether what follows `/console` in an address is of one app. Files and the sign-in are of none.
+    private static func isMoved(_ rest: some Collection<UInt8>) -> Bool {
+        (rest.first.map { "\"/?#".utf8.contains($0) } ?? true)
+            && !["/assets/", "/sign-in", "/@"].contains { rest.starts(with: $0.utf8) }
+    }
+
     func on(_ route: String) -> ConsoleResponse {
         var copy = self
         copy.route = route

@@ -39,11 +39,16 @@ struct Templates: Sendable {
         ("name-options", PackageResources.name_options_mustache), ("strip", PackageResources.strip_mustache),
         ("alarms", PackageResources.alarms_mustache),
         ("numbers", PackageResources.numbers_mustache), ("chart", PackageResources.chart_mustache),
-        ("pager", PackageResources.pager_mustache), ("some-names", PackageResources.some_names_mustache),
+        ("pager", PackageResources.pager_mustache),
         ("bulk", PackageResources.bulk_mustache), ("bulk-done", PackageResources.bulk_done_mustache),
         ("followers", PackageResources.followers_mustache), ("sketches", PackageResources.sketches_mustache),
         ("sketch-part", PackageResources.sketch_part_mustache),
         ("test-devices", PackageResources.test_devices_mustache),
+        ("credentials", PackageResources.credentials_mustache),
+        ("credential-secret", PackageResources.credential_secret_mustache),
+        ("credential-rotate", PackageResources.credential_rotate_mustache),
+        ("schemas", PackageResources.schemas_mustache), ("schema", PackageResources.schema_mustache),
+        ("events", PackageResources.events_mustache), ("settings", PackageResources.settings_mustache),
     ]
 }
 

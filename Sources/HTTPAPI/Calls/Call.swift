@@ -41,6 +41,18 @@ struct Call: Sendable {
         if case .issued(let grant) = credential { grant.covers(name) } else { true }
     }
 
+    /// Lists are of names that begin so, if the caller's credential is for some only. Nil: it is for all.
+    var namePrefix: String? { if case .issued(let grant) = credential { grant.namePrefix } else { nil } }
+
+    /// The beginning of the names of a list: as the query asks for, within those of the caller's credential.
+    func listedPrefix() throws(APIError) -> String {
+        let asked = query["prefix"] ?? ""
+        guard case .issued(let grant) = credential, let own = grant.namePrefix else { return asked }
+        if asked.utf8.starts(with: own.utf8) { return asked }
+        if own.utf8.starts(with: asked.utf8) { return own }
+        throw .otherNames(grant)
+    }
+
     /// Refuses a name that the caller's credential is not for.
     func check(_ name: ActivityName) throws(APIError) {
         guard case .issued(let grant) = credential, !grant.covers(name) else { return }

@@ -1,3 +1,5 @@
+public import Answers
+public import LiveActivity
 public import OpenSSL
 public import Store
 import StrictJSON
@@ -69,6 +71,8 @@ public struct GatewayConfiguration: Sendable {
     public var consoleUndo: Duration = .zero
     /// Shown in the `Server` header, in `/healthz` and in the log.
     public var version = "dev"
+    /// The settings that it was made of, for operators of an app. They hold no secret.
+    public var settings: @Sendable (AppKey) -> [SettingAnswer] = { _ in [] }
     /// The limit for `/readyz` and `/metrics`, because they ask Redis and need no secret.
     static let openRequests = 16
     /// The limits for browsers that are signed in to the console, and for those that are not.

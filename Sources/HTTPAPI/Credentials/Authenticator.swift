@@ -76,23 +76,27 @@ struct Authenticator: Sendable {
     ) async throws(StoreError) -> (App, CheckedCredential)? {
         let known = apps[claim.app]
         let app = known ?? nobody
-        let found = try await credential(app, claim.id, made) { $0.fits(claim.secret, at: now) }
+        let found = try await credential(app, claim.id, made, now: now) { $0.fits(claim.secret, at: now) }
         return known == nil ? nil : found.map { (app, $0) }
     }
 
     /// The credential with this id, if it fits. Before the answer is no, Redis is asked: another gateway may have made
     /// or rotated the credential a moment ago.
     func credential(
-        _ app: App, _ id: String, _ made: CredentialCache, fits: (CheckedCredential) -> Bool
+        _ app: App, _ id: String, _ made: CredentialCache, now: Int64, fits: (CheckedCredential) -> Bool
     ) async throws(StoreError) -> CheckedCredential? {
+        func used(_ credential: CheckedCredential?) -> CheckedCredential? {
+            if credential != nil { made.used(app.app.key, id, at: now) }
+            return credential
+        }
         var found = app.credentials[id]
         if found == nil {
             found = try await made.recent(app.app.key, id)
-            if let found, fits(found) { return found }
+            if let found, fits(found) { return used(found) }
             found = try await made.current(app.app.key, id)
         }
         let isRight = fits(found ?? Self.noCredential)
-        return isRight ? found : nil
+        return used(isRight ? found : nil)
     }
 
     /// Whether the request sends a secret itself, not a signature or a token that we made.

@@ -21,7 +21,7 @@ struct Grant: Sendable, Hashable {
     }
 
     func covers(_ name: ActivityName) -> Bool {
-        namePrefix.map { name.rawValue.utf8.starts(with: $0.utf8) } ?? true
+        namePrefix.map { name.begins(with: $0) } ?? true
     }
 
     /// Whether whoever has this credential has all rights of another one, and has them as long.

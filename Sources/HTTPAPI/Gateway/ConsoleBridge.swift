@@ -41,7 +41,7 @@ struct ConsoleBridge: Sendable {
             let isSame = SHA256Digest(of: Self.proof(app).utf8) == SHA256Digest(of: identity.proof.utf8)
             return isSame ? ConsoleIdentity(app: app.app.key, proof: identity.proof) : nil
         }
-        let found = try await served.authenticator.credential(app, id, served.parts.credentials) {
+        let found = try await served.authenticator.credential(app, id, served.parts.credentials, now: now) {
             $0.stands(proof: identity.proof, at: now)
         }
         return found.map { ConsoleIdentity(app.app.key, $0.grant, proof: identity.proof) }

@@ -112,7 +112,7 @@ extension Endpoint {
             checksNames: true, acts: .schedule, isAirship: true),
         Endpoint(
             "GET", "/api/schedules", .master, .read, ScheduleCalls.list, [.ok(ScheduleListAnswer.self)],
-            isAirship: true),
+            checksNames: true, isAirship: true),
         Endpoint(
             "GET", "/api/schedules/{schedule_id}", .master, .read, ScheduleCalls.show, [.ok(ScheduleAnswer.self)],
             isAirship: true),
@@ -182,7 +182,9 @@ extension Endpoint {
             "GET", "/api/remote-data/app/{app_key}/ios", .newChannel, .track, SDKCalls.remoteData, [.raw],
             isAirship: true),
         Endpoint("POST", "/api/receipts", .ownChannel, .track, ReceiptCalls.count, [.ok(ReceiptTallyAnswer.self)]),
-        Endpoint("GET", "/api/activities", .master, .read, ActivityCalls.list, [.ok(ActivitiesAnswer.self)]),
+        Endpoint(
+            "GET", "/api/activities", .master, .read, ActivityCalls.list, [.ok(ActivitiesAnswer.self)],
+            checksNames: true),
         Endpoint("GET", "/api/activities/{name}", .master, .read, ActivityCalls.show, [.ok(ActivityAnswer.self)]),
         Endpoint(
             "PUT", "/api/activities/{name}", .master, .operate, ActivityCalls.describe, [.ok(DoneAnswer.self)],
@@ -224,7 +226,8 @@ extension Endpoint {
             "DELETE", "/api/start-tokens/{attributes_type}/channels/{channel}", .channel, .track,
             RegistrationCalls.untrack,
             [.empty]),
-        Endpoint("GET", "/api/dead", .master, .read, DeadLetterCalls.list, [.ok(DeadLettersAnswer.self)]),
+        Endpoint(
+            "GET", "/api/dead", .master, .read, DeadLetterCalls.list, [.ok(DeadLettersAnswer.self)], checksNames: true),
         Endpoint("GET", "/api/dead/{push_id}", .master, .read, DeadLetterCalls.show, [.ok(DeadLetterAnswer.self)]),
         Endpoint("DELETE", "/api/dead/{push_id}", .master, .operate, DeadLetterCalls.drop, [.empty], acts: .dropDead),
         Endpoint(
@@ -273,6 +276,7 @@ extension Endpoint {
         Endpoint(
             "DELETE", "/api/credentials/{credential}", .master, .operate, CredentialCalls.revoke, [.empty],
             acts: .revokeCredential),
+        Endpoint("GET", "/api/settings", .master, .operate, SettingCalls.list, [.ok(SettingsAnswer.self)]),
         Endpoint("GET", "/api/schemas", .master, .read, SchemaCalls.list, [.ok(SchemasAnswer.self)]),
         Endpoint("GET", "/api/schemas/{attributes_type}", .master, .read, SchemaCalls.show, [.raw]),
         Endpoint(

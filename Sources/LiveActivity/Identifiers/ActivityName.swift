@@ -10,5 +10,8 @@ public struct ActivityName: Hashable, Sendable, CustomStringConvertible {
     }
 
     public var rawValue: String { exact.description }
+
+    /// Whether the name begins with these bytes, as credentials for some names have it.
+    public func begins(with prefix: String) -> Bool { rawValue.utf8.starts(with: prefix.utf8) }
     public var description: String { rawValue }
 }

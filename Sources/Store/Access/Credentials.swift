@@ -1,5 +1,6 @@
 public import LiveActivity
 import Redis
+import StoreGround
 
 /// The credentials that were made while the deployment runs. Those of the configuration file are not in Redis.
 public struct Credentials: Sendable {
@@ -14,6 +15,9 @@ public struct Credentials: Sendable {
     }
 
     private static let idPrefix = "c:"
+    /// Fields of another hash: an older version compares the whole record when it rotates a credential, and would find
+    /// a member that it does not know.
+    private static let (makerPrefix, usePrefix) = ("b:", "u:")
     let redis: RedisClient
     let keys: Keyspace
 
@@ -49,7 +53,37 @@ public struct Credentials: Sendable {
     /// Removes a credential, whatever it is now.
     /// - Returns: false if there is none.
     public func remove(_ app: AppKey, _ id: String) async throws(StoreError) -> Bool {
-        try await set(app, id, "*", "") == .done
+        let wasThere = try await set(app, id, "*", "") == .done
+        let fields = [Self.makerPrefix + id, Self.usePrefix + id]
+        try await redis.run("HDEL", keys.credentialUses(app), fields.map { .string($0) })
+        return wasThere
+    }
+
+    /// Keeps who made a credential. One of the same id that was revoked had uses of its own.
+    public func noteMaker(_ app: AppKey, _ id: String, _ maker: String) async throws(StoreError) {
+        let key = keys.credentialUses(app)
+        try await redis.run([
+            RedisCommand("HSET", key, .string(Self.makerPrefix + id), .string(maker)),
+            RedisCommand("HDEL", key, .string(Self.usePrefix + id)),
+        ])
+    }
+
+    /// - Parameter time: epoch ms
+    public func noteUse(_ app: AppKey, _ id: String, at time: Int64) async throws(StoreError) {
+        try await redis.run("HSET", keys.credentialUses(app), .string(Self.usePrefix + id), .int(time))
+    }
+
+    /// Who made the credentials, and when they were used last (epoch ms), by id, as far as it is known.
+    public func uses(_ app: AppKey) async throws(StoreError) -> (makers: [String: String], uses: [String: Int64]) {
+        var (makers, uses) = ([String: String](), [String: Int64]())
+        for (field, value) in try await redis.run("HGETALL", keys.credentialUses(app)).pairs() {
+            let (field, text) = (try field.string(), try value.string())
+            if let id = field.rest(behind: Self.makerPrefix) { makers[String(id)] = text }
+            if let id = field.rest(behind: Self.usePrefix) {
+                uses[String(id)] = StoredNumber.read(text).map(Int64.init)
+            }
+        }
+        return (makers, uses)
     }
 
     private func set(

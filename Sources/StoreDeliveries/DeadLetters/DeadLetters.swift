@@ -80,8 +80,12 @@ public struct DeadLetters: Sendable {
     }
 
     /// How many pushes have a dead letter.
-    public func count(_ app: AppKey) async throws(StoreError) -> Int {
-        try await redis.run("ZCOUNT", keys.deadIndex(app), .string("(\(clock() - keys.retention)"), "+inf").integer()
+    /// - Parameter prefix: of names that begin so; nil: of all
+    public func count(_ app: AppKey, namesFrom prefix: String? = nil) async throws(StoreError) -> Int {
+        let (index, since) = (keys.deadIndex(app), RedisArgument.string("(\(clock() - keys.retention)"))
+        guard let prefix else { return try await redis.run("ZCOUNT", index, since, "+inf").integer() }
+        let members = try await redis.run("ZRANGEBYSCORE", index, since, "+inf").strings()
+        return members.count { Self.pushAndName($0)?.1.begins(with: prefix) ?? false }
     }
 
     /// Removes at most `limit` entries that are older than a dead letter lives. Returns how many were removed.
@@ -90,17 +94,21 @@ public struct DeadLetters: Sendable {
     }
 
     /// The dead letters, the latest first, from behind the push `after` on if it is still on the list.
-    public func list(_ app: AppKey, after: PushID?, limit: Int) async throws(StoreError) -> [DeadLetter] {
+    /// - Parameter prefix: of names that begin so; nil: of all
+    public func list(
+        _ app: AppKey, namesFrom prefix: String? = nil, after: PushID?, limit: Int
+    ) async throws(StoreError) -> [DeadLetter] {
         let index = keys.deadIndex(app)
+        let isOwn = { (name: ActivityName) in prefix.map { name.begins(with: $0) } ?? true }
         var position = 0
-        if let after, let name = try await pushes.name(of: after, app) {
+        if let after, let name = try await pushes.name(of: after, app), isOwn(name) {
             let rank = try await redis.run("ZREVRANK", index, .string(Self.member(after, name)))
             position = rank.isNil ? 0 : try rank.integer() + 1
         }
         _ = try await tidy(app, limit: 500)
         var found: [DeadLetter] = []
         while found.count < limit {
-            let wanted = min(limit - found.count, 200)
+            let wanted = prefix == nil ? min(limit - found.count, 200) : 1_000
             let reply = try await redis.run(
                 "ZREVRANGE", index, .int(position), .int(position + wanted - 1), "WITHSCORES")
             let members = try reply.pairs().map { member, score throws(StoreError) in
@@ -110,8 +118,11 @@ public struct DeadLetters: Sendable {
             position += members.count
             var dropped: [RedisArgument] = []
             for (member, score) in members {
-                if let (push, name) = Self.pushAndName(member), let letter = try await read(app, name, push) {
+                let place = Self.pushAndName(member)
+                if let place, !isOwn(place.1) { continue }
+                if let (push, name) = place, let letter = try await read(app, name, push) {
                     found.append(letter)
+                    if found.count == limit { break }
                 } else if score < clock() - Self.grace {
                     dropped.append(.string(member))
                 }

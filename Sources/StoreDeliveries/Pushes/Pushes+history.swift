@@ -9,8 +9,14 @@ public struct PushFilter: Sendable, Hashable {
     /// Times of acceptance, epoch ms: from the first one on, and before the second one.
     public var from: Int64 = 0
     public var to: Int64 = .max
+    /// Only names that begin so. Nil: all. The history of one name does not look at it.
+    public var namePrefix: String?
 
     public init() {}
+
+    func covers(_ name: ActivityName) -> Bool {
+        namePrefix.map { name.begins(with: $0) } ?? true
+    }
 
     package func includes(_ ledger: Ledger) -> Bool { includes(ledger.state, ledger.event, ledger.createdAt) }
 
@@ -25,6 +31,13 @@ public struct HistoryPosition: Sendable, Hashable, CustomStringConvertible {
     var hour: Int64
     package var push: PushID
 
+    /// A place just before this one that does not tell the push's id: it may be of a name that the caller may not see.
+    /// It keeps enough of the id that hardly any other push lies between.
+    var veiled: HistoryPosition {
+        let id = UUIDBytes(high: push.uuid.high, low: push.uuid.low | (1 << 40 - 1))
+        return HistoryPosition(hour: hour, push: PushID(id))
+    }
+
     public var description: String { "\(hour).\(push)" }
     init(hour: Int64, push: PushID) { (self.hour, self.push) = (hour, push) }
 
@@ -34,6 +47,13 @@ public struct HistoryPosition: Sendable, Hashable, CustomStringConvertible {
         else { return nil }
         self.init(hour: hour, push: push)
     }
+}
+
+/// How far a call about some names goes among the entries of others. These are read, and not their pushes.
+public struct NamePass: Sendable {
+    package var (most, atOnce) = (50_000, 1_000)
+
+    public init() {}
 }
 
 public struct HistoryPage: Sendable {
@@ -50,29 +70,38 @@ extension Pushes {
     /// - Parameters:
     ///   - position: where the last page ended. Nil begins with the newest push.
     ///   - limit: most pushes of the page.
+    ///   - pass: entries of other names that a call about some names passes, and how many it reads at once.
     public func history(
-        _ app: AppKey, _ filter: PushFilter, after position: HistoryPosition?, limit: Int
+        _ app: AppKey, _ filter: PushFilter, after position: HistoryPosition?, limit: Int, pass: NamePass = NamePass()
     ) async throws(StoreError) -> HistoryPage {
         let now = time.now()
         var walk = HistoryWalk(
             index, app, from: max(now - keys.retention, filter.from), to: min(latest(now), filter.to), after: position,
-            step: limit)
+            step: filter.namePrefix == nil ? limit : pass.atOnce)
         var page = HistoryPage()
-        var read = 0
+        var (read, passed) = (0, 0)
+        var last: HistoryPosition?
         while true {
             let entries = try await walk.next()
-            if entries.isEmpty { return page }
-            for part in entries.parts(of: limit) {
+            guard let end = entries.last else { return page }
+            let own = entries.filter { filter.covers($0.name) }
+            for part in own.parts(of: limit) {
                 for (entry, (ledger, _)) in zip(part, try await ledgers(app, part.map { ($0.id, $0.name) })) {
                     read += 1
                     if let ledger, filter.includes(ledger), Self.shows(ledger.id, ledger.createdAt, in: entry.hour) {
                         page.pushes.append(ledger)
+                        last = entry.position
                     }
                     if page.pushes.count == limit || read >= Self.mostRead {
                         page.next = entry.position
                         return page
                     }
                 }
+            }
+            passed += entries.count - own.count
+            if passed >= pass.most {
+                page.next = last ?? end.position.veiled
+                return page
             }
         }
     }

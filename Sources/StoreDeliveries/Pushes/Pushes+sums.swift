@@ -16,18 +16,19 @@ extension Pushes {
     ///   - most: pushes that are read, whether the filter picks them or not.
     public func sums(
         _ app: AppKey, by group: PushSums.Group, _ filter: PushFilter, after position: HistoryPosition?,
-        most: Int = Pushes.mostCounted
+        most: Int = Pushes.mostCounted, pass: NamePass = NamePass()
     ) async throws(StoreError) -> (sums: PushSums, next: HistoryPosition?) {
         var sums = PushSums(by: group)
         let now = time.now()
         var walk = HistoryWalk(
             index, app, from: max(now - keys.retention, filter.from), to: min(latest(now), filter.to), after: position,
-            step: min(most, Self.countedAtOnce))
-        var read = 0
+            step: filter.namePrefix == nil ? min(most, Self.countedAtOnce) : pass.atOnce)
+        var (read, passed) = (0, 0)
         while true {
             let entries = try await walk.next()
-            if entries.isEmpty { return (sums, nil) }
-            for part in entries.parts(of: min(most, Self.countedAtOnce)) {
+            guard let end = entries.last else { return (sums, nil) }
+            let own = entries.filter { filter.covers($0.name) }
+            for part in own.parts(of: min(most, Self.countedAtOnce)) {
                 let pushes = try await counted(app, part.map { ($0.id, $0.name) })
                 for (entry, push) in zip(part, pushes) {
                     read += 1
@@ -39,6 +40,9 @@ extension Pushes {
                     if read == most { return (sums, entry.position) }
                 }
             }
+            passed += entries.count - own.count
+            // All until `end` is counted.
+            if passed >= pass.most { return (sums, own.last?.id == end.id ? end.position : end.position.veiled) }
         }
     }
 

@@ -42,4 +42,16 @@ extension Schedules {
         let finished = found.filter { $0.state != .scheduled && $0.state != .taken }
         return (finished, try replies[0].integer(), ids.count > limit ? ids[limit] : nil)
     }
+
+    /// The same of names that begin so.
+    public func finished(
+        _ app: AppKey, namesFrom prefix: String, start: PushID?, limit: Int
+    ) async throws(StoreError) -> (schedules: [Schedule], total: Int, next: PushID?) {
+        let all = try await redis.run("ZREVRANGE", keys.finishedSchedules(app), "0", "-1").byteStrings()
+        let own = try await own(app, all.compactMap { UUIDBytes(bytes: $0).map(PushID.init) }, namesFrom: prefix)
+        let first = start.map { own.firstIndex(of: $0) ?? own.count } ?? 0
+        var page = try await page(app, own, first, limit)
+        page.schedules.removeAll { $0.state == .scheduled || $0.state == .taken }
+        return page
+    }
 }

@@ -117,6 +117,48 @@ public struct Schedules: Sendable {
         return (found.compactMap { $0 }, try replies[0].integer(), ids.count > limit ? ids[limit] : nil)
     }
 
+    /// The same of names that begin so. It looks at the name of every waiting schedule, so that neither the total nor
+    /// the start of a page tells of others.
+    public func list(
+        _ app: AppKey, namesFrom prefix: String, start: PushID?, limit: Int
+    ) async throws(StoreError) -> (schedules: [Schedule], total: Int, next: PushID?) {
+        let all = try await redis.run("ZRANGE", keys.at(app), "0", "-1").strings().compactMap { PushID($0) }
+        let own = try await own(app, all, namesFrom: prefix)
+        var first = 0
+        if let start {
+            if let place = own.firstIndex(of: start) {
+                first = place
+            } else if let gone = try await find(app, start), gone.publish.name.begins(with: prefix) {
+                let before = try await find(app, own).prefix { ($0?.due ?? 0) < gone.due }
+                first = before.count
+            }
+        }
+        return try await page(app, own, first, limit)
+    }
+
+    func page(
+        _ app: AppKey, _ own: [PushID], _ first: Int, _ limit: Int
+    ) async throws(StoreError) -> (schedules: [Schedule], total: Int, next: PushID?) {
+        let wanted = own.dropFirst(first)
+        let found = try await find(app, Array(wanted.prefix(limit))).compactMap(\.self)
+        return (found, own.count, wanted.dropFirst(limit).first)
+    }
+
+    /// Those of the schedules whose names begin so, in the same order.
+    func own(
+        _ app: AppKey, _ ids: [PushID], namesFrom prefix: String
+    ) async throws(StoreError) -> [PushID] {
+        var own: [PushID] = []
+        for part in ids.parts(of: 1_000) {
+            let names = try await redis.run(part.map { RedisCommand("HGET", keys.schedule(app, $0), "name") })
+            for (id, name) in zip(part, names) {
+                let bytes = try name.optionalBytes()
+                if let bytes, bytes.starts(with: prefix.utf8) { own.append(id) }
+            }
+        }
+        return own
+    }
+
     /// - Returns: nil if the app has no such schedule.
     public func cancel(_ app: AppKey, _ id: PushID, now: Int64) async throws(StoreError) -> ScheduleCancellation? {
         guard let found = try await find(app, id) else { return nil }

@@ -117,32 +117,8 @@ struct AnswersFixture: Sendable {
         try await store.schedules.find(try app, try #require(PushID(id)))
     }
 
-    /// A push that has given something up.
-    func deadLetter(_ name: String) async throws -> PushID {
-        // A push for some is no lone push, so it has the keys that are set here.
-        let push = publishText(
-            audience: #"{"ios_channel":"00000000-0000-4000-8000-000000000001"}"#,
-            activity: #"{"name":"\#(name)","event":"update","content_state":{"n":1}}"#)
-        let reply = try await send("POST", "/api/push", push)
-        let id = try #require(PushID(try reply.strings("push_ids")[0]))
-        let name = try ActivityName(name)
-        let tag = store.keys.tag(try app, name)
-        try await store.redis.run([
-            RedisCommand("HSET", store.keys.push(tag, id), "state", "done", "expanded", "1"),
-            RedisCommand("DEL", store.keys.unswept(tag)),
-            RedisCommand("HSET", store.keys.deadLetter(tag, id), "at", .int(testNow), "r:Unregistered", "1"),
-        ])
-        try await store.deadLetters.enlist(try app, name, [id])
-        return id
-    }
-
-    /// An event that the webhook did not take.
-    func deadEvent(_ number: Int) async throws -> String {
-        try await store.redis.run(
-            "XADD", store.keys.deadEvents(try app), "*", "id", "e\(number)", "type", "failed", "event",
-            #"{"id":"e\#(number)","type":"failed","app":"a","at":"2026-11-21T18:00:00.000Z"}"#, "reason", "HTTP 422"
-        ).string()
-    }
+    func deadLetter(_ name: String) async throws -> PushID { try await gateway.deadLetter(name) }
+    func deadEvent(_ number: Int) async throws -> String { try await gateway.deadEvent(number) }
 
     func isDead(_ entry: String) async throws -> Bool {
         try await store.redis.run("XRANGE", store.keys.deadEvents(try app), .string(entry), .string(entry)).count > 0
@@ -181,4 +157,33 @@ struct AnswersFixture: Sendable {
 extension Bool {
     /// As a number of parts.
     var part: Int { self ? 1 : 0 }
+}
+
+extension GatewayFixture {
+    /// A push that has given something up.
+    func deadLetter(_ name: String) async throws -> PushID {
+        // A push for some is no lone push, so it has the keys that are set here.
+        let push = publishText(
+            audience: #"{"ios_channel":"00000000-0000-4000-8000-000000000001"}"#,
+            activity: #"{"name":"\#(name)","event":"update","content_state":{"n":1}}"#)
+        let reply = try await send("POST", "/api/push", push)
+        let id = try #require(PushID(try reply.strings("push_ids")[0]))
+        let name = try ActivityName(name)
+        let tag = store.keys.tag(try app, name)
+        try await store.redis.run([
+            RedisCommand("HSET", store.keys.push(tag, id), "state", "done", "expanded", "1"),
+            RedisCommand("DEL", store.keys.unswept(tag)),
+            RedisCommand("HSET", store.keys.deadLetter(tag, id), "at", .int(testNow), "r:Unregistered", "1"),
+        ])
+        try await store.deadLetters.enlist(try app, name, [id])
+        return id
+    }
+
+    /// An event that the webhook did not take.
+    func deadEvent(_ number: Int) async throws -> String {
+        try await store.redis.run(
+            "XADD", store.keys.deadEvents(try app), "*", "id", "e\(number)", "type", "failed", "event",
+            #"{"id":"e\#(number)","type":"failed","app":"a","at":"2026-11-21T18:00:00.000Z"}"#, "reason", "HTTP 422"
+        ).string()
+    }
 }

@@ -49,6 +49,14 @@ import Testing
             bases: [[("type", "T"), ("do", "preview")], [("sketch", #"{"card":{"timer":"{progress}"}}"#)]]),
         "/console/schedules": bulk, "/console/dead": bulk,
         "/console/alarms": Form(fields: ["kind", "to"]),
+        "/console/credentials": Form(
+            fields: ["id", "name_prefix", "expires_in"], bases: [[("id", "1"), ("scope_read", "yes")]]),
+        "/console/credentials/{credential}/rotate": Form(
+            fields: ["keep", "confirmed"], bases: [[("confirmed", "yes")]]),
+        "/console/credentials/{credential}/revoke": question,
+        "/console/schemas": Form(fields: ["attributes_type", "document"], bases: [[("attributes_type", "T")]]),
+        "/console/schemas/{type}": Form(fields: ["document"]), "/console/schemas/{type}/delete": question,
+        "/console/events": Form(fields: ["entry", "to"]),
         "/console/quarantine": Form(
             fields: ["key", "place", "to", "confirmed"] + bulk.fields,
             bases: [[("confirmed", "yes")], [("do", "release"), ("confirmed", "yes")]]),

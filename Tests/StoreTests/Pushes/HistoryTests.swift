@@ -36,6 +36,45 @@ import Testing
             try await fixture.store.pushes.history(AppKey("other"), PushFilter(), after: nil, limit: 9).pushes == [])
     }
 
+    @Test func `pushes of some names are found among many others, and no place tells an id of these`() async throws {
+        let fixture = try await PushFixture.start()
+        let now = fixture.store.time.now()
+        var (own, others) = ([PushID](), [PushID]())
+        for number in 0..<40 {
+            let age = Int64(number / 10) * hour
+            let id = PushID.ordered(at: now - age - Int64(number), index: 0)
+            let isOwn = number % 9 == 4
+            try await accept(fixture, id, name: "\(isOwn ? "match" : "order")-\(number)", at: now - age)
+            if isOwn { own.append(id) } else { others.append(id) }
+        }
+        var filter = PushFilter()
+        filter.namePrefix = "match-"
+        for (limit, passed, step) in [(1, 3, 2), (2, 5, 4), (3, 2, 1), (100, 1_000, 1_000)] {
+            let pushes = fixture.store.pushes
+            var pass = NamePass()
+            (pass.most, pass.atOnce) = (passed, step)
+            var (found, position, calls) = ([PushID](), HistoryPosition?.none, 0)
+            repeat {
+                let page = try await pushes.history(fixture.app, filter, after: position, limit: limit, pass: pass)
+                #expect(page.pushes.count <= limit)
+                found += page.pushes.map(\.id)
+                position = page.next
+                #expect(!others.contains { position?.description.contains($0.description) == true })
+                calls += 1
+            } while position != nil && calls < 100
+            #expect(found == own, "limit \(limit), passed \(passed)")
+            var (sum, place) = (0, HistoryPosition?.none)
+            repeat {
+                let (sums, next) = try await pushes.sums(fixture.app, by: .name, filter, after: place, pass: pass)
+                sum += sums.rows.map(\.1.pushes).reduce(0, +)
+                #expect(sums.rows.allSatisfy { $0.0.hasPrefix("match-") })
+                place = next
+                calls += 1
+            } while place != nil && calls < 200
+            #expect(sum == own.count, "passed \(passed)")
+        }
+    }
+
     @Test func `a push that 0.1.0 accepted is found by its id, by its own app`() async throws {
         let fixture = try await PushFixture.start()
         let id = PushID.random()

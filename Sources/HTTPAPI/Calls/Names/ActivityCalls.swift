@@ -17,7 +17,7 @@ struct ActivityCalls: CallGroup {
 
     func list(_ call: Call) async throws -> Answer {
         var filter = NameFilter()
-        filter.prefix = call.query["prefix"] ?? ""
+        filter.prefix = try call.listedPrefix()
         filter.part = call.query["contains"] ?? ""
         filter.ended = try call.flag("ended")
         filter.followed = try call.flag("followed")

@@ -16,8 +16,11 @@ struct CredentialCalls: CallGroup {
                 id: id, source: "built-in", scopes: [], namePrefix: nil, createdAt: nil, expiresAt: nil, secrets: 1,
                 oldSecretUntil: nil)
         }
-        let fromFile = call.app.credentials.map { $0.answer("file") }
-        let made = try await credentials.all(call.app.key).credentials.map { $0.answer("made") }
+        let (makers, uses) = try await credentials.uses(call.app.key)
+        let fromFile = call.app.credentials.map { $0.answer("file", used: uses[$0.id]) }
+        let made = try await credentials.all(call.app.key).credentials.map { credential in
+            credential.answer("made", by: makers[credential.id], used: uses[credential.id])
+        }
         return Answer(200, CredentialListAnswer(credentials: builtIn + fromFile + made))
     }
 
@@ -36,8 +39,10 @@ struct CredentialCalls: CallGroup {
         case .full: throw APIError(409, "An app may have \(Credentials.most) credentials: revoke one first.")
         }
         cache.forget(call.app.key)
-        return Answer(201, MadeCredentialAnswer(credential: credential.answer("made"), secret: secret))
-            .about([.credential: body.id])
+        // The credential is made. A list that does not tell by whom is no error of this call.
+        try? await credentials.noteMaker(call.app.key, body.id, call.credential.id)
+        let answer = credential.answer("made", by: call.credential.id)
+        return Answer(201, MadeCredentialAnswer(credential: answer, secret: secret)).about([.credential: body.id])
     }
 
     /// Gives a credential another secret. The one before stays valid for a while, so that no call fails meanwhile, and
@@ -98,12 +103,14 @@ struct CredentialCalls: CallGroup {
 }
 
 extension AppCredential {
-    fileprivate func answer(_ source: String) -> CredentialAnswer {
+    /// - Parameter used: when it was used last, epoch ms
+    fileprivate func answer(_ source: String, by maker: String? = nil, used: Int64? = nil) -> CredentialAnswer {
         CredentialAnswer(
             id: id, source: source, scopes: scopes.words, namePrefix: namePrefix,
             createdAt: source == "made" ? TimeText.text(created) : nil, expiresAt: expires.map(TimeText.text),
             secrets: secrets.count,
-            oldSecretUntil: secrets.dropFirst().compactMap(\.until).max().map(TimeText.text))
+            oldSecretUntil: secrets.dropFirst().compactMap(\.until).max().map(TimeText.text), createdBy: maker,
+            lastUsedAt: used.map(TimeText.text))
     }
 }
 

@@ -12,8 +12,9 @@ struct DeadLetterCalls: CallGroup {
     func list(_ call: Call) async throws -> Answer {
         let limit = try call.limit()
         let after = try call.queriedID("after")
-        let letters = try await deadLetters.list(call.app.key, after: after, limit: limit)
-        let total = try await deadLetters.count(call.app.key)
+        let prefix = call.namePrefix
+        let letters = try await deadLetters.list(call.app.key, namesFrom: prefix, after: after, limit: limit)
+        let total = try await deadLetters.count(call.app.key, namesFrom: prefix)
         let next = letters.count == limit ? letters.last?.push.description : nil
         return Answer(200, DeadLettersAnswer(total: total, dead: letters.map(\.answer), next: next))
     }

@@ -8,7 +8,7 @@ import Testing
 
 /// The calls about an app's webhook.
 @Suite struct WebhookCallTests {
-    private static let policy = EventPolicy(keep: 100, webhook: [.failed, .alarmRaised])
+    static let policy = EventPolicy(keep: 100, webhook: [.failed, .alarmRaised])
 
     /// Adds events to the webhook's queue and gives them up.
     private func dead(_ count: Int, _ gateway: GatewayFixture) async throws -> [DeadEvent] {

@@ -1,0 +1,32 @@
+public import Answers
+public import LiveActivity
+
+extension Settings {
+    /// The settings that a gateway uses, those of the deployment and then those of the app, for operators of the app.
+    /// Secrets are left out, and so are other apps.
+    public func shown(for app: AppKey) -> [SettingAnswer] {
+        let foreign = SettingsChange.foreign[.gateway] ?? []
+        let own = SettingKey.all.filter { key in !foreign.contains { key.path.hasPrefix($0) } }.map { key in
+            SettingAnswer(
+                name: key.path, value: key.isSecret ? nil : texts[key.path].flatMap(Self.plain),
+                secret: key.isSecret && texts[key.path] != nil,
+                source: "\(origins[key.path] ?? .builtIn)", live: key.live.contains(.gateway))
+        }
+        guard let app = apps.first(where: { $0.key == app }) else { return own }
+        let source = app.path.isEmpty ? "environment" : "\(file ?? "file"): \(app.path)"
+        let fields = AppField.allCases.filter { $0 != .key && SettingsChange.uses($0, .gateway, from: app, to: app) }
+        return own
+            + fields.map { field in
+                let isSecret = field.isSecret
+                return SettingAnswer(
+                    name: "\(app.key): \(field.path)", value: isSecret ? nil : app[field].flatMap(Self.plain),
+                    secret: isSecret && app[field] != nil, source: app[field] == nil ? "default" : source,
+                    live: SettingsChange.isLive(field, from: app, to: app))
+            }
+    }
+
+    /// Nil for a PEM text in place of a path: it may be a private key.
+    private static func plain(_ text: String) -> String? {
+        text.contains("-----") || text.contains("\n") ? nil : text
+    }
+}
