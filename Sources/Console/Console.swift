@@ -83,6 +83,8 @@ public final class Console: Sendable {
             if session != nil { return .redirect(Self.next(Form(request.query)["next"])).on("/console/sign-in") }
             return signInPage(request).on("/console/sign-in")
         }
+        if path == Self.providerPath { return try await beginAtProvider(request).on(path) }
+        if path == Self.returnPath { return try await returnFromProvider(request).on(path) }
         guard let session else {
             if isRead { return unknown(request) }
             // Its draft is kept, and the browser has what is newer.
@@ -144,7 +146,7 @@ public final class Console: Sendable {
         let notice = Notice(rawValue: Form(request.query)["notice"])?.text
         let frame = values([
             "title": title, "content": templates.render(template, content), "app": session?.identity.app.rawValue,
-            "credential": session?.identity.credential, "credentialID": session?.identity.credentialID,
+            "credential": session?.identity.credential, "credentialID": session?.identity.holder,
             "limits": session?.identity.limits,
             "csrf": session?.formToken, "now": "\(request.now)",
             "navigation": session.map { Navigation.items(current: area, for: $0.identity, standing) },

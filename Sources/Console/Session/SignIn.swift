@@ -1,3 +1,4 @@
+import LiveActivity
 import Store
 
 /// Signing in and out, and the limit of guesses.
@@ -8,10 +9,20 @@ extension Console {
     static let attemptSpan: Duration = .seconds(600)
 
     func signInPage(
-        _ request: ConsoleRequest, problem: String? = nil, status: Int = 200, key: String = "", next: String? = nil
+        _ request: ConsoleRequest, problem: String? = nil, status: Int = 200, key: String = "", next: String? = nil,
+        apps: [AppKey] = []
     ) -> ConsoleResponse {
+        let next = Self.next(next ?? Form(request.query)["next"])
+        let provider = gateway.provider().map { provider in
+            ["name": provider.name, "path": Self.providerPath + Form.query(["next": next])] as Values
+        }
+        let choices = apps.map { app in
+            let path = Self.providerPath + Form.query(["app": app.rawValue, "next": next])
+            return ["name": app.rawValue, "path": path] as Values
+        }
         let values = values([
-            "problem": problem, "key": key, "next": Self.next(next ?? Form(request.query)["next"]),
+            "problem": problem, "key": key, "next": next, "provider": provider,
+            "choice": choices.isEmpty ? nil : ["apps": choices] as Values,
             "insecure": request.isSecure || request.isLocal ? nil : true,
         ])
         return render("sign-in", values, title: "Sign in", session: nil, request, status: status)

@@ -38,10 +38,12 @@ public struct ConsoleRequest: Sendable {
     }
 
     /// The id of the session, from the cookie.
-    var session: String? {
+    var session: String? { cookie(ConsoleSession.cookieName(isSecure: isSecure)) }
+
+    /// The cookie of this name.
+    func cookie(_ name: String) -> String? {
         for pair in (cookie ?? "").split(separator: ";") {
             let parts = pair.split(separator: "=", maxSplits: 1)
-            let name = ConsoleSession.cookieName(isSecure: isSecure)
             guard parts.count == 2, parts[0].drop(while: { $0 == " " }) == name else { continue }
             return String(parts[1])
         }
