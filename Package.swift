@@ -112,7 +112,8 @@ let package = Package(
         .target(
             name: "HTTPAPI",
             dependencies: [
-                "Console", "Store", "Redis", "APNsWire", "Answers", "Spans", "LiveActivity", "OpenSSL", "StrictJSON",
+                "Console", "Store", "Redis", "Curl", "APNsWire", "Answers", "Spans", "LiveActivity", "OpenSSL",
+                "StrictJSON",
                 "JSONSchema", "PrometheusText", "Threads", "TLSChannel", logging, metrics, lifecycle,
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -266,7 +267,7 @@ let package = Package(
             name: "HTTPAPITests",
             dependencies: [
                 "HTTPAPI", "Console", "Store", "Redis", "Answers", "LiveActivity", "OpenSSL", "StrictJSON",
-                "JSONSchema", "PrometheusText", "Curl",
+                "JSONSchema", "PrometheusText", "Curl", "Threads",
                 "TestSupport", logging, lifecycle, .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),

@@ -1,17 +1,21 @@
 /// One entry of the log of actions.
 public struct ActionAnswer: AnswerBody {
-    public let id, at, action, credential, address, operationID: String
+    public let id, at, action, credential, address: String
+    public let who: String?
+    public let operationID: String
     public let count: Int
     public let failed: Int?
     public let name, pushID, lastPushID, scheduleID, channel, attributesType, namedUser, credentialID, entry: String?
 
     public init(
-        id: String, at: String, action: String, credential: String, address: String, operationID: String, count: Int,
-        failed: Int?, name: String?, pushID: String?, lastPushID: String?, scheduleID: String?, channel: String?,
+        id: String, at: String, action: String, credential: String, address: String, who: String?, operationID: String,
+        count: Int, failed: Int?, name: String?, pushID: String?, lastPushID: String?, scheduleID: String?,
+        channel: String?,
         attributesType: String?, namedUser: String?, credentialID: String?, entry: String?
     ) {
         (self.id, self.at, self.action, self.credential) = (id, at, action, credential)
-        (self.address, self.operationID, self.count, self.failed) = (address, operationID, count, failed)
+        (self.address, self.who, self.operationID) = (address, who, operationID)
+        (self.count, self.failed) = (count, failed)
         (self.name, self.pushID, self.lastPushID, self.scheduleID) = (name, pushID, lastPushID, scheduleID)
         (self.channel, self.attributesType) = (channel, attributesType)
         (self.namedUser, self.credentialID) = (namedUser, credentialID)
@@ -24,6 +28,8 @@ public struct ActionAnswer: AnswerBody {
         action = try fields("action", \.action, .named("ActionKind"))
         credential = try fields("credential", \.credential)
         address = try fields("address", \.address)
+        who = try fields.optional(
+            "who", \.who, "The person, if the console knows: one who signed in with OpenID Connect.")
         operationID = try fields("operation_id", \.operationID, "Of the request; of several, of the last one.")
         count = try fields("count", \.count, "How many pushes, tokens or channels it was about.")
         failed = try fields.optional(

@@ -4,15 +4,18 @@ import StrictJSON
 public struct PublisherAnswer: AnswerBody {
     public static var about: String? { "Who published it." }
     public let credential, address: String
+    public let who: String?
 
-    public init(credential: String, address: String) {
-        (self.credential, self.address) = (credential, address)
+    public init(credential: String, address: String, who: String?) {
+        (self.credential, self.address, self.who) = (credential, address, who)
     }
 
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == PublisherAnswer {
         credential = try fields(
             "credential", \.credential, "`master`, or the id of a credential; `intake` for the intake.")
         address = try fields("address", \.address, "The client's address, as far as trusted proxies tell it.")
+        who = try fields.optional(
+            "who", \.who, "The person, if the console knows: one who signed in with OpenID Connect.")
     }
 }
 

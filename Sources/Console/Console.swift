@@ -87,6 +87,8 @@ public final class Console: Sendable {
             }
             return signInPage(request).on("/console/sign-in")
         }
+        if path == Self.providerPath { return try await beginAtProvider(request).on(path) }
+        if path == Self.returnPath { return try await returnFromProvider(request).on(path) }
         guard let session else {
             if isRead { return unknown(request) }
             // Its draft is kept, and the browser has what is newer.
@@ -155,7 +157,7 @@ public final class Console: Sendable {
         let notice = Notice(rawValue: Form(request.query)["notice"])?.text
         let frame = values([
             "title": title, "content": templates.render(template, content), "app": session?.identity.app.rawValue,
-            "credential": session?.identity.credential, "credentialID": session?.identity.credentialID,
+            "credential": session?.identity.credential, "credentialID": session?.identity.holder,
             "limits": session?.identity.limits,
             "apps": session.map { session in
                 session.others.map { other in

@@ -11,13 +11,16 @@ public struct ConsoleGateway: Sendable {
     /// was at the sign-in.
     public var standing: @Sendable (ConsoleIdentity, _ now: Int64) async throws -> ConsoleIdentity?
     public var call: @Sendable (ConsoleIdentity, ConsoleCall) async -> ConsoleAnswer
+    /// The provider by which people sign in. Nil: there is none.
+    public var provider: @Sendable () -> ConsoleProvider?
 
     public init(
         signIn: @escaping SignIn,
         standing: @escaping @Sendable (ConsoleIdentity, _ now: Int64) async throws -> ConsoleIdentity?,
-        call: @escaping @Sendable (ConsoleIdentity, ConsoleCall) async -> ConsoleAnswer
+        call: @escaping @Sendable (ConsoleIdentity, ConsoleCall) async -> ConsoleAnswer,
+        provider: @escaping @Sendable () -> ConsoleProvider?
     ) {
-        (self.signIn, self.standing, self.call) = (signIn, standing, call)
+        (self.signIn, self.standing, self.call, self.provider) = (signIn, standing, call, provider)
     }
 }
 

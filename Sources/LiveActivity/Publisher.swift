@@ -4,17 +4,21 @@ public struct Publisher: Sendable, Hashable {
     public var credential: String
     /// The client's address, as far as trusted proxies tell it.
     public var address: String
+    /// The person, if the console knows: one who signed in through a provider of OpenID Connect.
+    public var who: String?
 
-    public init(credential: String, address: String) {
+    public init(credential: String, address: String, who: String? = nil) {
         self.credential = credential
         self.address = address
+        self.who = who
     }
 
-    /// The form in which a push keeps it: both, with a space between them.
-    public var stored: String { "\(credential) \(address)" }
+    /// The form in which a push keeps it: the parts, with a space between them. An address has none.
+    public var stored: String { "\(credential) \(address)" + (who.map { " \($0)" } ?? "") }
 
     public init?(stored: String) {
-        guard let space = stored.utf8.firstIndex(of: UInt8(ascii: " ")) else { return nil }
-        self.init(credential: String(stored[..<space]), address: String(stored[stored.utf8.index(after: space)...]))
+        let parts = stored.parts(between: UInt8(ascii: " "), atMost: 3)
+        guard parts.count > 1 else { return nil }
+        self.init(credential: parts[0], address: parts[1], who: parts.count > 2 ? parts[2] : nil)
     }
 }

@@ -27,13 +27,7 @@ public final class P256PublicKey: Sendable {
 
     /// - Parameter point: uncompressed
     public init(point: [UInt8]) throws(SigningKeyError) {
-        let der = Self.header + point
-        let key = der.withUnsafeBufferPointer { bytes in
-            var next = bytes.baseAddress
-            return point.count == Self.pointLength ? d2i_PUBKEY(nil, &next, bytes.count) : nil
-        }
-        guard let key else {
-            ERR_clear_error()
+        guard point.count == Self.pointLength, let key = readPublicKey(der: Self.header + point) else {
             throw .unreadable("it is no point of P-256")
         }
         self.key = key
@@ -47,13 +41,7 @@ public final class P256PublicKey: Sendable {
     }
 
     /// The same for a signature in DER (RFC 3279, 2.2.3).
-    public func isValid(der: [UInt8], for message: [UInt8]) -> Bool {
-        defer { ERR_clear_error() }
-        guard let context = EVP_MD_CTX_new() else { return false }
-        defer { EVP_MD_CTX_free(context) }
-        guard EVP_DigestVerifyInit(context, nil, HashFunction.sha256.pointer, nil, key) == 1 else { return false }
-        return EVP_DigestVerify(context, der, der.count, message, message.count) == 1
-    }
+    public func isValid(der: [UInt8], for message: [UInt8]) -> Bool { isSignature(der, of: key, for: message) }
 
     private static func der(_ raw: [UInt8]) -> [UInt8]? {
         guard raw.count == 64, let pair = ECDSA_SIG_new() else { return nil }

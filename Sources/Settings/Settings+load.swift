@@ -34,7 +34,7 @@ extension Settings {
             if origin == .environment("PORT") { settings.hasCommonPort = true }
             settings.texts[key.path] = text
         }
-        problems += settings.tlsProblems(origins)
+        problems += settings.tlsProblems(origins) + settings.gateway.openID.problems
         var apps = AppsReader(input: input, file: file)
         settings.apps = apps.read()
         if let error = SettingsError.joined(problems + apps.problems) { throw error }
@@ -146,6 +146,21 @@ extension Settings {
             "the environment variable \(name) is unknown and ignored"
                 + (known.nearest(to: name).map { "; did you mean \($0)?" } ?? "")
         }
+    }
+}
+
+extension OpenIDOptions {
+    /// A provider needs a client and somebody who may come in, and both need a provider.
+    fileprivate var problems: [SettingsError] {
+        guard issuer != nil || clientID != nil || clientSecret != nil || !access.isEmpty else { return [] }
+        func missing(_ field: PartialKeyPath<Settings>) -> SettingsError {
+            .missing(key: SettingKey[field].path, remedy: SettingKey[field].summary)
+        }
+        return [
+            issuer == nil ? missing(\.gateway.openID.issuer) : nil,
+            clientID == nil ? missing(\.gateway.openID.clientID) : nil,
+            access.isEmpty ? missing(\.gateway.openID.access) : nil,
+        ].compactMap(\.self)
     }
 }
 

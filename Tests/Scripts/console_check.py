@@ -516,6 +516,46 @@ class Check:
         self.look("some-names-push")
         self.say("makes a credential for match-* alone, signs in with it, publishes, and sees the history")
 
+    def provider(self):
+        """A person signs in through a provider, publishes, and stands in the log of actions."""
+        browser = self.browser
+        console = self.options.second + "/console"
+
+        def account(person):
+            browser.open(console + "/compose?name=match-42")
+            browser.until("the button", lambda: "Sign in with Example" in browser.text())
+            browser.follow("Sign in with Example")
+            browser.until("the provider's page", lambda: "/oauth2/authorize" in browser.url)
+            browser.press(person)
+            browser.until("the way back", lambda: browser.url.startswith(console))
+            # The provider's own page has no style sheet here. A refusal is a 403.
+            self.problems += [error for error in browser.errors() if console in error and "403" not in error]
+        # The reader's session is of the same browser.
+        browser.press("Sign out")
+        browser.until("the sign-in page", lambda: "/sign-in" in browser.url)
+        browser.open(console + "/compose?name=match-42")
+        self.look("sign-in-provider")
+        account("user-8")
+        browser.until("the refusal", lambda: "Nobody gave otto@example.com access to this console" in browser.text())
+        if "“interns”" not in browser.text():
+            raise Failure("the page does not name the groups")
+        self.look("sign-in-nobody")
+        account("user-7")
+        browser.until("the page that was asked for", lambda: browser.url.startswith(console + "/compose?"))
+        if browser.script("return document.cookie"):
+            raise Failure("a script can read a cookie")
+        browser.type("Name", "match-43")
+        browser.type("Content state", '{"home": 1, "away": 0}')
+        browser.press("Publish")
+        browser.until("the question", lambda: "Publish to" in browser.text("h1"))
+        browser.press(browser.text(".primary"))
+        browser.until("the push's page", lambda: "/console/pushes/" in browser.url)
+        browser.until("the person", lambda: browser.open(console + "/actions") or "anna@example.com" in browser.text(".rows"))
+        self.look("actions-person")
+        browser.press("Sign out")
+        browser.until("the sign-in page", lambda: "/sign-in" in browser.url)
+        self.say("signs a person in through a provider, and names the person in the log of actions")
+
     def sign_out(self):
         browser = self.browser
         browser.open(self.url)
@@ -559,11 +599,12 @@ class Check:
         self.person()
         self.sign_out()
         self.reader()
+        self.provider()
 
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in ("url", "key", "secret", "control"):
+    for name in ("url", "key", "secret", "control", "second"):
         parser.add_argument("--" + name, required=True)
     parser.add_argument("--followers", type=int, required=True)
     parser.add_argument("--pictures")

@@ -94,7 +94,8 @@ struct LayerTests {
         var listed: Set<String> = []
         for line in text.split(separator: "\n") {
             if let match = line.wholeMatch(of: #/([a-z_]+):/#) { section = String(match.1) }
-            if let match = line.wholeMatch(of: #/  # ([a-z_]+): .*/#) { listed.insert("\(section).\(match.1)") }
+            if let match = line.wholeMatch(of: #/  ([a-z_]+):/#) { section += ".\(match.1)" }
+            if let match = line.wholeMatch(of: #/(  )+# ([a-z_]+): .*/#) { listed.insert("\(section).\(match.2)") }
         }
         #expect(SettingKey.all.map(\.path).filter { !listed.contains($0) } == [])
         #expect(Set(SettingKey.all.map(\.field)).count == SettingKey.all.count)

@@ -100,6 +100,11 @@ struct ServeCommand: AsyncParsableCommand {
             return served
         }
         configuration.settings = { settings.shown(for: $0) }
+        let known = configuration.apps.map(\.key)
+        if let entry = configuration.openID.access.first(where: { !known.contains($0.app) }) {
+            let reason = "there is no app '\(entry.app)'; the apps are \(known.map(\.rawValue).joined(separator: ", "))"
+            throw SettingsError.unusable(key: "console.oidc.groups", reason: reason)
+        }
         configuration.version = Release.version
         configuration.identity = try GatewayCertificate.read(settings.gatewayTLS)
         return configuration

@@ -1,4 +1,5 @@
 import LiveActivity
+import OpenSSL
 import Store
 import StrictJSON
 
@@ -72,7 +73,12 @@ struct Draft {
 
 extension Visit {
     /// Drafts belong to the credential. People who share one share its drafts.
-    private var owner: String { session.identity.credentialID ?? "master" }
+    private var owner: String {
+        let identity = session.identity
+        // A person has drafts of their own. A text of the provider's is no part of a key as it is.
+        let person = identity.person.map { "-" + Hex.encode(SHA256Digest(of: $0.subject.utf8)) } ?? ""
+        return (identity.credentialID ?? "master") + person
+    }
 
     func keep(_ draft: Draft) async throws {
         let console = console.store.console

@@ -44,7 +44,7 @@ enum PushPage {
         shown["bytes"] = content.map { Shown.count($0.payloadBytes) }
         shown["audience"] = audience.map(AudienceText.text)
         shown["by"] = push.ledger.by.map { by in
-            "\(by.credential == "master" ? "master secret" : by.credential) from \(by.address)"
+            "\(by.who ?? (by.credential == "master" ? "master secret" : by.credential)) from \(by.address)"
         }
         if text != nil {
             let sent = body?.liveActivity ?? payload?.object("aps")

@@ -21,7 +21,7 @@ enum PushesPage {
         if let file { return file }
         let page = try await visit.list(
             "/api/pushes", \HistoryAnswer.pushes, next: \.next, filter, limit: limit,
-            where: { person == nil || $0.by?.credential == person })
+            where: { person == nil || $0.by?.credential == person || $0.by?.who == person })
         let rows = page.rows.map { PushValues(ledger: $0, now: visit.now).row }
         return visit.page(
             "pushes", "Pushes",

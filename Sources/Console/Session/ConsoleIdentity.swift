@@ -13,18 +13,26 @@ public struct ConsoleIdentity: Sendable, Hashable {
     public var namePrefix: String?
     /// When the credential ends, epoch ms. Nil: never.
     public var expires: Int64?
+    /// Who signed in through the provider of OpenID Connect. Nil: a secret did.
+    public var person: ConsolePerson?
 
     public init(
         app: AppKey, credentialID: String? = nil, proof: String,
         scopes: Set<CredentialScope> = Set(CredentialScope.allCases), namePrefix: String? = nil,
-        expires: Int64? = nil
+        expires: Int64? = nil, person: ConsolePerson? = nil
     ) {
         (self.app, self.credentialID, self.proof) = (app, credentialID, proof)
         (self.scopes, self.namePrefix, self.expires) = (scopes, namePrefix, expires)
+        self.person = person
     }
 
     /// For people.
-    var credential: String { credentialID.map { "credential \($0)" } ?? "master secret" }
+    var credential: String {
+        person.map { "account \($0.name)" } ?? credentialID.map { "credential \($0)" } ?? "master secret"
+    }
+
+    /// The same in short. Nil: the master secret.
+    var holder: String? { person?.name ?? credentialID }
 
     /// The rights of a credential, for people: some buttons are missing because of them. Nil: all.
     var limits: String? {

@@ -36,13 +36,16 @@ public struct ConsoleSession: Sendable {
         self.id = id
         formToken = token
         identity = ConsoleIdentity(app: app, credentialID: body.text("credential_id"), proof: proof, scopes: [])
+        guard let who = body.object("person") else { return }
+        guard let person = ConsolePerson(who) else { return nil }
+        identity.person = person
     }
 
     var record: [UInt8] {
         JSON.fields([
             "app": .string(identity.app.rawValue), "credential": .string(identity.credential),
             "credential_id": identity.credentialID.map(JSON.string), "proof": .string(identity.proof),
-            "form_token": .string(formToken),
+            "form_token": .string(formToken), "person": identity.person?.record,
         ]).bytes
     }
 
@@ -51,13 +54,15 @@ public struct ConsoleSession: Sendable {
     }
 
     /// The header `Set-Cookie`. Without ids it ends the sessions in the browser.
-    static func cookie(_ ids: [String], isSecure: Bool) -> String {
+    static func cookie(_ ids: [String], life: Duration = life, isSecure: Bool) -> String {
         let age = ids.isEmpty ? 0 : life.components.seconds
         let value = "\(ids.joined(separator: ".")); Max-Age=\(age)"
-        // The prefix asks for the whole host.
-        let place = isSecure ? "Path=/; Secure" : "Path=/console"
-        return "\(cookieName(isSecure: isSecure))=\(value); HttpOnly; SameSite=Strict; \(place)"
+        return "\(cookieName(isSecure: isSecure))=\(value); HttpOnly; SameSite=Strict; "
+            + cookiePlace(isSecure: isSecure)
     }
+
+    /// The prefix of the name asks for the whole host.
+    static func cookiePlace(isSecure: Bool) -> String { isSecure ? "Path=/; Secure" : "Path=/console" }
 
     /// 256 bits of the system's generator.
     static func random() -> String {
@@ -65,5 +70,22 @@ public struct ConsoleSession: Sendable {
         var bytes: [UInt8] = []
         for _ in 0..<4 { withUnsafeBytes(of: generator.next() as UInt64) { bytes += $0 } }
         return Hex.encode(bytes)
+    }
+}
+
+extension ConsolePerson {
+    fileprivate init?(_ record: JSONObject) {
+        guard let name = record.text("name"), let subject = record.text("sub"),
+            let signedIn = record["at"].flatMap({ try? $0.integer() })
+        else { return nil }
+        let groups = record.list("groups").compactMap { try? $0.string() }
+        self.init(name: name, subject: subject, groups: groups, signedIn: signedIn)
+    }
+
+    fileprivate var record: JSON {
+        .fields([
+            "name": .string(name), "sub": .string(subject), "groups": .array(groups.map(JSON.string)),
+            "at": .integer(signedIn),
+        ])
     }
 }

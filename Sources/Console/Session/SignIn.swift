@@ -9,13 +9,23 @@ extension Console {
     static let attemptSpan: Duration = .seconds(600)
 
     func signInPage(
-        _ request: ConsoleRequest, problem: String? = nil, status: Int = 200, key: String = "", next: String? = nil
+        _ request: ConsoleRequest, problem: String? = nil, status: Int = 200, key: String = "", next: String? = nil,
+        apps: [AppKey] = []
     ) -> ConsoleResponse {
         // A link of an app's page asks for that app.
-        let asked = ConsoleRequest(method: "GET", path: next ?? Form(request.query)["next"], now: request.now).app
+        let next = Self.next(next ?? Form(request.query)["next"])
+        let asked = ConsoleRequest(method: "GET", path: next, now: request.now).app
+        let provider = gateway.provider().map { provider in
+            let path = Self.providerPath + Form.query(["app": asked, "next": next])
+            return ["name": provider.name, "path": path] as Values
+        }
+        let choices = apps.map { app in
+            let path = Self.providerPath + Form.query(["app": app.rawValue, "next": next])
+            return ["name": app.rawValue, "path": path] as Values
+        }
         let values = values([
-            "problem": problem, "key": key.isEmpty ? asked ?? "" : key,
-            "next": Self.next(next ?? Form(request.query)["next"]),
+            "problem": problem, "key": key.isEmpty ? asked ?? "" : key, "next": next, "provider": provider,
+            "choice": choices.isEmpty ? nil : ["apps": choices] as Values,
             "insecure": request.isSecure || request.isLocal ? nil : true,
         ])
         return render("sign-in", values, title: "Sign in", session: nil, request, status: status)
@@ -49,14 +59,24 @@ extension Console {
             let problem = "The \(identity.credential) lacks the scope read, which the console needs."
             return signInPage(request, problem: problem, status: 403, key: key, next: form["next"])
         }
+        let (next, cookie) = try await enter(identity, request, next: form["next"])
+        return .redirect(next).with("Set-Cookie", cookie)
+    }
+
+    /// Begins a session beside the browser's others.
+    /// - Returns: the page to open, and the header `Set-Cookie`
+    func enter(
+        _ identity: ConsoleIdentity, _ request: ConsoleRequest, next: String, life: Duration = ConsoleSession.life
+    ) async throws -> (next: String, cookie: String) {
         let session = ConsoleSession(identity)
-        try await store.console.begin(session.id, session.record, life: ConsoleSession.life)
+        try await store.console.begin(session.id, session.record, life: life)
         let kept = try await join(session, request)
-        var next = Self.next(form["next"])
+        var next = Self.next(next)
         if kept.first != session.id, ConsoleRequest(method: "GET", path: next, now: request.now).app == nil {
             next = ConsoleRequest.base(identity.app.rawValue) + next.dropFirst("/console".count)
         }
-        return .redirect(next).with("Set-Cookie", ConsoleSession.cookie(kept, isSecure: request.isSecure))
+        let longest = kept.count == 1 ? life : max(life, ConsoleSession.life)
+        return (next, ConsoleSession.cookie(kept, life: longest, isSecure: request.isSecure))
     }
 
     /// The ids of the browser's sessions with a new one. A session of the same app ends: it may be somebody else's.

@@ -47,13 +47,18 @@ public struct ConsoleRequest: Sendable {
 
     /// The ids of the browser's sessions, from the cookie, the first one's first. Each is of another app.
     var sessions: [String] {
+        let ids = cookie(ConsoleSession.cookieName(isSecure: isSecure)) ?? ""
+        return ids.split(separator: ".").prefix(Self.mostSessions).map(String.init)
+    }
+
+    /// The cookie of this name.
+    func cookie(_ name: String) -> String? {
         for pair in (cookie ?? "").split(separator: ";") {
             let parts = pair.split(separator: "=", maxSplits: 1)
-            let name = ConsoleSession.cookieName(isSecure: isSecure)
             guard parts.count == 2, parts[0].drop(while: { $0 == " " }) == name else { continue }
-            return parts[1].split(separator: ".").prefix(Self.mostSessions).map(String.init)
+            return String(parts[1])
         }
-        return []
+        return nil
     }
 
     /// The beginning of the addresses of an app's pages, if it is not that of the first session.

@@ -14,6 +14,9 @@ public struct ConsoleResponse: Sendable {
     public var body: Body
     /// The pattern of the path for logs and metrics, without names in it.
     public var route = "/console"
+    /// For the log: who signed in, or why somebody could not. Without secrets.
+    public private(set) var who: String?
+    public private(set) var reason: String?
 
     /// Scripts and styles come from the gateway alone, nothing is inline, and no other page may frame a page.
     static let policy = [
@@ -109,6 +112,12 @@ public struct ConsoleResponse: Sendable {
     private static func isMoved(_ rest: some Collection<UInt8>) -> Bool {
         (rest.first.map { "\"/?#".utf8.contains($0) } ?? true)
             && !["/assets/", "/sign-in", "/@"].contains { rest.starts(with: $0.utf8) }
+    }
+
+    func about(who: String? = nil, reason: String? = nil) -> ConsoleResponse {
+        var copy = self
+        (copy.who, copy.reason) = (who, reason)
+        return copy
     }
 
     func on(_ route: String) -> ConsoleResponse {

@@ -42,8 +42,8 @@ extension Answer {
         _ kind: ActionKind, _ caller: Publisher, _ operation: String, _ parameters: [String: String]
     ) -> Action {
         var action = Action(
-            kind.rawValue, credential: caller.credential, address: caller.address, operation: operation,
-            subjects: subjects, count: count)
+            kind.rawValue, credential: caller.credential, address: caller.address, who: caller.who,
+            operation: operation, subjects: subjects, count: count)
         for (name, text) in parameters {
             let subject = Action.Subject(rawValue: name) ?? Self.parameterSubjects[name]
             if let subject { action.subjects[subject] = text }

@@ -10,6 +10,7 @@ struct ActionSums {
         var kind: String
         var credential: String
         var address: String
+        var who: String?
         var failed: Int?
     }
 
@@ -27,7 +28,8 @@ struct ActionSums {
     /// - Returns: the action if it is to be told now.
     mutating func take(_ action: Action, of app: AppKey, at now: ContinuousClock.Instant) -> Action? {
         let key = Key(
-            app: app, kind: action.kind, credential: action.credential, address: action.address, failed: action.failed)
+            app: app, kind: action.kind, credential: action.credential, address: action.address, who: action.who,
+            failed: action.failed)
         guard var sum = sums[key] else {
             if sums.count < Self.mostCallers { sums[key] = Sum(since: now) }
             return action

@@ -13,6 +13,8 @@ final class GatewayParts: Sendable {
     let schemas: SchemaCache
     let credentials: CredentialCache
     let nearNames: NearNames
+    /// Nil: people sign in to the console with secrets only.
+    let openID: OpenIDProvider?
     /// Nil: there are no traces.
     let spans: SpanExporter?
 
@@ -25,6 +27,7 @@ final class GatewayParts: Sendable {
         schemas = SchemaCache(store.schemas)
         credentials = CredentialCache(store.credentials)
         nearNames = NearNames()
+        openID = OpenIDProvider(configuration.openID)
         self.spans = spans
     }
 
@@ -33,6 +36,8 @@ final class GatewayParts: Sendable {
         (self.store, self.configuration, bounds) = (store, configuration, configuration.bounds)
         (metrics, registry) = (other.metrics, other.registry)
         (schemas, credentials, nearNames) = (other.schemas, other.credentials, other.nearNames)
+        // Its documents are kept, unless it is another one.
+        openID = other.openID?.options == configuration.openID ? other.openID : OpenIDProvider(configuration.openID)
         spans = other.spans
     }
 }

@@ -14,7 +14,8 @@ struct ConsoleBridge: Sendable {
         ConsoleGateway(
             signIn: { key, secret, now in try await identity(key, secret, now) },
             standing: { identity, now in try await standing(identity, now) },
-            call: { identity, call in await answer(identity, call) })
+            call: { identity, call in await answer(identity, call) },
+            provider: { provider })
     }
 
     private func identity(_ key: String, _ secret: String, _ now: Int64) async throws -> ConsoleIdentity? {
@@ -37,6 +38,7 @@ struct ConsoleBridge: Sendable {
     private func standing(_ identity: ConsoleIdentity, _ now: Int64) async throws -> ConsoleIdentity? {
         let served = live.current
         guard let app = served.authenticator.app(identity.app) else { return nil }
+        if let person = identity.person { return standing(identity, person, now) }
         guard let id = identity.credentialID else {
             let isSame = SHA256Digest(of: Self.proof(app).utf8) == SHA256Digest(of: identity.proof.utf8)
             return isSame ? ConsoleIdentity(app: app.app.key, proof: identity.proof) : nil
@@ -75,7 +77,8 @@ struct ConsoleBridge: Sendable {
         var passage = Passage(
             RouteMatch(method: call.method, path: call.path[...]), query: call.query[...],
             app: served.authenticator.app(identity.app), credential,
-            Publisher(credential: credential.id, address: call.address), served, now: call.now)
+            Publisher(credential: credential.id, address: call.address, who: identity.person?.name), served,
+            now: call.now)
         defer { passage.leave() }
         try await passage.pass(RequestGuard.ofConsole)
         var headers = HTTPFields()

@@ -32,8 +32,10 @@ extension GatewayResponder {
         ]
         if let app { metadata["app"] = "\(app)" }
         if answer.status == 401 || answer.status == 429 { metadata["address"] = "\(asked.network)" }
+        if let who = answer.who { metadata["who"] = "\(who)" }
+        if let reason = answer.reason { metadata["reason"] = "\(reason)" }
         // Reads of pages are for the metrics; sign-ins, changes and failures are for people.
-        let isPlain = answer.status < 400 && request.method != .post
+        let isPlain = answer.status < 400 && request.method != .post && answer.who == nil
         if isPlain {
             logger.debug("console", metadata: metadata)
         } else if answer.status != 401 || refusals.take() != nil {

@@ -14,6 +14,8 @@ public struct Action: Sendable, Hashable {
     public var credential: String
     /// The client's address, as far as trusted proxies tell it.
     public var address: String
+    /// The person, if the console knows. Nil: whoever has the credential.
+    public var who: String?
     /// The `operation_id` of the request, the last one of several.
     public var operation: String
     public var subjects: [Subject: String]
@@ -24,10 +26,10 @@ public struct Action: Sendable, Hashable {
     public var failed: Int?
 
     public init(
-        _ kind: String, credential: String, address: String, operation: String, subjects: [Subject: String] = [:],
-        count: Int = 1, failed: Int? = nil
+        _ kind: String, credential: String, address: String, who: String? = nil, operation: String,
+        subjects: [Subject: String] = [:], count: Int = 1, failed: Int? = nil
     ) {
-        (self.kind, self.credential, self.address) = (kind, credential, address)
+        (self.kind, self.credential, self.address, self.who) = (kind, credential, address, who)
         (self.operation, self.subjects, self.count, self.failed) = (operation, subjects, count, failed)
     }
 }
@@ -58,6 +60,7 @@ public struct LoggedAction: Sendable, Hashable {
 public struct ActionFilter: Sendable, Hashable {
     /// Empty: all.
     public var kinds: Set<String> = []
+    /// The id of a credential, or a person.
     public var credential: String?
     public var name: String?
     /// Epoch ms: from the first one on, and before the second one.
@@ -67,7 +70,8 @@ public struct ActionFilter: Sendable, Hashable {
     public init() {}
 
     func includes(_ action: Action) -> Bool {
-        (kinds.isEmpty || kinds.contains(action.kind)) && (credential == nil || action.credential == credential)
+        (kinds.isEmpty || kinds.contains(action.kind))
+            && (credential == nil || action.credential == credential || action.who == credential)
             && (name == nil || action.subjects[.name] == name)
     }
 }

@@ -18,8 +18,8 @@ public struct AppCredential: Sendable, Hashable {
     /// The newest, and those before it that are still valid.
     public static let mostSecrets = 5
     public static let idRule = "1 to 64 characters of A-Z a-z 0-9 _ -"
-    /// The ids that the app's two secrets, devices, the intake, commands and gateways have in logs.
-    public static let builtInIDs = ["master", "app", "device", "signed", "contact", "intake", "cli", "file"]
+    /// The ids that the app's two secrets, devices, the intake, commands, gateways and people have in logs.
+    public static let builtInIDs = ["master", "app", "device", "signed", "contact", "intake", "cli", "file", "oidc"]
 
     public var id: String
     public var scopes: Set<CredentialScope>

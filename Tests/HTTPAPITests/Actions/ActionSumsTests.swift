@@ -36,6 +36,19 @@ import Testing
         #expect(sums.over(at: start + .seconds(60)).map(\.action.failed) == [nil])
     }
 
+    @Test func `people who share an address have sums of their own`() {
+        var sums = ActionSums()
+        for number in 0..<3 {
+            for who in ["anna", "otto"] {
+                var action = action("\(number)", by: "oidc")
+                action.who = who
+                _ = sums.take(action, of: app, at: start)
+            }
+        }
+        let told = sums.over(at: start + .seconds(60))
+        #expect(Set(told.map(\.action.who)) == ["anna", "otto"] && told.map(\.action.count) == [2, 2])
+    }
+
     @Test func `every call that changes something with a secret has a word, or is a registration`() {
         let silent = Endpoint.all.filter { $0.method != "GET" && $0.access == .master && $0.action == nil }
         #expect(silent.map(\.pattern) == ["/api/push/validate"])

@@ -1,0 +1,73 @@
+public import LiveActivity
+
+/// A provider of OpenID Connect by which people sign in: what the console needs of it. The gateway talks to it.
+public struct ConsoleProvider: Sendable {
+    public typealias Redeem =
+        @Sendable (_ code: String, SignInAttempt, _ now: Int64) async throws(ProviderFailure) -> Visitor
+
+    /// For the button.
+    public var name: String
+    public var issuer: String
+    /// `ConsoleIdentity.proof` of its sessions.
+    public var proof: String
+    /// How long a session lasts.
+    public var life: Duration
+    /// The address of its sign-in page for this attempt.
+    public var address: @Sendable (SignInAttempt) async throws(ProviderFailure) -> String
+    /// The person for a code that it gave. Takes epoch ms.
+    public var redeem: Redeem
+
+    public init(
+        name: String, issuer: String, proof: String, life: Duration,
+        address: @escaping @Sendable (SignInAttempt) async throws(ProviderFailure) -> String,
+        redeem: @escaping Redeem
+    ) {
+        (self.name, self.issuer, self.proof, self.life) = (name, issuer, proof, life)
+        (self.address, self.redeem) = (address, redeem)
+    }
+
+    /// A person whom the provider vouches for.
+    public struct Visitor: Sendable {
+        public var person: ConsolePerson
+        /// All of the person's groups at the provider.
+        public var groups: [String]
+        /// The apps that these open.
+        public var apps: [AppKey]
+
+        public init(person: ConsolePerson, groups: [String], apps: [AppKey]) {
+            (self.person, self.groups, self.apps) = (person, groups, apps)
+        }
+    }
+}
+
+/// Why nobody could sign in through the provider.
+public struct ProviderFailure: Error, Sendable, Hashable {
+    public var status: Int
+    /// For the page.
+    public var message: String
+    /// For the log, without codes, tokens and secrets.
+    public var reason: String
+
+    public init(_ status: Int, _ message: String, reason: String) {
+        (self.status, self.message, self.reason) = (status, message, reason)
+    }
+}
+
+/// A person who signed in through the provider.
+public struct ConsolePerson: Sendable, Hashable {
+    /// The credential that calls of people have in the log of actions. No other credential can have this id.
+    public static let credentialID = "oidc"
+
+    /// An address or another name, for people.
+    public var name: String
+    /// The provider's own id of the person.
+    public var subject: String
+    /// The person's groups at the sign-in, as far as they open something.
+    public var groups: [String]
+    /// Epoch ms.
+    public var signedIn: Int64
+
+    public init(name: String, subject: String, groups: [String], signedIn: Int64) {
+        (self.name, self.subject, self.groups, self.signedIn) = (name, subject, groups, signedIn)
+    }
+}

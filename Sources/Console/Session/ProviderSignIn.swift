@@ -1,0 +1,144 @@
+import LiveActivity
+import Store
+
+/// Signing in through a provider of OpenID Connect: to its page, and back with a code.
+extension Console {
+    static let providerPath = "/console/sign-in/provider"
+    static let returnPath = "/console/sign-in/return"
+    /// Sign-ins that one network may begin and not end, until `attemptSpan` is over. Each is a record in Redis.
+    static let mostBegun = 100
+    private static let mostShownGroups = 20
+
+    /// A link and not a form: `form-action 'self'` would keep the browser from the provider.
+    func beginAtProvider(_ request: ConsoleRequest) async throws -> ConsoleResponse {
+        guard let provider = gateway.provider(), request.method == "GET" else {
+            throw ConsoleFailure(404, "There is no such page.")
+        }
+        // A page of another site must not end the session that is open here.
+        if request.isForeign { return .redirect("/console/sign-in") }
+        let begun = try await store.console.attempt(Self.begun(request), span: Self.attemptSpan)
+        guard begun.count <= Self.mostBegun else {
+            let wait = "Too many sign-ins were begun. Try again in \(Shown.duration(Int64(begun.left)))."
+            return signInPage(request, problem: wait, status: 429)
+                .with("Retry-After", "\(max(1, begun.left / 1_000))")
+        }
+        let query = Form(request.query)
+        let address = "\(request.isSecure ? "https" : "http")://\(request.host)\(Self.returnPath)"
+        let attempt = SignInAttempt(app: query.text("app"), next: Self.next(query["next"]), returnAddress: address)
+        do {
+            let page = try await provider.address(attempt)
+            return try await lead(to: page, attempt, request)
+        } catch let error as ProviderFailure {
+            return failed(error, request, next: attempt.next)
+        }
+    }
+
+    private func lead(
+        to page: String, _ attempt: SignInAttempt, _ request: ConsoleRequest
+    ) async throws -> ConsoleResponse {
+        // The text in the cookie is always a new one: a browser may have one that somebody planted.
+        let browser = ConsoleSession.random()
+        let name = SignInAttempt.name(browser: browser, state: attempt.state)
+        try await store.console.begin(attempt: name, attempt.record, life: SignInAttempt.life)
+        let cookie = SignInAttempt.cookie(browser, request.sessions, isSecure: request.isSecure)
+        return .redirect(page).with("Set-Cookie", cookie)
+    }
+
+    func returnFromProvider(_ request: ConsoleRequest) async throws -> ConsoleResponse {
+        guard let provider = gateway.provider(), request.method == "GET" else {
+            throw ConsoleFailure(404, "There is no such page.")
+        }
+        let answer = try await take(request, provider)
+        return answer.with("Set-Cookie", SignInAttempt.cookie(nil, isSecure: request.isSecure))
+    }
+
+    private func take(_ request: ConsoleRequest, _ provider: ConsoleProvider) async throws -> ConsoleResponse {
+        let query = Form(request.query)
+        let state = query["state"]
+        // The browser comes from another site, so it sends no `Strict` cookie.
+        var request = request
+        let kept = request.cookie(SignInAttempt.cookieName(isSecure: request.isSecure)) ?? ""
+        let browser = String(kept.prefix { $0 != "." })
+        request.cookie = ConsoleSession.cookieName(isSecure: request.isSecure) + "=" + kept.dropFirst(browser.count + 1)
+        guard SignInAttempt.isText(state), SignInAttempt.isText(browser),
+            let record = try await store.console.take(
+                attempt: SignInAttempt.name(browser: browser, state: state)),
+            let attempt = SignInAttempt(state: state, record)
+        else {
+            let problem =
+                "This sign-in was not begun in this browser, was used already, or took longer than 10 minutes. Begin again."
+            return failed(ProviderFailure(401, problem, reason: "no sign-in with this state"), request)
+        }
+        do {
+            // RFC 9207: another provider's answer.
+            guard query.text("iss").map({ $0 == provider.issuer }) ?? true else {
+                throw ProviderFailure(401, "The answer is of another provider.", reason: "iss of another provider")
+            }
+            if query.has("error") { throw Self.refused(query["error"], provider) }
+            guard let code = query.text("code"), code.utf8.count <= 4_096 else {
+                throw ProviderFailure(401, "\(provider.name) sent no code.", reason: "no code")
+            }
+            let visitor = try await provider.redeem(code, attempt, request.now)
+            return try await admit(visitor, attempt, provider, request)
+        } catch let error as ProviderFailure {
+            return failed(error, request, next: attempt.next)
+        }
+    }
+
+    private static func refused(_ error: String, _ provider: ConsoleProvider) -> ProviderFailure {
+        // The error's text comes in the address, so no other word is shown.
+        let known = [
+            "access_denied", "consent_required", "interaction_required", "invalid_request", "invalid_scope",
+            "login_required", "server_error", "temporarily_unavailable", "unauthorized_client",
+        ]
+        let word = known.contains(error) ? error : "another error"
+        return ProviderFailure(
+            403, "\(provider.name) did not let you sign in: \(word).", reason: "the provider's page answered \(word)")
+    }
+
+    private func admit(
+        _ visitor: ConsoleProvider.Visitor, _ attempt: SignInAttempt, _ provider: ConsoleProvider,
+        _ request: ConsoleRequest
+    ) async throws -> ConsoleResponse {
+        let person = visitor.person
+        let apps = visitor.apps.filter { attempt.app.map($0.rawValue.elementsEqual) ?? true }
+        guard let app = apps.first else {
+            return failed(Self.nobodysGroups(visitor, attempt.app), request, next: attempt.next, who: person.name)
+        }
+        guard apps.count == 1 else {
+            return signInPage(request, next: attempt.next, apps: apps).about(who: person.name)
+        }
+        let wanted = ConsoleIdentity(
+            app: app, credentialID: ConsolePerson.credentialID, proof: provider.proof, person: person)
+        guard let identity = try await gateway.standing(wanted, request.now), identity.scopes.contains(.read) else {
+            let problem = "The \(wanted.credential) lacks the scope read, which the console needs."
+            let failure = ProviderFailure(403, problem, reason: "the groups lack the scope read")
+            return failed(failure, request, next: attempt.next, who: person.name)
+        }
+        try await store.console.succeed(Self.begun(request), span: Self.attemptSpan)
+        let (next, cookie) = try await enter(identity, request, next: attempt.next, life: provider.life)
+        // The browser comes from another site, so it would not send the new cookie with a redirect.
+        return render("message", ["reload": next], title: "One moment", session: nil, request)
+            .with("Set-Cookie", cookie)
+            .about(who: person.name)
+    }
+
+    private static func nobodysGroups(_ visitor: ConsoleProvider.Visitor, _ app: String?) -> ProviderFailure {
+        let shown = visitor.groups.prefix(mostShownGroups).map { "“\($0)”" }.joined(separator: ", ")
+        let more = visitor.groups.count > mostShownGroups ? " and \(visitor.groups.count - mostShownGroups) more" : ""
+        let groups =
+            visitor.groups.isEmpty ? "The provider named no group of yours." : "Your groups are \(shown)\(more)."
+        let place = app.map { "to the app \($0)" } ?? "to this console"
+        return ProviderFailure(
+            403, "Nobody gave \(visitor.person.name) access \(place). \(groups)", reason: "no group has rights")
+    }
+
+    private func failed(
+        _ failure: ProviderFailure, _ request: ConsoleRequest, next: String? = nil, who: String? = nil
+    ) -> ConsoleResponse {
+        signInPage(request, problem: failure.message, status: failure.status, next: next)
+            .about(who: who, reason: failure.reason)
+    }
+
+    private static func begun(_ request: ConsoleRequest) -> String { "provider \(request.network)" }
+}

@@ -1,0 +1,195 @@
+import Console
+import Curl
+import LiveActivity
+import OpenSSL
+import StrictJSON
+import Synchronization
+import Threads
+
+/// The calls to a provider. Documents of it are kept for an hour, so that a sign-in costs it one request. Each call has
+/// a deadline and a largest answer, runs on a thread of its own, and follows no redirect.
+final class OpenIDProvider: Sendable {
+    private struct Document {
+        var result: Result<[UInt8], OpenIDFailure>
+        var at: ContinuousClock.Instant
+    }
+
+    private static let life: Duration = .seconds(3_600)
+    /// A key that is not known is looked for at most so often, whoever sends tokens.
+    private static let leastAge: Duration = .seconds(60)
+    /// A provider that failed is asked again after this time. Until then a sign-in fails at once.
+    private static let pause: Duration = .seconds(10)
+    private static let timeout: Duration = .seconds(5)
+    private static let mostAnswer = 128 << 10
+    /// The most sign-ins that ask the provider at once: half of `GatewayConfiguration.signInRequests`, so that a slow
+    /// provider does not keep those from signing in who have a secret.
+    private static let mostAtOnce = 8
+
+    let options: OpenIDOptions
+    private let issuer: String
+    private let clientID: String
+    private let documents = Mutex<[String: Document]>([:])
+    private let questions = SharedCall<String, [UInt8], OpenIDFailure>()
+    private let running = Mutex(0)
+    private let now: @Sendable () -> ContinuousClock.Instant
+
+    /// Nil: the options name no provider.
+    init?(_ options: OpenIDOptions, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
+        guard let issuer = options.issuer, let clientID = options.clientID else { return nil }
+        (self.options, self.issuer, self.clientID, self.now) = (options, issuer, clientID, now)
+    }
+
+    /// The address of the provider's sign-in page for this attempt.
+    func address(_ attempt: SignInAttempt) async throws(OpenIDFailure) -> String {
+        try await counted { () async throws(OpenIDFailure) in
+            let page = try await self.metadata().authorizationEndpoint
+            let challenge = Base64.encodeURL(SHA256Digest(of: attempt.verifier.utf8))
+            return page + (page.contains("?") ? "&" : "?")
+                + Self.form([
+                    ("response_type", "code"), ("client_id", self.clientID), ("redirect_uri", attempt.returnAddress),
+                    ("scope", self.options.scope), ("state", attempt.state), ("nonce", attempt.nonce),
+                    ("code_challenge", challenge), ("code_challenge_method", "S256"),
+                ])
+        }
+    }
+
+    /// The ID token for a code, checked.
+    /// - Parameter time: epoch milliseconds
+    func redeem(_ code: String, _ attempt: SignInAttempt, at time: Int64) async throws(OpenIDFailure) -> IDToken {
+        try await counted { () async throws(OpenIDFailure) in
+            let metadata = try await self.metadata()
+            let text = try await self.token(code, attempt, metadata)
+            let rules = IDToken.Rules(
+                issuer: self.issuer, clientID: self.clientID, nonce: attempt.nonce, now: time / 1_000)
+            // The provider may have changed its keys. The second look asks for them once, however many tokens come.
+            for age in [Self.life, Self.leastAge] {
+                if let token = try self.checked(text, try await self.keys(metadata, age), rules) { return token }
+            }
+            throw OpenIDFailure("the ID token is refused: its key is not one of the provider's", .refused)
+        }
+    }
+
+    /// Nil: its key is not one of these.
+    private func checked(
+        _ text: String, _ keys: ProviderKeys, _ rules: IDToken.Rules
+    ) throws(OpenIDFailure) -> IDToken? {
+        do throws(IDToken.Refusal) {
+            return try IDToken(text, keys, rules)
+        } catch {
+            guard case .wrong(let reason) = error else { return nil }
+            throw OpenIDFailure("the ID token is refused: \(reason)", .refused)
+        }
+    }
+
+    private func counted<Value: Sendable>(
+        _ body: () async throws(OpenIDFailure) -> Value
+    ) async throws(OpenIDFailure) -> Value {
+        let isAdmitted = running.withLock { running in
+            guard running < Self.mostAtOnce else { return false }
+            running += 1
+            return true
+        }
+        guard isAdmitted else { throw OpenIDFailure("\(Self.mostAtOnce) sign-ins ask it already", .busy) }
+        defer { running.withLock { $0 -= 1 } }
+        return try await body()
+    }
+
+    private func metadata() async throws(OpenIDFailure) -> ProviderMetadata {
+        let base = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
+        let document = try await document("\(base)/.well-known/openid-configuration", notOlderThan: Self.life)
+        return try ProviderMetadata(document, issuer: issuer)
+    }
+
+    private func keys(_ metadata: ProviderMetadata, _ age: Duration) async throws(OpenIDFailure) -> ProviderKeys {
+        try ProviderKeys(try await document(metadata.keys, notOlderThan: age))
+    }
+
+    private func document(_ url: String, notOlderThan age: Duration) async throws(OpenIDFailure) -> [UInt8] {
+        if let known = known(url, age) { return try known.get() }
+        return try await questions.result(url) { [self] () async throws(OpenIDFailure) in
+            // The call before this one may have brought it.
+            if let known = known(url, age) { return try known.get() }
+            let result = await fetch(url)
+            documents.withLock { $0[url] = Document(result: result, at: now()) }
+            return try result.get()
+        }
+    }
+
+    private func known(_ url: String, _ age: Duration) -> Result<[UInt8], OpenIDFailure>? {
+        guard let document = documents.withLock({ $0[url] }) else { return nil }
+        let life =
+            switch document.result {
+            case .success: age
+            case .failure: Self.pause
+            }
+        return document.at + life > now() ? document.result : nil
+    }
+
+    private func fetch(_ url: String) async -> Result<[UInt8], OpenIDFailure> {
+        do throws(OpenIDFailure) {
+            let response = try await send("GET", url, [("Accept", "application/json")], nil)
+            guard response.status == 200 else { throw OpenIDFailure("\(url) answered \(response.status)") }
+            return .success(response.body)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// RFC 6749, 4.1.3, and RFC 7636, 4.5.
+    private func token(
+        _ code: String, _ attempt: SignInAttempt, _ metadata: ProviderMetadata
+    ) async throws(OpenIDFailure) -> String {
+        var fields = [
+            ("grant_type", "authorization_code"), ("code", code), ("redirect_uri", attempt.returnAddress),
+            ("code_verifier", attempt.verifier),
+        ]
+        var headers = [("Content-Type", "application/x-www-form-urlencoded"), ("Accept", "application/json")]
+        if let secret = options.clientSecret, !metadata.takesSecretInBody {
+            // Both are encoded first (RFC 6749, 2.3.1).
+            let pair = "\(Self.encoded(clientID)):\(Self.encoded(secret))"
+            headers.append(("Authorization", "Basic \(Base64.encode(pair.utf8))"))
+        } else {
+            fields.append(("client_id", clientID))
+            if let secret = options.clientSecret { fields.append(("client_secret", secret)) }
+        }
+        let url = metadata.tokenEndpoint
+        let response = try await send("POST", url, headers, Array(Self.form(fields).utf8))
+        let body = try? JSONDocument(response.body).root.object()
+        guard response.status == 200 else {
+            // A word such as invalid_grant. The rest of the answer may repeat what we sent.
+            let word = body?["error"].flatMap { try? $0.string() }.flatMap(Self.word)
+            let isOurs = (400..<500).contains(response.status)
+            throw OpenIDFailure(
+                "\(url) answered \(response.status)\(word.map { " \($0)" } ?? "")", isOurs ? .refused : .away)
+        }
+        guard let token = body?["id_token"].flatMap({ try? $0.string() }) else {
+            throw OpenIDFailure("\(url) answered no id_token", .refused)
+        }
+        return token
+    }
+
+    private func send(
+        _ method: String, _ url: String, _ headers: [(String, String)], _ body: [UInt8]?
+    ) async throws(OpenIDFailure) -> HTTPResponse {
+        let request = HTTPRequest(
+            method, url, headers: headers, body: body.map { .bytes($0) }, caFile: options.caFile,
+            timeout: Self.timeout)
+        do throws(HTTPFailure) {
+            return try await HTTPClient().send(request, maximumBody: Self.mostAnswer)
+        } catch {
+            throw OpenIDFailure(error.description)
+        }
+    }
+
+    /// An error's word of a provider, if it looks like one.
+    static func word(_ text: String) -> String? {
+        let isWord = text.utf8.allSatisfy { $0.isLetterOrDigit || $0 == UInt8(ascii: "_") }
+        return (1...40).contains(text.utf8.count) && isWord ? text : nil
+    }
+
+    private static func form(_ fields: [(String, String)]) -> String {
+        fields.map { "\($0.0)=\(encoded($0.1))" }.joined(separator: "&")
+    }
+
+    private static func encoded(_ text: String) -> String { text.percentEncoded { !$0.isURLUnreserved } }
+}

@@ -1,0 +1,286 @@
+import Curl
+import Foundation
+import LiveActivity
+import Redis
+import StrictJSON
+import Synchronization
+import TestSupport
+import Testing
+import Threads
+
+@testable import Console
+@testable import HTTPAPI
+@testable import Store
+
+/// Signing in to the console through a provider, as a browser does.
+@Suite struct ConsoleProviderTests {
+    private static let path = "/console/sign-in/provider"
+    private static var app: String { GatewayFixture.key }
+
+    /// A gateway with a provider.
+    private func run(
+        _ access: String = "editors = \(app) read,publish,operate", _ change: (inout OpenIDOptions) -> Void = { _ in },
+        _ body: (GatewayFixture, TestProvider) async throws -> Void
+    ) async throws {
+        let provider = try await TestProvider()
+        var options = try provider.options(access)
+        change(&options)
+        let given = options
+        try await GatewayFixture.run(configure: { $0.openID = given }) { gateway in try await body(gateway, provider) }
+    }
+
+    /// Follows the button, up to the provider's page.
+    private func begin(
+        _ gateway: GatewayFixture, _ query: String = ""
+    ) async throws -> (page: String, cookie: (String, String)) {
+        let reply = try await ConsoleBrowser(gateway).get(Self.path + query)
+        try #require(reply.status == 303, "\(reply.text)")
+        let cookie = try #require(reply.header("set-cookie"))
+        let pair = try #require(cookie.split(separator: ";").first)
+        return (try #require(reply.header("location")), ("Cookie", String(pair)))
+    }
+
+    private func signIn(
+        _ gateway: GatewayFixture, _ provider: TestProvider, _ query: String = ""
+    ) async throws -> (reply: Reply, browser: ConsoleBrowser) {
+        let (page, cookie) = try await begin(gateway, query)
+        let back = try await provider.agree(page)
+        let reply = try await ConsoleBrowser(gateway).get(back, headers: [cookie])
+        let session = reply.response.headers.first { $0.0 == "set-cookie" && $0.1.hasPrefix("lamplighter_console=") }
+        let id = session.map { String($0.1.drop { $0 != "=" }.dropFirst().prefix(64)) }
+        return (reply, ConsoleBrowser(gateway, cookie: id))
+    }
+
+    @Test func `without a provider nothing is different`() async throws {
+        try await GatewayFixture.run { gateway in
+            let browser = ConsoleBrowser(gateway)
+            let page = try await browser.get("/console/sign-in").text
+            #expect(!page.contains("Sign in with"))
+            #expect(try await browser.get(Self.path).status == 404)
+            #expect(try await browser.get("/console/sign-in/return?code=x&state=y").status == 404)
+        }
+    }
+
+    @Test func `a person signs in, does what the group may, and the log names the person`() async throws {
+        try await run { gateway, provider in
+            let page = try await ConsoleBrowser(gateway).get("/console/sign-in?next=/console/names").text
+            #expect(page.contains("Sign in with Example") && page.contains("/console/sign-in/provider?next="))
+            try await gateway.follow("match-1")
+            let (reply, browser) = try await signIn(gateway, provider, "?next=/console/names")
+            #expect(reply.status == 200 && reply.text.contains("0;url=/console/names"), "\(reply.text)")
+            let cookies = reply.response.headers.filter { $0.1.hasPrefix("lamplighter_console=") }
+            let cookie = try #require(cookies.first).1
+            #expect(cookie.contains("Max-Age=28800") && cookie.contains("SameSite=Strict"))
+            let ended = reply.response.headers.filter { $0.1.hasPrefix("lamplighter_sign_in=;") }
+            #expect(ended.count == 1 && ended[0].1.contains("Max-Age=0"))
+            let home = try await browser.get("/console").text
+            #expect(home.contains("signed in with the account anna@example.com"), "\(home)")
+            #expect(home.contains("anna@example.com may read, publish, operate"))
+            let token = try await browser.formToken()
+            let published = try await browser.post(
+                "/console/compose/publish",
+                [
+                    "csrf": token, "name": "match-1", "event": "update", "audience": "all", "state": "{}",
+                    "priority": "10", "key": "console/1",
+                ])
+            let place = try #require(published.header("location"))
+            let push = try await browser.get(place)
+            #expect(push.text.contains("anna@example.com from 127.0.0.1"), "\(push.text)")
+            _ = try await browser.post("/console/pause", ["csrf": token, "to": "pause", "confirmed": "yes"])
+            try await eventually("the log of actions has both") {
+                let told = try await ActionTests.actions(gateway, "?credential=anna@example.com")
+                let who = try told.map { try $0.required("who").string() }
+                return who == ["anna@example.com", "anna@example.com"]
+            }
+            #expect(try await ActionTests.actions(gateway, "?credential=oidc").count == 2)
+            let log = try await browser.get("/console/actions").text
+            #expect(log.contains(#"<td data-label="Who">anna@example.com</td>"#), "\(log)")
+            let refused = try await browser.get("/console/devices/x")
+            #expect(refused.status != 403)
+            #expect(gateway.log.all.contains { $0.contains("who=anna@example.com") && $0.contains("sign-in/return") })
+            for secret in [TestProvider.secret, token, browser.cookie ?? "", "code-", "eyJ"] {
+                #expect(!gateway.log.all.contains { $0.contains(secret) }, "\(secret)")
+            }
+            let out = try await browser.post("/console/sign-out", ["csrf": token])
+            #expect(out.status == 303)
+            #expect(try await browser.get("/console").status == 303)
+        }
+    }
+
+    @Test func `a credential that a person makes ends with the session`() async throws {
+        try await run { gateway, provider in
+            let (_, browser) = try await signIn(gateway, provider)
+            let id = try #require(browser.cookie)
+            let record = try #require(try await gateway.store.console.session(id, life: ConsoleSession.life))
+            let session = try #require(ConsoleSession(id: id, record))
+            #expect(!String(decoding: record, as: UTF8.self).contains(id))
+            let bridge = ConsoleBridge(
+                live: gateway.gateway.live, recorder: ActionRecorder(gateway.store.actions, logger: .quiet))
+            let identity = try #require(try await bridge.gateway.standing(session.identity, testNow))
+            func create(_ body: String) async -> Int {
+                await bridge.gateway.call(
+                    identity,
+                    ConsoleCall(
+                        method: "POST", path: "/api/credentials", query: "", body: Array(body.utf8), address: "x",
+                        now: testNow)
+                ).status
+            }
+            #expect(await create(#"{"id":"mine","scopes":["read"]}"#) == 403)
+            #expect(await create(#"{"id":"mine","scopes":["read"],"expires_in":86400}"#) == 403)
+            #expect(await create(#"{"id":"mine","scopes":["read"],"expires_in":3600}"#) == 201)
+        }
+    }
+
+    @Test func `a sign-in ends once, in the browser in which it began, and with its own state`() async throws {
+        try await run { gateway, provider in
+            let (page, cookie) = try await begin(gateway)
+            let (otherPage, otherCookie) = try await begin(gateway)
+            let back = try await provider.agree(page)
+            let other = try await provider.agree(otherPage)
+            let browser = ConsoleBrowser(gateway)
+            // An attacker's link that would sign the reader in as the attacker, or a mixed-up state.
+            for (path, headers) in [(back, []), (back, [otherCookie]), (other, [cookie]), (back + "0", [cookie])] {
+                let reply = try await browser.get(path, headers: headers)
+                #expect(reply.status == 401 && reply.text.contains("was not begun in this browser"), "\(reply.text)")
+                #expect(!reply.response.headers.contains { $0.1.hasPrefix("lamplighter_console=") })
+            }
+            #expect(provider.count("/token") == 0, "no code was sent")
+            #expect(try await browser.get(back, headers: [cookie]).status == 200)
+            // The same answer once more: the state is used up, and so is the code.
+            #expect(try await browser.get(back, headers: [cookie]).status == 401)
+            #expect(provider.count("/token") == 1)
+        }
+    }
+
+    @Test func `a sign-in that takes too long, or of another provider, is refused`() async throws {
+        try await run { gateway, provider in
+            let (page, cookie) = try await begin(gateway)
+            let back = try await provider.agree(page)
+            let reply = try await ConsoleBrowser(gateway).get(back + "&iss=https://evil.example", headers: [cookie])
+            #expect(reply.status == 401 && reply.text.contains("another provider"))
+            let (late, lateCookie) = try await begin(gateway)
+            let keys = try await gateway.store.redis.send(RedisCommand("KEYS", ["*console:o:*"])).array()
+            #expect(keys.count == 1, "the used one is gone")
+            let key = RedisKey(try keys[0].string())
+            let left = try await gateway.store.redis.send(RedisCommand("PTTL", key, [])).integer()
+            #expect((1...600_000).contains(left))
+            _ = try await gateway.store.redis.send(RedisCommand("DEL", key, []))
+            let answer = try await provider.agree(late)
+            #expect(try await ConsoleBrowser(gateway).get(answer, headers: [lateCookie]).status == 401)
+        }
+    }
+
+    @Test func `the provider's no is a page, and shows no text of the address`() async throws {
+        try await run { gateway, _ in
+            for (error, words) in [("access_denied", "access_denied"), ("call+0900", "another error")] {
+                let (page, cookie) = try await begin(gateway)
+                let state = try #require(page.range(of: "&state=")).upperBound
+                let back = "/console/sign-in/return?error=\(error)&state=\(page[state...].prefix(64))"
+                let reply = try await ConsoleBrowser(gateway).get(back, headers: [cookie])
+                #expect(reply.status == 403 && reply.text.contains("did not let you sign in: \(words)"))
+                #expect(!reply.text.contains("0900"))
+            }
+        }
+    }
+
+    @Test func `a person without a group that opens something is told so, with the groups`() async throws {
+        try await run { gateway, provider in
+            provider.state.withLock { $0.claims["groups"] = .array(["<b>interns</b>", "guests"]) }
+            let (reply, browser) = try await signIn(gateway, provider)
+            #expect(reply.status == 403 && browser.cookie == nil)
+            #expect(reply.text.contains("Nobody gave anna@example.com access to this console."), "\(reply.text)")
+            #expect(reply.text.contains("“&lt;b&gt;interns&lt;/b&gt;”, “guests”"))
+            provider.state.withLock { $0.claims["groups"] = .some(nil) }
+            #expect(try await signIn(gateway, provider).reply.text.contains("The provider named no group of yours."))
+            provider.state.withLock { $0.claims["groups"] = .array((0..<50).map { .string("g\($0)") }) }
+            #expect(try await signIn(gateway, provider).reply.text.contains("and 30 more"))
+            #expect(gateway.log.all.contains { $0.contains("no group has rights") })
+        }
+    }
+
+    @Test func `a person of several apps chooses one, and the first line for it counts`() async throws {
+        let access = "editors = \(Self.app) read match-; editors = other-app read; ops = \(Self.app) read,publish"
+        try await run(access) { gateway, provider in
+            provider.state.withLock { $0.claims["groups"] = .array(["ops", "editors"]) }
+            let (reply, none) = try await signIn(gateway, provider)
+            #expect(reply.text.contains("several apps") && none.cookie == nil, "\(reply.text)")
+            #expect(reply.text.contains("/console/sign-in/provider?app=other-app&amp;next="))
+            let (_, browser) = try await signIn(gateway, provider, "?app=\(Self.app)")
+            #expect(try await browser.get("/console").text.contains("may read names that begin with “match-”"))
+            let (_, other) = try await signIn(gateway, provider, "?app=other-app")
+            #expect(try await other.get("/console").text.contains("other-app"))
+            provider.state.withLock { $0.claims["groups"] = .array(["ops"]) }
+            let refused = try await signIn(gateway, provider, "?app=other-app").reply
+            #expect(refused.status == 403 && refused.text.contains("access to the app other-app"))
+        }
+    }
+
+    @Test func `a session ends with its time, its group's line, its provider, and its app`() async throws {
+        try await run(
+            "editors = \(Self.app) read,publish", { $0.sessionLife = .seconds(3_600) }
+        ) { gateway, provider in
+            let (_, browser) = try await signIn(gateway, provider)
+            let id = try #require(browser.cookie)
+            let record = try #require(try await gateway.store.console.session(id, life: .seconds(3_600)))
+            let kept = try #require(ConsoleSession(id: id, record)).identity
+            let bridge = ConsoleBridge(
+                live: gateway.gateway.live, recorder: ActionRecorder(gateway.store.actions, logger: .quiet))
+            func stands(_ seconds: Int64 = 0) async throws -> ConsoleIdentity? {
+                try await bridge.gateway.standing(kept, testNow + seconds * 1_000)
+            }
+            #expect(try await stands(3_599)?.scopes == [.read, .publish])
+            #expect(try await stands(3_600) == nil)
+            func reload(_ change: (inout OpenIDOptions) -> Void) {
+                var configuration = gateway.gateway.live.current.configuration
+                change(&configuration.openID)
+                gateway.gateway.reload(configuration, store: gateway.store)
+            }
+            reload { $0.access[0].scopes = [.read] }
+            #expect(try await stands()?.scopes == [.read], "less at once")
+            #expect(try await browser.get("/console/compose").status == 403)
+            reload { $0.access[0].group = "others" }
+            #expect(try await browser.get("/console").status == 303)
+            reload { $0.access[0].group = "editors" }
+            #expect(try await browser.get("/console").status == 200)
+            reload { $0.clientID = "another" }
+            #expect(try await browser.get("/console").status == 303)
+            reload { $0.issuer = nil }
+            #expect(try await browser.get("/console").status == 303)
+        }
+    }
+
+    @Test func `groups without read open nothing`() async throws {
+        try await run("editors = \(Self.app) publish") { gateway, provider in
+            let (reply, browser) = try await signIn(gateway, provider)
+            #expect(reply.status == 403 && reply.text.contains("lacks the scope read") && browser.cookie == nil)
+        }
+    }
+
+    @Test func `a page of another site begins no sign-in, and nobody is led elsewhere`() async throws {
+        try await run { gateway, provider in
+            let foreign = try await ConsoleBrowser(gateway).get(Self.path, headers: [("Sec-Fetch-Site", "cross-site")])
+            #expect(foreign.status == 303 && foreign.header("location") == "/console/sign-in")
+            #expect(foreign.header("set-cookie") == nil)
+            for next in ["https://evil.example", "//evil.example", "/console/../x", "/console/sign-out"] {
+                let query = "?next=" + next.percentEncoded { !$0.isURLUnreserved }
+                #expect(try await signIn(gateway, provider, query).reply.text.contains("0;url=/console\""), "\(next)")
+            }
+            let secure = try await ConsoleBrowser(gateway).get(Self.path, headers: [("X-Forwarded-Proto", "https")])
+            let cookie = try #require(secure.header("set-cookie"))
+            #expect(cookie.hasPrefix("__Host-lamplighter_sign_in=") && cookie.hasSuffix("; Path=/; Secure"))
+            #expect(cookie.contains("SameSite=Lax") && cookie.contains("HttpOnly") && cookie.contains("Max-Age=600"))
+            #expect(secure.header("location")?.contains("redirect_uri=https%3A%2F%2F127.0.0.1") == true)
+        }
+    }
+
+    @Test func `one network begins a bounded number of sign-ins`() async throws {
+        try await run { gateway, provider in
+            for _ in 0..<3 { #expect(try await signIn(gateway, provider).reply.status == 200) }
+            for _ in 0..<Console.mostBegun { _ = try await begin(gateway) }
+            let reply = try await ConsoleBrowser(gateway).get(Self.path)
+            #expect(reply.status == 429 && reply.header("retry-after") != nil)
+            var browser = ConsoleBrowser(gateway)
+            #expect(try await browser.signIn().status == 303, "a secret still opens it")
+        }
+    }
+}
