@@ -80,7 +80,7 @@ import Testing
             }, exchange: { _, _ in (500, Data()) }, attest: { _ in "" })
         func begin(_ channel: String) async -> Task<String, any Error> {
             let before = state.withLock { $0.asked[channel] ?? 0 }
-            let task = Task { try await tokens.token(for: channel).token }
+            let task = Task { try await tokens.token(for: channel).0 }
             if before == 0 { while state.withLock({ $0.asked[channel] == nil }) { await Task.yield() } }
             return task
         }
