@@ -108,7 +108,7 @@ import Webhooks
         "console.oidc.issuer": "https://id.example.com", "console.oidc.client_id": "lamplighter",
         "console.oidc.groups": "editors = shop read", "console.oidc.client_secret": "a secret",
         "console.oidc.name": "Example", "console.oidc.scope": "openid groups", "console.oidc.groups_claim": "roles",
-        "console.oidc.ca_file": "/ca.pem",
+        "console.oidc.ca_file": "/ca.pem", "pushes.export": "/var/lib/pushes",
     ]
 
     /// Another value of an app's field, with those that it needs beside it.
