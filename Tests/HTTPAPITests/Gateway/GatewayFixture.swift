@@ -61,8 +61,8 @@ struct GatewayFixture: Sendable {
         options.commandTimeout = patience
         let client = RedisClient(
             url: url, connections: connections, scripts: scripts, options: options, logger: .quiet)
-        // The gateway dates registrations, and the same clock decides about their life. So the real date matters only to
-        // schedules, which Redis's clock ends: it is as late for them as for the test.
+        // The gateway dates registrations, and the same clock decides about their life. So the real date matters only
+        // to schedules, which Redis's clock ends: it is as late for them as for the test.
         let passed = Duration.milliseconds(max(0, wallClock() - testNow))
         let started = Store(
             redis: client, replicas: replicas, retention: Keyspace.defaultRetention + passed,
