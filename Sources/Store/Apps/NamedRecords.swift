@@ -1,8 +1,8 @@
 public import LiveActivity
 import Redis
 
-/// Small records of an app by name, as many as it may have: sketches by attributes type, test devices by what people
-/// call them. `Schemas` keeps its documents in the same way.
+/// Small records of an app by name, as many as it may have: schemas and sketches by attributes type, test devices by
+/// what people call them.
 public struct NamedRecords: Sendable {
     let redis: RedisClient
     let key: @Sendable (AppKey) -> RedisKey
@@ -39,5 +39,6 @@ public struct NamedRecords: Sendable {
         ).isOne()
     }
 
-    private static let prefix = "t:"
+    /// Of the fields; `version` is none of them.
+    static let prefix = "t:"
 }

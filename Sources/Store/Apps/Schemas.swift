@@ -32,7 +32,7 @@ public struct Schemas: Sendable {
         var set = SchemaSet(version: 0, documents: [:])
         for (field, value) in try reply.pairs() {
             let field = try field.string()
-            if let type = field.rest(behind: Self.typePrefix) {
+            if let type = field.rest(behind: NamedRecords.prefix) {
                 set.documents[ExactText(type)] = Array(try value.bytes())
             } else if field == "version" {
                 set.version = try value.integer()
@@ -42,26 +42,20 @@ public struct Schemas: Sendable {
     }
 
     public func document(_ app: AppKey, type: String) async throws(StoreError) -> [UInt8]? {
-        let document = try await redis.run("HGET", keys.schemas(app), .string(Self.typePrefix + type)).optionalBytes()
-        return document.map { Array($0) }
+        try await documents.find(app, type)
     }
 
     /// - Returns: false if the app has too many types.
     public func set(_ app: AppKey, type: String, document: [UInt8]) async throws(StoreError) -> Bool {
-        try await set(app, type: type, .bytes(document))
+        try await documents.set(app, type, document)
     }
 
     /// - Returns: false if there was none.
     public func delete(_ app: AppKey, type: String) async throws(StoreError) -> Bool {
-        try await set(app, type: type, "")
+        try await documents.delete(app, type)
     }
 
-    private func set(_ app: AppKey, type: String, _ document: RedisArgument) async throws(StoreError) -> Bool {
-        let reply = try await redis.run(
-            Lua.schemaSet, keys: ["schemas": keys.schemas(app)],
-            ["field": .string(Self.typePrefix + type), "document": document, "most": .int(maximum)])
-        return try reply.isOne()
-    }
+    private var documents: NamedRecords { NamedRecords(redis: redis, key: keys.schemas, maximum: maximum) }
 
     /// Stores a name's attributes type as long as the name is kept after its last publish; nil removes it.
     public func describe(_ app: AppKey, _ name: ActivityName, type: String?) async throws(StoreError) {
@@ -80,6 +74,4 @@ public struct Schemas: Sendable {
         let replies = try await redis.run(names.map { RedisCommand("HGET", keys.name(keys.tag(app, $0)), "type") })
         return try replies.map { (reply) throws(StoreError) in try reply.optionalString() }
     }
-
-    private static let typePrefix = "t:"
 }
