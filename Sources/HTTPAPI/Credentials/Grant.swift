@@ -20,9 +20,7 @@ struct Grant: Sendable, Hashable {
         (self.id, self.scopes, self.namePrefix, self.expires) = (id, scopes, namePrefix, expires)
     }
 
-    func covers(_ name: ActivityName) -> Bool {
-        namePrefix.map { name.begins(with: $0) } ?? true
-    }
+    func covers(_ name: ActivityName) -> Bool { name.begins(with: namePrefix) }
 
     /// Whether whoever has this credential has all rights of another one, and has them as long.
     func covers(_ other: Grant) -> Bool {

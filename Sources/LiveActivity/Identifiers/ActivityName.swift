@@ -11,7 +11,7 @@ public struct ActivityName: Hashable, Sendable, CustomStringConvertible {
 
     public var rawValue: String { exact.description }
 
-    /// Whether the name begins with these bytes, as credentials for some names have it.
-    public func begins(with prefix: String) -> Bool { rawValue.utf8.starts(with: prefix.utf8) }
+    /// Whether the name begins with these bytes, as credentials for some names have it. Nil: every name does.
+    public func begins(with prefix: String?) -> Bool { prefix.map { rawValue.utf8.starts(with: $0.utf8) } ?? true }
     public var description: String { rawValue }
 }

@@ -99,9 +99,8 @@ public struct DeadLetters: Sendable {
         _ app: AppKey, namesFrom prefix: String? = nil, after: PushID?, limit: Int
     ) async throws(StoreError) -> [DeadLetter] {
         let index = keys.deadIndex(app)
-        let isOwn = { (name: ActivityName) in prefix.map { name.begins(with: $0) } ?? true }
         var position = 0
-        if let after, let name = try await pushes.name(of: after, app), isOwn(name) {
+        if let after, let name = try await pushes.name(of: after, app), name.begins(with: prefix) {
             let rank = try await redis.run("ZREVRANK", index, .string(Self.member(after, name)))
             position = rank.isNil ? 0 : try rank.integer() + 1
         }
@@ -119,7 +118,7 @@ public struct DeadLetters: Sendable {
             var dropped: [RedisArgument] = []
             for (member, score) in members {
                 let place = Self.pushAndName(member)
-                if let place, !isOwn(place.1) { continue }
+                if let place, !place.1.begins(with: prefix) { continue }
                 if let (push, name) = place, let letter = try await read(app, name, push) {
                     found.append(letter)
                     if found.count == limit { break }

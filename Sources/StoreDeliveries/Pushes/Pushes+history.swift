@@ -14,10 +14,6 @@ public struct PushFilter: Sendable, Hashable {
 
     public init() {}
 
-    func covers(_ name: ActivityName) -> Bool {
-        namePrefix.map { name.begins(with: $0) } ?? true
-    }
-
     package func includes(_ ledger: Ledger) -> Bool { includes(ledger.state, ledger.event, ledger.createdAt) }
 
     package func includes(_ state: PushState, _ event: ActivityEvent, _ createdAt: Int64) -> Bool {
@@ -84,7 +80,7 @@ extension Pushes {
         while true {
             let entries = try await walk.next()
             guard let end = entries.last else { return page }
-            let own = entries.filter { filter.covers($0.name) }
+            let own = entries.filter { $0.name.begins(with: filter.namePrefix) }
             for part in own.parts(of: limit) {
                 for (entry, (ledger, _)) in zip(part, try await ledgers(app, part.map { ($0.id, $0.name) })) {
                     read += 1

@@ -27,7 +27,7 @@ extension Pushes {
         while true {
             let entries = try await walk.next()
             guard let end = entries.last else { return (sums, nil) }
-            let own = entries.filter { filter.covers($0.name) }
+            let own = entries.filter { $0.name.begins(with: filter.namePrefix) }
             for part in own.parts(of: min(most, Self.countedAtOnce)) {
                 let pushes = try await counted(app, part.map { ($0.id, $0.name) })
                 for (entry, push) in zip(part, pushes) {

@@ -22,11 +22,14 @@ extension Schedules {
     }
 
     /// Lists the finished schedules that are still kept, the latest first.
-    /// - Parameter start: the first schedule of the page, or nil. An unlisted one is behind all others.
+    /// - Parameters:
+    ///   - prefix: of names that begin so; nil: of all
+    ///   - start: the first schedule of the page, or nil. An unlisted one is behind all others.
     /// - Returns: the schedules, about how many there are, and where the next page starts.
     public func finished(
-        _ app: AppKey, start: PushID?, limit: Int
+        _ app: AppKey, namesFrom prefix: String? = nil, start: PushID?, limit: Int
     ) async throws(StoreError) -> (schedules: [Schedule], total: Int, next: PushID?) {
+        if let prefix { return try await over(app, namesFrom: prefix, start, limit) }
         let list = keys.finishedSchedules(app)
         var first = 0
         if let start {
@@ -43,9 +46,8 @@ extension Schedules {
         return (finished, try replies[0].integer(), ids.count > limit ? ids[limit] : nil)
     }
 
-    /// The same of names that begin so.
-    public func finished(
-        _ app: AppKey, namesFrom prefix: String, start: PushID?, limit: Int
+    private func over(
+        _ app: AppKey, namesFrom prefix: String, _ start: PushID?, _ limit: Int
     ) async throws(StoreError) -> (schedules: [Schedule], total: Int, next: PushID?) {
         let all = try await redis.run("ZREVRANGE", keys.finishedSchedules(app), "0", "-1").byteStrings()
         let own = try await own(app, all.compactMap { UUIDBytes(bytes: $0).map(PushID.init) }, namesFrom: prefix)

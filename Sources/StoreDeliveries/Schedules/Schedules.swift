@@ -94,11 +94,14 @@ public struct Schedules: Sendable {
     }
 
     /// Lists the waiting schedules in the order of their times.
-    /// - Parameter start: the first schedule of the page, or nil. It need not wait any more if it can still be read.
+    /// - Parameters:
+    ///   - prefix: of names that begin so; nil: of all
+    ///   - start: the first schedule of the page, or nil. It need not wait any more if it can still be read.
     /// - Returns: the schedules, the number of all waiting ones, and where the next page starts.
     public func list(
-        _ app: AppKey, start: PushID?, limit: Int
+        _ app: AppKey, namesFrom prefix: String? = nil, start: PushID?, limit: Int
     ) async throws(StoreError) -> (schedules: [Schedule], total: Int, next: PushID?) {
+        if let prefix { return try await waiting(app, namesFrom: prefix, start, limit) }
         let at = keys.at(app)
         var first = 0
         if let start {
@@ -117,10 +120,9 @@ public struct Schedules: Sendable {
         return (found.compactMap { $0 }, try replies[0].integer(), ids.count > limit ? ids[limit] : nil)
     }
 
-    /// The same of names that begin so. It looks at the name of every waiting schedule, so that neither the total nor
-    /// the start of a page tells of others.
-    public func list(
-        _ app: AppKey, namesFrom prefix: String, start: PushID?, limit: Int
+    /// Looks at the name of every waiting schedule, so that neither the total nor the start of a page tells of others.
+    private func waiting(
+        _ app: AppKey, namesFrom prefix: String, _ start: PushID?, _ limit: Int
     ) async throws(StoreError) -> (schedules: [Schedule], total: Int, next: PushID?) {
         let all = try await redis.run("ZRANGE", keys.at(app), "0", "-1").strings().compactMap { PushID($0) }
         let own = try await own(app, all, namesFrom: prefix)

@@ -88,14 +88,9 @@ struct ScheduleCalls: CallGroup {
         let isFinished = state == "finished"
         let (app, prefix) = (call.app.key, call.namePrefix)
         let page =
-            switch (prefix, isFinished) {
-            case (nil, false): try await schedules.list(app, start: start, limit: limit)
-            case (nil, true): try await schedules.finished(app, start: start, limit: limit)
-            case (let prefix?, false):
-                try await schedules.list(app, namesFrom: prefix, start: start, limit: limit)
-            case (let prefix?, true):
-                try await schedules.finished(app, namesFrom: prefix, start: start, limit: limit)
-            }
+            try await isFinished
+            ? schedules.finished(app, namesFrom: prefix, start: start, limit: limit)
+            : schedules.list(app, namesFrom: prefix, start: start, limit: limit)
         let body = ScheduleListAnswer(
             count: page.schedules.count, totalCount: page.total,
             nextPage: page.next.map { next in
