@@ -1,6 +1,7 @@
 import Answers
 import LiveActivity
 import Store
+import StrictJSON
 
 /// Devices that pushes gave up, as dead letters.
 enum DeadPage {

@@ -1,5 +1,6 @@
 import Answers
 import LiveActivity
+import StrictJSON
 
 /// The pushes of the app, newest first.
 enum PushesPage {

@@ -23,9 +23,6 @@ extension RawJSON {
 }
 
 extension JSONObject {
-    func text(_ key: String) -> String? { self[key].flatMap { try? $0.string() } }
-    func list(_ key: String) -> [JSONValue] { self[key].flatMap { try? $0.array() } ?? [] }
-    func object(_ key: String) -> JSONObject? { self[key].flatMap { try? $0.object() } }
     /// The Live Activity of a publish.
     var liveActivity: JSONObject? { object("notification")?.object("ios")?.object("live_activity") }
 }

@@ -11,7 +11,7 @@ struct IDToken: Sendable {
         case wrong(String)
     }
 
-    /// What the token must be for.
+    /// The sign-in that the token must be for.
     struct Rules: Sendable {
         var issuer: String
         var clientID: String
@@ -35,12 +35,12 @@ struct IDToken: Sendable {
         guard parts.count == 3, let header = Base64.decodeURL(parts[0]).flatMap(Self.object),
             let claims = Base64.decodeURL(parts[1]).flatMap(Self.object), let signature = Base64.decodeURL(parts[2])
         else { throw .wrong("it is no signed token") }
-        guard let algorithm = Self.text(header, "alg").flatMap(ProviderKeys.Algorithm.init) else {
+        guard let algorithm = header.text("alg").flatMap(ProviderKeys.Algorithm.init) else {
             throw .wrong("its alg is neither RS256 nor ES256")
         }
         // Extensions that the reader must understand (RFC 7515, 4.1.11). We know none.
         guard header["crit"] == nil else { throw .wrong("it has extensions") }
-        switch keys.key(Self.text(header, "kid"), algorithm) {
+        switch keys.key(header.text("kid"), algorithm) {
         case .unknown: throw .unknownKey
         case .ofOtherKind: throw .wrong("its alg is not that of its key")
         case .found(let key):
@@ -49,15 +49,15 @@ struct IDToken: Sendable {
             }
         }
         self.claims = claims
-        subject = Self.text(claims, "sub") ?? ""
+        subject = claims.text("sub") ?? ""
         try check(rules)
     }
 
     private func check(_ rules: Rules) throws(Refusal) {
-        guard Self.text(claims, "iss") == rules.issuer else { throw .wrong("its iss is another issuer") }
+        guard claims.text("iss") == rules.issuer else { throw .wrong("its iss is another issuer") }
         let audience = texts("aud")
         guard audience.contains(rules.clientID) else { throw .wrong("its aud is another client") }
-        let party = claims["azp"] == nil ? nil : Self.text(claims, "azp") ?? ""
+        let party = claims["azp"] == nil ? nil : claims.text("azp") ?? ""
         guard party ?? (audience.count == 1 ? rules.clientID : "") == rules.clientID else {
             throw .wrong("its azp is not this client")
         }
@@ -70,7 +70,7 @@ struct IDToken: Sendable {
             throw .wrong("its nbf is later")
         }
         // In constant time, as for each secret.
-        let nonce = Self.text(claims, "nonce") ?? ""
+        let nonce = claims.text("nonce") ?? ""
         guard SHA256Digest(of: nonce.utf8) == SHA256Digest(of: rules.nonce.utf8) else {
             throw .wrong("its nonce is of another sign-in")
         }
@@ -87,7 +87,7 @@ struct IDToken: Sendable {
     var person: String {
         let isDoubtful = (try? claims["email_verified"]?.bool()) == false
         let names = (isDoubtful ? [] : ["email"]) + ["preferred_username", "name"]
-        let found = names.lazy.compactMap { Self.text(claims, $0).map(Self.clean) }.first { !$0.isEmpty }
+        let found = names.lazy.compactMap { claims.text($0).map(Self.clean) }.first { !$0.isEmpty }
         return found ?? Self.clean(subject)
     }
 
@@ -104,13 +104,7 @@ struct IDToken: Sendable {
     }
 
     private func texts(_ claim: String) -> [String] {
-        if let text = Self.text(claims, claim) { return [text] }
-        let entries = (try? claims[claim]?.array()) ?? []
-        return entries.compactMap { try? $0.string() }
-    }
-
-    private static func text(_ object: JSONObject, _ key: String) -> String? {
-        object[key].flatMap { try? $0.string() }
+        claims.text(claim).map { [$0] } ?? claims.list(claim).compactMap { try? $0.string() }
     }
 
     private static func object(_ bytes: [UInt8]) -> JSONObject? { try? JSONDocument(bytes).root.object() }

@@ -48,12 +48,11 @@ struct ProviderKeys: Sendable {
     }
 
     private static func key(_ body: JSONObject) -> Key? {
-        func text(_ name: String) -> String? { body[name].flatMap { try? $0.string() } }
-        func bytes(_ name: String) -> [UInt8]? { text(name).flatMap { Base64.decodeURL($0) } }
-        guard text("use") ?? "sig" == "sig" else { return nil }
+        func bytes(_ name: String) -> [UInt8]? { body.text(name).flatMap { Base64.decodeURL($0) } }
+        guard body.text("use") ?? "sig" == "sig" else { return nil }
         let algorithm: Algorithm
         let isValid: @Sendable ([UInt8], [UInt8]) -> Bool
-        switch text("kty") {
+        switch body.text("kty") {
         case "RSA":
             guard let modulus = bytes("n"), let exponent = bytes("e"),
                 let key = RSAPublicKey(modulus: modulus, exponent: exponent)
@@ -61,14 +60,14 @@ struct ProviderKeys: Sendable {
             algorithm = .rs256
             isValid = { key.isValid($0, for: $1) }
         case "EC":
-            guard text("crv") == "P-256", let x = bytes("x"), let y = bytes("y"), x.count == 32,
+            guard body.text("crv") == "P-256", let x = bytes("x"), let y = bytes("y"), x.count == 32,
                 let key = try? P256PublicKey(point: [4] + x + y)
             else { return nil }
             algorithm = .es256
             isValid = { key.isValid($0, for: $1) }
         default: return nil
         }
-        guard text("alg").map({ $0 == algorithm.rawValue }) ?? true else { return nil }
-        return Key(id: text("kid"), algorithm: algorithm, isValid: isValid)
+        guard body.text("alg").map({ $0 == algorithm.rawValue }) ?? true else { return nil }
+        return Key(id: body.text("kid"), algorithm: algorithm, isValid: isValid)
     }
 }

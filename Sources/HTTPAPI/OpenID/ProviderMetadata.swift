@@ -1,6 +1,6 @@
 import StrictJSON
 
-/// What a provider says of itself at `/.well-known/openid-configuration` (OpenID Connect Discovery 1.0, 3).
+/// The words of a provider about itself, at `/.well-known/openid-configuration` (OpenID Connect Discovery 1.0, 3).
 struct ProviderMetadata: Sendable, Hashable {
     var authorizationEndpoint: String
     var tokenEndpoint: String
@@ -12,11 +12,10 @@ struct ProviderMetadata: Sendable, Hashable {
         guard let body = try? JSONDocument(document).root.object() else {
             throw OpenIDFailure("its discovery document is no JSON object")
         }
-        func text(_ key: String) -> String? { body[key].flatMap { try? $0.string() } }
-        guard text("issuer") == issuer else { throw OpenIDFailure("its discovery document names another issuer") }
+        guard body.text("issuer") == issuer else { throw OpenIDFailure("its discovery document names another issuer") }
         func address(_ key: String) throws(OpenIDFailure) -> String {
             // A provider elsewhere must not lead requests to services of this machine.
-            guard let text = text(key), OpenIDOptions.isAddress(text),
+            guard let text = body.text(key), OpenIDOptions.isAddress(text),
                 OpenIDOptions.isLocal(issuer) || !OpenIDOptions.isLocal(text)
             else { throw OpenIDFailure("its discovery document has no usable \(key)") }
             return text
@@ -24,9 +23,8 @@ struct ProviderMetadata: Sendable, Hashable {
         authorizationEndpoint = try address("authorization_endpoint")
         tokenEndpoint = try address("token_endpoint")
         keys = try address("jwks_uri")
-        let methods = (try? body["token_endpoint_auth_methods_supported"]?.array())?.compactMap { try? $0.string() }
-        takesSecretInBody =
-            methods.map { !$0.contains("client_secret_basic") && $0.contains("client_secret_post") } ?? false
+        let methods = body.list("token_endpoint_auth_methods_supported").compactMap { try? $0.string() }
+        takesSecretInBody = !methods.contains("client_secret_basic") && methods.contains("client_secret_post")
     }
 }
 
@@ -35,7 +33,7 @@ struct OpenIDFailure: Error, Hashable {
     enum Kind: Hashable {
         /// The provider does not answer, or not as it should.
         case away
-        /// What it answered proves nobody.
+        /// Its answer proves nobody.
         case refused
         /// Others sign in at this moment.
         case busy

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPAPI
 
-/// What an ID token must be, for each rule a token that breaks this one alone.
+/// The rules for an ID token, and for each a token that breaks it alone.
 @Suite struct IDTokenTests {
     private static let now: Int64 = 1_790_000_000
     private static let rules = IDToken.Rules(
