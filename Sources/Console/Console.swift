@@ -95,7 +95,7 @@ public final class Console: Sendable {
             if let draft = Form(request.query).text("draft"), Draft.isID(draft),
                 ["/console/compose", "/console/compose/publish"].contains(path)
             {
-                let next = request.base + Draft(id: draft).path().dropFirst("/console".count)
+                let next = ConsoleRequest.address(Draft(id: draft).path(), under: request.base)
                 return .redirect("/console/sign-in" + Form.query(["next": next])).on(path)
             }
             // The form's text is lost otherwise, so say why.
@@ -122,7 +122,7 @@ public final class Console: Sendable {
     /// The request has no session. Maybe the browser did not send the cookie, because the click was in a chat or a mail
     /// (`SameSite=Strict`). A page that loads itself again is sent with it.
     private func unknown(_ request: ConsoleRequest) -> ConsoleResponse {
-        let path = request.base + request.path.dropFirst("/console".count)
+        let path = ConsoleRequest.address(request.path, under: request.base)
         let target = path + (request.query.isEmpty ? "" : "?\(request.query)")
         if request.fetchSite == "cross-site" {
             return render("message", ["reload": Self.next(target)], title: "One moment", session: nil, request)
@@ -132,7 +132,7 @@ public final class Console: Sendable {
 
     /// Whether the browser has a session for that page. Another app's sign-in stands beside those that there are.
     private func isSignedIn(_ session: ConsoleSession, for next: String) -> Bool {
-        guard let app = ConsoleRequest(method: "GET", path: next, now: 0).app else { return true }
+        guard let app = ConsoleRequest.parts(of: next).app else { return true }
         return ([session] + session.others).contains { $0.identity.app.rawValue == app }
     }
 

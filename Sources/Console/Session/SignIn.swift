@@ -14,7 +14,7 @@ extension Console {
     ) -> ConsoleResponse {
         // A link of an app's page asks for that app.
         let next = Self.next(next ?? Form(request.query)["next"])
-        let asked = ConsoleRequest(method: "GET", path: next, now: request.now).app
+        let asked = ConsoleRequest.parts(of: next).app
         let provider = gateway.provider().map { provider in
             let path = Self.providerPath + Form.query(["app": asked, "next": next])
             return ["name": provider.name, "path": path] as Values
@@ -72,8 +72,8 @@ extension Console {
         try await store.console.begin(session.id, session.record, life: life)
         let kept = try await join(session, request)
         var next = Self.next(next)
-        if kept.first != session.id, ConsoleRequest(method: "GET", path: next, now: request.now).app == nil {
-            next = ConsoleRequest.base(identity.app.rawValue) + next.dropFirst("/console".count)
+        if kept.first != session.id, ConsoleRequest.parts(of: next).app == nil {
+            next = ConsoleRequest.address(next, under: ConsoleRequest.base(identity.app.rawValue))
         }
         let longest = kept.count == 1 ? life : max(life, ConsoleSession.life)
         return (next, ConsoleSession.cookie(kept, life: longest, isSecure: request.isSecure))
@@ -144,5 +144,10 @@ extension Console {
 
 extension ConsoleRequest {
     /// A browser treats this machine as safe without TLS.
-    var isLocal: Bool { ["localhost", "127.0.0.1", "[::1]"].contains { host == $0 || host.hasPrefix("\($0):") } }
+    var isLocal: Bool { Self.isLocal(host[...]) }
+
+    /// Whether a host, with its port or without, is this machine.
+    package static func isLocal(_ authority: Substring) -> Bool {
+        ["localhost", "127.0.0.1", "[::1]"].contains { authority == $0 || authority.hasPrefix("\($0):") }
+    }
 }

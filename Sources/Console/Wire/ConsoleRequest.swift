@@ -67,7 +67,11 @@ public struct ConsoleRequest: Sendable {
     /// The beginning of this request's address.
     var base: String { app.map(Self.base) ?? "/console" }
 
-    private static func parts(of path: String) -> (app: String?, path: String) {
+    /// The same page under another beginning of its address.
+    static func address(_ path: String, under base: String) -> String { base + path.dropFirst("/console".count) }
+
+    /// The app and the page of an address.
+    static func parts(of path: String) -> (app: String?, path: String) {
         guard let rest = path.rest(behind: "/console/@") else { return (nil, path) }
         let app = rest.prefix { $0 != "/" }
         return AppKey.isKey(String(app)) ? (String(app), "/console" + rest.dropFirst(app.count)) : (nil, path)

@@ -63,9 +63,7 @@ struct Form: Sendable {
     }
 
     /// For one component of a path, or one value of a query.
-    static func encoded(_ text: String) -> String {
-        text.percentEncoded { !$0.isURLUnreserved }
-    }
+    static func encoded(_ text: String) -> String { text.urlComponent }
 
     /// A query of the fields that are not nil.
     static func query(_ fields: KeyValuePairs<String, String?>) -> String {

@@ -1,9 +1,10 @@
+import Console
 public import LiveActivity
 public import Store
 
 /// The provider of OpenID Connect by which people sign in to the console, and the rights of its groups.
 public struct OpenIDOptions: Sendable, Hashable {
-    /// Who is in a group of the provider's has these rights in an app.
+    /// The rights in an app of those who are in a group of the provider's.
     public struct Access: Sendable, Hashable {
         public var group: String
         public var app: AppKey
@@ -48,31 +49,32 @@ public struct OpenIDOptions: Sendable, Hashable {
         }
     }
 
-    /// Of a session, so that it ends when the deployment uses another provider or client.
+    /// Kept in a session, which ends when the deployment uses another provider or client.
     var proof: String { "\(issuer ?? "") \(clientID ?? "")" }
 
     var shownName: String { name ?? issuer.map(Self.host) ?? "" }
 
     private static func host(_ address: String) -> String {
-        String((address.firstRange(of: "://").map { address[$0.upperBound...] } ?? "").prefix { !"/:".contains($0) })
+        String(authority(address)?.prefix { $0 != ":" } ?? "")
+    }
+
+    /// The host and the port of an address.
+    private static func authority(_ address: String) -> Substring? {
+        address.firstRange(of: "://").map { address[$0.upperBound...].prefix { !"/?".contains($0) } }
     }
 
     /// Whether an address may get codes and secrets: `https`, or `http` on this machine, without a user, a fragment or
     /// a blank.
     public static func isAddress(_ text: String) -> Bool {
         guard text.utf8.count <= 2_048, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }),
-            !text.contains("#"), let scheme = text.firstRange(of: "://")
+            !text.contains("#"), let authority = authority(text), !authority.isEmpty, !authority.contains("@")
         else { return false }
-        let authority = text[scheme.upperBound...].prefix { !"/?".contains($0) }
-        guard !authority.isEmpty, !authority.contains("@") else { return false }
         return text.hasPrefix("https://") || text.hasPrefix("http://") && isLocal(text)
     }
 
     /// Whether the address is of this machine. For tests, and for a provider that a proxy here leads to.
     static func isLocal(_ address: String) -> Bool {
-        let rest = address.firstRange(of: "://").map { address[$0.upperBound...] } ?? ""
-        let authority = rest.prefix { !"/?".contains($0) }
-        return ["127.0.0.1", "localhost", "[::1]"].contains { authority == $0 || authority.hasPrefix("\($0):") }
+        authority(address).map(ConsoleRequest.isLocal) ?? false
     }
 }
 

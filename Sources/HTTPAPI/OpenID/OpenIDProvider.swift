@@ -146,7 +146,7 @@ final class OpenIDProvider: Sendable {
         var headers = [("Content-Type", "application/x-www-form-urlencoded"), ("Accept", "application/json")]
         if let secret = options.clientSecret, !metadata.takesSecretInBody {
             // Both are encoded first (RFC 6749, 2.3.1).
-            let pair = "\(Self.encoded(clientID)):\(Self.encoded(secret))"
+            let pair = "\(clientID.urlComponent):\(secret.urlComponent)"
             headers.append(("Authorization", "Basic \(Base64.encode(pair.utf8))"))
         } else {
             fields.append(("client_id", clientID))
@@ -157,12 +157,12 @@ final class OpenIDProvider: Sendable {
         let body = try? JSONDocument(response.body).root.object()
         guard response.status == 200 else {
             // A word such as invalid_grant. The rest of the answer may repeat what we sent.
-            let word = body?["error"].flatMap { try? $0.string() }.flatMap(Self.word)
+            let word = body?.text("error").flatMap(Self.word)
             let isOurs = (400..<500).contains(response.status)
             throw OpenIDFailure(
                 "\(url) answered \(response.status)\(word.map { " \($0)" } ?? "")", isOurs ? .refused : .away)
         }
-        guard let token = body?["id_token"].flatMap({ try? $0.string() }) else {
+        guard let token = body?.text("id_token") else {
             throw OpenIDFailure("\(url) answered no id_token", .refused)
         }
         return token
@@ -188,8 +188,6 @@ final class OpenIDProvider: Sendable {
     }
 
     private static func form(_ fields: [(String, String)]) -> String {
-        fields.map { "\($0.0)=\(encoded($0.1))" }.joined(separator: "&")
+        fields.map { "\($0.0)=\($0.1.urlComponent)" }.joined(separator: "&")
     }
-
-    private static func encoded(_ text: String) -> String { text.percentEncoded { !$0.isURLUnreserved } }
 }

@@ -32,6 +32,9 @@ extension StringProtocol {
         return String(begun[..<(begun.lastIndex { !$0.isWhitespace }.map(begun.index(after:)) ?? begun.startIndex)])
     }
 
+    /// For one component of a path, or one value of a query or a form.
+    public var urlComponent: String { percentEncoded { !$0.isURLUnreserved } }
+
     /// The text with some ASCII bytes written as `%XX`.
     public func percentEncoded(_ isEncoded: (UInt8) -> Bool) -> String {
         guard utf8.contains(where: isEncoded) else { return String(self) }

@@ -253,7 +253,7 @@ import Testing
     func `names, states, users and error texts show as text`(evil: String) async throws {
         try await GatewayFixture.run { gateway in
             let name = evil
-            let encoded = name.percentEncoded { !$0.isURLUnreserved }
+            let encoded = name.urlComponent
             let token = #"{"token":"aabbccdd"}"#
             #expect(try await gateway.send("PUT", "/api/activities/\(encoded)/channels/c-1", token).status == 200)
             let state = JSON.object([JSON.Member(evil, .string(evil))]).text

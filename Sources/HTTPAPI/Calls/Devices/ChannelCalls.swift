@@ -36,7 +36,7 @@ struct ChannelCalls: CallGroup {
 
     private static func page(_ channels: [ListedChannel], next: String?, limit: Int, _ call: Call) -> Answer {
         let filter = ["prefix", "tag", "group"].compactMap { name in
-            call.query[name].map { "&\(name)=\($0.percentEncoded { !$0.isURLUnreserved })" }
+            call.query[name].map { "&\(name)=\($0.urlComponent)" }
         }
         let address = next.map { call.page("/api/channels", start: $0, limit: limit) + filter.joined() }
         return Answer(200, ChannelsAnswer(channels: channels.map(\.answer), nextPage: address))
