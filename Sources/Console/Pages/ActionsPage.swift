@@ -1,17 +1,11 @@
 import Answers
 import LiveActivity
+import Store
 
 /// The log of actions. An action of many devices is one row with their count.
 enum ActionsPage {
     /// The words of the API for what can be done, in the order of the choice.
-    static let words = [
-        "publish", "cancel_push", "schedule", "replace_schedule", "cancel_schedule", "pause", "resume", "retry_dead",
-        "drop_dead", "release_quarantine", "discard_quarantine", "retry_events", "discard_events", "set_schema",
-        "delete_schema", "describe_name", "set_sketch", "delete_sketch", "set_test_device", "delete_test_device",
-        "create_broadcast", "delete_broadcast", "import_followers", "remove_followers", "import_channels",
-        "tag_channels", "forget_channels", "tag_users", "change_user",
-        "forget_users", "create_credential", "rotate_credential", "revoke_credential", "restore", "reload",
-    ]
+    static let words = ActionKind.allCases.map(\.rawValue)
     /// An entry of the log sums up what one caller did in a minute. Its first push may have been a little earlier.
     private static let sumSpan: Int64 = 70_000
 

@@ -1,8 +1,5 @@
-import LiveActivity
-import Store
-
-/// The words for what a caller with a secret did, in the log of actions.
-enum ActionKind: String, Sendable, Hashable, CaseIterable {
+/// The actions of callers with a secret, by their words in the log of actions.
+public enum ActionKind: String, Sendable, Hashable, CaseIterable {
     case publish, cancelPush = "cancel_push"
     case schedule, replaceSchedule = "replace_schedule", cancelSchedule = "cancel_schedule"
     case pause, resume
@@ -22,32 +19,10 @@ enum ActionKind: String, Sendable, Hashable, CaseIterable {
     case restore, reload
 
     /// Whether programs do it all the time. Frequent actions are summed up, so that they do not push the others out.
-    var isFrequent: Bool {
+    public var isFrequent: Bool {
         switch self {
         case .publish, .schedule, .tagChannels, .tagUsers, .changeUser: true
         default: false
         }
-    }
-}
-
-extension Answer {
-    /// Subjects that have another name in the path.
-    private static let parameterSubjects: [String: Action.Subject] = [
-        "user": .namedUser, "credential": .credential, "test_device": .entry,
-    ]
-
-    /// The entry of the log of actions for the call that has this answer.
-    /// - Parameter parameters: of the path
-    func action(
-        _ kind: ActionKind, _ caller: Publisher, _ operation: String, _ parameters: [String: String]
-    ) -> Action {
-        var action = Action(
-            kind.rawValue, credential: caller.credential, address: caller.address, who: caller.who,
-            operation: operation, subjects: subjects, count: count)
-        for (name, text) in parameters {
-            let subject = Action.Subject(rawValue: name) ?? Self.parameterSubjects[name]
-            if let subject { action.subjects[subject] = text }
-        }
-        return action
     }
 }
