@@ -3,9 +3,9 @@ import LiveActivity
 import Store
 import StrictJSON
 
-/// The answer to a dry run of the form: the sketch, the size, whom it would reach, and what is wrong.
+/// The answer to a dry run of the form: the size, whom it would reach, and what is wrong.
 struct ComposeCheck {
-    var shown: Values
+    var shown = Values()
     /// The mistake that was found. Nil: none.
     private(set) var problem: Draft.Problem?
     private(set) var reach: ReachText?
@@ -17,22 +17,23 @@ struct ComposeCheck {
         "attributes_type": "Attributes type", "attributes": "Attributes", "options": "Options", "send_at": "Send at",
     ]
 
-    /// The sketch alone, for a form that is not checked.
-    init(_ form: Form, _ visit: Visit) async {
+    /// For a form that is not checked.
+    init() {}
+
+    /// The card that the form would make. It asks the API for the sketch of its type.
+    static func card(_ form: Form, _ visit: Visit) async -> Values {
         let compose = ComposeForm(form, now: visit.now)
         let alert = compose.alert.flatMap { try? JSONDocument($0.bytes).root.object() }
         let type = await SchemaFields.type(visit, compose)
-        let card = Card(
+        return Card(
             app: visit.app.rawValue, name: compose.name, state: compose.state, alert: alert,
             isEnd: compose.event == "end", sketch: await visit.sketch(type), type: type,
             attributes: form.text("attributes").flatMap { try? JSONDocument($0).root.object() }, now: visit.now
         ).values
-        shown = ["card": card]
     }
 
     /// - Parameter counts: whether to count the devices, which reads all of them
     init(_ form: Form, _ visit: Visit, counts: Bool) async {
-        await self.init(form, visit)
         let compose = ComposeForm(form, now: visit.now)
         do {
             let push = try compose.push()

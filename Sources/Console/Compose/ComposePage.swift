@@ -34,13 +34,11 @@ enum ComposePage {
         }
         // A draft that is gone keeps its address: the browser may have the text.
         let id = visit.query.text("draft").flatMap { Draft.isID($0) ? $0 : nil } ?? Draft.newID()
-        return try await page(visit, Draft(id: id, form: form), await ComposeCheck(form, visit), missing: missing)
+        return try await page(visit, Draft(id: id, form: form), ComposeCheck(), missing: missing)
     }
 
     private static func check(_ visit: Visit, _ draft: Draft) async -> ComposeCheck {
-        guard visit.query["look"] == "preview", draft.problem == nil else {
-            return await ComposeCheck(draft.form, visit)
-        }
+        guard visit.query["look"] == "preview", draft.problem == nil else { return ComposeCheck() }
         return await ComposeCheck(draft.form, visit, counts: true)
     }
 
@@ -103,7 +101,9 @@ enum ComposePage {
         }
         // Without Redis the check still says what the form itself tells.
         try? await visit.keep(draft)
-        parts["checked"] = await ComposeCheck(draft.form, visit, counts: false).shown
+        var checked = await ComposeCheck(draft.form, visit, counts: false).shown
+        checked["card"] = await ComposeCheck.card(draft.form, visit)
+        parts["checked"] = checked
         return .page(visit.console.templates.render("compose-parts", parts))
     }
 
@@ -139,7 +139,7 @@ enum ComposePage {
         let compose = ComposeForm(form, now: visit.now)
         var check = check
         // The state may have been filled in meanwhile.
-        check.shown["card"] = await ComposeCheck(form, visit).shown["card"]
+        check.shown["card"] = await ComposeCheck.card(form, visit)
         var shown: Values = ["part": part.shown, "draft": draft.id, "path": draft.path()]
         for field in ComposeForm.fields { shown[field] = form[field] }
         shown["template_title"] = form["template_title"]

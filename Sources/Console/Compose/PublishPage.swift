@@ -30,12 +30,13 @@ enum PublishPage {
         if let unusual = await UsualReach.warning(reach, compose, visit) { warnings.insert(unusual, at: 0) }
         let waits = time == nil ? visit.standing.waitsFor(compose.name) : nil
         let undo = visit.console.undo.components.seconds
+        let card = await ComposeCheck.card(form, visit)
         return visit.page(
             "publish", words.title,
             values([
                 "title": words.title, "button": words.button, "waits": waits,
                 "sentence": reach.sentence(compose, isInside: time != nil || waits != nil, isScheduled: time != nil),
-                "fields": fields, "card": check.shown["card"], "warnings": warnings, "name": compose.name,
+                "fields": fields, "card": card, "warnings": warnings, "name": compose.name,
                 "event": compose.event, "priority": form.text("priority") ?? "10", "time": time,
                 "audience": (try? compose.push()).flatMap { try? JSONDocument($0.bytes).root.object() }
                     .flatMap { $0["audience"] }.map(AudienceText.text),
