@@ -36,8 +36,7 @@ enum TestSend {
 
     /// For Compose: a button for each test device, and the push that was just sent to one.
     static func shown(_ visit: Visit, name: String) async -> Values {
-        // The list is about all names.
-        guard visit.session.identity.namePrefix == nil else { return [:] }
+        guard visit.session.identity.mayOpen("/console/test-devices") else { return [:] }
         let found: TestDevicesAnswer? = try? await visit.get("/api/test-devices")
         let devices = (found?.testDevices ?? []).prefix(most).map { ["device": $0.name] as Values }
         let tested = visit.query.text("tested").flatMap { PushID($0) }

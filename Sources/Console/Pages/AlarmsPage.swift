@@ -26,7 +26,7 @@ enum AlarmsPage {
             "alarms", "Alarms",
             values([
                 "alarms": rows, "empty": rows.isEmpty ? true : nil,
-                "mayKnow": isForAllNames && identity.scopes.contains(.operate) ? true : nil,
+                "mayKnow": identity.mayOpen(visit.request.path, "POST") ? true : nil,
             ]))
     }
 

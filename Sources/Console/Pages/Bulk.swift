@@ -13,7 +13,7 @@ struct Bulk {
         var isDanger = false
     }
 
-    /// What is asked and told.
+    /// The words of the question and of the answer.
     struct Words {
         /// `Drop`
         let verb: String
@@ -21,7 +21,7 @@ struct Bulk {
         let done: String
         let one: String
         let many: String
-        /// What it means for each of them.
+        /// The meaning for each of them.
         let sentence: String
         var isSafe = false
     }
@@ -35,13 +35,14 @@ struct Bulk {
     let visit: Visit
     let back: String
 
-    /// The boxes and buttons of a list's page.
+    /// The boxes and buttons of a list's page. Nil: it shows no entry, or its reader may not decide.
     /// - Parameters:
     ///   - names: of the fields that filter the list
     ///   - hasMore: there are entries on other pages
     static func shown(
-        _ visit: Visit, _ buttons: [Button], keeping names: [String], hasMore: Bool
-    ) -> Values {
+        _ visit: Visit, _ buttons: [Button], of rows: [Values], keeping names: [String], hasMore: Bool
+    ) -> Values? {
+        guard !rows.isEmpty, visit.session.identity.mayOpen(visit.request.path, "POST") else { return nil }
         let kept = visit.query.fields.filter { !["choose", "notice"].contains($0.name) }
         let isChosen = isChosen(visit) != nil
         let fields = kept + (isChosen ? [] : [(name: "choose", value: "all")])

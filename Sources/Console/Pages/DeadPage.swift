@@ -28,14 +28,12 @@ enum DeadPage {
                 "chosen": Bulk.isChosen(visit),
             ])
         }
-        let bulk =
-            visit.session.identity.scopes.contains(.operate) && !rows.isEmpty
-            ? Bulk.shown(
-                visit,
-                [
-                    .init(word: "retry", title: "Retry the chosen"),
-                    .init(word: "drop", title: "Drop the chosen", isDanger: true),
-                ], keeping: filters, hasMore: page.next != nil) : nil
+        let bulk = Bulk.shown(
+            visit,
+            [
+                .init(word: "retry", title: "Retry the chosen"),
+                .init(word: "drop", title: "Drop the chosen", isDanger: true),
+            ], of: rows, keeping: filters, hasMore: page.next != nil)
         return visit.page(
             "dead", "Dead letters",
             values([

@@ -24,8 +24,7 @@ enum FollowersPage {
                 "isInfrequent": follower.frequentPushesEnabled == false ? true : nil,
             ])
         }
-        // The page of one device is about all names.
-        let mayOpen = visit.session.identity.namePrefix == nil
+        let mayOpen = visit.session.identity.mayOpen("/console/devices/device")
         return visit.page(
             "followers", "Followers of \(name)",
             values([

@@ -27,14 +27,12 @@ enum QuarantinePage {
                 "reasons": entry.reasons.joined(separator: ", "),
             ])
         }
-        let bulk =
-            visit.session.identity.scopes.contains(.operate) && !rows.isEmpty
-            ? Bulk.shown(
-                visit,
-                [
-                    .init(word: "release", title: "Release the chosen"),
-                    .init(word: "discard", title: "Discard the chosen", isDanger: true),
-                ], keeping: ["name"], hasMore: fitting.count > rows.count) : nil
+        let bulk = Bulk.shown(
+            visit,
+            [
+                .init(word: "release", title: "Release the chosen"),
+                .init(word: "discard", title: "Discard the chosen", isDanger: true),
+            ], of: rows, keeping: ["name"], hasMore: fitting.count > rows.count)
         return visit.page(
             "quarantine", "Quarantine",
             values([
@@ -67,10 +65,14 @@ enum QuarantinePage {
             return (place, key == "name" ? "/console/names/\(Form.encoded(place))" : nil)
         } _: { word in
             let (key, place) = QuarantinedAnswer.parts(word)
-            try await visit.call(
-                "POST", "/api/quarantine/\(isRelease ? "release" : "discard")",
-                .object([JSON.Member(key, .string(place))]))
+            try await decide(visit, key, place, isRelease: isRelease)
         }
+    }
+
+    private static func decide(_ visit: Visit, _ key: String, _ place: String, isRelease: Bool) async throws {
+        try await visit.call(
+            "POST", "/api/quarantine/\(isRelease ? "release" : "discard")",
+            .object([JSON.Member(key, .string(place))]))
     }
 
     static func decide(_ visit: Visit) async throws -> ConsoleResponse {
@@ -89,9 +91,7 @@ enum QuarantinePage {
         {
             return page
         }
-        try await visit.call(
-            "POST", "/api/quarantine/\(isRelease ? "release" : "discard")",
-            .object([JSON.Member(key, .string(place))]))
+        try await decide(visit, key, place, isRelease: isRelease)
         return visit.redirect("/console/quarantine", isRelease ? .released : .discarded)
     }
 }

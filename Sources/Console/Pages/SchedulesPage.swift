@@ -17,12 +17,6 @@ enum SchedulesPage {
         }
         if let file { return file }
         let page = try await list(visit, state, after: visit.query.text("start"), limit: 50)
-        let mayCancel = !isFinished && visit.session.identity.scopes.contains(.publish)
-        let bulk =
-            mayCancel && !page.rows.isEmpty
-            ? Bulk.shown(
-                visit, [.init(word: "cancel", title: "Cancel the chosen", isDanger: true)], keeping: filters,
-                hasMore: page.next != nil) : nil
         let rows = page.rows.map { schedule -> Values in
             // The publish is as it was sent.
             let push = schedule.push.object?.liveActivity
@@ -37,6 +31,9 @@ enum SchedulesPage {
                 "waits": isFinished ? nil : true, "chosen": Bulk.isChosen(visit),
             ])
         }
+        let bulk = Bulk.shown(
+            visit, [.init(word: "cancel", title: "Cancel the chosen", isDanger: true)], of: isFinished ? [] : rows,
+            keeping: filters, hasMore: page.next != nil)
         return visit.page(
             "schedules", "Schedules",
             values([

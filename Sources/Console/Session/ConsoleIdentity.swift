@@ -13,7 +13,7 @@ public struct ConsoleIdentity: Sendable, Hashable {
     public var namePrefix: String?
     /// When the credential ends, epoch ms. Nil: never.
     public var expires: Int64?
-    /// Who signed in through the provider of OpenID Connect. Nil: a secret did.
+    /// The person who signed in through the provider of OpenID Connect. Nil: a secret did.
     public var person: ConsolePerson?
 
     public init(
@@ -42,9 +42,9 @@ public struct ConsoleIdentity: Sendable, Hashable {
         return namePrefix.map { "\(may) names that begin with “\($0)”" } ?? may
     }
 
-    /// Whether it may open a page of this path.
-    func mayOpen(_ path: String) -> Bool {
-        Route.find("GET", path).map { refusal($0.0.scope, forAllNames: $0.0.forAllNames) == nil } ?? false
+    /// Whether it may open a page of this path, or send its form (`POST`).
+    func mayOpen(_ path: String, _ method: String = "GET") -> Bool {
+        Route.find(method, path).map { refusal($0.0.scope, forAllNames: $0.0.forAllNames) == nil } ?? false
     }
 
     /// The refusal of a page that needs other rights. Nil: it may open it.
