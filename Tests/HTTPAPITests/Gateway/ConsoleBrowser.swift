@@ -16,6 +16,13 @@ struct ConsoleBrowser: Sendable {
         self.cookie = cookie
     }
 
+    /// A browser that is signed in with the master secret, and the token of its forms.
+    static func start(_ gateway: GatewayFixture) async throws -> (ConsoleBrowser, token: String) {
+        var browser = ConsoleBrowser(gateway)
+        #expect(try await browser.signIn().status == 303)
+        return (browser, try await browser.formToken())
+    }
+
     func get(_ path: String, headers: [(String, String)] = []) async throws -> Reply {
         try await send("GET", path, nil, headers)
     }
@@ -27,8 +34,7 @@ struct ConsoleBrowser: Sendable {
     }
 
     func post(_ path: String, _ fields: [(String, String)], headers: [(String, String)] = []) async throws -> Reply {
-        func encoded(_ text: String) -> String { text.percentEncoded { !$0.isURLUnreserved } }
-        let body = fields.map { "\(encoded($0.0))=\(encoded($0.1))" }.joined(separator: "&")
+        let body = fields.map { "\($0.0.urlComponent)=\($0.1.urlComponent)" }.joined(separator: "&")
         return try await send("POST", path, body, headers)
     }
 

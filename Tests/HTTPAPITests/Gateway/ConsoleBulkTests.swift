@@ -10,12 +10,6 @@ import Testing
 
 /// One decision of the console about several entries of a list, without a script.
 @Suite struct ConsoleBulkTests {
-    private func start(_ gateway: GatewayFixture) async throws -> (ConsoleBrowser, token: String) {
-        var browser = ConsoleBrowser(gateway)
-        #expect(try await browser.signIn().status == 303)
-        return (browser, try await browser.formToken())
-    }
-
     private func schedule(_ gateway: GatewayFixture, _ name: String) async throws -> String {
         let reply = try await gateway.send(
             "POST", "/api/schedules",
@@ -37,7 +31,7 @@ import Testing
                 try await schedule(gateway, "match-1"), try await schedule(gateway, "match-2"),
                 try await schedule(gateway, "cup-1"),
             ]
-            let (browser, token) = try await start(gateway)
+            let (browser, token) = try await ConsoleBrowser.start(gateway)
             let page = try await browser.get("/console/schedules").text
             #expect(page.contains(#"name="entry" value="\#(ids[0])" form="bulk""#), "\(page)")
             #expect(page.contains("Choose all on this page") && !page.contains(" checked>"))
@@ -65,7 +59,7 @@ import Testing
     @Test func `a list is filtered by name and day, and its file too`() async throws {
         try await GatewayFixture.run { gateway in
             for name in ["match-1", "cup-1"] { _ = try await schedule(gateway, name) }
-            let (browser, _) = try await start(gateway)
+            let (browser, _) = try await ConsoleBrowser.start(gateway)
             let named = try await browser.get("/console/schedules?name=cup").text
             #expect(named.contains("cup-1") && !named.contains("match-1"))
             #expect(try await browser.get("/console/schedules?from=2026-11-22").text.contains("No schedule fits."))
@@ -76,7 +70,7 @@ import Testing
 
     @Test func `dead letters and quarantined names are decided about together, by those who may`() async throws {
         try await GatewayFixture.run { gateway in
-            let (browser, token) = try await start(gateway)
+            let (browser, token) = try await ConsoleBrowser.start(gateway)
             let ids = (1...3).map { "0000000\($0)-0000-4000-8000-000000000000" }
             let entries = ids.map { ("entry", $0) }
             for (word, title) in [("retry", "Retry 3 dead letters"), ("drop", "Drop 3 dead letters")] {

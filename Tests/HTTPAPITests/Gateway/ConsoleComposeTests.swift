@@ -13,12 +13,6 @@ import Testing
 @Suite struct ConsoleComposeTests {
     private static let draft = "0123456789abcdef01234567"
 
-    private func start(_ gateway: GatewayFixture) async throws -> (ConsoleBrowser, token: String) {
-        var browser = ConsoleBrowser(gateway)
-        #expect(try await browser.signIn().status == 303)
-        return (browser, try await browser.formToken())
-    }
-
     private func hidden(_ name: String, in page: Reply) throws -> String {
         let parts = page.text.split(separator: "name=\"\(name)\" value=\"")
         return String(try #require(parts.count > 1 ? parts.last : nil, "\(page.text)").prefix { $0 != "\"" })
@@ -27,7 +21,7 @@ import Testing
     @Test func `a draft is kept while one types, and goes with its publish`() async throws {
         try await GatewayFixture.run { gateway in
             try await gateway.follow("match-42")
-            let (browser, token) = try await start(gateway)
+            let (browser, token) = try await ConsoleBrowser.start(gateway)
             let place = "draft=\(Self.draft)"
             let fields: KeyValuePairs = [
                 "csrf": token, "name": "match-42", "event": "update", "state": #"{"home":7}"#, "alert_title": "Kept",
@@ -81,7 +75,7 @@ import Testing
 
     @Test func `drafts of one credential are no other's, and the oldest of too many goes`() async throws {
         try await GatewayFixture.run { gateway in
-            let (browser, token) = try await start(gateway)
+            let (browser, token) = try await ConsoleBrowser.start(gateway)
             for number in 0...ConsoleStore.mostDrafts {
                 let id = "0123456789abcdef012345" + (number < 10 ? "0\(number)" : "\(number)")
                 let kept = try await browser.post(
@@ -111,7 +105,7 @@ import Testing
             try await gateway.follow("match-42")
             _ = try await gateway.publish(
                 publishText(activity: #"{"name":"match-42","event":"update","content_state":{"home":3,"away":1}}"#))
-            let (browser, token) = try await start(gateway)
+            let (browser, token) = try await ConsoleBrowser.start(gateway)
             let names = try await browser.get("/console/compose/names?q=match").text
             #expect(names.contains(#"<option value="match-42">1 follower · 3 : 1</option>"#), "\(names)")
             let empty = try await browser.get("/console/compose")
@@ -145,7 +139,7 @@ import Testing
     @Test(arguments: [("2020-01-01T10:00", "is in the past"), ("2036-01-01T10:00", "more than 366 days ahead")])
     func `a time that a schedule cannot have is refused before the question`(time: String, text: String) async throws {
         try await GatewayFixture.run { gateway in
-            let (browser, token) = try await start(gateway)
+            let (browser, token) = try await ConsoleBrowser.start(gateway)
             let answer = try await browser.submit(
                 "/console/compose?draft=\(Self.draft)",
                 [
@@ -159,7 +153,7 @@ import Testing
     @Test func `a publish waits ten seconds, a second click is the same, and it can be taken back`() async throws {
         try await GatewayFixture.run(configure: { $0.consoleUndo = .seconds(10) }) { gateway in
             try await gateway.follow("match-42")
-            let (browser, token) = try await start(gateway)
+            let (browser, token) = try await ConsoleBrowser.start(gateway)
             let fields: KeyValuePairs = [
                 "csrf": token, "name": "match-42", "event": "end", "audience": "all", "state": #"{"home":4}"#,
                 "priority": "10", "key": "console/1",

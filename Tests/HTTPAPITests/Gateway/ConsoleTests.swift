@@ -10,19 +10,13 @@ import Testing
 
 /// The pages of the console, through HTTP and without a script.
 @Suite struct ConsoleTests {
-    private func start(_ gateway: GatewayFixture) async throws -> (ConsoleBrowser, token: String) {
-        var browser = ConsoleBrowser(gateway)
-        #expect(try await browser.signIn().status == 303)
-        return (browser, try await browser.formToken())
-    }
-
     @Test func `a publish is asked for before it goes out, and a second click is the same push`() async throws {
         try await GatewayFixture.run { gateway in
             for channel in 1...3 {
                 let path = "/api/activities/match-42/channels/device-\(channel)"
                 _ = try await gateway.send("PUT", path, #"{"token":"aa0\#(channel)"}"#)
             }
-            let (browser, token) = try await start(gateway)
+            let (browser, token) = try await ConsoleBrowser.start(gateway)
             let fields: KeyValuePairs = [
                 "csrf": token, "action": "publish", "name": "match-42", "event": "update", "audience": "all",
                 "state": #"{"home":1}"#, "priority": "10", "alert_title": "Goal",
@@ -50,7 +44,7 @@ import Testing
 
     @Test func `a mistake is named with its field, and the form keeps what was typed`() async throws {
         try await GatewayFixture.run { gateway in
-            let (browser, token) = try await start(gateway)
+            let (browser, token) = try await ConsoleBrowser.start(gateway)
             for (field, value, text) in [
                 ("state", #"{"home":1,}"#, "Content state: "), ("priority", "7", "Priority: "),
                 ("name", "", "Name: "), ("stale_minutes", "soon", "Stale after: "),
@@ -74,7 +68,7 @@ import Testing
             let schema =
                 #"{"names":["match-*"],"content_state":{"type":"object","properties":{"home":{"type":"integer","title":"Goals"}}}}"#
             #expect(try await gateway.send("PUT", "/api/schemas/Match", schema).status == 200)
-            let (browser, token) = try await start(gateway)
+            let (browser, token) = try await ConsoleBrowser.start(gateway)
             let page = try await browser.get("/console/compose?name=match-42")
             #expect(page.text.contains("Goals") && page.text.contains(#"name="f:home""#))
             let state = "{}"
@@ -90,7 +84,7 @@ import Testing
 
     @Test func `a copy is for the push's audience, and a scheduled push is shown and changed`() async throws {
         try await GatewayFixture.run { gateway in
-            let (browser, token) = try await start(gateway)
+            let (browser, token) = try await ConsoleBrowser.start(gateway)
             func body(_ more: String = "") -> String {
                 #"{"audience":{"tag":"gold","group":"club"},"device_types":["ios"],"notification":{"ios":{"live_activity":{"#
                     + #""name":"match-42","event":"update","content_state":{"home":7}}}}\#(more)}"#
@@ -131,7 +125,7 @@ import Testing
 
     @Test func `a pause and a missing worker are told before a publish`() async throws {
         try await GatewayFixture.run { gateway in
-            let (browser, token) = try await start(gateway)
+            let (browser, token) = try await ConsoleBrowser.start(gateway)
             _ = try await gateway.send("POST", "/api/pause")
             let question = try await browser.submit(
                 "/console/compose",
@@ -147,7 +141,7 @@ import Testing
         try await GatewayFixture.run { gateway in
             _ = try await gateway.send("PUT", "/api/activities/match-42/channels/device-1", #"{"token":"aabb"}"#)
             try await gateway.beat()
-            let (browser, token) = try await start(gateway)
+            let (browser, token) = try await ConsoleBrowser.start(gateway)
             let found = try await browser.get("/console/devices?id=device-1")
             #expect(found.header("location") == "/console/devices/device-1")
             let page = try await browser.get("/console/devices/device-1?name=match-42")
@@ -165,7 +159,7 @@ import Testing
 
     @Test func `templates are kept, listed, used and removed`() async throws {
         try await GatewayFixture.run { gateway in
-            let (browser, token) = try await start(gateway)
+            let (browser, token) = try await ConsoleBrowser.start(gateway)
             let kept = try await browser.post(
                 "/console/compose",
                 [
@@ -185,7 +179,7 @@ import Testing
 
     @Test func `what is done in the console is in the log of actions, with the address`() async throws {
         try await GatewayFixture.run { gateway in
-            let (browser, token) = try await start(gateway)
+            let (browser, token) = try await ConsoleBrowser.start(gateway)
             let done = try await browser.post(
                 "/console/names/match-42/pause", ["csrf": token, "to": "pause", "confirmed": "yes"])
             #expect(done.status == 303)
@@ -223,7 +217,7 @@ import Testing
 
     @Test func `a page says what is wrong when Redis does not answer`() async throws {
         try await GatewayFixture.run(patience: .seconds(1)) { gateway in
-            let (browser, _) = try await start(gateway)
+            let (browser, _) = try await ConsoleBrowser.start(gateway)
             gateway.server.stop()
             let reply = try await browser.get("/console/names")
             #expect(reply.status == 503 && reply.text.contains("Redis does not answer"))

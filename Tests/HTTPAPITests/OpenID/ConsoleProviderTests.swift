@@ -107,6 +107,25 @@ import Threads
         }
     }
 
+    @Test func `the browser's sessions of other apps stay`() async throws {
+        try await run { gateway, provider in
+            var browser = ConsoleBrowser(gateway)
+            _ = try await browser.signIn("other-app", "other-m")
+            let begun = try await browser.get(Self.path)
+            let cookie = String(try #require(begun.header("set-cookie")?.split(separator: ";").first))
+            let back = try await provider.agree(try #require(begun.header("location")))
+            // The provider's page leads back, so the browser sends no `Strict` cookie.
+            let reply = try await ConsoleBrowser(gateway).get(back, headers: [("Cookie", cookie)])
+            #expect(reply.text.contains("0;url=/console/@\(Self.app)"), "\(reply.text)")
+            let set = try #require(reply.response.headers.first { $0.1.hasPrefix("lamplighter_console=") }).1
+            let ids = set.dropFirst("lamplighter_console=".count).prefix { $0 != ";" }
+            #expect(ids.hasPrefix("\(browser.cookie ?? "").") && ids.count == 129)
+            let both = ConsoleBrowser(gateway, cookie: String(ids))
+            #expect(try await both.get("/console").text.contains(">other-app<"))
+            #expect(try await both.get("/console/@\(Self.app)").text.contains("account anna@example.com"))
+        }
+    }
+
     @Test func `a credential that a person makes ends with the session`() async throws {
         try await run { gateway, provider in
             let (_, browser) = try await signIn(gateway, provider)
@@ -262,7 +281,7 @@ import Threads
             #expect(foreign.status == 303 && foreign.header("location") == "/console/sign-in")
             #expect(foreign.header("set-cookie") == nil)
             for next in ["https://evil.example", "//evil.example", "/console/../x", "/console/sign-out"] {
-                let query = "?next=" + next.percentEncoded { !$0.isURLUnreserved }
+                let query = "?next=" + next.urlComponent
                 #expect(try await signIn(gateway, provider, query).reply.text.contains("0;url=/console\""), "\(next)")
             }
             let secure = try await ConsoleBrowser(gateway).get(Self.path, headers: [("X-Forwarded-Proto", "https")])
