@@ -23,7 +23,7 @@ struct SchemaCommand: ParsableCommand {
         @Argument(help: "The file. A dash reads stdin.") var file: String
 
         func run() async throws {
-            let text = try InputText.read(file == "-" ? "-" : "@" + file, "schema")
+            let text = try InputText.file(file, "schema")
             try await gateway.call(.put("/api/schemas/\(type)", .raw(Array(text.utf8))))
         }
     }

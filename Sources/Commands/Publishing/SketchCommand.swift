@@ -22,7 +22,7 @@ struct SketchCommand: ParsableCommand {
         @Argument(help: "The file. A dash reads stdin.") var file: String
 
         func run() async throws {
-            let text = try InputText.read(file == "-" ? "-" : "@" + file, "sketch")
+            let text = try InputText.file(file, "sketch")
             try await gateway.call(.put("/api/sketches/\(type)", .raw(Array(text.utf8))))
         }
     }

@@ -4,6 +4,11 @@ import LiveActivity
 
 /// The text of an option: as written, from `@file`, or from stdin (`-`).
 enum InputText {
+    /// The text of a file, or from stdin (`-`).
+    static func file(_ path: String, _ argument: String) throws -> String {
+        try read(path == "-" ? path : "@" + path, argument)
+    }
+
     static func read(_ text: String, _ option: String) throws -> String {
         let bytes: [UInt8]?
         if text == "-" {
