@@ -198,7 +198,7 @@ public struct ReasonAnswer: AnswerBody {
     }
 }
 
-/// What was forgotten, or will be within minutes.
+/// The answer to a request to forget, which is done, or will be within minutes.
 public struct ForgottenAnswer: AnswerBody {
     public let unknown: [String]?
 

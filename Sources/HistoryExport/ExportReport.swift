@@ -2,7 +2,7 @@ import LiveActivity
 import Store
 public import StrictJSON
 
-/// What an export of an app did.
+/// The work of one export of an app.
 public struct ExportReport: Sendable, Hashable {
     public var app: String
     public var pushes = 0

@@ -48,6 +48,7 @@ final class ExportFixture: Sendable {
         audience: Audience = .all, payload: String = #"{"aps":{"timestamp":0000000000,"event":"update"}}"#
     ) async throws -> PushID {
         let at = Self.start - Int64((age * Double(Self.hour)).rounded())
+        // By default a newer push of the name supersedes those that wait. Here each has an end of its own.
         var publish = Publish(
             name: try ActivityName(name), event: .update, audience: audience,
             options: PublishOptions(conflate: false))

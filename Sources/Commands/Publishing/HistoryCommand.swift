@@ -9,8 +9,8 @@ struct HistoryCommand: AsyncParsableCommand {
             their acceptance, those of the app in the order of their requests. SHOWN, ENDED and DISMISSED count the \
             devices that sent receipts, if there are any. Sums read every push, so a million of them take a while.
 
-            --export reads Redis itself. It writes the finished pushes that DIR lacks, each once, as compressed NDJSON by \
-            hour, two hours after they were accepted at the latest. docs/operations.md has the layout, and queries.
+            --export reads Redis itself. It writes the finished pushes that DIR lacks, each once, as compressed NDJSON \
+            by hour, two hours after they were accepted at the latest. docs/operations.md has the layout, and queries.
             """,
         examples: "history", "history match-42 --limit 20", "history --state failed,expired --from 2026-11-21T18:00:00",
         "history match-42 --event end --json", "history --sums day --from 2026-11-20T00:00:00",

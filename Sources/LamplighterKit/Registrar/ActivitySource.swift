@@ -1,7 +1,7 @@
 import Foundation
 
-/// What the registrar needs of ActivityKit for one attributes type. The app's is `ActivityKitSource`; tests have a
-/// double.
+/// The side of ActivityKit that the registrar needs, for one attributes type. The app's is `ActivityKitSource`; tests
+/// have a double.
 protocol ActivitySource: Sendable {
     var attributesType: String { get }
     /// Those that exist now.

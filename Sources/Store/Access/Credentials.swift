@@ -73,7 +73,7 @@ public struct Credentials: Sendable {
         try await redis.run("HSET", keys.credentialUses(app), .string(Self.usePrefix + id), .int(time))
     }
 
-    /// Who made the credentials, and when they were used last (epoch ms), by id, as far as it is known.
+    /// The makers of the credentials, and when these were used last (epoch ms), by id, as far as it is known.
     public func uses(_ app: AppKey) async throws(StoreError) -> (makers: [String: String], uses: [String: Int64]) {
         var (makers, uses) = ([String: String](), [String: Int64]())
         for (field, value) in try await redis.run("HGETALL", keys.credentialUses(app)).pairs() {

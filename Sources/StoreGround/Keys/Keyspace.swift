@@ -109,7 +109,7 @@ public struct Keyspace: Sendable {
     package func usedChallenge(_ app: AppKey, _ digest: String) -> RedisKey { key("chal:{\(app):\(digest)}") }
     /// Credentials that were made while the deployment runs, with hashes of their secrets.
     package func credentials(_ app: AppKey) -> RedisKey { key("cred:{\(app)}") }
-    /// Who made each credential, and when it was used last.
+    /// The maker of each credential, and when it was used last.
     package func credentialUses(_ app: AppKey) -> RedisKey { key("creduse:{\(app)}") }
     /// The log of what callers did with the app's secrets.
     package func actions(_ app: AppKey) -> RedisKey { key("log:{\(app)}") }
