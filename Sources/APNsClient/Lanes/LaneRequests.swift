@@ -242,8 +242,10 @@ final class LaneRequests<Template> {
             return true
         case .retry where rejection.reason == RejectionReason.Known.tooManyProviderTokenUpdates.rawValue:
             // Go back to the previous provider token while that is good, because APNs called the newest one too many.
+            // Without one, this connection would refuse everything for up to 20 minutes. A new one counts anew.
             if !repeats(request, rejection, with: settings.tokens.fallBack) {
                 request.part.record(request.index, .rejected(rejection))
+                return true
             }
         case .pruneToken, .pruneIfOlder, .retry, .recreateChannel:
             request.part.record(request.index, .rejected(rejection))

@@ -47,6 +47,25 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
+        func `a connection that takes no further provider token is replaced`(_ kind: TransportKind) async throws {
+            try await Simulation.run(kind) { server in
+                // Each connection takes one token. By default it takes a second one in 20 minutes.
+                server.providerTokenUpdates = 0
+            } _: { it in
+                #expect(await it.send(0..<100) == PageOutcome(accepted: 100))
+                var faults = Faults()
+                faults.expireNext = 1
+                try it.simulator.setFaults(faults)
+                let tooMany = Rejection(status: 429, reason: .known(.tooManyProviderTokenUpdates))
+                #expect(await it.send(100..<101).kinds == [.rejected(tooMany): 1])
+                // The expired token cannot serve again, so without another connection all would wait for 20 minutes.
+                #expect(await it.send(101..<200) == PageOutcome(accepted: 99))
+                #expect(it.simulator.snapshot().byReason["TooManyProviderTokenUpdates"] == 1)
+                #expect(it.simulator.snapshot().connections == 2)
+            }
+        }
+
+        @Test(arguments: TransportKind.allCases)
         func `a key that APNs does not know is reported after one request`(_ kind: TransportKind) async throws {
             let other = try P256SigningKey.generatePEM()
             try await Simulation.run(kind) { _ in
