@@ -18,6 +18,11 @@ extension BackupEntry {
                 "entry": "schema", "app": app, "type": .string(type),
                 "schema": .string(String(decoding: document, as: UTF8.self)),
             ]
+        case .record(let kind, let name, let record):
+            return [
+                "entry": .string(kind.rawValue), "app": app, "name": .string(name),
+                "record": .string(String(decoding: record, as: UTF8.self)),
+            ]
         case .place(let place, let buckets, let meta):
             return .fields([
                 "entry": "name", "app": app, "name": place.name.map(JSON.string),
@@ -102,7 +107,11 @@ extension BackupEntry {
             var fields: [String: [UInt8]] = [:]
             for (name, value) in try object.required("fields").object().members { fields[name] = try bytes(value) }
             return (app, .schedule(id, fields))
-        case let kind: throw try wrong("entry", "is '\(kind)', which this version does not know")
+        case let kind:
+            guard let record = AppRecord(rawValue: kind) else {
+                throw try wrong("entry", "is '\(kind)', which this version does not know")
+            }
+            return (app, .record(record, name: try text("name"), Array(try text("record").utf8)))
         }
     }
 }

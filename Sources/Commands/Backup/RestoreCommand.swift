@@ -131,7 +131,8 @@ struct RestoreCommand: AsyncParsableCommand {
             ("names", counts.names), ("tokens_restored", counts.stored), ("tokens_kept", counts.kept),
             ("newer_removals", counts.removed),
             ("expired", counts.expired), ("unreadable", counts.unreadable), ("channels", counts.channels),
-            ("schemas", counts.schemas), ("broadcast_channels", counts.broadcasts), ("schedules", counts.schedules),
+            ("schemas", counts.schemas), ("sketches_templates_test_devices", counts.records),
+            ("broadcast_channels", counts.broadcasts), ("schedules", counts.schedules),
             ("schedules_overdue", counts.overdue),
         ]
         if global.json {

@@ -4,6 +4,7 @@ public import LiveActivity
 public enum BackupEntry: Sendable, Hashable {
     /// The schema of an attributes type.
     case schema(type: String, document: [UInt8])
+    case record(AppRecord, name: String, [UInt8])
     /// A name or an attributes type with start tokens. Its tokens follow. `meta` has fields of the name.
     case place(TokenPlace, buckets: Int, meta: [String: String])
     /// The broadcast channel of a name: the fields of its hash.
@@ -12,6 +13,15 @@ public enum BackupEntry: Sendable, Hashable {
     case channel(StoredChannel)
     /// A schedule that waits: the fields of its hash.
     case schedule(PushID, [String: [UInt8]])
+}
+
+/// A kind of small records of an app that people made for the console.
+public enum AppRecord: String, Sendable, Hashable, CaseIterable {
+    /// How the console draws the cards of an attributes type.
+    case sketch
+    case testDevice = "test_device"
+    /// A push with a title, to be sent again and again.
+    case template
 }
 
 /// Registrations and tombstones of a place, as they are in Redis (`RegistryRecord`).

@@ -26,6 +26,8 @@ public struct Restore: Sendable {
             case .tokens(let place, let stored): tokens.append((place, stored))
             case .channel(let channel): channels.append(channel)
             case .schema(let type, let document): counts.schemas += try await restore(app, type, document) ? 1 : 0
+            case .record(let kind, let name, let record):
+                counts.records += try await restore(app, kind, name, record) ? 1 : 0
             case .broadcast(let name, let fields): counts.broadcasts += try await restore(app, name, fields) ? 1 : 0
             case .schedule(let id, let fields): try await restore(app, id, fields, &counts)
             }
@@ -96,6 +98,18 @@ public struct Restore: Sendable {
     private func restore(_ app: AppKey, _ type: String, _ document: [UInt8]) async throws(StoreError) -> Bool {
         if try await store.schemas.document(app, type: type) != nil { return false }
         return try await store.schemas.set(app, type: type, document: document)
+    }
+
+    /// The record that the deployment has under this name stays.
+    private func restore(
+        _ app: AppKey, _ kind: AppRecord, _ name: String, _ record: [UInt8]
+    ) async throws(StoreError) -> Bool {
+        if try await store.records(kind, app).contains(where: { $0.name == name }) { return false }
+        return switch kind {
+        case .sketch: try await store.sketches.set(app, name, record)
+        case .testDevice: try await store.testDevices.set(app, name, record)
+        case .template: try await store.console.keep(app, template: name, record)
+        }
     }
 
     /// The broadcast channel that the name has stays. One that has another name's id is left out.

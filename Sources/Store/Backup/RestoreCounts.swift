@@ -13,6 +13,8 @@ public struct RestoreCounts: Sendable, Hashable {
     public var names = 0
     public var channels = 0
     public var schemas = 0
+    /// Sketches, test devices and templates.
+    public var records = 0
     public var broadcasts = 0
     public var schedules = 0
     /// Schedules that were left out, because their time has passed and they may have been sent.
@@ -22,9 +24,8 @@ public struct RestoreCounts: Sendable, Hashable {
 
     public static func += (sum: inout RestoreCounts, part: RestoreCounts) {
         let fields: [WritableKeyPath<RestoreCounts, Int>] = [
-            \.stored, \.kept, \.removed, \.expired, \.unreadable, \.names, \.channels, \.schemas, \.broadcasts,
-            \.schedules,
-            \.overdue,
+            \.stored, \.kept, \.removed, \.expired, \.unreadable, \.names, \.channels, \.schemas, \.records,
+            \.broadcasts, \.schedules, \.overdue,
         ]
         for field in fields { sum[keyPath: field] += part[keyPath: field] }
     }

@@ -106,6 +106,10 @@ import Testing
             }
             try await old.store.registry.untrack(old.app, large, [Untrack(channel: channels[0], removedAt: time.now)])
             _ = try await old.store.schemas.set(old.app, type: "MatchAttributes", document: Array("{}".utf8))
+            _ = try await old.store.sketches.set(old.app, "MatchAttributes", Array(#"{"lines":[]}"#.utf8))
+            _ = try await old.store.testDevices.set(old.app, "anna", Array("device-1".utf8))
+            _ = try await old.store.console.keep(old.app, template: "Goal ⚽", Array(#"{"event":"update"}"#.utf8))
+            _ = try await new.store.testDevices.set(new.app, "anna", Array("device-2".utf8))
             var tags = TagChange()
             tags.add = ["device": ["gold", "a:b%"]]
             try await old.store.channels.register(
@@ -129,6 +133,10 @@ import Testing
                     [.bytes(channels[1].stored)]))
             #expect(try gold.integer() == 1)
             #expect(try await new.store.schemas.types(new.app, [ActivityName("match-42")]) == ["MatchAttributes"])
+            #expect(counts.records == 2)
+            #expect(try await new.store.testDevices.find(new.app, "anna") == Array("device-2".utf8), "it stays")
+            _ = try await new.store.testDevices.set(new.app, "anna", Array("device-1".utf8))
+            #expect(try await new.store.console.templates(new.app).map(\.title) == ["Goal ⚽"])
             // The backup of the restored deployment is the same, and so is that after another restore.
             #expect(try await Self.parts(new.backup()) == Self.parts(backup))
             let again = try await new.restore(backup, by: 1_000)
