@@ -5,7 +5,7 @@ public struct ConsoleGateway: Sendable {
     public typealias SignIn =
         @Sendable (_ key: String, _ secret: String, _ now: Int64) async throws -> ConsoleIdentity?
 
-    /// Nil if the key and the secret do not belong together. Takes epoch ms.
+    /// Nil if the key and the secret do not belong together. Throws `EndedSecret`. Takes epoch ms.
     public var signIn: SignIn
     /// The identity with the rights that its credential has now, epoch ms. Nil: the credential is not any more what it
     /// was at the sign-in.
@@ -22,6 +22,12 @@ public struct ConsoleGateway: Sendable {
     ) {
         (self.signIn, self.standing, self.call, self.provider) = (signIn, standing, call, provider)
     }
+}
+
+/// A secret that is right and not good any more.
+public struct EndedSecret: Error {
+    public var message: String
+    public init(message: String) { self.message = message }
 }
 
 /// A call of the API.

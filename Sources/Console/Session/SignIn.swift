@@ -49,10 +49,15 @@ extension Console {
             return signInPage(request, problem: wait, status: 429, key: key, next: form["next"])
                 .with("Retry-After", "\(seconds)")
         }
-        guard let identity = try await gateway.signIn(key, form["secret"], request.now) else {
-            return signInPage(
-                request, problem: "App key and secret do not belong together.", status: 401, key: key,
-                next: form["next"])
+        var found: ConsoleIdentity?
+        var problem = "App key and secret do not belong together."
+        do {
+            found = try await gateway.signIn(key, form["secret"], request.now)
+        } catch let ended as EndedSecret {
+            problem = ended.message
+        }
+        guard let identity = found else {
+            return signInPage(request, problem: problem, status: 401, key: key, next: form["next"])
         }
         for (subject, _) in subjects { try await store.console.succeed(subject, span: Self.attemptSpan) }
         guard identity.scopes.contains(.read) else {

@@ -71,13 +71,20 @@ struct Authenticator: Sendable {
     /// The credential of a request that has none of the app's two secrets and no token. One that does not exist costs
     /// the same hash as one that does.
     /// - Parameter made: those that are in Redis
+    /// - Throws: `StoreError`; an `APIError` for a secret that was right until it ended: its holder may know that
     func issued(
         _ claim: CredentialClaim, _ made: CredentialCache, now: Int64
-    ) async throws(StoreError) -> (App, CheckedCredential)? {
+    ) async throws -> (App, CheckedCredential)? {
         let known = apps[claim.app]
         let app = known ?? nobody
-        let found = try await credential(app, claim.id, made, now: now) { $0.fits(claim.secret, at: now) }
-        return known == nil ? nil : found.map { (app, $0) }
+        var end: Int64?
+        let found = try await credential(app, claim.id, made, now: now) {
+            end = $0.end(of: claim.secret, at: now)
+            return $0.fits(claim.secret, at: now)
+        }
+        guard known != nil else { return nil }
+        if found == nil, let end { throw APIError.ended(claim.id, at: end) }
+        return found.map { (app, $0) }
     }
 
     /// The credential with this id, if it fits. Before the answer is no, Redis is asked: another gateway may have made

@@ -29,6 +29,12 @@ struct CheckedCredential: Sendable {
         return isRight && !credential.isOver(at: now)
     }
 
+    /// When the credential or this secret of it ended (epoch ms). Nil: it is no secret of it, or still good.
+    func end(of secret: [UInt8], at now: Int64) -> Int64? {
+        guard let (_, _, until) = secrets.first(where: { $0.hash.fits(secret) }) else { return nil }
+        return [credential.expires, until].compactMap(\.self).filter { $0 <= now }.min()
+    }
+
     private func hash(of secret: [UInt8], at now: Int64) -> SecretHash? {
         var found: SecretHash?
         for (hash, _, until) in secrets where hash.fits(secret) {

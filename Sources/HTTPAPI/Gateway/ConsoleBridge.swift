@@ -12,7 +12,13 @@ struct ConsoleBridge: Sendable {
 
     var gateway: ConsoleGateway {
         ConsoleGateway(
-            signIn: { key, secret, now in try await identity(key, secret, now) },
+            signIn: { key, secret, now in
+                do {
+                    return try await identity(key, secret, now)
+                } catch let error as APIError {
+                    throw EndedSecret(message: error.message)
+                }
+            },
             standing: { identity, now in try await standing(identity, now) },
             call: { identity, call in await answer(identity, call) },
             provider: { provider })

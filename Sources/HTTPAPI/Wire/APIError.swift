@@ -1,5 +1,6 @@
 import Answers
 import HTTPTypes
+import LiveActivity
 import Store
 import StrictJSON
 
@@ -80,6 +81,13 @@ struct APIError: Error, Sendable, Hashable {
     /// The one response to every failed authentication. It does not tell which part was wrong.
     static let unauthorized = APIError(
         401, "Authentication failed: send the app key with the secret that this call needs.", code: 40101)
+
+    /// The secret is right, and is not good any more.
+    static func ended(_ credential: String, at end: Int64) -> APIError {
+        let remedy = "ask whoever operates the app for a new one ('lamplighter credential')"
+        return APIError(
+            401, "The secret of the credential '\(credential)' ended at \(TimeText.text(end)): \(remedy).", code: 40101)
+    }
 
     static func tooManyGuesses(_ seconds: Int) -> APIError {
         APIError(

@@ -268,6 +268,27 @@ import Testing
         }
     }
 
+    @Test func `whoever has a right secret is told when it ended, and nobody else`() async throws {
+        try await GatewayFixture.run { gateway in
+            let secret = SecretHash.newSecret(of: "feed")
+            let ended = AppCredential(
+                id: "feed", scopes: [.read], expires: testNow - 60_000,
+                secrets: [AppCredential.Secret(hash: SecretHash(of: secret).text)])
+            _ = try await gateway.store.credentials.change(try gateway.app, "feed", from: nil, to: ended)
+            func refusal(_ secret: String) async throws -> String {
+                let reply = try await gateway.send("GET", "/api/pushes", user: "\(GatewayFixture.key):\(secret)")
+                #expect(reply.status == 401)
+                return try reply.string("error")
+            }
+            #expect(try await refusal(secret).contains("'feed' ended at 2026-11-21T17:59:00"))
+            #expect(try await refusal("feed.wrong").hasPrefix("Authentication failed"))
+            #expect(try await refusal(secret + "x").hasPrefix("Authentication failed"))
+            var browser = ConsoleBrowser(gateway)
+            let page = try await browser.signIn(GatewayFixture.key, secret)
+            #expect(page.status == 401 && page.text.contains("ended at 2026-11-21T17:59:00"), "\(page.text)")
+        }
+    }
+
     @Test(arguments: [
         #"{"id":"","scopes":["read"]}"#, #"{"id":"a.b","scopes":["read"]}"#, #"{"id":"master","scopes":["read"]}"#,
         #"{"id":"a","scopes":[]}"#, #"{"id":"a","scopes":["admin"]}"#, #"{"id":"a","scopes":"read"}"#, #"{"id":"a"}"#,
