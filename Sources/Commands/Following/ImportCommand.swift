@@ -12,7 +12,7 @@ struct ImportCommand: ParsableCommand {
         "import tags tags.csv", "import users users.ndjson --json",
         subcommands: [Followers.self, Tags.self, Users.self], defaultSubcommand: Followers.self)
 
-    struct Followers: AsyncParsableCommand {
+    struct Followers: CheckedCommand {
         static let configuration = CommandConfiguration(
             "Let many channels follow a name. This is what 'import' does without a subcommand.",
             details: """
@@ -22,15 +22,15 @@ struct ImportCommand: ParsableCommand {
 
                 With --start-tokens the tokens are push-to-start tokens of an attributes type, and no name is followed.
                 """,
-            examples: "import devices.ndjson --name match-42", "import devices.csv --name match-42",
+            examples: "import devices.ndjson --name match-42", "import devices.csv --name match-42 --dry-run",
             "import tokens.ndjson --start-tokens MatchAttributes", "import - --name match-42 --json <devices.ndjson")
 
         @OptionGroup var upload: ImportOptions
-        @Option(help: .value("name", "Name of the activity to follow.")) var name: String?
+        @Option(help: .value("name", "Name of the activity to follow."), completion: .names) var name: String?
         @Option(help: .value("type", "The tokens are push-to-start tokens of this attributes type."))
         var startTokens: String?
 
-        func validate() throws {
+        func check() throws {
             guard (name == nil) != (startTokens == nil) else {
                 throw ValidationError("give --name or --start-tokens")
             }

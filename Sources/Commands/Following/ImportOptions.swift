@@ -9,6 +9,7 @@ struct ImportOptions: ParsableArguments {
     @Argument(help: "File to read. A dash reads stdin.") var file: String
     @Option(help: .value("format", "ndjson or csv. The default depends on the file's first character."))
     var format: ImportFormat?
+    @Flag(help: "Change nothing. Say which lines would be rejected.") var dryRun = false
 
     /// Uploads the file and prints the outcome. `outcome` says it of the number of lines that were applied.
     /// - Throws: after that, with code 1, if lines were rejected.
@@ -16,7 +17,7 @@ struct ImportOptions: ParsableArguments {
         let client = try gateway.client()
         let source = try ImportSource(path: file, format: format, form: form)
         // A long file takes a long time. The connection itself notices a gateway that went away.
-        var request = GatewayRequest.post(path).within(.seconds(7 * 24 * 3_600))
+        var request = GatewayRequest.post(dryRun ? path.with("dry_run=true") : path).within(.seconds(7 * 24 * 3_600))
         request.body = .stream { try source.next() }
         let answer: [UInt8]
         do {
@@ -43,7 +44,9 @@ struct ImportOptions: ParsableArguments {
             for entry in rejected { Terminal.print("line \(entry.line): \(entry.error)") }
             if unlisted > 0 { Terminal.print("and \(Terminal.counted(unlisted, "further line"))") }
             let rest = rejected.isEmpty ? "" : ", \(Terminal.counted(rejected.count + unlisted, "line")) rejected"
-            Terminal.print(outcome(result.accepted) + rest)
+            let lines = Terminal.counted(result.accepted, "line")
+            let done = dryRun ? "\(lines) would be applied" : outcome(result.accepted)
+            Terminal.print(done + rest)
         }
         if !rejected.isEmpty { throw CommandFailure(.failed, "") }
     }

@@ -35,8 +35,11 @@ struct GatewayRequest {
 /// A path such as `/api/dead/\(id)`. Values in it are percent-encoded, slashes too, so a value stays one segment.
 struct GatewayPath: ExpressibleByStringInterpolation {
     let text: String
+    private init(text: String) { self.text = text }
     init(stringLiteral value: String) { text = value }
     init(stringInterpolation: StringInterpolation) { text = stringInterpolation.text }
+    /// The path with a query.
+    func with(_ query: String) -> GatewayPath { GatewayPath(text: text + "?" + query) }
     static func encoded(_ text: String) -> String { text.percentEncoded { !$0.isURLUnreserved && $0 != 0x7E } }
 
     struct StringInterpolation: StringInterpolationProtocol {

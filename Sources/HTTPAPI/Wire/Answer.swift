@@ -28,6 +28,8 @@ struct Answer: Sendable {
     var subjects: [Action.Subject: String] = [:]
     /// How many pushes, channels … the call was about.
     var count = 1
+    /// The call only looked, so the log of actions does not have it.
+    var changedNothing = false
 
     init<Body: AnswerBody>(_ status: Int, _ body: Body) {
         self.init(status, json: body.answerJSON.bytes)

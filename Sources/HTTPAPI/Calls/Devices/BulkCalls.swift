@@ -34,14 +34,16 @@ struct BulkCalls: CallGroup {
     }
 
     /// Reads lines as they arrive and applies them batch by batch, so memory holds one batch whatever the length.
-    /// Applying a line twice does no harm, so after a failure the caller may send the whole body once more.
+    /// Applying a line twice does no harm, so after a failure the caller may send the whole body once more. With
+    /// `dry_run` lines are only read.
     private func bulk<Entry: Sendable>(
         _ call: Call, _ lines: BulkLines<Entry>, apply: ([Entry]) async throws -> BulkOutcome
     ) async throws -> Answer {
         var bulk = lines
+        let isDryRun = try call.flag("dry_run") ?? false
         func applyBatch() async throws {
             try await call.confirm()
-            bulk.applied(try await apply(bulk.batch))
+            bulk.applied(isDryRun ? BulkOutcome() : try await apply(bulk.batch))
         }
         do {
             try await call.body.stream { part in
@@ -55,9 +57,11 @@ struct BulkCalls: CallGroup {
         } catch {
             var failure = APIError(thrown: error)
             failure.extra = bulk.answer.membersOfError + CutShortAnswer(linesApplied: bulk.appliedLines).members
-            failure.applied = bulk.accepted
+            failure.applied = isDryRun ? 0 : bulk.accepted
             throw failure
         }
-        return Answer(200, bulk.answer).about([:], count: bulk.accepted)
+        var answer = Answer(200, bulk.answer).about([:], count: bulk.accepted)
+        answer.changedNothing = isDryRun
+        return answer
     }
 }

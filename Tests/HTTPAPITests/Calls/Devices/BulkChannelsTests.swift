@@ -10,6 +10,24 @@ import Testing
 @Suite struct BulkChannelsTests {
     private static let path = "/api/channels/bulk"
 
+    @Test func `a dry run tells the bad lines and changes nothing`() async throws {
+        try await GatewayFixture.run { gateway in
+            let before = try await gateway.store.redis.keyCount()
+            for (path, good, bad) in [
+                (Self.path, #"{"channel":"a","named_user_id":"ann"}"#, #"{"channel":"b"}"#),
+                ("/api/activities/match-42/channels", #"{"channel":"a","token":"abcd"}"#, #"{"channel":"b"}"#),
+                ("/api/start-tokens/Match/channels", #"{"channel":"a","token":"abcd"}"#, #"{"channel":"b"}"#),
+            ] {
+                let reply = try await gateway.send("POST", path + "?dry_run=true", "\(good)\n\(bad)\n")
+                #expect(reply.status == 200, "\(reply.text)")
+                #expect(try reply.integer("accepted") == 1 && Self.rejected(reply) == [2], "\(reply.text)")
+                #expect(try await gateway.store.redis.keyCount() == before, "\(path)")
+                let wrong = try await gateway.send("POST", path + "?dry_run=maybe", good)
+                #expect(wrong.status == 400 && wrong.text.contains("dry_run"))
+            }
+        }
+    }
+
     @Test func `lines tag channels and give them users, and each bad line is told`() async throws {
         try await GatewayFixture.run { gateway in
             let lines = [
