@@ -45,8 +45,11 @@ struct StatusWatch {
             }
             tasks.addTask {
                 for await event in screen.events {
-                    if event == .quit { return }
-                    page.draw()
+                    switch event {
+                    case .quit: return
+                    case .resized: page.draw()
+                    case .key(let key): page.press(key)
+                    }
                 }
             }
             await tasks.next()
@@ -58,12 +61,35 @@ struct StatusWatch {
     private final class Page: Sendable {
         private let screen: FullScreen
         private let redis: String
-        private let shown = Mutex<(snapshot: Snapshot?, problem: String?)>((nil, nil))
+        private struct Shown {
+            var snapshot: Snapshot?
+            var problem: String?
+            var keys = WatchScreen.Keys()
+            var rates: [Int] = []
+        }
+        private static let mostRates = 60
+        private let shown = Mutex(Shown())
 
         init(_ screen: FullScreen, _ redis: String) { (self.screen, self.redis) = (screen, redis) }
 
         func show(_ snapshot: Snapshot?, problem: String?) {
-            shown.withLock { $0 = (snapshot ?? $0.snapshot, problem) }
+            shown.withLock { shown in
+                shown.problem = problem
+                guard let snapshot else { return }
+                shown.snapshot = snapshot
+                shown.rates = shown.rates.suffix(Self.mostRates - 1) + [snapshot.total(\.rate)]
+            }
+            draw()
+        }
+
+        func press(_ key: Character) {
+            shown.withLock { shown in
+                switch key {
+                case "s": shown.keys.order = shown.keys.order.next
+                case "?", "h": shown.keys.showsHelp.toggle()
+                default: break
+                }
+            }
             draw()
         }
 
@@ -72,7 +98,10 @@ struct StatusWatch {
                 let (columns, rows) = screen.size
                 let problem = shown.problem.map { [$0.cut(to: columns)] } ?? []
                 let lines = shown.snapshot.map { snapshot in
-                    WatchScreen(snapshot: snapshot, redis: redis, width: columns, height: rows - problem.count).lines
+                    WatchScreen(
+                        snapshot: snapshot, redis: redis, width: columns, height: rows - problem.count,
+                        rates: shown.rates, keys: shown.keys
+                    ).lines
                 }
                 screen.draw(problem + (lines ?? []))
             }

@@ -14,20 +14,64 @@ struct WatchScreen {
     var width: Int
     /// Lines of the terminal; nil: as many as there are.
     var height: Int?
+    /// Tokens a second of the pages before, the oldest first.
+    var rates: [Int] = []
+    /// Nil: nobody can press a key.
+    var keys: Keys?
+
+    /// The choices that a person made by keys.
+    struct Keys: Equatable {
+        var order = Order.name
+        var showsHelp = false
+    }
+
+    /// What workers and pushes are sorted by.
+    enum Order: String, CaseIterable {
+        case name, rate, delivered, age
+        var next: Order {
+            let all = Self.allCases
+            return all[((all.firstIndex(of: self) ?? 0) + 1) % all.count]
+        }
+    }
 
     private static let mostErrors = 8
     private static let mostAlarms = 6
 
     var lines: [String] {
-        var lines = head + alarms + [""] + queues + [""] + workers + errors
+        var lines = head + (keys?.showsHelp == true ? help : [])
+        lines += alarms + [""] + queues + [""] + workers + errors
         let pushes = pushes
         if !pushes.isEmpty { lines += [""] + pushes }
-        if let height, lines.count > height {
+        let foot =
+            keys.map { keys in
+                ["q quit  s sort by \(keys.order.next.rawValue)  ? \(keys.showsHelp ? "hide " : "")help"]
+            } ?? []
+        let room = height.map { max(0, $0 - foot.count) }
+        if let room, lines.count > room {
             // The last line says that there is more, so that nobody takes the page for the whole.
-            let hidden = lines.count - height + 1
-            lines = lines.prefix(max(0, height - 1)) + ["… \(Terminal.counted(hidden, "more line")): a taller terminal"]
+            let hidden = lines.count - room + 1
+            lines = lines.prefix(max(0, room - 1)) + ["… \(Terminal.counted(hidden, "more line")): a taller terminal"]
         }
-        return lines.map { $0.cut(to: width).withoutTrailingSpace }
+        return (lines + foot).map { $0.cut(to: width).withoutTrailingSpace }
+    }
+
+    private var help: [String] {
+        [
+            "",
+            "HIGH, LOW   pushes of priority 10 and 5 that wait; (3 s): the oldest, so long",
+            "SHARDS      parts of large pushes that wait",
+            "RETRIES     tokens whose next attempt is due",
+            "q, Ctrl-C   quit    s  sort workers and pushes    ?  this help",
+        ]
+    }
+
+    /// A bar for each of the last pages.
+    private var line: [String] {
+        let shown = rates.suffix(max(0, min(60, width - 24)))
+        guard shown.count > 1, let most = shown.max(), most > 0 else { return [] }
+        let bars = Array("▁▂▃▄▅▆▇█")
+        let text = String(shown.map { bars[$0 * (bars.count - 1) / most] })
+        return ["\(text)  at most \(Terminal.grouped(most))/s"]
     }
 
     private var head: [String] {
@@ -42,16 +86,18 @@ struct WatchScreen {
         return [
             "lamplighter  \(time) UTC  \(memory)  \(redis)",
             "\(workers), \(lanes)  \(rate)  \(inFlight)  \(pages)",
-        ]
+        ] + line
     }
 
     private var alarms: [String] {
-        var lines = snapshot.alarms.map { alarm in
-            "✗ app \(alarm.app): \(alarm.kind.rawValue): \(alarm.reason), since \(age(snapshot.now - alarm.since))"
+        // The end of the reason is the remedy, so it goes on in a line of its own.
+        var lines = snapshot.alarms.prefix(Self.mostAlarms).flatMap { alarm in
+            let since = age(snapshot.now - alarm.since)
+            return "✗ app \(alarm.app): \(alarm.kind.rawValue): \(alarm.reason), since \(since)"
+                .wrapped(to: width, indent: 2)
         }
-        if lines.count > Self.mostAlarms {
-            lines = lines.prefix(Self.mostAlarms) + ["✗ \(lines.count - Self.mostAlarms) more alarms"]
-        }
+        let more = snapshot.alarms.count - Self.mostAlarms
+        if more > 0 { lines.append("✗ \(Terminal.counted(more, "more alarm"))") }
         let silent = snapshot.heartbeats.count - snapshot.live.count
         let (used, limit) = (snapshot.load.usedMemory, snapshot.load.memoryLimit)
         let isFull = limit > 0 && used >= limit
@@ -82,19 +128,19 @@ struct WatchScreen {
     private var queues: [String] {
         guard !snapshot.apps.isEmpty else { return ["no app is configured here, so no queue is shown"] }
         var table = FittedTable(columns: [
-            .init(title: "APP", isRight: false), .init(title: "TOKENS/S"), .init(title: "HIGH"), .init(title: "AGE"),
-            .init(title: "LOW"), .init(title: "AGE"), .init(title: "SHARDS"), .init(title: "AGE", rank: 2),
-            .init(title: "RETRIES"), .init(title: "LATE"), .init(title: "SCHEDULES", rank: 1),
-            .init(title: "LATE", rank: 1),
+            .init(title: "APP", isRight: false), .init(title: "TOKENS/S"), .init(title: "HIGH"), .init(title: "LOW"),
+            .init(title: "SHARDS"), .init(title: "RETRIES"), .init(title: "SCHEDULES", rank: 1),
         ])
+        func waiting(_ count: Int, _ age: Int64) -> String {
+            Terminal.grouped(count) + (count > 0 && age >= 1_000 ? " (\(self.age(age)))" : "")
+        }
         for app in snapshot.apps {
             let (depth, age) = (app.depth, app.age)
             table.rows.append([
                 depth.app.rawValue, Terminal.grouped(snapshot.total(\.rate, of: depth.app)),
-                Terminal.grouped(depth.pushesHigh), self.age(age.pushesHigh), Terminal.grouped(depth.pushesLow),
-                self.age(age.pushesLow), Terminal.grouped(depth.shardTasks), self.age(age.shardTasks),
-                Terminal.grouped(depth.retriesDue), self.age(age.retriesDue),
-                Terminal.grouped(age.waitingSchedules), self.age(age.schedules),
+                waiting(depth.pushesHigh, age.pushesHigh), waiting(depth.pushesLow, age.pushesLow),
+                waiting(depth.shardTasks, age.shardTasks), waiting(depth.retriesDue, age.retriesDue),
+                waiting(age.waitingSchedules, age.schedules),
             ])
         }
         return table.lines(width: width)
@@ -108,7 +154,7 @@ struct WatchScreen {
             .init(title: "PRUNED", rank: 3), .init(title: "FAILED", rank: 2), .init(title: "UP", rank: 4),
             .init(title: "SEEN"),
         ])
-        for heartbeat in snapshot.heartbeats {
+        for heartbeat in sortedHeartbeats {
             let loads = heartbeat.loads.values
             func sum(_ field: KeyPath<Heartbeat.Load, Int>) -> Int { loads.reduce(0) { $0 + $1[keyPath: field] } }
             func settled(_ outcome: SettledField) -> String {
@@ -123,6 +169,20 @@ struct WatchScreen {
             ])
         }
         return table.lines(width: width)
+    }
+
+    private var sortedHeartbeats: [Heartbeat] {
+        func sum(_ heartbeat: Heartbeat, _ value: (Heartbeat.Load) -> Int) -> Int {
+            heartbeat.loads.values.reduce(0) { $0 + value($1) }
+        }
+        let all = snapshot.heartbeats
+        return switch keys?.order ?? .name {
+        case .name: all
+        case .rate: all.sorted { sum($0, \.rate) > sum($1, \.rate) }
+        case .delivered:
+            all.sorted { sum($0) { $0.outcomes["delivered"] ?? 0 } > sum($1) { $0.outcomes["delivered"] ?? 0 } }
+        case .age: all.sorted { $0.at < $1.at }
+        }
     }
 
     private var errors: [String] {
@@ -141,7 +201,13 @@ struct WatchScreen {
             .init(title: "EVENT", isRight: false, rank: 1), .init(title: "TARGETS"), .init(title: "SETTLED"),
             .init(title: "AGE"), .init(title: "", isRight: false), .init(title: ""),
         ])
-        for push in snapshot.pushes {
+        let sorted =
+            switch keys?.order ?? .name {
+            case .name: snapshot.pushes
+            case .rate, .delivered: snapshot.pushes.sorted { $0.settled > $1.settled }
+            case .age: snapshot.pushes.sorted { $0.createdAt < $1.createdAt }
+            }
+        for push in sorted {
             let filled = Int((push.share * Double(barWidth)).rounded(.down))
             let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: barWidth - filled)
             table.rows.append([

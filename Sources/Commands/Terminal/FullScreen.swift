@@ -5,7 +5,7 @@ import Synchronization
 /// The terminal's alternate screen in raw mode. It draws pages in place and tells of keys and signals. The terminal is
 /// as before after `restore`.
 final class FullScreen: Sendable {
-    enum Event: Sendable { case quit, resized }
+    enum Event: Sendable, Equatable { case quit, resized, key(Character) }
 
     private static let signals = [
         (SIGINT, Event.quit), (SIGTERM, .quit), (SIGHUP, .quit), (SIGWINCH, .resized),
@@ -35,6 +35,9 @@ final class FullScreen: Sendable {
             // q, Q, Ctrl-C, Ctrl-D, or the terminal is gone.
             if count <= 0 || bytes[..<count].contains(where: { [0x71, 0x51, 0x03, 0x04].contains($0) }) {
                 continuation.yield(.quit)
+            } else if bytes[0] != 0x1B {
+                // An arrow or another key of several bytes begins with an escape.
+                for byte in bytes[..<count] { continuation.yield(.key(Character(UnicodeScalar(byte)))) }
             }
         }
         for (number, event) in Self.signals { Signals.listen(to: number) { continuation.yield(event) } }

@@ -38,6 +38,23 @@ extension String {
     }
 }
 
+extension String {
+    /// The text in lines of at most so many columns, broken at spaces. The lines behind the first are indented.
+    func wrapped(to width: Int, indent: Int) -> [String] {
+        var lines = [""]
+        for word in split(separator: " ", omittingEmptySubsequences: false) {
+            let line = lines[lines.count - 1]
+            let longer = line.isEmpty ? String(word) : "\(line) \(word)"
+            if longer.displayWidth <= width || line.isEmpty {
+                lines[lines.count - 1] = longer
+            } else {
+                lines.append(String(repeating: " ", count: indent) + word)
+            }
+        }
+        return lines
+    }
+}
+
 extension Unicode.Scalar {
     /// Wide and full-width characters of UAX 11, in whole blocks. Emoji are found by their property.
     private static let wide: [ClosedRange<UInt32>] = [

@@ -68,8 +68,8 @@ struct WatchScreenTests {
         ! 1 worker without a heartbeat: killed, stopped, or cut off
         ! app shop: 2 pushes with dead letters
 
-        APP   TOKENS/S  HIGH  AGE  LOW  AGE  SHARDS  RETRIES  LATE  SCHEDULES  LATE
-        shop   118,400    12  3 s    0  0 s      61    1,204   0 s          7   0 s
+        APP   TOKENS/S      HIGH  LOW     SHARDS  RETRIES  SCHEDULES
+        shop   118,400  12 (3 s)    0  61 (41 s)    1,204          7
 
         WORKER                LANES  TOKENS/S  IN FLIGHT  PAGES  DELIVERED  FAILED  SEEN
         worker-eu-1-9f3c2b1a    4/4   118,400      3,980      8  5,120,339       3   0 s
@@ -89,8 +89,8 @@ struct WatchScreenTests {
         ! 1 worker without a heartbeat: killed, stopped, or cut off
         ! app shop: 2 pushes with dead letters
 
-        APP   TOKENS/S  HIGH  AGE  LOW  AGE  SHARDS   AGE  RETRIES  LATE  SCHEDULES  LATE
-        shop   118,400    12  3 s    0  0 s      61  41 s    1,204   0 s          7   0 s
+        APP   TOKENS/S      HIGH  LOW     SHARDS  RETRIES  SCHEDULES
+        shop   118,400  12 (3 s)    0  61 (41 s)    1,204          7
 
         WORKER                LANES  TOKENS/S  IN FLIGHT  PAGES  DELIVERED  PRUNED  FAILED    UP  SEEN
         worker-eu-1-9f3c2b1a    4/4   118,400      3,980      8  5,120,339  20,412       3   2 h   0 s
@@ -144,6 +144,37 @@ struct WatchScreenTests {
         table.add("決勝", "1")
         table.add("final", "22")
         #expect(table.lines == ["決勝    1", "final  22"])
+    }
+
+    @Test func `an alarm keeps its remedy in a narrow terminal`() throws {
+        var snapshot = try Self.snapshot()
+        snapshot.alarms[0].reason = "many devices are unregistered: look whether the app has another bundle id by now"
+        let lines = WatchScreen(snapshot: snapshot, redis: Self.redis, width: 60, height: nil).lines
+        let first = try #require(lines.firstIndex { $0.hasPrefix("✗ app shop") })
+        let rest = lines[(first + 1)...].prefix { $0.hasPrefix("  ") }
+        #expect(rest.last?.hasSuffix("by now, since 5 min") == true, "\(lines)")
+    }
+
+    @Test func `keys sort the page and explain it`() throws {
+        var screen = WatchScreen(snapshot: try Self.snapshot(), redis: Self.redis, width: 80, height: 40)
+        #expect(!screen.lines.contains { $0.contains("q quit") }, "nobody can press a key")
+        screen.keys = WatchScreen.Keys()
+        #expect(screen.lines.last == "q quit  s sort by rate  ? help")
+        screen.keys?.order = .age
+        let workers = screen.lines.filter { $0.hasPrefix("worker-eu") }
+        #expect(workers.map { $0.hasPrefix("worker-eu-2") } == [true, false], "the longest silence first")
+        screen.keys?.showsHelp = true
+        #expect(screen.lines.contains { $0.contains("the oldest, so long") })
+        screen.height = 8
+        #expect(screen.lines.count == 8 && screen.lines[7].hasPrefix("q quit"))
+    }
+
+    @Test func `a bar for each of the last pages`() throws {
+        var screen = WatchScreen(snapshot: try Self.snapshot(), redis: Self.redis, width: 80, height: nil)
+        screen.rates = [0, 50, 100, 70]
+        #expect(screen.lines[2] == "▁▄█▅  at most 100/s")
+        screen.rates = [0, 0]
+        #expect(!screen.lines[2].contains("at most"))
     }
 
     @Test func `a page that does not fit says so in its last line`() throws {
