@@ -28,19 +28,17 @@ public struct Lamplighter: AsyncParsableCommand {
                 name: "Publish",
                 subcommands: [
                     PublishCommand.self, PushCommand.self, HistoryCommand.self, TrackCommand.self, UntrackCommand.self,
-                    ImportCommand.self,
-                    ExportCommand.self,
-                    ActivityCommand.self, ScheduleCommand.self, SchemaCommand.self, SketchCommand.self,
-                    BroadcastCommand.self,
+                    ImportCommand.self, ExportCommand.self, ActivityCommand.self, ScheduleCommand.self,
+                    SchemaCommand.self, SketchCommand.self, BroadcastCommand.self,
                 ]),
             CommandGroup(
                 name: "Operate",
                 subcommands: [
-                    StatusCommand.self, ReloadCommand.self, PauseCommand.self, ResumeCommand.self, ChannelCommand.self,
-                    ExplainCommand.self, ForgetCommand.self, EventsCommand.self, DoctorCommand.self,
-                    TestSendCommand.self, TestDeviceCommand.self, QuarantineCommand.self, DeadCommand.self,
-                    ActionsCommand.self,
-                    CredentialCommand.self, BackupCommand.self, RestoreCommand.self, FormatCommand.self,
+                    StatusCommand.self, SettingsCommand.self, ReloadCommand.self, PauseCommand.self, ResumeCommand.self,
+                    ChannelCommand.self, ExplainCommand.self, ForgetCommand.self, EventsCommand.self,
+                    DoctorCommand.self, TestSendCommand.self, TestDeviceCommand.self, QuarantineCommand.self,
+                    DeadCommand.self, ActionsCommand.self, CredentialCommand.self, BackupCommand.self,
+                    RestoreCommand.self, FormatCommand.self,
                 ]),
         ])
 
@@ -54,8 +52,9 @@ public struct Lamplighter: AsyncParsableCommand {
         // No other thread reads the environment yet.
         unsetenv("SSLKEYLOGFILE")
         OpenSSLLibrary.keepUntilExit()
+        var command = await parsed(Array(CommandLine.arguments.dropFirst()))
         do {
-            var command = try parseAsRoot()
+            try (command as? any CheckedCommand)?.check()
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
             } else {
@@ -63,9 +62,27 @@ public struct Lamplighter: AsyncParsableCommand {
             }
             Glibc.exit(ExitStatus.done.rawValue)
         } catch {
+            if let error = error as? ValidationError { refuse(error.message, of: type(of: command)) }
             guard let failure = CommandFailure(error) else { exit(withError: error) }
             if !failure.message.isEmpty { Terminal.error(failure.message) }
             Glibc.exit(failure.status.rawValue)
         }
+    }
+
+    private static func parsed(_ arguments: [String]) async -> any ParsableCommand {
+        do {
+            return try await asyncParseAsRoot(arguments)
+        } catch {
+            // The parser throws for `--help` too.
+            if exitCode(for: error) == .validationFailure, let (message, command) = Usage.misunderstood(arguments) {
+                refuse(message, of: command)
+            }
+            exit(withError: error)
+        }
+    }
+
+    private static func refuse(_ message: String, of command: any ParsableCommand.Type) -> Never {
+        Terminal.put(Usage.text(message, of: command), to: STDERR_FILENO)
+        Glibc.exit(ExitStatus.usage.rawValue)
     }
 }

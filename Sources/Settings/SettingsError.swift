@@ -24,7 +24,9 @@ public enum SettingsError: Error, Sendable, Hashable, CustomStringConvertible {
             "\(origin): unknown key '\(key)'"
                 + (nearest.map { "; did you mean '\($0)'?" } ?? "; config/lamplighter.yaml lists every key")
         case .invalid(let key, let origin, let found, let expected):
-            "\(key) (\(origin)) must be \(expected)" + (found.map { ", not '\($0)'" } ?? "")
+            // A setting that is only a variable is not named twice.
+            key + (key == origin.description ? "" : " (\(origin))") + " must be \(expected)"
+                + (found.map { ", not '\($0)'" } ?? "")
         case .missing(let key, let remedy): "\(key) is not set: \(remedy)"
         case .conflict(let key, let origin, let reason): "\(key) (\(origin)): \(reason)"
         case .unusable(let key, let reason): "\(key): \(reason)"

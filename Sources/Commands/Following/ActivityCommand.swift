@@ -3,14 +3,14 @@ import ArgumentParser
 import LiveActivity
 import StrictJSON
 
-struct ActivityCommand: AsyncParsableCommand {
+struct ActivityCommand: CheckedCommand {
     static let configuration = CommandConfiguration(
         name: "activity", "Show what follows a name, list the names, or set a name's attributes type.",
         examples: "activity order-1234", "activity --prefix match- --limit 50", "activity --contains final --followed",
         "activity order-1234 --attributes-type DeliveryAttributes")
 
     @OptionGroup var gateway: GatewayOptions
-    @Argument(help: "Name of the activity. Without one, the names are listed.") var name: String?
+    @Argument(help: "Name of the activity. Without one, the names are listed.", completion: .names) var name: String?
     @Option(help: .value("text", "List only names that begin with this.")) var prefix: String?
     @Option(help: .value("text", "List only names that have this in them.")) var contains: String?
     @Flag(inversion: .prefixedNo, help: "List only names that an end closed, or only the others.") var ended: Bool?
@@ -21,7 +21,7 @@ struct ActivityCommand: AsyncParsableCommand {
     @Option(help: .value("type", "Set the name's attributes type, whose schema checks its content states."))
     var attributesType: String?
 
-    func validate() throws {
+    func check() throws {
         if attributesType != nil, name == nil { throw ValidationError("--attributes-type needs a name") }
     }
 

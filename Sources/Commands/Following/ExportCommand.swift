@@ -1,7 +1,7 @@
 import Answers
 import ArgumentParser
 
-struct ExportCommand: AsyncParsableCommand {
+struct ExportCommand: CheckedCommand {
     static let configuration = CommandConfiguration(
         name: "export", "Write the channels that follow a name, with their tokens, as NDJSON.",
         details: """
@@ -13,10 +13,10 @@ struct ExportCommand: AsyncParsableCommand {
         "export match-42 | ssh other lamplighter import - --name match-42")
 
     @OptionGroup var gateway: GatewayOptions
-    @Argument(help: "Name of the activity.") var name: String?
+    @Argument(help: "Name of the activity.", completion: .names) var name: String?
     @Option(help: .value("type", "Write the push-to-start tokens of this attributes type.")) var startTokens: String?
 
-    func validate() throws {
+    func check() throws {
         guard (name == nil) != (startTokens == nil) else { throw ValidationError("give a name or --start-tokens") }
     }
 

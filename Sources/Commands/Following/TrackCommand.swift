@@ -8,7 +8,7 @@ struct TrackCommand: AsyncParsableCommand {
         "track match-42 my-device 0a1b2c --registered-at 1795276800000", "track match-42 my-device 0a1b2c --catch-up")
 
     @OptionGroup var gateway: GatewayOptions
-    @Argument(help: "Name of the activity.") var name: String
+    @Argument(help: "Name of the activity.", completion: .names) var name: String
     @Argument(help: "Id of the channel: one install of the app.") var channel: String
     @Argument(help: "The activity's push token, in hex.") var token: String
     @Option(help: .value("epoch-ms", "When the device got the token. The default is now.")) var registeredAt: Int?

@@ -1,17 +1,17 @@
 import Answers
 import ArgumentParser
 
-struct UntrackCommand: AsyncParsableCommand {
+struct UntrackCommand: CheckedCommand {
     static let configuration = CommandConfiguration(
         name: "untrack", "Stop a channel from following a name, or all channels.",
         examples: "untrack order-1234 3f0c8a51-8a3e-4b9b-9a66-0c8a3f0c8a51", "untrack order-1234 --all")
 
     @OptionGroup var gateway: GatewayOptions
-    @Argument(help: "Name of the activity.") var name: String
+    @Argument(help: "Name of the activity.", completion: .names) var name: String
     @Argument(help: "Id of the channel.") var channel: String?
     @Flag(help: "Remove all channels that follow the name now.") var all = false
 
-    func validate() throws {
+    func check() throws {
         guard (channel == nil) == all else { throw ValidationError("give a channel or --all") }
     }
 

@@ -18,14 +18,14 @@ struct BroadcastCommand: ParsableCommand {
         "broadcast delete match-42",
         subcommands: [Create.self, List.self, Show.self, Delete.self])
 
-    struct Create: GatewayCommand {
+    struct Create: GatewayCommand, CheckedCommand {
         static let configuration = CommandConfiguration(
             "Create a broadcast channel for a name. A channel that it already has stays.",
             examples: "broadcast create match-42", "broadcast create match-42 --storage newest --json")
 
         @OptionGroup var gateway: GatewayOptions
         @OptionGroup var wait: Wait
-        @Argument(help: "Name of the activity.") var name: String
+        @Argument(help: "Name of the activity.", completion: .names) var name: String
         @Option(
             help: .value(
                 "none|newest",
@@ -33,7 +33,7 @@ struct BroadcastCommand: ParsableCommand {
         )
         var storage = "none"
 
-        func validate() throws {
+        func check() throws {
             guard ["none", "newest"].contains(storage) else {
                 throw ValidationError("--storage must be none or newest, not '\(storage)'")
             }
@@ -56,7 +56,7 @@ struct BroadcastCommand: ParsableCommand {
 
         @OptionGroup var gateway: GatewayOptions
         @Flag(help: "Also ask APNs whether it has the channel, with the key that is configured here.") var apns = false
-        @Argument(help: "Name of the activity.") var name: String
+        @Argument(help: "Name of the activity.", completion: .names) var name: String
 
         func run() async throws {
             let settings = try gateway.settings()
@@ -126,7 +126,7 @@ struct BroadcastCommand: ParsableCommand {
 
         @OptionGroup var gateway: GatewayOptions
         @OptionGroup var wait: Wait
-        @Argument(help: "Name of the activity.") var name: String
+        @Argument(help: "Name of the activity.", completion: .names) var name: String
 
         func run() async throws {
             let path: GatewayPath = "/api/activities/\(name)/broadcast?wait=\(wait.seconds)"

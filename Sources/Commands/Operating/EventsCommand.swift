@@ -88,7 +88,7 @@ struct EventsCommand: ParsableCommand {
         }
     }
 
-    struct Retry: GatewayCommand {
+    struct Retry: GatewayCommand, CheckedCommand {
         static let configuration = CommandConfiguration(
             "Put dead events behind those that wait for the webhook.",
             examples: "events retry 1795284000184-0", "events retry --all")
@@ -96,18 +96,22 @@ struct EventsCommand: ParsableCommand {
         @OptionGroup var gateway: GatewayOptions
         @OptionGroup var choice: Choice
 
+        func check() throws { try choice.check() }
+
         var request: GatewayRequest { choice.request("/api/webhook/retry") }
         func lines(_ result: RetriedEventsAnswer) -> [String] {
             ["\(Terminal.grouped(result.retried)) events wait for the webhook again"]
         }
     }
 
-    struct Discard: GatewayCommand {
+    struct Discard: GatewayCommand, CheckedCommand {
         static let configuration = CommandConfiguration(
             "Delete dead events.", examples: "events discard 1795284000184-0", "events discard --all")
 
         @OptionGroup var gateway: GatewayOptions
         @OptionGroup var choice: Choice
+
+        func check() throws { try choice.check() }
 
         var request: GatewayRequest { choice.request("/api/webhook/discard") }
         func lines(_ result: DiscardedEventsAnswer) -> [String] {
@@ -120,7 +124,7 @@ struct EventsCommand: ParsableCommand {
         @Argument(help: "Entry of the dead event, as 'events dead' shows it.") var entry: String?
         @Flag(help: "All dead events of the app.") var all = false
 
-        func validate() throws {
+        func check() throws {
             guard (entry != nil) != all else { throw ValidationError("give an entry, or --all") }
         }
 

@@ -1,7 +1,7 @@
 import Answers
 import ArgumentParser
 
-struct ExplainCommand: GatewayCommand {
+struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         name: "explain", "Say whether a channel would get a name's next update, and if not, why.",
         details: """
@@ -11,11 +11,33 @@ struct ExplainCommand: GatewayCommand {
         examples: "explain match-42 6a1f2b6e-08c8-4d1e-9e6c-0a9f35c0a7d1", "explain match-42 device-1 --json")
 
     @OptionGroup var gateway: GatewayOptions
-    @Argument(help: "Name of the activity.") var name: String
+    @Argument(help: "Name of the activity.", completion: .names) var name: String
     @Argument(help: "Id of the channel.") var channel: String
 
-    var request: GatewayRequest { .get("/api/activities/\(name)/channels/\(channel)") }
-    func lines(_ answer: ExplanationAnswer) -> [String] {
+    func run() async throws {
+        let client = try gateway.client()
+        var follows = true
+        try await gateway.call(.get("/api/activities/\(name)/channels/\(channel)")) { (answer: ExplanationAnswer) in
+            follows = answer.following != nil
+            return lines(answer)
+        }
+        if !follows, !gateway.json { try await doubt(client) }
+    }
+
+    /// Says which of the two is not known, because a person may have misspelt or swapped them.
+    private func doubt(_ client: GatewayClient) async throws {
+        let knowsName = try await client.knows("/api/activities/\(name)")
+        let knowsChannel = try await client.knows("/api/channels/\(channel)")
+        if !knowsName, !knowsChannel {
+            let isSwapped = try await client.knows("/api/activities/\(channel)")
+            let hint = isSwapped ? "; did you mean 'explain \(channel) \(name)'?" : ""
+            return Terminal.error("neither the name \(name) nor the channel \(channel) is known here\(hint)")
+        }
+        if !knowsName { Terminal.error("the name \(name) has no followers and no pushes: check its spelling") }
+        if !knowsChannel { Terminal.error("the channel \(channel) is not known here: check its spelling") }
+    }
+
+    private func lines(_ answer: ExplanationAnswer) -> [String] {
         let verdict = answer.getsNextUpdate ? "would get" : "would not get"
         var lines = ["\(channel) \(verdict) the next update of \(name)"]
         lines += answer.reasons.map { "  \($0.text)" }

@@ -2,7 +2,7 @@ import Answers
 import ArgumentParser
 import StrictJSON
 
-struct ForgetCommand: AsyncParsableCommand {
+struct ForgetCommand: CheckedCommand {
     static let configuration = CommandConfiguration(
         name: "forget", "Forget channels or named users: their tokens, tags and records.",
         details: """
@@ -16,7 +16,7 @@ struct ForgetCommand: AsyncParsableCommand {
     @Option(name: .customLong("user"), help: .value("named-user", "Forget a named user's channels. Repeatable."))
     var users: [String] = []
 
-    func validate() throws {
+    func check() throws {
         if channels.isEmpty && users.isEmpty { throw ValidationError("Name a channel, or a named user with --user.") }
         if !channels.isEmpty && !users.isEmpty { throw ValidationError("Name channels or named users, not both.") }
     }

@@ -12,23 +12,29 @@ struct PauseCommand: GatewayCommand {
         examples: "pause", "pause match-42", "pause --list")
 
     @OptionGroup var gateway: GatewayOptions
-    @Argument(help: "Name of the activity. Without it, the whole app.") var name: String?
+    @Argument(help: "Name of the activity. Without it, the whole app.", completion: .names) var name: String?
     @Flag(help: "Only list what is paused.") var list = false
 
     var request: GatewayRequest { list ? .get("/api/pauses") : .post("/api/pause", pausedName(name)) }
     func lines(_ answer: PausesAnswer) -> [String] { answer.lines }
 }
 
-struct ResumeCommand: GatewayCommand {
+struct ResumeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         name: "resume", "Send again for a paused app or name, and send what was kept.",
         examples: "resume", "resume match-42")
 
     @OptionGroup var gateway: GatewayOptions
-    @Argument(help: "Name of the activity. Without it, the whole app.") var name: String?
+    @Argument(help: "Name of the activity. Without it, the whole app.", completion: .names) var name: String?
 
-    var request: GatewayRequest { .post("/api/resume", pausedName(name)) }
-    func lines(_ answer: PausesAnswer) -> [String] { answer.lines }
+    func run() async throws {
+        do {
+            try await gateway.call(.post("/api/resume", pausedName(name))) { (answer: PausesAnswer) in answer.lines }
+        } catch let failure as CommandFailure where failure.refusal?.status == 404 {
+            let what = name.map { "the name \($0)" } ?? "the app"
+            throw CommandFailure(.failed, "\(what) is not paused: 'lamplighter pause --list' shows what is")
+        }
+    }
 }
 
 extension PausesAnswer {

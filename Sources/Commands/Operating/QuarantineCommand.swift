@@ -31,13 +31,15 @@ struct QuarantineCommand: ParsableCommand {
         }
     }
 
-    struct Release: GatewayCommand {
+    struct Release: GatewayCommand, CheckedCommand {
         static let configuration = CommandConfiguration(
             "Send to quarantined tokens again, from the next push on.", examples: "quarantine release match-42",
             "quarantine release --attributes-type MatchAttributes", "quarantine release --all")
 
         @OptionGroup var gateway: GatewayOptions
         @OptionGroup var choice: Choice
+
+        func check() throws { try choice.check() }
 
         var request: GatewayRequest { choice.request("/api/quarantine/release") }
         func lines(_ result: ReleasedAnswer) -> [String] {
@@ -46,13 +48,15 @@ struct QuarantineCommand: ParsableCommand {
         }
     }
 
-    struct Discard: GatewayCommand {
+    struct Discard: GatewayCommand, CheckedCommand {
         static let configuration = CommandConfiguration(
             "Prune quarantined tokens, each only if its channel still has this very token.",
             examples: "quarantine discard match-42", "quarantine discard --all --json")
 
         @OptionGroup var gateway: GatewayOptions
         @OptionGroup var choice: Choice
+
+        func check() throws { try choice.check() }
 
         var request: GatewayRequest { choice.request("/api/quarantine/discard") }
         func lines(_ result: DiscardedAnswer) -> [String] {
@@ -65,11 +69,11 @@ struct QuarantineCommand: ParsableCommand {
 
     /// One name, the start tokens of a type, or all. The user must say which: a discarded token cannot be restored.
     struct Choice: ParsableArguments {
-        @Argument(help: "Name of the activity.") var name: String?
+        @Argument(help: "Name of the activity.", completion: .names) var name: String?
         @Option(help: .value("type", "The start tokens of this attributes type.")) var attributesType: String?
         @Flag(help: "Every name of the app.") var all = false
 
-        func validate() throws {
+        func check() throws {
             guard [name != nil, attributesType != nil, all].count(where: { $0 }) == 1 else {
                 throw ValidationError("give a name, or --all; for start tokens --attributes-type")
             }

@@ -7,7 +7,7 @@ import Store
 import StrictJSON
 
 /// `lamplighter reload`: makes running gateways and workers read their configuration again.
-struct ReloadCommand: AsyncParsableCommand {
+struct ReloadCommand: CheckedCommand {
     static let configuration = CommandConfiguration(
         name: "reload", "Make running gateways and workers read their configuration again.",
         details: """
@@ -23,7 +23,7 @@ struct ReloadCommand: AsyncParsableCommand {
     @Option(help: .value("pid", "Only this process of this machine.")) var pid: Int32?
     @Option(help: .value("seconds", "How long to wait for the answers.")) var wait = 15.0
 
-    func validate() throws {
+    func check() throws {
         guard (0...3_600).contains(wait) else { throw ValidationError("--wait must be 0 to 3600 seconds") }
         guard let pid else { return }
         guard pid > 1 else { throw ValidationError("--pid must be the id of a gateway or worker") }

@@ -5,13 +5,13 @@ import Settings
 import Store
 import StrictJSON
 
-struct StatusCommand: AsyncParsableCommand {
+struct StatusCommand: CheckedCommand {
     static let configuration = CommandConfiguration(
         name: "status", "Show the queues, the alarms, the workers and Redis.",
         details: """
             This command reads Redis itself, so it works without a gateway. With --watch it shows a page that is drawn \
-            again and again: workers, rates, queues and their ages, reasons, alarms, the pushes under way. q or Ctrl-C \
-            ends it. Without a terminal it prints page after page, and with --json a line each.
+            again and again: workers, rates, queues and their ages, reasons, alarms, the pushes under way. s sorts it, ? \
+            explains it, and q or Ctrl-C ends it. Without a terminal it prints page after page, and with --json a line each.
             """,
         examples: "status", "status --watch", "status --watch --interval 10 --json",
         "status --json --redis-url redis://10.0.0.5:6379/0")
@@ -22,7 +22,7 @@ struct StatusCommand: AsyncParsableCommand {
     @Option(help: .value("seconds", "With --watch: the time from one page to the next, 0.5 to 3600 (default 2)."))
     var interval: Double?
 
-    func validate() throws {
+    func check() throws {
         guard let interval else { return }
         guard watch else { throw ValidationError("--interval needs --watch") }
         guard (0.5...3_600).contains(interval) else { throw ValidationError("--interval takes 0.5 to 3600 seconds") }

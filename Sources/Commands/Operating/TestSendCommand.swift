@@ -8,7 +8,7 @@ import LiveActivity
 import Settings
 import StrictJSON
 
-struct TestSendCommand: AsyncParsableCommand {
+struct TestSendCommand: CheckedCommand {
     static let configuration = CommandConfiguration(
         name: "test-send", "Send one push to one token, past queue and ledger, and show the whole exchange with APNs.",
         details: """
@@ -34,7 +34,7 @@ struct TestSendCommand: AsyncParsableCommand {
     @Flag(help: "Send to the sandbox of an app whose apns.environment is both.") var sandbox = false
     @Flag(help: "Do not ask before sending.") var yes = false
 
-    func validate() throws {
+    func check() throws {
         guard ["update", "end"].contains(event) else {
             throw ValidationError("--event must be update or end; a start needs --file")
         }

@@ -1,7 +1,7 @@
 import Answers
 import ArgumentParser
 
-struct HistoryCommand: AsyncParsableCommand {
+struct HistoryCommand: CheckedCommand {
     static let configuration = CommandConfiguration(
         name: "history", "List the pushes of the app or of a name, newest first, or add them up.",
         details: """
@@ -17,7 +17,7 @@ struct HistoryCommand: AsyncParsableCommand {
         "history --sums name --event update", "history --export /var/lib/lamplighter/pushes")
 
     @OptionGroup var gateway: GatewayOptions
-    @Argument(help: "Name of the activity. Without it, the pushes of all names.") var name: String?
+    @Argument(help: "Name of the activity. Without it, the pushes of all names.", completion: .names) var name: String?
     @Option(help: .value("states", "Only pushes in these states, with commas between them.")) var state: String?
     @Option(help: .value("events", "Only these events, with commas between them.")) var event: String?
     @Option(help: .value("time", "Only pushes accepted from this time on (UTC), or epoch seconds.")) var from: String?
@@ -30,7 +30,7 @@ struct HistoryCommand: AsyncParsableCommand {
     var export: String?
     @Flag(help: "The lines of the export have the payloads too.") var content = false
 
-    func validate() throws {
+    func check() throws {
         if export != nil,
             name != nil || sums != nil || [state, event, from, to, after].contains(where: { $0 != nil })
                 || limit != nil
@@ -56,9 +56,11 @@ struct HistoryCommand: AsyncParsableCommand {
     func run() async throws {
         if let export { return try await HistoryFiles(directory: export, withContent: content, command: self).write() }
         if let sums { return try await HistorySums(group: sums, command: self).print() }
+        var isEmpty = false
         try await gateway.list("pushes", limit: limit ?? 100, after: after) { limit, after in
             request("/api/pushes", limit: limit, after: after)
         } lines: { (page: HistoryAnswer) in
+            isEmpty = page.pushes.isEmpty
             // Only the list of an app that sends receipts has their columns.
             let isTold = page.pushes.contains { $0.shown != nil || $0.ended != nil || $0.dismissed != nil }
             func told(_ title: String, _ count: @escaping (LedgerAnswer) -> Int?) -> Table.Column<LedgerAnswer>? {
@@ -69,6 +71,14 @@ struct HistoryCommand: AsyncParsableCommand {
                 .text("PUSH", \.pushID), .text("NAME", \.name), .text("EVENT", \.event), .text("STATE", \.state),
                 .count("TARGETS", \.targets), .count("DELIVERED", \.delivered), told("SHOWN", \.shown),
                 told("ENDED", \.ended), told("DISMISSED", \.dismissed))
+        }
+        guard isEmpty, let name, !gateway.json else { return }
+        do {
+            _ = try await gateway.client().send(.get("/api/activities/\(name)"))
+        } catch let failure as CommandFailure {
+            // It says which names are similar.
+            guard let refusal = failure.refusal, refusal.status == 404 else { throw failure }
+            Terminal.error("warning: \(refusal.reason)")
         }
     }
 }

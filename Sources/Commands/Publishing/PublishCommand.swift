@@ -3,29 +3,30 @@ import ArgumentParser
 import FoundationEssentials
 import StrictJSON
 
-struct PublishCommand: AsyncParsableCommand {
+struct PublishCommand: CheckedCommand {
     static let configuration = CommandConfiguration(
-        commandName: "publish",
-        abstract: "Publish one update to every device that follows a name.",
-        discussion: """
-            Examples:
-              lamplighter publish order-1234 --content-state '{"status":"baking"}'
-              lamplighter publish match-42 --content-state @score.json --priority 5 --wait
-              lamplighter publish match-42 --content-state - --audience tag:vip --stale-date +15m < score.json
-              lamplighter publish order-1234 --event end --dismissal-date +10m
-              lamplighter publish match-42 --content-state @score.json --audience tag:vip --dry-run
-              lamplighter publish match-42 --content-state @score.json --trace 3f0c8a51-8a3e-4b9b-9a66-0c8a3f0c8a51
-              lamplighter publish match-42 --event end --at 2026-11-21T18:00+01:00
-              lamplighter publish match-42 --event end --at +2h --replace 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10
-              lamplighter publish order-1234 --event start --attributes-type DeliveryAttributes \\
-                --attributes '{"restaurant":"Da Mario"}' --content-state '{"status":"baking"}' \\
-                --alert-title 'Your order' --alert-body 'is in the oven' --audience user:user-7
-              lamplighter publish match-42 --event start --attributes-type MatchAttributes --attributes @match.json \\
-                --content-state '{"home":0,"away":0}' --alert-title 'Kick-off' --audience tag:team/reds --wait
-            """)
+        name: "publish", "Publish one update to every device that follows a name.",
+        examples: #"publish order-1234 --content-state '{"status":"baking"}'"#,
+        "publish match-42 --content-state @score.json --priority 5 --wait",
+        "publish match-42 --content-state - --audience tag:vip --stale-date +15m < score.json",
+        "publish order-1234 --event end --dismissal-date +10m",
+        "publish match-42 --content-state @score.json --audience tag:vip --dry-run",
+        "publish match-42 --content-state @score.json --trace 3f0c8a51-8a3e-4b9b-9a66-0c8a3f0c8a51",
+        "publish match-42 --event end --at 2026-11-21T18:00+01:00",
+        "publish match-42 --content-state @kick-off.json --at 'tomorrow 20:00'",
+        "publish match-42 --event end --at +2h --replace 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",
+        """
+        publish order-1234 --event start --attributes-type DeliveryAttributes \
+        --attributes '{"restaurant":"Da Mario"}' --content-state '{"status":"baking"}' \
+        --alert-title 'Your order' --alert-body 'is in the oven' --audience user:user-7
+        """,
+        """
+        publish match-42 --event start --attributes-type MatchAttributes --attributes @match.json \
+        --content-state '{"home":0,"away":0}' --alert-title 'Kick-off' --audience tag:team/reds --wait
+        """)
 
     @OptionGroup var gateway: GatewayOptions
-    @Argument(help: "Name of the activity, such as order-1234.") var name: String
+    @Argument(help: "Name of the activity, such as order-1234.", completion: .names) var name: String
     @Option(help: .value("json", "The new content state: JSON, @file, or - for stdin.")) var contentState: String?
     @Option(help: .value("event", "start, update or end.")) var event = "update"
     @Option(help: .value("number", "10 delivers at once, 5 when it suits the device.")) var priority: Int?
@@ -61,7 +62,8 @@ struct PublishCommand: AsyncParsableCommand {
     @Option(
         help: .value(
             "time",
-            "Publish at this time: 2026-11-21T18:00 (here), 2026-11-21T18:00+01:00, epoch seconds, or +10m. "
+            "Publish at this time: 2026-11-21T18:00 (here), 2026-11-21T18:00+01:00, 'tomorrow 18:00', epoch seconds, "
+                + "or +10m. "
                 + "Other relative times count from it."))
     var at: String?
     @Option(help: .value("id", "With --at: replace this schedule, if it still waits.")) var replace: String?
@@ -75,7 +77,7 @@ struct PublishCommand: AsyncParsableCommand {
     var trace: String?
     @Flag(help: "Publish nothing. Print whom it would reach, the warnings, and the payload.") var dryRun = false
 
-    func validate() throws {
+    func check() throws {
         guard ["start", "update", "end"].contains(event) else {
             throw ValidationError("--event must be start, update or end")
         }
@@ -137,8 +139,11 @@ struct PublishCommand: AsyncParsableCommand {
         }
         warn(warned)
         if wait {
-            return try await PushWatch(client: client, pushID: id, expected: expected)
-                .report(json: gateway.json, failBelow: failBelow)
+            return try await PushWatch(
+                client: client, pushID: id, expected: expected,
+                audience: audience == "all" || event == "start" ? nil : audience
+            )
+            .report(json: gateway.json, failBelow: failBelow)
         }
         if trace != nil {
             if !gateway.json { Terminal.print("push \(id)\n") }

@@ -1,7 +1,8 @@
 import Answers
 import ArgumentParser
+import LiveActivity
 
-struct PushCommand: AsyncParsableCommand {
+struct PushCommand: CheckedCommand {
     static let configuration = CommandConfiguration(
         name: "push", "Show the ledger of a push or whom it missed, wait for its end, or cancel what is unsent.",
         examples: "push 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",
@@ -18,7 +19,11 @@ struct PushCommand: AsyncParsableCommand {
     var channels = false
     @Flag(help: "Show the exchanges with APNs of the channel that it was published to trace.") var trace = false
 
-    func validate() throws {
+    func check() throws {
+        guard UUIDBytes(id) != nil else {
+            throw ValidationError(
+                "'\(id)' is no push id, which is a UUID: 'lamplighter history \(id)' lists the pushes of a name")
+        }
         if failBelow != nil, !wait { throw ValidationError("--fail-below needs --wait") }
         guard [cancel, channels, trace].count(where: { $0 }) < 2 else {
             throw ValidationError("--cancel, --channels and --trace are different requests: give one of them")

@@ -6,6 +6,8 @@ struct PushWatch: Sendable {
     let pushID: String
     /// How many tokens the push will have, while the ledger still counts them. Nil if unknown.
     var expected: Int?
+    /// The audience of a push that was just published, if it is not all.
+    var audience: String?
     /// The most failed requests in a row: ten seconds.
     private static let patience = 20
     /// After this time a worker should have begun the push.
@@ -64,6 +66,9 @@ struct PushWatch: Sendable {
     func report(json: Bool, failBelow least: Percent?) async throws {
         let (report, body) = try await finish()
         if json { Terminal.print(json: body) } else { report.lines.forEach(Terminal.print) }
+        if let audience, report.state == "done", report.targets == 0 {
+            Terminal.error("warning: nobody who follows \(report.name) fits the audience \(audience)")
+        }
         if let failure = report.failure(below: least) { throw CommandFailure(.failed, json ? "" : failure) }
     }
 }

@@ -2,7 +2,8 @@ import FoundationEssentials
 import Glibc
 import LiveActivity
 
-/// A time as a person writes it: `+10m`, epoch seconds, or a date and time in a given zone or in this machine's.
+/// A time as a person writes it: `+10m`, epoch seconds, `tomorrow 18:00`, or a date and time in a given zone or in this
+/// machine's.
 struct ScheduleTime: Equatable {
     /// Epoch seconds.
     let seconds: Int
@@ -16,6 +17,7 @@ struct ScheduleTime: Equatable {
         _ text: String, now: Int, zone: LocalZone = .current
     ) throws(ScheduleTimeError) -> ScheduleTime {
         if let seconds = TimeText.epochSeconds(text, now: now) { return ScheduleTime(seconds: seconds) }
+        if let dated = dated(text, now: now, zone) { return try parse(dated, now: now, zone: zone) }
         guard let parts = TimeParts(text, secondsOptional: true), parts.milliseconds == nil, parts.second < 60,
             let written = parts.inUTC.map({ Int($0 / 1_000) })
         else { throw .unreadable }
@@ -28,6 +30,14 @@ struct ScheduleTime: Equatable {
         case 1: return ScheduleTime(seconds: times[0])
         default: throw .twice(zone.name)
         }
+    }
+
+    /// Turns `today 18:00` and `tomorrow 18:00` into a date and time of the zone. Nil for other texts.
+    private static func dated(_ text: String, now: Int, _ zone: LocalZone) -> String? {
+        let words = text.split(separator: " ")
+        guard words.count == 2, let days = ["today": 0, "tomorrow": 1][words[0].lowercased()] else { return nil }
+        let local = Int64(now + zone.offset(now) + days * 86_400)
+        return "\(TimeText.plainText(local * 1_000).prefix(11))\(words[1])"
     }
 }
 
@@ -58,7 +68,8 @@ enum ScheduleTimeError: Error, Equatable, CustomStringConvertible {
 
     var description: String {
         switch self {
-        case .unreadable: "must be a time such as 2026-11-21T18:00, 2026-11-21T18:00+01:00, epoch seconds, or +10m"
+        case .unreadable:
+            "must be a time such as 2026-11-21T18:00, 2026-11-21T18:00+01:00, 'tomorrow 18:00', epoch seconds, or +10m"
         case .skipped(let zone):
             "does not exist in \(zone): the clocks are put forward over it. Give an offset such as +01:00, or another time"
         case .twice(let zone): "happens twice in \(zone): the clocks are put back. Give an offset such as +01:00"

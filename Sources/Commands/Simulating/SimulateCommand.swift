@@ -5,7 +5,7 @@ import Logging
 import Settings
 import StrictJSON
 
-struct SimulateCommand: AsyncParsableCommand {
+struct SimulateCommand: CheckedCommand {
     static let configuration = CommandConfiguration(
         name: "simulate", "Run an APNs simulator that answers like Apple's servers, with faults if asked.",
         details: """
@@ -21,6 +21,8 @@ struct SimulateCommand: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
     @OptionGroup(title: "Server") var server: SimulatorServerOptions
     @OptionGroup(title: "Faults") var faults: SimulatorFaultOptions
+
+    func check() throws { try server.check() }
 
     func run() async throws {
         let settings = try global.settings()

@@ -31,7 +31,7 @@ struct SimulatorServerOptions: ParsableArguments {
     @Flag(help: "Only count, and keep nothing of a token. For benchmarks.") var fast = false
     @Option(help: "How many threads serve connections.") var threads = 1
 
-    func validate() throws {
+    func check() throws {
         if !keyFile.isEmpty, keyID.count != keyFile.count || teamID == nil {
             throw ValidationError("--key-file needs --key-id and --team-id")
         }

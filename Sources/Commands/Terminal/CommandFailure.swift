@@ -10,6 +10,8 @@ import Store
 struct CommandFailure: Error {
     var status: ExitStatus
     var message: String
+    /// The status and the words with which the gateway refused a call.
+    var refusal: (status: Int, reason: String)?
 
     init(_ status: ExitStatus, _ message: String) {
         self.status = status

@@ -37,6 +37,9 @@ struct GatewayClient: Sendable {
                     request.method, url + request.path,
                     headers: [("Authorization", authorization)] + contentType + request.headers, body: request.body,
                     caFile: caFile, timeout: request.timeout))
+        } catch  where url.hasPrefix("https:") && error.reason.contains("wrong version number") {
+            throw CommandFailure(
+                .unreachable, "what listens at \(url) does not speak TLS: should it be http\(url.dropFirst(5))?")
         } catch {
             throw CommandFailure(
                 .unreachable,
@@ -51,13 +54,24 @@ struct GatewayClient: Sendable {
         return response.body.isEmpty ? Array(#"{"ok":true}"#.utf8) : response.body
     }
 
+    /// Whether the gateway knows the thing that a path names.
+    func knows(_ path: GatewayPath) async throws -> Bool {
+        do {
+            _ = try await send(.get(path))
+            return true
+        } catch let failure as CommandFailure where failure.refusal?.status == 404 {
+            return false
+        }
+    }
+
     /// The words for an answer that is no 2xx. A proxy may have given it.
     static func refusal(_ status: Int, _ body: [UInt8], retryAfter: String?, key: String) -> CommandFailure {
         let answer: ErrorAnswer? = try? decode(body)
         let cut: CutShortAnswer? = try? decode(body)
         let again = retryAfter.map { " (try again in \($0) s)" } ?? ""
         var reason = answer?.details?.error ?? answer?.error ?? "HTTP \(status)"
-        if let path = answer?.details?.path { reason += " (at \(path))" }
+        let place = answer?.details?.location.map { "line \($0.line), column \($0.column)" }
+        if let place = answer?.details?.path ?? place { reason += " (at \(place))" }
         // An import was cut short.
         if let lines = cut?.linesApplied { reason += " \(Terminal.counted(lines, "line")) of the call are done." }
         switch status {
@@ -76,8 +90,13 @@ struct GatewayClient: Sendable {
                 the answer (\(status)) is not the gateway's: a proxy or another server gave it
                 --url names a gateway itself
                 """)
-        case 401: return CommandFailure(.failed, "the gateway does not accept this secret for app '\(key)'")
-        default: return CommandFailure(.failed, "the gateway refused (\(status)): \(reason)\(again)")
+        // A right secret that ended is told so.
+        case 401 where answer?.error.hasPrefix("The secret of the credential") != true:
+            return CommandFailure(.failed, "the gateway does not accept this secret for app '\(key)'")
+        default:
+            var failure = CommandFailure(.failed, "the gateway refused (\(status)): \(reason)\(again)")
+            failure.refusal = (status, reason)
+            return failure
         }
     }
 

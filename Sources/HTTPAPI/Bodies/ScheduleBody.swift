@@ -63,6 +63,6 @@ enum ScheduleBody {
             throw time.error("must be a time such as 2026-11-21T18:00:00 (UTC) or 2026-11-21T19:00:00+01:00")
         }
         guard due <= now + Schedules.horizon else { throw time.error("must not be more than 366 days ahead") }
-        return (due, due >= now - grace ? nil : time.error("is in the past, by \((now - due) / 1_000) s"))
+        return (due, due >= now - grace ? nil : time.error("is in the past: it is \(TimeText.text(now)) now"))
     }
 }

@@ -76,6 +76,20 @@ struct ReadingTests {
         #expect(throws: problem) { try ScheduleTime.parse(text, now: 0, zone: zone) }
     }
 
+    @Test(arguments: [
+        // It is 23:30 in Berlin, and the day after that the clocks are put back.
+        ("today 23:45", "2026-10-24T21:45:00Z"), ("tomorrow 01:30", "2026-10-24T23:30:00Z"),
+        ("Tomorrow 20:00", "2026-10-25T19:00:00Z"),
+    ])
+    func `a day may be named`(text: String, time: String) throws {
+        let now = try ScheduleTime.parse("2026-10-24T21:30Z", now: 0).seconds
+        #expect(try ScheduleTime.parse(text, now: now, zone: zone("Europe/Berlin")).text == time)
+        #expect(throws: ScheduleTimeError.self) {
+            try ScheduleTime.parse("tomorrow 02:30", now: now, zone: zone("Europe/Berlin"))
+        }
+        #expect(throws: ScheduleTimeError.unreadable) { try ScheduleTime.parse("yesterday 20:00", now: now) }
+    }
+
     @Test func `with an offset, both of the hours that the clocks show twice can be meant`() throws {
         let (summer, winter) = (
             try ScheduleTime.parse("2026-10-25T02:30+02:00", now: 0),

@@ -9,10 +9,11 @@ struct ActivityCalls: CallGroup {
     private let broadcasts: Broadcasts
     private let pushes: Pushes
     private let schemas: Schemas
+    private let hints: NameHints
 
     init(_ parts: GatewayParts) {
         (names, broadcasts) = (parts.store.names, parts.store.broadcasts)
-        (pushes, schemas) = (parts.store.pushes, parts.store.schemas)
+        (pushes, schemas, hints) = (parts.store.pushes, parts.store.schemas, NameHints(parts))
     }
 
     func list(_ call: Call) async throws -> Answer {
@@ -31,7 +32,9 @@ struct ActivityCalls: CallGroup {
         let broadcast = try await broadcasts.channel(call.app.key, name)
         let state = try await pushes.lastState(call.app.key, name)
         guard info != nil || broadcast != nil else {
-            throw APIError(404, "This name has no followers and no pushes. Check its spelling.", code: 40401)
+            let similar = await hints.similar(to: name, call) ?? ""
+            let end = similar.isEmpty ? ". Check its spelling." : similar
+            throw APIError(404, "This name has no followers and no pushes\(end)", code: 40401)
         }
         let body = ActivityAnswer(
             name: name.rawValue, tokens: info?.tokens ?? 0, shards: info?.buckets ?? 0,

@@ -42,13 +42,17 @@ struct NameHints {
         for (position, name) in unfollowed {
             var hint = position.map { "[\($0)]: " } ?? ""
             hint += "\(JSON.string(name.rawValue).text) has no followers"
-            if let near = await shown(near: name, call) {
-                let quoted = near.map { JSON.string($0).text }.joined(separator: ", ")
-                hint += near.isEmpty ? "; no similar name has any" : "; similar names with followers: \(quoted)"
-            }
-            hints.append(hint)
+            hints.append(hint + (await similar(to: name, call) ?? "; no similar name has any"))
         }
         return hints
+    }
+
+    /// The end of a sentence about a name that may be misspelt. Nil: no similar name has followers. Empty: nothing can
+    /// be said of them.
+    func similar(to name: ActivityName, _ call: Call) async -> String? {
+        guard let near = await shown(near: name, call) else { return "" }
+        let quoted = near.map { JSON.string($0).text }.joined(separator: ", ")
+        return near.isEmpty ? nil : "; similar names with followers: \(quoted)"
     }
 
     /// Similar names that the caller may know of. Nil: nothing can be said of them.

@@ -31,6 +31,20 @@ import Testing
         }
     }
 
+    @Test func `a look at an unknown name tells the similar ones`() async throws {
+        try await GatewayFixture.run { gateway in
+            try await gateway.follow("order-1234")
+            for (name, end) in [
+                ("ordr-1234", #"no pushes; similar names with followers: "order-1234""#),
+                ("delivery", "no pushes. Check its spelling."),
+            ] {
+                let reply = try await gateway.send("GET", "/api/activities/\(name)", "")
+                #expect(reply.status == 404)
+                #expect(try reply.string("error").hasSuffix(end), "\(reply.text)")
+            }
+        }
+    }
+
     @Test func `a dry run gives the hints that the publish gives`() async throws {
         try await GatewayFixture.run { gateway in
             try await gateway.follow("order-1234")

@@ -179,7 +179,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("2026-11-21T17:58:59", "schedule.scheduled_time: is in the past, by 61 s"),
+        ("2026-11-21T17:58:59", "schedule.scheduled_time: is in the past: it is 2026-11-21T18:00:00"),
         ("2027-11-23T19:00:00", "schedule.scheduled_time: must not be more than 366 days ahead"),
         ("2026-02-30T19:00:00", "must be a time such as"), ("18:00", "must be a time such as"),
         ("2026-11-21T19:00:00+25:00", "must be a time such as"), ("2026-11-21T19:00:00+1", "must be a time such as"),
