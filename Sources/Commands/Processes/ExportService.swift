@@ -4,7 +4,8 @@ import Logging
 import ServiceLifecycle
 import Store
 
-/// Exports finished pushes to a directory (`pushes.export`). The directory's lock lets one process at a time do so.
+/// Exports finished pushes to a directory (`pushes.export`). The directory's lock lets one process at a time do so. A
+/// failure is an alarm, because what is not exported in time is gone for good.
 struct ExportService: Service {
     private static let interval: Duration = .seconds(300)
 
@@ -12,16 +13,29 @@ struct ExportService: Service {
     let apps: [AppKey]
     let directory: String
     let withContent: Bool
+    /// Names this process in the alarm.
+    let process: String
     let logger: Logger
 
     func run() async {
+        var hasFailed = false
         while !Task.isShuttingDownGracefully {
-            await export()
+            let reason = await export()
+            // Redis itself may be the reason. The log has it too.
+            for app in apps {
+                if let reason {
+                    try? await store.alarms.raise(app, .export, "\(process): \(reason)")
+                } else if hasFailed {
+                    try? await store.alarms.clear(app, .export)
+                }
+            }
+            hasFailed = reason != nil
             try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.interval) }
         }
     }
 
-    private func export() async {
+    /// - Returns: why nothing was exported; nil if all is well
+    private func export() async -> String? {
         do {
             // Before the first measurement the time is the machine's, which may be ahead.
             try await store.time.measure()
@@ -39,6 +53,8 @@ struct ExportService: Service {
         } catch {
             let text = CommandFailure(error)?.message ?? "\(error)"
             logger.error("pushes are not exported: \(text)", metadata: ["again_in": "\(Self.interval)"])
+            return text
         }
+        return nil
     }
 }

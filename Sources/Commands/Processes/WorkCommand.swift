@@ -72,7 +72,7 @@ struct WorkCommand: AsyncParsableCommand {
         let export = settings.exportDirectory.map { directory in
             ExportService(
                 store: store, apps: apps.map(\.key), directory: directory, withContent: settings.exportsContent,
-                logger: logger)
+                process: options.name, logger: logger)
         }
         try await boot.run(
             Boot.Process(

@@ -59,6 +59,7 @@ extension Alarm.Kind {
         case .newerFormat: "Newer format"
         case .clock: "Clocks differ"
         case .redisRights: "Rights in Redis"
+        case .export: "Export of pushes"
         }
     }
 
@@ -126,6 +127,10 @@ extension Alarm.Kind {
             Help(
                 meaning: "Redis refuses commands, because its user lacks a right.",
                 ends: "It ends 15 minutes after the last refusal.")
+        case .export:
+            Help(
+                meaning: "Finished pushes are not exported. What Redis forgets before that is lost to the export.",
+                ends: "It ends with the next export that goes well.")
         }
     }
 }

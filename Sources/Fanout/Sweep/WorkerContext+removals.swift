@@ -147,6 +147,7 @@ extension Alarm.Kind {
         case .broadcast: "APNs makes or deletes no broadcast channels for this app"
         case .webhook: "the app's webhook does not take events: they are kept for a while"
         case .redisRights: "Redis refuses commands, because the user in redis.url lacks a right"
+        case .export: "finished pushes are not exported: look at the directory of pushes.export"
         case .newerFormat: "a newer version has changed what is stored: this version stops; install the newer one"
         case .clock: "a machine's clock and Redis's differ: run a time service on all machines"
         case .otherEnvironment:

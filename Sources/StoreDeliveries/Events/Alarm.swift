@@ -25,6 +25,8 @@ public struct Alarm: Sendable, Hashable {
         case clock
         /// The user in `redis.url` lacks a right.
         case redisRights = "redis_rights"
+        /// Finished pushes are not exported (`pushes.export`).
+        case export
     }
 
     public var app: AppKey

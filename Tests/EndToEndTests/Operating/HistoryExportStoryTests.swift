@@ -120,6 +120,29 @@ struct HistoryExportStoryTests {
         #expect(try story.exported() == story.pushes.sorted())
     }
 
+    @Test func `an export that fails is an alarm, which ends with one that goes well`() async throws {
+        let story = try await Story()
+        defer { story.worker.kill() }
+        let own = ["LAMPLIGHTER_PUSHES_EXPORT": story.directory + "/absent"]
+        let second = try await story.deployment.worker("two", own)
+        defer { second.kill() }
+        try await eventually("the alarm") {
+            let status = try await story.deployment.run("status").out
+            return status.contains("export: two: ") && status.contains("make the directory first")
+        }
+        try FileManager.default.createDirectory(
+            atPath: story.directory + "/absent", withIntermediateDirectories: true)
+        second.kill()
+        let third = try await story.deployment.worker("two", own)
+        defer { third.kill() }
+        // A new process does not know of the alarm, so it ends when nobody repeats it.
+        try await eventually("an export") {
+            FileManager.default.fileExists(atPath: story.directory + "/absent/_lamplighter")
+        }
+        story.clock.step(.seconds(16 * 60))
+        try await eventually("no alarm") { try await !story.deployment.run("status").out.contains("export: two") }
+    }
+
     @Test func `workers with pushes.export write a directory, one at a time, and go on after a kill`() async throws {
         var story = try await Story()
         try await story.hour(20)
