@@ -46,6 +46,8 @@ let package = Package(
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CLinux"),
+        // Scripts, templates and assets become Swift source.
+        .plugin(name: "EmbeddedText", capability: .buildTool(), path: "Sources/EmbeddedText"),
         .target(name: "Threads", dependencies: ["CLinux"]),
         .target(name: "Redis", dependencies: ["CHiredis", "OpenSSL", "Threads", logging, metrics]),
         .target(name: "Curl", dependencies: ["CCurl", "Threads"]),
@@ -77,7 +79,7 @@ let package = Package(
         .target(
             name: "StoreGround",
             dependencies: ["Redis", "LiveActivity", "OpenSSL", "StrictJSON"],
-            resources: [.embedInCode("Lua")]
+            plugins: ["EmbeddedText"]
         ),
         .target(
             name: "StoreRegistry", dependencies: ["StoreGround", "Redis", "LiveActivity", "OpenSSL", "StrictJSON"]),
@@ -107,7 +109,7 @@ let package = Package(
         .target(
             name: "Console",
             dependencies: ["Store", "Answers", "LiveActivity", "OpenSSL", "StrictJSON"],
-            resources: [.embedInCode("Templates"), .embedInCode("Assets")]
+            plugins: ["EmbeddedText"]
         ),
         .target(
             name: "HTTPAPI",
@@ -121,7 +123,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
-            resources: [.embedInCode("OpenAPI/calls.json"), .embedInCode("OpenAPI/shared.json")]
+            plugins: ["EmbeddedText"]
         ),
         .target(
             name: "APNsSimulator",
@@ -326,6 +328,6 @@ if isForApps {
 let hot: Set = ["APNsClient", "APNsSimulator", "APNsWire", "Curl", "Delivery", "NGHTTP2", "OpenSSL", "TLSChannel"]
 let optimized = SwiftSetting.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))
 
-for target in package.targets where target.type != .system {
+for target in package.targets where target.type != .system && target.type != .plugin {
     target.swiftSettings = hot.contains(target.name) ? strict + [optimized] : strict
 }
