@@ -39,11 +39,11 @@ public struct Events: Sendable {
             let waiting = try await redis.run("LRANGE", outbox, "0", .int(Self.step - 1)).byteStrings()
             if waiting.isEmpty { return }
             let ends = waiting.compactMap { Outbox.Entry(String(decoding: $0, as: UTF8.self)) }
-            let records = try await redis.run(ends.map { RedisCommand("HGETALL", keys.push(tag, $0.push)) })
+            let records = try await redis.pushFields(keys, ends.map { (tag, $0.push) })
             var events: [OutgoingEvent] = []
             for (end, record) in zip(ends, records) {
                 // A record that expired or cannot be read tells nothing any more.
-                guard let ledger = try? Ledger(id: end.push, name: name, StoredHash(record)) else { continue }
+                guard let ledger = try? Ledger(id: end.push, name: name, record) else { continue }
                 events += OutgoingEvent.of(end, ledger, app)
             }
             try await add(app, events)

@@ -93,7 +93,8 @@ extension Pushes {
         return RedisCommand(
             Lua.pushForget,
             keys: [
-                "p": keys.push(tag, id), "pr": keys.pruned(tag, id), "tr": keys.trace(tag, id),
+                "p": keys.push(tag, id), "pk": keys.keptPushes(tag, id), "pr": keys.pruned(tag, id),
+                "tr": keys.trace(tag, id),
                 "shown": keys.receipts(tag, id, .shown), "ended": keys.receipts(tag, id, .ended),
                 "dismissed": keys.receipts(tag, id, .dismissed), "n": keys.name(tag), "v": keys.contentStates(tag),
                 "w": keys.tasks(tag, id), "d": keys.deadLetter(tag, id), "h": keys.retryQueues(tag),

@@ -69,25 +69,13 @@ extension Pushes {
 
     private static let fields = ["event", "state", "created", "targets"]
 
-    /// Nil for a push whose record is gone, or was never written. Payloads are not read.
+    /// Nil for a push whose record is gone, or was never written. Payloads are read of small pushes alone.
     private func counted(
         _ app: AppKey, _ pushes: [(id: PushID, name: ActivityName)]
     ) async throws(StoreError) -> [CountedPush?] {
         let names = Self.fields + SettledField.allCases.map(\.rawValue)
-        let replies = try await redis.run(
-            pushes.map {
-                RedisCommand("HMGET", keys.push(keys.tag(app, $0.name), $0.id), names.map { .string($0) })
-            })
-        var found = zip(pushes, replies).map { push, reply in
-            CountedPush(push.name) { field in
-                names.firstIndex(of: field).flatMap { try? reply[$0].optionalString() }
-            }
-        }
-        // A lone push has no hash of its own.
-        let missing = found.indices.filter { found[$0] == nil }
-        let others = try await redis.pushFields(keys, missing.map { (keys.tag(app, pushes[$0].name), pushes[$0].id) })
-        for (index, fields) in zip(missing, others) { found[index] = CountedPush(pushes[index].name, fields.text) }
-        return found
+        let records = try await redis.pushFields(keys, pushes.map { (keys.tag(app, $0.name), $0.id) }, only: names)
+        return zip(pushes, records).map { push, fields in CountedPush(push.name, fields.text) }
     }
 }
 

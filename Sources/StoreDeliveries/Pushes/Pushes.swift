@@ -172,7 +172,8 @@ public struct Pushes: Sendable {
     private func confirm(_ app: AppKey, _ publish: Publish, _ id: PushID) async throws(StoreError) {
         let tag = keys.tag(app, publish.name)
         try await replicas?.confirm(
-            push: keys.push(tag, id), life: keys.retention, lone: (id, keys.name(tag), keys.nameRetention),
+            push: keys.push(tag, id), life: keys.retention,
+            small: (id, keys.name(tag), keys.nameRetention, keys.keptPushes(tag, id)),
             elsewhere: index.proofs(app, id, publish.name) + [
                 // The reconciler looks at the name a millisecond later.
                 ReplicaWait.proof(
@@ -298,6 +299,7 @@ public struct Pushes: Sendable {
             Lua.pushCancel,
             keys: [
                 "n": keys.name(tag), "q": keys.unswept(tag), "p": keys.push(tag, id), "w": keys.tasks(tag, id),
+                "pk": keys.keptPushes(tag, id),
             ],
             [
                 "id": .string(id.description), "at": now.map { .int($0) } ?? "", "retention": .int(keys.retention),

@@ -68,8 +68,8 @@ public struct Receipts: Sendable {
         return RedisCommand(
             Lua.receiptCount,
             keys: [
-                "n": keys.name(tag), "p": keys.push(tag, push), "shown": key(.shown), "ended": key(.ended),
-                "dismissed": key(.dismissed),
+                "n": keys.name(tag), "p": keys.push(tag, push), "pk": keys.keptPushes(tag, push), "shown": key(.shown),
+                "ended": key(.ended), "dismissed": key(.dismissed),
             ],
             [
                 "at": now.map { .int($0) } ?? "", "most": .int(Self.mostExact),

@@ -38,6 +38,10 @@ public struct Keyspace: Sendable {
     /// One push: record and ledger.
     package func push(_ tag: String, _ id: PushID) -> RedisKey { RedisKey(pushPrefix(tag) + id.description) }
     package func pushPrefix(_ tag: String) -> String { "\(prefix):p:\(tag):" }
+    /// The name's kept records of pushes with ids of the same hours.
+    package func keptPushes(_ tag: String, _ id: PushID) -> RedisKey {
+        key("pk:\(tag):\(id.uuid.time / KeptFlags.block)")
+    }
     /// The name's final pushes that are not told yet. Scripts find it beside the pushes.
     package func outbox(_ tag: String) -> RedisKey { RedisKey(pushPrefix(tag) + "outbox") }
     /// The exchanges with APNs for one channel of a push.

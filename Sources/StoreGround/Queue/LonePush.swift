@@ -43,34 +43,3 @@ package struct LonePush {
 extension Keyspace {
     package func lonePush(_ tag: String) -> RedisCommand { RedisCommand("HMGET", name(tag), LonePush.fields) }
 }
-
-extension RedisClient {
-    /// The fields of pushes, in their order. Empty for one whose record is gone, or was never written.
-    package func pushFields(
-        _ keys: Keyspace, _ pushes: [(tag: String, id: PushID)]
-    ) async throws(StoreError) -> [StoredHash] {
-        var found = try await ownFields(keys, pushes)
-        let missing = found.indices.filter { found[$0].isEmpty }
-        if missing.isEmpty { return found }
-        let names = try await run(missing.map { keys.lonePush(pushes[$0].tag) })
-        var gone: [Int] = []
-        for (index, reply) in zip(missing, names) {
-            if let lone = try LonePush(reply), lone.id == pushes[index].id {
-                found[index] = lone.fields
-            } else {
-                gone.append(index)
-            }
-        }
-        // One that was lone at the first look, and not at the second, has its own hash by now.
-        for (index, fields) in zip(gone, try await ownFields(keys, gone.map { pushes[$0] })) { found[index] = fields }
-        return found
-    }
-
-    private func ownFields(
-        _ keys: Keyspace, _ pushes: [(tag: String, id: PushID)]
-    ) async throws(StoreError) -> [StoredHash] {
-        if pushes.isEmpty { return [] }
-        let replies = try await run(pushes.map { RedisCommand("HGETALL", keys.push($0.tag, $0.id)) })
-        return try replies.map { reply throws(StoreError) in try StoredHash(reply) }
-    }
-}

@@ -11,7 +11,7 @@ import Synchronization
 package final class ReplicaWait: Sendable {
     package typealias Outcome = Result<Void, StoreError>
     private typealias Waiting = (
-        proofs: [RedisCommand], lone: PushID?, continuation: CheckedContinuation<Outcome, Never>
+        proofs: [RedisCommand], small: PushID?, continuation: CheckedContinuation<Outcome, Never>
     )
     private struct State {
         var waiting: [Waiting] = []
@@ -30,18 +30,26 @@ package final class ReplicaWait: Sendable {
     }
 
     /// Returns when enough replicas have everything written before the call, else throws `unreplicated`. `push`: key of
-    /// the push or schedule, with `life` ms left. `elsewhere`: writes that prove the same for other slots. `lone`: the
-    /// push may be a lone one, in the hash of its name, with that life.
+    /// the push or schedule, with `life` ms left. `elsewhere`: writes that prove the same for other slots. `small`:
+    /// the push may be a lone one, in the hash of its name, with that life, or be kept in that block.
     package func confirm(
-        push: RedisKey, life: Int64, lone: (id: PushID, name: RedisKey, life: Int64)? = nil,
+        push: RedisKey, life: Int64,
+        small: (id: PushID, name: RedisKey, nameLife: Int64, block: RedisKey)? = nil,
         elsewhere: @autoclosure () -> [RedisCommand] = []
     ) async throws(StoreError) {
-        // In this order: a push that is unpacked or settled in between moves from the name to its own hash.
-        let inName = lone.map { [RedisCommand("HGET", $0.name, "lone"), Self.proof($0.name, life: $0.life)] } ?? []
-        let proofs = inName + [Self.proof(push, life: life)] + (redis.isCluster ? elsewhere() : [])
+        // In this order: a push that ends or is unpacked meanwhile moves from the name to the block or its own hash.
+        let others =
+            small.map { small in
+                [
+                    RedisCommand("HGET", small.name, "lone"), Self.proof(small.name, life: small.nameLife),
+                    RedisCommand("HEXISTS", small.block, .bytes(small.id.uuid.bytes)),
+                    Self.proof(small.block, life: life),
+                ]
+            } ?? []
+        let proofs = others + [Self.proof(push, life: life)] + (redis.isCluster ? elsewhere() : [])
         let outcome = await withCheckedContinuation { continuation in
             let mustAsk = state.withLock { state in
-                state.waiting.append((proofs, lone?.id, continuation))
+                state.waiting.append((proofs, small?.id, continuation))
                 defer { state.isAsking = true }
                 return !state.isAsking
             }
@@ -68,24 +76,25 @@ package final class ReplicaWait: Sendable {
                 return group
             }
             if group.isEmpty { return }
-            for (waiting, outcome) in zip(group, await outcomes(group.map { ($0.proofs, $0.lone) })) {
+            for (waiting, outcome) in zip(group, await outcomes(group.map { ($0.proofs, $0.small) })) {
                 waiting.continuation.resume(returning: outcome)
             }
         }
     }
 
-    private func outcomes(_ publishes: [(proofs: [RedisCommand], lone: PushID?)]) async -> [Outcome] {
+    private func outcomes(_ publishes: [(proofs: [RedisCommand], small: PushID?)]) async -> [Outcome] {
         let wait = RedisCommand("WAIT", [.int(policy.replicas), .int(policy.timeout.milliseconds)])
         var answers = await redis.pipeline(publishes.flatMap(\.proofs), eachNodeThen: wait)[...]
-        return publishes.map { proofs, lone in
+        return publishes.map { proofs, small in
             var own = answers.prefix(proofs.count)
             answers.removeFirst(proofs.count)
-            if let lone {
-                let head = own.removeFirst()
+            if let small {
+                let places = Array(own.prefix(5))
                 // The field begins with the push's id (shared-lone.lua).
-                let isLone = (try? head.get().reply.bytes())?.starts(with: "\(lone) ".utf8) ?? false
-                // Either the name or the push's own hash proves it.
-                own.remove(at: isLone ? own.startIndex + 1 : own.startIndex)
+                let isLone = (try? places[0].get().reply.bytes())?.starts(with: "\(small) ".utf8) ?? false
+                let isKept = (try? places[2].get().reply.integer()) == 1
+                // One of the name, the block and the push's own hash proves it.
+                own = [places[isLone ? 1 : isKept ? 3 : 4]] + own.dropFirst(5)
             }
             for answer in own {
                 if let failure = failure(answer) { return .failure(failure) }

@@ -10,6 +10,13 @@ package struct StoredHash {
         }
     }
 
+    /// Reads the answer to HMGET of `names`.
+    package init(_ names: [String], _ reply: Reply) throws(StoreError) {
+        let items = try reply.array()
+        try StoreError.check(items.count, of: "HMGET", is: names.count)
+        for (name, item) in zip(names, items) { values[name] = try item.optionalBytes() }
+    }
+
     package init(_ fields: [String: [UInt8]]) { values = fields.mapValues { $0[...] } }
 
     package var isEmpty: Bool { values.isEmpty }

@@ -24,23 +24,24 @@ package enum Lua {
     package static let channelConfirm = script("channel-confirm", [.since], Source.channel_confirm_lua)
     package static let channelForget = script("channel-forget", Source.channel_forget_lua)
     package static let pushAccept = script(
-        "push-accept", [.constants, .time], rules: [.lone, .holders, .supersedeUnswept, .waking],
+        "push-accept", [.constants, .time], rules: [.lone, .kept, .holders, .supersedeUnswept, .waking],
         laterRules: [.endings], Source.push_accept_lua)
-    package static let pushChain = script("push-chain", Source.push_chain_lua)
-    package static let pushForget = script("push-forget", Source.push_forget_lua)
+    package static let pushChain = script("push-chain", [.kept], Source.push_chain_lua)
+    package static let pushForget = script("push-forget", [.kept], Source.push_forget_lua)
     package static let pushBegin = script(
         "push-begin", [.constants, .time], rules: [.lone, .lease, .broadcast, .sweep, .pacing, .states, .budget],
         Source.push_begin_lua)
-    package static let pushCancel = script("push-cancel", [.time, .lone, .endings], Source.push_cancel_lua)
-    package static let receiptCount = script("receipt-count", [.time, .lone], Source.receipt_count_lua)
+    package static let pushCancel = script("push-cancel", [.time, .lone, .kept, .endings], Source.push_cancel_lua)
+    package static let receiptCount = script("receipt-count", [.time, .lone, .kept], Source.receipt_count_lua)
     package static let taskClaim = script("task-claim", [.time, .queue, .lease], Source.task_claim_lua)
     package static let taskPlanned = script("task-planned", Source.task_planned_lua)
     package static let taskRenew = script("task-renew", [.time, .lone, .lease], Source.task_renew_lua)
     package static let taskSettle = script(
-        "task-settle", [.time, .lone], rules: [.lease, .waiting, .checkpoint, .sweep], Source.task_settle_lua)
+        "task-settle", [.time, .keep], rules: [.lone, .lease, .waiting, .checkpoint, .sweep], Source.task_settle_lua)
     package static let retryClaim = script("retry-claim", [.time, .lease], Source.retry_claim_lua)
     package static let retrySettle = script("retry-settle", [.time, .lease, .attempts], Source.retry_settle_lua)
-    package static let latePut = script("late-put", [.time, .lone, .queueLate, .supersedeQueued], Source.late_put_lua)
+    package static let latePut = script(
+        "late-put", [.time, .lone, .kept, .queueLate, .supersedeQueued], Source.late_put_lua)
     package static let removalConfirm = script(
         "removal-confirm", [.time, .queue, .endings], Source.removal_confirm_lua)
     package static let queueDue = script("queue-due", Source.queue_due_lua)

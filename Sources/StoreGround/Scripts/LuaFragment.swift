@@ -2,7 +2,8 @@
 enum LuaFragment: CaseIterable {
     private typealias Source = PackageResources
 
-    case constants, time, lone, since, tally, record, removals, holders, buckets, rotation, queue, lease
+    case constants, time, lone, keptNumbers, keep, kept
+    case since, tally, record, removals, holders, buckets, rotation, queue, lease
     case queueLate, ended, endings
     case dead, supersede, newest, broadcast, supersedeQueued, open, waiting, checkpoint, sweep, attempts
     case supersedeUnswept, waking,
@@ -14,6 +15,9 @@ enum LuaFragment: CaseIterable {
         case .constants: (Array(ScriptNumbers.text.utf8), [])
         case .time: (Source.shared_time_lua, [])
         case .lone: (Source.shared_lone_lua, [.constants])
+        case .keptNumbers: (Array(KeptFlags.text.utf8), [])
+        case .keep: (Source.shared_keep_lua, [.keptNumbers])
+        case .kept: (Source.shared_kept_lua, [.keptNumbers])
         case .since: (Source.shared_since_lua, [.constants])
         case .tally: (Source.shared_tally_lua, [])
         case .record: (Source.shared_record_lua, [.constants])
@@ -39,7 +43,7 @@ enum LuaFragment: CaseIterable {
         case .supersedeUnswept: (Source.shared_supersede_unswept_lua, [])
         case .waking: (Source.shared_waking_lua, [.constants, .since])
         case .pacing: (Source.shared_pacing_lua, [.since])
-        case .states: (Source.shared_states_lua, [.newest])
+        case .states: (Source.shared_states_lua, [.newest, .kept])
         case .budget: (Source.shared_budget_lua, [.constants, .since])
         case .registration: (Source.shared_registration_lua, [.removals])
         case .newcomers: (Source.shared_newcomers_lua, [.newest, .time, .since, .queue])

@@ -1,4 +1,5 @@
 import Foundation
+import LiveActivity
 import TestSupport
 import Testing
 
@@ -99,10 +100,11 @@ struct WireStoryTests {
                 == #"{"aps":{"timestamp":\#(newest.timestamp),"event":"update","content-state":{"home":1},"#
                 + #""stale-date":\#(stale)}}"#)
         #expect(try await deployment.record()["requests"] as? Int == 1, "no request for the one that is over")
-        let push = try #require(ledger.fields["push_id"] as? String)
-        let key = try Deployment.key(ofPush: push, to: "match-1")
-        let times = "redis.call('hget',KEYS[1],'until')-redis.call('hget',KEYS[1],'created')"
-        #expect(try deployment.redis.command("EVAL \"return(\(times))\" 1 \(key)") == ":90000")
+        let push = try #require((ledger.fields["push_id"] as? String).flatMap { PushID($0) })
+        let block = try Deployment.block(ofPush: push, to: "match-1")
+        // shared-kept.lua: the deadline, in ms after acceptance.
+        let deadline = "(struct.unpack('>I4',redis.call('hvals',KEYS[1])[1],9))"
+        #expect(try deployment.redis.command("EVAL \"return\(deadline)\" 1 \(block)") == ":90000")
     }
 
     @Test func `a device without frequent updates has the lower budget; an alert without a title is warned of`()

@@ -6,9 +6,9 @@ import LiveActivity
 extension Deployment {
     private static let keys = Keyspace(prefix: Keyspace.defaultPrefix)
 
-    /// The key of a push to `name`.
-    static func key(ofPush id: String, to name: String) throws -> String {
-        keys.pushPrefix(keys.tag(try AppKey("shop"), try ActivityName(name))) + id
+    /// The key of the block that keeps a push to `name`.
+    static func block(ofPush id: PushID, to name: String) throws -> String {
+        "\(keys.keptPushes(keys.tag(try AppKey("shop"), try ActivityName(name)), id))"
     }
 
     /// The beginning of the keys of provider tokens.

@@ -64,7 +64,7 @@ import Testing
                     Lua.receiptCount,
                     keys: [
                         "n": fixture.store.keys.name(tag), "p": fixture.store.keys.push(tag, push),
-                        "shown": try key(push, .shown, fixture),
+                        "pk": fixture.store.keys.keptPushes(tag, push), "shown": try key(push, .shown, fixture),
                         "ended": try key(push, .ended, fixture), "dismissed": try key(push, .dismissed, fixture),
                     ], ["at": .int(Self.acceptedAt), "most": "4", "window": .int(Self.window)], rest: [.string(told)]))
             #expect(try reply.string() == "ok")

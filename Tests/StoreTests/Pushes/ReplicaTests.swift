@@ -102,7 +102,8 @@ import Testing
             RedisCommand("HSET", name, "lone", .string("\(id) 1 1 10 1 1 1 - - - - - -\n\n{}")))
         for (push, error) in [(id, StoreError.unreplicated(replicas: 0, of: 1)), (.random(), lost)] {
             await #expect(throws: error) {
-                try await wait.confirm(push: RedisKey("not there"), life: 60_000, lone: (push, name, 60_000))
+                try await wait.confirm(
+                    push: RedisKey("not there"), life: 60_000, small: (push, name, 60_000, RedisKey("block")))
             }
         }
         server.stop()

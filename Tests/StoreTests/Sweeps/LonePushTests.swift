@@ -27,9 +27,9 @@ import Testing
     }
 
     private func record(_ fixture: PushFixture, _ id: PushID) async throws -> [String: String] {
-        let fields = try await fixture.store.redis.hash(
-            fixture.store.keys.push(fixture.store.keys.tag(fixture.app, name), id))
-        return Dictionary(uniqueKeysWithValues: fields.pairs)
+        let fields = try await fixture.store.redis.pushFields(
+            fixture.store.keys, [(fixture.store.keys.tag(fixture.app, name), id)])
+        return Dictionary(uniqueKeysWithValues: fields[0].pairs)
     }
 
     /// The publishes that become lone pushes, and one that does not.

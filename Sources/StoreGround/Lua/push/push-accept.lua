@@ -38,8 +38,8 @@ local supersedable, stateless, broadcastOnly, soft, restart, queuesFull, asks, t
     string.match(flags, '(.)(.)(.)(.)(.)(.)(.)(.)(.)(.)(.*)')
 -- One clock decides the order and the timestamps, because the gateways' clocks may differ by minutes.
 local now = tonumber(at) or redis_now()
-local lastTimestamp, ended, active, woken, lastSeq, kept, last, lone =
-    unpack(redis.call('HMGET', n, 'ts', 'ended', 'active', 'woken', 'seq', 'kept', 'last', 'lone'))
+local lastTimestamp, ended, active, woken, lastSeq, kept, last, lone, top =
+    unpack(redis.call('HMGET', n, 'ts', 'ended', 'active', 'woken', 'seq', 'kept', 'last', 'lone', 'top'))
 lastTimestamp = tonumber(lastTimestamp) or 0
 local ts = tonumber(timestamp) or math.max(math.floor(now / 1000), lastTimestamp)
 -- The deadline is fixed here, so that all readers agree. Expiry 0 means: try once.
@@ -52,6 +52,9 @@ local lives = expiry == '0' and now or deadline
 -- Numbers go to Redis as text, because it converts a number much more slowly than %d does.
 local seq = string.format('%d', (tonumber(lastSeq) or 0) + 1)
 local stamp, digits = string.format('%d', now), string.format('%d', ts)
+-- The greatest id of the name: its last push's, or `top` while that is greater. An id above it was never committed.
+local greatest = top and top > last and top or last
+local isNew = not last or id > greatest
 
 -- The name's fields after this push, and its new life (ms) if that is to be prolonged: it lives longer than its pushes,
 -- so that most publishes need not do that. wakes: the new `woken`
@@ -62,6 +65,7 @@ local function name_fields(wakes)
     -- A publisher's timestamps need not be newer than an automatic end's.
     if not isAutomatic then fields[7], fields[8] = 'ts', digits end
     if renews then fields[#fields + 1], fields[#fields + 2] = 'kept', string.format('%d', now + nameLife) end
+    if not isNew then fields[#fields + 1], fields[#fields + 2] = 'top', greatest end
     return fields, renews and string.format('%d', nameLife)
 end
 local content = string.sub(payload, 1, offset) .. digits .. string.sub(payload, offset + 11)
@@ -75,8 +79,9 @@ end
 -- The usual case: an update for everyone, to an open name without other unswept pushes, becomes a lone push.
 local isPlain = event == 'update' and audience == '*' and stateless == '0' and broadcastOnly == '0'
     and traced == '0' and queuesFull == '0' and not string.find(by, '\n', 1, true)
-if packs == '1' and isPlain and not (ended or active or lone) and ts >= lastTimestamp
-    and redis.call('EXISTS', p, q) == 0 then
+local mayBeLone = packs == '1' and isPlain and not (ended or active or lone) and ts >= lastTimestamp
+    and redis.call('EXISTS', p, q) == 0
+local function commit_lone()
     local fields, nameLife = name_fields(stamp .. ' 0 ' .. priority)
     fields[#fields + 1] = 'lone'
     fields[#fields + 1] = string.format('%s %s %s %s %d %s %s %s %s %s %s %s %s\n%s\n%s', id, seq, digits, priority, deadline,
@@ -86,6 +91,7 @@ if packs == '1' and isPlain and not (ended or active or lone) and ts >= lastTime
     if nameLife then redis.call('PEXPIRE', n, nameLife) end
     return {'ok', tonumber(seq), ts, 1, followed()}
 end
+if mayBeLone and isNew then return commit_lone() end
 -- (rules)
 if lone then
     unpack_lone(n)
@@ -94,6 +100,9 @@ end
 -- This id is committed already. The earlier caller may have died before it added the entry, so this one must add it.
 local knownSeq, knownTimestamp, state = unpack(redis.call('HMGET', p, 'seq', 'ts', 'state'))
 if knownSeq then return {'ok', tonumber(knownSeq), tonumber(knownTimestamp), state == 'queued' and 2 or 0} end
+local known = kept_push(p)
+if known then return {'ok', tonumber(known.seq), tonumber(known.ts), 0} end
+if mayBeLone then return commit_lone() end
 local waits = redis.call('ZCARD', q)
 
 -- Writes the push into the name's queue. wakes: the name's new `woken`. replaced: ids of the pushes that it supersedes,

@@ -3,6 +3,7 @@
 -- keys n, q: name meta, hash; the name's unswept pushes, zset by sequence number
 -- key p: this push, hash
 -- key w: its tasks, hash
+-- key pk: the block of kept records to which the push belongs, hash
 -- argument id: push id
 -- argument at: time of the cancellation, ms; '' = Redis's own time
 -- arguments retention, ps: how long the data is kept, ms; common prefix of the p keys
@@ -10,7 +11,10 @@
 -- Keys found in data: docs/keyspace.md.
 unpack_lone(n)
 local state = redis.call('HGET', p, 'state')
-if not state then return 0 end
+if not state then
+    local _, raw = kept_place(p)
+    return raw and redis.call('HEXISTS', pk, raw) or 0
+end
 if state == 'superseded' then redis.call('HSET', p, 'unwanted', 1) end
 if state ~= 'queued' and state ~= 'sending' then return 1 end
 

@@ -11,6 +11,10 @@ local loneID, beforeLone = string.match(lone or '', '^(%S+) %d+ %d+ %d+ %d+ %d+ 
 -- Whether there is a push, and the one before it.
 local function look(id)
     if id == loneID then return true, beforeLone ~= '-' and beforeLone end
+    local block, raw = kept_place(ps .. id)
+    local value = block and redis.call('HGET', block, raw)
+    local flags = kept_head(raw, value)
+    if flags then return true, kept_prev(flags, value) end
     local seq, previous = unpack(redis.call('HMGET', ps .. id, 'seq', 'prev'))
     return seq, previous
 end

@@ -34,7 +34,7 @@ for i = rest, #ARGV, 4 do
     if redis.call('HGET', f, channel) == value then
         redis.call('HDEL', f, channel)
         local id = raw ~= '' and id_text(raw)
-        local state = id and redis.call('HGET', ps .. id, 'state')
+        local state = id and (redis.call('HGET', ps .. id, 'state') or unpack_kept(ps .. id))
         local queue, isNew
         if state == 'sending' or state == 'done' then queue, isNew = joined(channel, raw, seq) end
         if queue then

@@ -3,6 +3,7 @@
 -- keys p, w: this push and its tasks, hashes
 -- keys r, h: waiting channels, zset by due time (ms); their retry queues, hash
 -- keys k, o, z: catch-up, zset; pending removals, open requests, hashes
+-- key pk: the block of kept records to which the push belongs, hash
 -- arguments id, raw: push id as text and as 16 bytes
 -- argument shard: 'c' for the catch-up
 -- arguments owner, epoch, length: of the caller's lease; length in ms from now
@@ -41,32 +42,42 @@ for at = rest, #ARGV, 3 do
     counted[#counted + 1] = ARGV[at + 2]
 end
 local lone, sent = unpack(redis.call('HMGET', n, 'lone', 'sent'))
--- Set for a usual push whose end is told, because `tell_end` is a function of the rules.
-local answer, tell, finished
+-- Set for a usual push that needs a function of the rules: its end is told, or it gets a hash of its own.
+local answer, kept, life, tell, finished
 if isUsual and sent and string.sub(lone, 1, #id + 1) == id .. ' ' then
     local ownEpoch, itsOwner = string.match(sent, '^(%d+) %d+ %d+ (.*)$')
     if ownEpoch == epoch and itsOwner == owner and redis.call('EXISTS', k, r, o) == 0 then
-        local _, record, _, life = read_lone(lone, 'done')
         finished = string.format('%d', redis_now())
-        for _, value in ipairs({'expanded', 1, 'finished', finished}) do record[#record + 1] = value end
-        for _, value in ipairs(counted) do record[#record + 1] = value end
-        redis.call('HSET', p, unpack(record))
-        redis.call('PEXPIRE', p, life)
-        redis.call('HDEL', n, 'lone', 'sent')
+        kept, life, tell = pack_kept(lone, raw, finished, counted)
         answer = {'ok', 'done', 1, 0, '', 0, 0}
-        tell = string.match(lone, '^%S+ %d+ %d+ %d+ %d+ %d+ %d+ %S+ %S+ %S+ %S+ (%d+)')
-        if not tell then return answer end
+        if kept then
+            redis.call('HSET', pk, raw, kept)
+            redis.call('PEXPIRE', pk, life)
+            redis.call('HDEL', n, 'lone', 'sent')
+            if not tell then return answer end
+        end
     end
 end
 -- (rules)
+if answer and kept then
+    note_end(p, tell, 'done', finished)
+    return answer
+end
 if answer then
+    local _, record = read_lone(lone, 'done')
+    for _, value in ipairs({'expanded', 1, 'finished', finished}) do record[#record + 1] = value end
+    for _, value in ipairs(counted) do record[#record + 1] = value end
+    redis.call('HSET', p, unpack(record))
+    redis.call('PEXPIRE', p, life)
+    redis.call('HDEL', n, 'lone', 'sent')
     tell_end(p, tell, 'done', finished)
     return answer
 end
 if lone then unpack_lone(n) end
 local part = shard .. ':'
 local state = redis.call('HGET', p, 'state')
-if not state then return {'gone'} end
+-- A kept push was settled before, by this call or another.
+if not state then return {redis.call('HEXISTS', pk, raw) == 1 and 'stale' or 'gone'} end
 local time = redis_now()
 local now = string.format('%.0f', time)
 local lease, position, ahead, wasFinished = lease_of(w, part, part .. 'p', part .. 'a', part .. 'f')

@@ -10,14 +10,19 @@ local function reached_nobody(p, state)
         or broadcast == 'failed' or broadcast == 'expired'
 end
 
--- Adds the end of a push to its name's outbox. tell: the push's field of that name. It has the number of the outgoing
--- event for this end. It is negative once the end is in the outbox, and absent if the app has no outgoing events.
-local function tell_end(p, tell, state, now)
-    if not tell or tonumber(tell) <= 0 then return end
+-- Adds the end of a push to its name's outbox. tell: the number of the outgoing event for this end
+local function note_end(p, tell, state, now)
     local outbox = string.sub(p, 1, -37) .. 'outbox'
-    redis.call('HSET', p, 'tell', -tell)
     redis.call('RPUSH', outbox, string.format('%s %s %s %s', string.sub(p, -36), tell, state, now))
     redis.call('PEXPIRE', outbox, OUTBOX_LIFE)
+end
+
+-- Does so unless the end is there. tell: the push's field of that name. It is negative once the end is in the outbox,
+-- and absent if the app has no outgoing events.
+local function tell_end(p, tell, state, now)
+    if not tell or tonumber(tell) <= 0 then return end
+    redis.call('HSET', p, 'tell', -tell)
+    note_end(p, tell, state, now)
 end
 
 -- A final push goes on and will be final once more, which another outgoing event tells.

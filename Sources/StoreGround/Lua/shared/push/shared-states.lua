@@ -52,6 +52,10 @@ local function shown_state(v, n, newest, prefix, now)
     local values = redis.pcall('HMGET', prefix .. id, 'payload', 'state')
     if values.err then return nil end
     local payload, state = unpack(values)
+    if not state then
+        local isRead, kept = pcall(kept_push, prefix .. id)
+        if isRead and kept then payload, state = kept.payload, kept.state end
+    end
     if payload and (state == 'sending' or state == 'done') then return id, payload end
 end
 

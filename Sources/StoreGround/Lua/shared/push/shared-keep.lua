@@ -1,0 +1,62 @@
+-- Fragment for task-settle: a lone push that ended in the usual case becomes a kept record, see shared-kept.
+
+-- Returns the record, or nil if this push needs a hash of its own; how long it is kept (ms), and `tell` or nil.
+-- raw: its id, 16 bytes. counted: fields of the ledger and their numbers, in turns
+local function pack_kept(lone, raw, finished, counted)
+    local seq, ts, prio, deadline, created, life, sup, expiry, soft, prev, tell, tp, by, content = string.match(lone,
+        '^%S+ (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)\n([^\n]*)\n(.*)$')
+    tell = tell ~= '-' and tell
+    -- A push that was accepted long after its id was made would lengthen the life of its block.
+    local shift = created - struct.unpack('>I6', raw)
+    local lasting, took = deadline - created, finished - created
+    local isOrdinary = #by < 256 and #tp < 256 and math.abs(shift) <= KEPT_LATE and tonumber(seq) < 2 ^ 24
+        and lasting >= 0 and lasting < 2 ^ 32 and took >= 0 and took < 2 ^ 32
+    if not isOrdinary then return nil, life, tell end
+
+    local flags, rest = 0, ''
+    if prio == '5' then flags = flags + KEPT_LOW elseif prio ~= '10' then return nil, life, tell end
+    if expiry == '0' then
+        flags = flags + KEPT_ONCE
+    elseif expiry ~= '-' then
+        if expiry .. '000' ~= deadline then return nil, life, tell end
+        flags = flags + KEPT_EXPIRY
+    end
+    if sup ~= '-' then
+        if sup ~= (expiry == '0' and created or deadline) then return nil, life, tell end
+        flags = flags + KEPT_SUP
+    end
+    if soft ~= '-' then flags = flags + KEPT_SOFT end
+    if tell then flags = flags + KEPT_TOLD end
+    if prev ~= '-' then
+        local a, b, c, d, e, f = string.match(prev, '^(%x+)%-(%x+)%-(%x+)%-(%x+)%-(%x%x%x%x)(%x+)$')
+        if #prev ~= 36 or not a then return nil, life, tell end
+        flags = flags + KEPT_PREV
+        rest = struct.pack('>I4I2I2I2I2I4', tonumber(a, 16), tonumber(b, 16), tonumber(c, 16), tonumber(d, 16),
+            tonumber(e, 16), tonumber(f, 16))
+    end
+    if tonumber(ts) ~= math.floor(created / 1000) then
+        flags, rest = flags + KEPT_TIME, rest .. struct.pack('>I5', ts)
+    end
+    -- Most pushes reach all of their targets, and most have one.
+    local first, number = counted[1], tonumber(counted[2])
+    local isWhole = #counted == 4 and counted[2] == counted[4] and number < 65536
+        and (first == 'targets' and counted[3] == 'delivered' or first == 'delivered' and counted[3] == 'targets')
+    if not isWhole then
+        flags, rest = flags + KEPT_COUNTS, rest .. string.char(#counted / 2)
+        for at = 1, #counted, 2 do
+            local field, count = counted[at], tonumber(counted[at + 1])
+            if #field > 255 or count < 0 or count >= 2 ^ 24 then return nil, life, tell end
+            rest = rest .. struct.pack('>BI3', #field, count) .. field
+        end
+    elseif number ~= 1 then
+        flags, rest = flags + KEPT_SOME, rest .. struct.pack('>I2', number)
+    end
+    if by ~= '' then flags, rest = flags + KEPT_BY, rest .. string.char(#by) .. by end
+    if tp ~= '-' then flags, rest = flags + KEPT_TP, rest .. string.char(#tp) .. tp end
+    local frame = string.format(KEPT_FRAME, ts)
+    if string.sub(content, 1, #frame) == frame and string.sub(content, -2) == '}}' then
+        flags, content = flags + KEPT_FRAMED, string.sub(content, #frame + 1, -3)
+    end
+    local record = struct.pack(KEPT_HEAD, flags, seq, shift + KEPT_SHIFT, lasting, took) .. rest .. content
+    return #record <= KEPT_MOST and record, life, tell
+end
