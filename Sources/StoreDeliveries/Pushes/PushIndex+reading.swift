@@ -96,7 +96,7 @@ extension PushIndex {
         let replies = try await redis.run(counted.map(\.1))
         var sizes: [(hour: Int64, slice: Int, size: Int)] = []
         for ((place, command), reply) in zip(counted, replies) {
-            let size = try command.name == "GET" ? Int(reply.optionalString() ?? "0") ?? 0 : reply.integer()
+            let size = try command.name == "GET" ? reply.optionalNumber() ?? 0 : reply.integer()
             if let last = sizes.last, (last.hour, last.slice) == (place.hour, place.slice) {
                 sizes[sizes.count - 1].size += size
             } else {
