@@ -89,6 +89,7 @@ struct RightsTrial {
             reads("ZCOUNT", "z", "-inf", "+inf"), reads("ZRANGE", "z", "0", "-1"), reads("ZREVRANGE", "z", "0", "-1"),
             reads("ZRANGEBYSCORE", "z", "-inf", "+inf"), reads("ZRANGEBYLEX", "z", "-", "+"),
             reads("ZREVRANGEBYLEX", "z", "+", "-"), reads("ZRANDMEMBER", "z"), writes("ZREM", "z", "a"),
+            writes("ZREMRANGEBYLEX", "z", "-", "+"),
         ]
         let streams = [
             writes("XADD", "x", "1-1", "a", "b"), writes("PEXPIRE", "x", life),

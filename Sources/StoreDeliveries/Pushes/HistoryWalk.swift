@@ -44,9 +44,9 @@ struct HistoryWalk {
             for (at, part) in zip(hours, parts) {
                 entries += part.pushes.map { Entry(hour: at, id: $0.id, name: $0.name) }
                 // This hour has more.
-                if !part.isWhole, let last = part.pushes.last {
-                    (hour, before) = (at, last.id)
-                    return entries
+                if let next = part.next {
+                    (hour, before) = (at, next)
+                    break
                 }
                 (hour, before) = (at - 1, nil)
             }

@@ -42,13 +42,13 @@ extension Pushes {
         let position = position ?? IndexPosition(slice: 0, push: nil)
         // No name has a byte of 255.
         let last = position.push.map { $0.uuid.bytes + [0xFF] }
-        let members = try await index.members(app, hour: hour, slice: position.slice, after: last, limit: limit)
+        let (members, more) = try await index.members(app, hour: hour, slice: position.slice, after: last, limit: limit)
         let entries = members.compactMap(PushIndex.push)
         let found = try await records(app, entries)
         let elsewhere = try await inOtherHours(app, hour, found)
         let pushes = found.filter { !elsewhere.contains($0.id) }
-        if members.count == limit, let last = entries.last {
-            return (pushes, IndexPosition(slice: position.slice, push: last.id))
+        if let more, let last = PushIndex.id(more) ?? entries.last?.id {
+            return (pushes, IndexPosition(slice: position.slice, push: last))
         }
         let next = position.slice + 1
         return (pushes, next < keys.partitions ? IndexPosition(slice: next, push: nil) : nil)
@@ -61,8 +61,7 @@ extension Pushes {
     ) async throws(StoreError) -> Set<PushID> {
         let late = pushes.compactMap(\.record?.ledger).filter { !Self.shows($0.id, $0.createdAt, in: hour) }
         if late.isEmpty { return [] }
-        let scores = try await redis.run(late.map { index.score(app, $0.id, $0.name, acceptedAt: $0.createdAt) })
-        return Set(zip(late, scores).filter { !$0.1.isNil }.map(\.0.id))
+        return try await index.listed(app, late.map { ($0.id, $0.createdAt) })
     }
 
     /// Pushes of the app by their ids.

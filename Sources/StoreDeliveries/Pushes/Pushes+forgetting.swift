@@ -52,11 +52,11 @@ extension Pushes {
             return nil
         }
         let member = (set.hour, set.slice) == (position.hour, position.slice) ? position.member : nil
-        let members = try await index.members(app, hour: set.hour, slice: set.slice, after: member, limit: limit)
+        let (members, next) = try await index.members(
+            app, hour: set.hour, slice: set.slice, after: member, limit: limit)
         let removed = try await forget(app, members, now: now)
         old.excess -= removed
-        old.position = .init(hour: set.hour, slice: set.slice, member: members.last)
-        if members.count < limit { old.position = .init(hour: set.hour, slice: set.slice + 1) }
+        old.position = .init(hour: set.hour, slice: next == nil ? set.slice + 1 : set.slice, member: next)
         return removed
     }
 
@@ -76,16 +76,13 @@ extension Pushes {
     private func forget(_ app: AppKey, _ members: [[UInt8]], now: Int64) async throws(StoreError) -> Int {
         let pushes = members.compactMap(PushIndex.push)
         let replies = try await redis.run(pushes.map { forget(app, $0.id, $0.name, now: now) })
-        var drops: [RedisCommand] = []
-        var removed = 0
+        var gone: [(id: PushID, name: ActivityName, acceptedAt: Int64)] = []
         for (push, reply) in zip(pushes, replies) {
             let acceptedAt = Int64(try reply.integer())
-            if acceptedAt == 0 { continue }
-            removed += 1
-            drops += index.drops(app, push.id, push.name, acceptedAt: acceptedAt)
+            if acceptedAt > 0 { gone.append((push.id, push.name, acceptedAt)) }
         }
-        try await redis.run(drops)
-        return removed
+        if !gone.isEmpty { try await redis.run(index.drops(app, gone)) }
+        return gone.count
     }
 
     private func forget(_ app: AppKey, _ id: PushID, _ name: ActivityName, now: Int64) -> RedisCommand {

@@ -94,7 +94,8 @@ public struct Pushes: Sendable {
         let depths = redis.isCluster ? [] : measured.flatMap { keys.depth($0) }
         if redis.isCluster, let bounds, !measured.isEmpty { Task { try? await measure(measured, bounds) } }
         let replies = try await inSteps(
-            preparations, commit(isFull: false), (addsEntry ? [entry] : []) + depths)
+            preparations, commit(isFull: false),
+            (addsEntry ? [entry] : []) + (packs ? index.packing(app, id, now: arrival) : []) + depths)
         if !depths.isEmpty { bounds?.note(measured, replies.suffix(depths.count).map { $0 }[...], keys.depthCommands) }
         // If Redis refused only the wake-up, the reconciler finds the name. Without the index, nobody finds the ledger.
         let refusal = replies.prefix(commitIndex).lazy.compactMap(\.error).first
@@ -233,7 +234,7 @@ public struct Pushes: Sendable {
             ])
     }
 
-    /// Whether a push may be a lone one.
+    /// Whether a push may be a lone one, and the index may have blocks.
     private var packs: Bool { format.number >= DeploymentFormat.lonePushes }
 
     /// Whether the caller must add an entry to a stream. `no`: the name has one. `first`: no other push waits. `again`:

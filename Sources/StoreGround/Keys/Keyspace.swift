@@ -82,6 +82,13 @@ public struct Keyspace: Sendable {
     package func pushIndex(_ app: AppKey, hour: Int64, slice: Int) -> RedisKey {
         key("i:{\(app):\(hour)\(slice == 0 ? "" : ":\(slice)")}")
     }
+    /// Blocks of pushes that were in such a set, and how many pushes these blocks have.
+    package func pushBlocks(_ app: AppKey, hour: Int64, slice: Int) -> RedisKey {
+        key("ib:{\(app):\(hour)\(slice == 0 ? "" : ":\(slice)")}")
+    }
+    package func packedPushes(_ app: AppKey, hour: Int64, slice: Int) -> RedisKey {
+        RedisKey("\(pushBlocks(app, hour: hour, slice: slice)):n")
+    }
     /// 0.1.0 wrote this key instead: where a push is.
     package func formerPushIndex(_ id: PushID) -> RedisKey { key("i:{\(id)}") }
     package func idempotency(_ app: AppKey, _ id: String) -> RedisKey { key("idem:{\(app):\(Self.escaped(id))}") }

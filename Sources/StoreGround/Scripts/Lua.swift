@@ -32,6 +32,8 @@ package enum Lua {
         "push-begin", [.constants, .time], rules: [.lone, .lease, .broadcast, .sweep, .pacing, .states, .budget],
         Source.push_begin_lua)
     package static let pushCancel = script("push-cancel", [.time, .lone, .kept, .endings], Source.push_cancel_lua)
+    package static let indexPack = script("index-pack", Source.index_pack_lua)
+    package static let indexDrop = script("index-drop", Source.index_drop_lua)
     package static let receiptCount = script("receipt-count", [.time, .lone, .kept], Source.receipt_count_lua)
     package static let taskClaim = script("task-claim", [.time, .queue, .lease], Source.task_claim_lua)
     package static let taskPlanned = script("task-planned", Source.task_planned_lua)
@@ -90,7 +92,8 @@ package enum Lua {
     package static let all: [RedisScript] = [
         registrySet, registryJoin, registryRemove, registryPrune, registrySplit, registryAlive, registryFollowed,
         registryForget, registryForgotten, registryRestore, registrySize, hashRestore, followingTidy, channelMark,
-        channelConfirm, channelForget, pushAccept, pushChain, pushForget, pushBegin, pushCancel, receiptCount,
+        channelConfirm, channelForget, pushAccept, pushChain, pushForget, pushBegin, pushCancel, indexPack, indexDrop,
+        receiptCount,
         taskClaim, taskPlanned, taskRenew, taskSettle, retryClaim, retrySettle, latePut, removalConfirm, queueDue,
         queueForget, queueLook, clockLook, timerHasten, deadRetry, deadCollect, guardCount, quarantineForget,
         alarmRaise, alarmClear, eventAdd, appLease, scheduleCreate, scheduleQueue, scheduleDue, scheduleClaim,

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Store
+@testable import StoreDeliveries
 
 /// An app that has more pushes than it may (`pushes.most`) loses the oldest ones that nothing needs any more.
 @Suite struct OldPushesTests {
@@ -103,6 +104,30 @@ import Testing
         #expect(try await fixture.store.pushes.kept(fixture.app) == 2)
         #expect(try await forget(fixture, most: 1).reduce(0, +) == 1)
         #expect(try await fixture.store.pushes.kept(fixture.app) == 0)
+    }
+
+    @Test func `pushes that are packed go like others, and their blocks with them`() async throws {
+        let fixture = try await PushFixture.start()
+        let (index, redis) = (fixture.store.pushes.index, fixture.store.redis)
+        var ids: [PushID] = []
+        for number in 0..<260 {
+            let isFinal = number % 50 != 7
+            ids.append(try await push(fixture, "order-\(number)", hours: 30, index: number, isFinal: isFinal))
+        }
+        for hour in Set(ids.map { $0.uuid.time / hour }) {
+            for slice in 0..<fixture.store.keys.partitions {
+                try await redis.run(index.pack(.init(app: fixture.app, hour: hour, slice: slice), before: nil))
+            }
+        }
+        #expect(try await fixture.store.pushes.kept(fixture.app) == 260)
+        #expect(try await forget(fixture, most: 200, limit: 60).reduce(0, +) >= 60)
+        let left = try await fixture.store.pushes.kept(fixture.app)
+        #expect(left <= 200 && left > 100)
+        #expect(try await forget(fixture, most: 1, limit: 60).reduce(0, +) == left - 6)
+        #expect(try await fixture.store.pushes.kept(fixture.app) == 6)
+        let open = ids.enumerated().filter { $0.offset % 50 == 7 }.map(\.element)
+        #expect(Set(try await history(fixture)) == Set(open))
+        #expect(try await index.names(of: ids, fixture.app).compactMap(\.self).count == 6)
     }
 
     @Test func `it looks again after minutes, not with each step`() async throws {

@@ -25,6 +25,7 @@ import Testing
     private static let datedByCaller: Set<String> = [
         "queue-look", "queue-due", "alarm-clear", "schedule-settle", "broadcast-want", "broadcast-live",
         "broadcast-discard", "broadcast-gone", "following-tidy", "registry-split", "push-forget", "channel-mark",
+        "index-pack",
     ]
     /// Scripts in which a stored time refuses something older: see the tests of registrations below.
     private static let refusing: Set<String> = [

@@ -29,11 +29,13 @@ import Testing
     private static let lists: Set<String> = [
         "push-chain", "quarantine-forget", "guard-count", "queue-look", "end-claim", "schedule-queue",
         "broadcast-foreign", "event-add", "action-add", "registry-restore", "timer-hasten",
+        "index-drop",
     ]
     /// Scripts whose largest call runs below.
     private static let measured: Set<String> = [
         "task-settle", "retry-settle", "push-accept", "broadcast-take", "dead-retry", "dead-collect", "channel-mark",
         "channel-confirm", "late-put", "removal-confirm", "registry-prune", "registry-split", "following-tidy",
+        "index-pack",
         // In JoinTests.
         "registry-join",
     ]
@@ -68,6 +70,22 @@ import Testing
         try await expect("expired entries", most: 3, fixture.store.redis) {
             let dropped = try await fixture.store.redis.send(tidy).integer()
             #expect(dropped == 1_000)
+        }
+    }
+
+    @Test func `an hour of the index of pushes with thousands of entries is packed by parts`() async throws {
+        let fixture = try await PushFixture.start()
+        let (index, redis, now) = (fixture.store.pushes.index, fixture.store.redis, fixture.store.time.now())
+        let place = index.place(fixture.app, .ordered(at: now, index: 0))
+        var entries: [RedisCommand] = []
+        while entries.count < 3_000 {
+            let id = PushID.ordered(at: now, index: entries.count)
+            if index.place(fixture.app, id) == place { entries += index.note(fixture.app, id, name, now: now) }
+        }
+        try await redis.run(entries)
+        try await expect("entries", most: 30, redis) {
+            let packed = try await redis.run(index.pack(place, before: nil)).integer()
+            #expect(packed == 1_024)
         }
     }
 
