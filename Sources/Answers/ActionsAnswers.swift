@@ -6,12 +6,13 @@ public struct ActionAnswer: AnswerBody {
     public let count: Int
     public let failed: Int?
     public let name, pushID, lastPushID, scheduleID, channel, attributesType, namedUser, credentialID, entry: String?
+    public let askedBy: String?
 
     public init(
         id: String, at: String, action: String, credential: String, address: String, who: String?, operationID: String,
         count: Int, failed: Int?, name: String?, pushID: String?, lastPushID: String?, scheduleID: String?,
         channel: String?,
-        attributesType: String?, namedUser: String?, credentialID: String?, entry: String?
+        attributesType: String?, namedUser: String?, credentialID: String?, entry: String?, askedBy: String?
     ) {
         (self.id, self.at, self.action, self.credential) = (id, at, action, credential)
         (self.address, self.who, self.operationID) = (address, who, operationID)
@@ -19,7 +20,7 @@ public struct ActionAnswer: AnswerBody {
         (self.name, self.pushID, self.lastPushID, self.scheduleID) = (name, pushID, lastPushID, scheduleID)
         (self.channel, self.attributesType) = (channel, attributesType)
         (self.namedUser, self.credentialID) = (namedUser, credentialID)
-        self.entry = entry
+        (self.entry, self.askedBy) = (entry, askedBy)
     }
 
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == ActionAnswer {
@@ -43,6 +44,8 @@ public struct ActionAnswer: AnswerBody {
         namedUser = try fields.optional("named_user", \.namedUser)
         credentialID = try fields.optional("credential_id", \.credentialID)
         entry = try fields.optional("entry", \.entry)
+        askedBy = try fields.optional(
+            "asked_by", \.askedBy, "The person or the credential whose request was approved or rejected.")
     }
 }
 

@@ -5,14 +5,16 @@ import StrictJSON
 public struct AcceptedAnswer: WarnedAnswer {
     public let operationID: String
     public let pushIDs, messageIDs, contentURLs: [String]
+    public let state: String?
     public var warned: Warned
 
     public init(
-        operationID: String, pushIDs: [String], messageIDs: [String], contentURLs: [String], warned: Warned = Warned()
+        operationID: String, pushIDs: [String], messageIDs: [String], contentURLs: [String],
+        state: String? = nil, warned: Warned = Warned()
     ) {
         (self.operationID, self.pushIDs) = (operationID, pushIDs)
         (self.messageIDs, self.contentURLs) = (messageIDs, contentURLs)
-        self.warned = warned
+        (self.state, self.warned) = (state, warned)
     }
 
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == AcceptedAnswer {
@@ -21,6 +23,9 @@ public struct AcceptedAnswer: WarnedAnswer {
         pushIDs = try fields("push_ids", \.pushIDs, .list(.pushID))
         messageIDs = try fields("message_ids", \.messageIDs)
         contentURLs = try fields("content_urls", \.contentURLs)
+        state = try fields.optional(
+            "state", \.state, "`awaiting_approval`: nothing is sent until another person approves it. Absent: accepted."
+        )
         warned = try fields.part(\.warned)
     }
 }
@@ -33,15 +38,16 @@ public struct PreviewAnswer: AnswerBody {
     public let broadcastChannels: Int?
     public let payloadBytes, payloadLimit: Int
     public let payload: RawJSON
+    public let awaitsApproval: Bool?
 
     public init(
         name: String, event: String, tokens: Int?, startTokens: Int?, complete: Bool?, broadcastChannels: Int?,
-        payloadBytes: Int, payloadLimit: Int, payload: RawJSON
+        payloadBytes: Int, payloadLimit: Int, payload: RawJSON, awaitsApproval: Bool? = nil
     ) {
         (self.name, self.event, self.tokens, self.startTokens) = (name, event, tokens, startTokens)
         (self.complete, self.broadcastChannels) = (complete, broadcastChannels)
         (self.payloadBytes, self.payloadLimit) = (payloadBytes, payloadLimit)
-        self.payload = payload
+        (self.payload, self.awaitsApproval) = (payload, awaitsApproval)
     }
 
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == PreviewAnswer {
@@ -57,6 +63,8 @@ public struct PreviewAnswer: AnswerBody {
         payloadBytes = try fields("payload_bytes", \.payloadBytes)
         payloadLimit = try fields("payload_limit", \.payloadLimit, .only([4096, 5120]))
         payload = try fields("payload", \.payload, "What APNs would get.")
+        awaitsApproval = try fields.optional(
+            "awaits_approval", \.awaitsApproval, "True, or absent. True: another person would have to approve it.")
     }
 }
 

@@ -14,7 +14,37 @@ public struct ScheduledTimeAnswer: AnswerBody {
     }
 }
 
-/// A publish that waits for its time, or is over, in Airship's form.
+/// The request that a second person approves a publish, and what became of it.
+public struct ApprovalAnswer: AnswerBody {
+    public let request: String
+    public let atOnce: Bool?
+    public let askedBy: PublisherAnswer?
+    public let askedAt: String
+    public let lapsesAt: String?
+    public let decidedBy: PublisherAnswer?
+    public let decidedAt: String?
+
+    public init(
+        request: String, atOnce: Bool?, askedBy: PublisherAnswer?, askedAt: String, lapsesAt: String?,
+        decidedBy: PublisherAnswer?, decidedAt: String?
+    ) {
+        (self.request, self.atOnce, self.askedBy, self.askedAt) = (request, atOnce, askedBy, askedAt)
+        (self.lapsesAt, self.decidedBy, self.decidedAt) = (lapsesAt, decidedBy, decidedAt)
+    }
+
+    public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == ApprovalAnswer {
+        request = try fields("request", \.request, "Another one after each change. An approval names it.")
+        atOnce = try fields.optional(
+            "at_once", \.atOnce, "True, or absent. True: it goes out as soon as it is approved.")
+        askedBy = try fields.optional("asked_by", \.askedBy)
+        askedAt = try fields("asked_at", \.askedAt, .time)
+        lapsesAt = try fields.optional("lapses_at", \.lapsesAt, .time("While it waits: when it will be too late."))
+        decidedBy = try fields.optional("decided_by", \.decidedBy)
+        decidedAt = try fields.optional("decided_at", \.decidedAt, .time)
+    }
+}
+
+/// A publish that waits for its time or for approval, or is over, in Airship's form.
 public struct ScheduleAnswer: AnswerBody {
     public let url: String
     public let schedule: ScheduledTimeAnswer
@@ -23,13 +53,15 @@ public struct ScheduleAnswer: AnswerBody {
     public let pushIDs: [String]
     public let state: String
     public let reason, finishedAt: String?
+    public let approval: ApprovalAnswer?
 
     public init(
         url: String, schedule: ScheduledTimeAnswer, name: String?, push: RawJSON, pushIDs: [String], state: String,
-        reason: String?, finishedAt: String?
+        reason: String?, finishedAt: String?, approval: ApprovalAnswer? = nil
     ) {
         (self.url, self.schedule, self.name, self.push) = (url, schedule, name, push)
         (self.pushIDs, self.state, self.reason, self.finishedAt) = (pushIDs, state, reason, finishedAt)
+        self.approval = approval
     }
 
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == ScheduleAnswer {
@@ -38,10 +70,12 @@ public struct ScheduleAnswer: AnswerBody {
         name = try fields.optional("name", \.name)
         push = try fields("push", \.push)
         pushIDs = try fields("push_ids", \.pushIDs, .list(.pushID))
-        state = try fields("state", \.state, .words(["scheduled", "sent", "failed", "cancelled"]))
+        state = try fields(
+            "state", \.state, .words(["scheduled", "awaiting_approval", "sent", "failed", "cancelled", "rejected"]))
         reason = try fields.optional("reason", \.reason)
         finishedAt = try fields.optional(
             "finished_at", \.finishedAt, .time("UTC, ISO 8601 with milliseconds. Absent while it waits."))
+        approval = try fields.optional("approval", \.approval)
     }
 }
 

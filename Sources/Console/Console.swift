@@ -170,7 +170,7 @@ public final class Console: Sendable {
             // Home has all of it in its live part.
             "strip": session.map { session in
                 request.path == "/console"
-                    ? [:] : standing.strip(now: request.now, isForAllNames: session.identity.namePrefix == nil)
+                    ? [:] : standing.strip(now: request.now, for: session.identity)
             }, "isHome": request.path == "/console" ? true : nil, "style": Asset.style.path,
             "script": Asset.script.path, "icon": Asset.icon.path, "notice": session == nil ? nil : notice,
             "reload": content["reload"],
@@ -181,7 +181,7 @@ public final class Console: Sendable {
     /// For templates: which buttons a page shows. The API checks each call again.
     private static func rights(_ identity: ConsoleIdentity) -> KeyValuePairs<String, Bool> {
         [
-            "mayPublish": identity.scopes.contains(.publish), "mayOperate": identity.scopes.contains(.operate),
+            "mayPublish": identity.scopes.opens(.publish), "mayOperate": identity.scopes.contains(.operate),
             "mayTrack": identity.scopes.contains(.track), "forAllNames": identity.namePrefix == nil,
         ]
     }

@@ -156,7 +156,7 @@ enum Notice: String, CaseIterable {
     case broadcastDiscarded = "broadcast-discarded"
     case scheduleCancelled = "schedule-cancelled"
     case scheduleChanged = "schedule-changed"
-    case scheduled, undone
+    case scheduled, undone, proposed, approved, rejected
     case draftGone = "draft-gone"
     case draftDropped = "draft-dropped"
     case tooLate = "too-late"
@@ -193,6 +193,9 @@ enum Notice: String, CaseIterable {
         case .scheduleCancelled: "The schedule is cancelled. Nothing of it is sent."
         case .scheduleChanged: "The schedule is changed."
         case .scheduled: "Scheduled. It is listed here until its time comes."
+        case .proposed: "It waits for a second person. Nothing is sent until somebody approves it."
+        case .approved: "Approved. It goes out at its time, or at once."
+        case .rejected: "Rejected. Nothing of it is sent."
         case .undone: "Taken back. Nothing was sent, and the push is here to be changed."
         case .draftGone: "That draft is gone: it was published, or removed."
         case .draftDropped: "The draft is removed."

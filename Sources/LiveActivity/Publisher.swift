@@ -6,8 +6,11 @@ public struct Publisher: Sendable, Hashable {
     public var address: String
     /// The person, if the console knows: one who signed in through a provider of OpenID Connect.
     public var who: String?
+    /// The id of that person at the provider, which stays when the name changes. It is not stored.
+    public var subject: String?
 
-    public init(credential: String, address: String, who: String? = nil) {
+    public init(credential: String, address: String, who: String? = nil, subject: String? = nil) {
+        self.subject = subject
         self.credential = credential
         self.address = address
         self.who = who

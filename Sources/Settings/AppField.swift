@@ -28,6 +28,7 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
     case respectDismissal = "defaults.respect_dismissal"
     case deviceTags = "defaults.device_tags"
     case deviceUsers = "defaults.device_users"
+    case approvalFor = "approval.for"
     case expiryStart = "defaults.expiry_start"
     case expiryUpdate = "defaults.expiry_update"
     case expiryEnd = "defaults.expiry_end"
@@ -105,6 +106,7 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
         case .deviceTags: "whether the app's devices may set the tags of their channels"
         case .deviceUsers: "whether the app's devices may say whose they are"
         case .endAfter: "time from the start of the app's cards to their automatic end"
+        case .approvalFor: "which publishes of the app wait for approval, of callers with the scope propose"
         case .expiryStart: "how long a start of the app without an expiry is tried"
         case .expiryUpdate: "how long an update of the app without an expiry is tried"
         case .expiryEnd: "how long an end of the app without an expiry is tried"
@@ -156,6 +158,9 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
         case .catchUp, .receipts, .respectDismissal, .deviceTags, .deviceUsers, .webhookAllowsPrivate,
             .webhookAllowsHTTP:
             return ["true", "false"].contains(value) ? nil : "true or false"
+        case .approvalFor:
+            return ApprovalRule(rawValue: value) == nil
+                ? "one of \(ApprovalRule.allCases.map(\.rawValue).joined(separator: ", "))" : nil
         case .expiryStart, .expiryUpdate, .expiryEnd:
             return isTime(1...86_400) ? nil : "a time from 1s to 24h, such as 15m"
         case .maximumPerSecond, .maximumPerSecondOfPush:

@@ -10,8 +10,8 @@ import Store
 extension SettingKey {
     /// All settings of a deployment, in the order of the file.
     public static let all: [SettingKey] =
-        redis + gateway + monitor + console + openID + limits + worker + delivery + prune + defaults + lifetimes
-        + traces + log
+        redis + gateway + monitor + console + openID + limits + worker + delivery + prune + defaults + approval
+        + lifetimes + traces + log
 
     private static let redis: [SettingKey] = [
         SettingKey(\Settings.redisURL, "redis.url", .text, "redis://127.0.0.1:6379/0") { text, origin, settings in
@@ -297,6 +297,15 @@ extension SettingKey {
             .live(.gateway),
         .time(\.lives[orZero: .end], "defaults.expiry_end", 1...86_400, "8h")
             .help("how long an end without options.expiry is tried after its acceptance; an app may have its own")
+            .live(.gateway),
+    ]
+
+    private static let approval: [SettingKey] = [
+        .choice(\.approvalRule, "approval.for", ApprovalRule.allCases.map { ($0.rawValue, $0) }, "all")
+            .help("which publishes wait for approval, of callers with the scope propose; an app may have its own")
+            .live(.gateway),
+        .time(\.gateway.approvalLife, "approval.lapse_after", 60...2_592_000, "1h")
+            .help("time after which a request for approval lapses, from when it was made or was to go out")
             .live(.gateway),
     ]
 

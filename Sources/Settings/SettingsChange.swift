@@ -28,7 +28,8 @@ public struct SettingsChange: Sendable, Hashable {
             "pushes.most", "pushes.export",
         ],
         .worker: [
-            "gateway.", "limits.", "defaults.", "redis.wait_", "console.", "actions.", "monitor.host", "monitor.port",
+            "gateway.", "limits.", "defaults.", "redis.wait_", "console.", "actions.", "approval.", "monitor.host",
+            "monitor.port",
         ],
     ]
 
@@ -83,8 +84,8 @@ public struct SettingsChange: Sendable, Hashable {
     static func uses(_ field: AppField, _ process: Process, from old: AppSettings, to new: AppSettings) -> Bool {
         switch field {
         case .secret, .masterSecret: process == .gateway
-        case .staleAfter, .catchUp, .receipts, .respectDismissal, .deviceTags, .deviceUsers, .expiryStart,
-            .expiryUpdate, .expiryEnd, .attestationTeamID, .attestationBundleID, .attestationEnvironment,
+        case .staleAfter, .catchUp, .receipts, .respectDismissal, .deviceTags, .deviceUsers, .approvalFor,
+            .expiryStart, .expiryUpdate, .expiryEnd, .attestationTeamID, .attestationBundleID, .attestationEnvironment,
             .attestationRootFile:
             process == .gateway
         case .key, .endAfter, .webhookEvents: true
@@ -96,7 +97,8 @@ public struct SettingsChange: Sendable, Hashable {
     static func isLive(_ field: AppField, from old: AppSettings, to new: AppSettings) -> Bool {
         switch field {
         case .secret, .masterSecret, .staleAfter, .endAfter, .catchUp, .receipts, .respectDismissal, .deviceTags,
-            .deviceUsers, .expiryStart, .expiryUpdate, .expiryEnd, .maximumPerSecond, .maximumPerSecondOfPush,
+            .deviceUsers, .approvalFor, .expiryStart, .expiryUpdate, .expiryEnd, .maximumPerSecond,
+            .maximumPerSecondOfPush,
             .attestationTeamID, .attestationBundleID, .attestationEnvironment, .attestationRootFile:
             true
         case .keyID, .keyFile, .nextKeyID, .nextKeyFile, .teamID: true

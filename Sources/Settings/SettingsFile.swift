@@ -113,7 +113,8 @@ struct SettingsFile {
             }
         } else {
             let sections = Set(known.compactMap { $0.split(separator: ".").first.map(String.init) })
-            let candidates = key.contains(".") ? known : known + sections.sorted() + also
+            // Sections first: a key without a point is one, or the part of one.
+            let candidates = key.contains(".") ? known : also + sections.sorted() + known
             problems.append(.unknownKey(key, origin(keyNode), nearest: candidates.nearest(to: key)))
         }
     }

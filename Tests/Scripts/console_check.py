@@ -438,6 +438,50 @@ class Check:
         self.look("read-only-refused", expected="403")
         self.say("shows a reader no button that it may not press")
 
+    def approval(self):
+        """Two who propose and approve: one asks for the end of a name, the other one looks and lets it go out."""
+        browser, name = self.browser, "cup-1"
+        self.api("PUT", f"/api/activities/{name}/channels/{DEVICE}", {"token": "aa" * 32})
+        people = {who: self.api("POST", "/api/credentials", {"id": who, "scopes": ["read", "propose", "approve"]})["secret"]
+                  for who in ("ann", "bob")}
+        self.sign_out()
+        self.enter(people["ann"])
+        browser.open(self.url + f"/compose?name={name}&event=end")
+        browser.until("the part of the name", lambda: "follower" in browser.text("#of-name"))
+        browser.type("Content state", '{"home": 2, "away": 1}')
+        browser.press("Publish")
+        browser.until("the question", lambda: "End 1 card?" in browser.text("h1"))
+        self.look("approval-question")
+        browser.press("Ask for approval")
+        browser.until("the push's page", lambda: "It waits for a second person" in browser.text(".notice"))
+        push = browser.url.split("?")[0]
+        self.look("approval-waits")
+        browser.follow("Look at the request")
+        browser.until("the words of the question", lambda: "cannot be taken back" in browser.text(".lead"))
+        browser.press("Approve and send")
+        browser.until("the refusal", lambda: "your own request" in browser.text("main"))
+        self.look("approval-own", expected="403")
+        self.sign_out()
+        self.enter(people["bob"])
+        browser.open(self.url)
+        browser.until("the strip", lambda: "1 publish waits for a second person" in browser.text("main"))
+        browser.follow("Look and decide")
+        browser.until("the list", lambda: "asked by ann" in browser.text(".rows"))
+        self.look("approvals")
+        browser.script("document.querySelector('.rows tbody a').click()")
+        browser.until("the words of the question", lambda: "End 1 card?" in browser.text("h1"))
+        if "the credential ann" not in browser.text(".facts"):
+            raise Failure("the page does not say who asks")
+        self.look("approval")
+        browser.press("Approve and send")
+        browser.until("the push's page", lambda: browser.url.startswith(push))
+        browser.open(push)
+        browser.until("the end of the push", lambda: browser.text(".standing .state").startswith("done"))
+        told = self.api("GET", "/api/actions?action=approve")["actions"]
+        if [(one["credential"], one["asked_by"]) for one in told] != [("bob", "ann")]:
+            raise Failure(f"the log of actions has {told}")
+        self.say("one person asks for an end, and another one lets it go out, once")
+
     def app(self):
         """The pages about the app itself."""
         browser = self.browser
@@ -600,6 +644,7 @@ class Check:
         self.person()
         self.sign_out()
         self.reader()
+        self.approval()
         self.provider()
 
 

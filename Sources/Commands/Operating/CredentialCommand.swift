@@ -9,7 +9,7 @@ struct CredentialCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         name: "credential", "Make, list, rotate and revoke credentials of the app.",
         details: """
-            A credential has an id, some of the rights publish, track, read and operate, maybe only for names that begin \
+            A credential has an id, some of the rights \(CredentialScope.words), maybe only for names that begin \
             in one way, and maybe an end. Its secret is shown once. A client sends it as the password of HTTP Basic with \
             the app key as the user, or as a Bearer token with the app key in X-UA-Appkey. A new secret is good at \
             once. Every gateway knows of a revocation within a second.

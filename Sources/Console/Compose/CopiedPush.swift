@@ -32,7 +32,7 @@ struct CopiedPush {
         }
         (form["name"], form["event"]) = (activity.text("name") ?? "", activity.text("event") ?? "update")
         form["priority"] = activity["priority"]?.text ?? ""
-        form["send_at"] = TimeText.plainText(due)
+        form["send_at"] = schedule.approval?.atOnce == true ? "" : TimeText.plainText(due)
         copy(audience: body["audience"])
         if let options = body["options"] { form["options"] = JSONLayout.lines(options) }
         copy(activity, at: Int(due / 1_000), key: { $0 })

@@ -22,10 +22,14 @@ enum PublishPage {
         let compose = ComposeForm(form, now: visit.now)
         var fields = ComposeForm.fields.filter(form.has).map { ["name": $0, "value": form[$0]] as Values }
         // Minutes count from here, so that a second click sends the same body and is the same push.
-        for (name, value) in [("at", "\(compose.now)"), ("key", key)] { fields.append(["name": name, "value": value]) }
+        for (name, value) in [("at", "\(compose.now)"), ("key", key), ("asks", check.awaitsApproval ? "yes" : "")] {
+            fields.append(["name": name, "value": value])
+        }
         let time = (try? compose.sendAt()).flatMap { Shown.time($0, now: visit.now) }
         let isChange = compose.schedule != nil
-        let words = reach.words(compose, isScheduled: time != nil, isChange: isChange)
+        let asks = check.awaitsApproval
+        var words = reach.words(compose, isScheduled: time != nil, isChange: isChange)
+        if asks { words.button = "Ask for approval" }
         var warnings = check.shown["warnings"] as? [String] ?? []
         if let unusual = await UsualReach.warning(reach, compose, visit) { warnings.insert(unusual, at: 0) }
         let waits = time == nil ? visit.standing.waitsFor(compose.name) : nil
@@ -43,7 +47,7 @@ enum PublishPage {
                 "bytes": check.shown["bytes"], "none": reach.count == 0 && !reach.isBroadcast ? true : nil,
                 "isEnd": compose.event == "end" ? true : nil,
                 "closes": compose.event == "end" && (form.text("audience") ?? "all") == "all" ? true : nil,
-                "undo": undo > 0 && time == nil && !isChange ? undo : nil,
+                "undo": undo > 0 && time == nil && !isChange && !asks ? undo : nil, "asks": asks ? true : nil,
                 "path": draft.path("/console/compose/publish"), "back": draft.path(),
             ]))
     }
@@ -69,14 +73,21 @@ enum PublishPage {
         let push = try compose.push()
         if let schedule = compose.schedule { return try await change(schedule, push, compose, visit) }
         let key = visit.form.text("key")
+        let asks = visit.form["asks"] == "yes"
         if let time = try compose.sendAt() {
             _ = try await schedule(push, at: TimeText.plainText(time), key: key, visit)
-            return visit.redirect("/console/schedules", .scheduled)
+            return asks
+                ? .redirect(
+                    "/console/schedules"
+                        + Form.query(["state": Schedule.State.awaiting.rawValue, "notice": Notice.proposed.rawValue]))
+                : visit.redirect("/console/schedules", .scheduled)
         }
-        guard visit.console.undo > .zero else {
+        // A second person takes the place of the seconds in which a publish can be taken back.
+        guard visit.console.undo > .zero, !asks else {
             let answer = try await visit.call("POST", "/api/push", push, key: key)
-            let id = try AcceptedAnswer(answer: answer).pushIDs.first ?? ""
-            return visit.redirect("/console/pushes/\(id)")
+            let accepted = try AcceptedAnswer(answer: answer)
+            let isProposed = accepted.state == Schedule.State.awaiting.rawValue
+            return visit.redirect("/console/pushes/\(accepted.pushIDs.first ?? "")", isProposed ? .proposed : nil)
         }
         // It waits as a schedule, which can be cancelled. A second click has to give the same time.
         let wanted = visit.now + visit.console.undo.milliseconds
@@ -100,12 +111,14 @@ enum PublishPage {
     private static func change(
         _ schedule: String, _ push: JSON, _ compose: ComposeForm, _ visit: Visit
     ) async throws -> ConsoleResponse {
-        guard let time = try compose.sendAt() else {
+        // What goes out once it is approved has no time.
+        let asks = visit.form["asks"] == "yes"
+        guard let time = try compose.sendAt() ?? (asks ? visit.now : nil) else {
             throw ComposeForm.Problem(field: "send_at", message: "is required: the schedule waits for its time")
         }
         let path = "/api/schedules/\(Form.encoded(schedule))"
         try await visit.call("PUT", path, body(push, at: TimeText.plainText(time)))
-        return visit.redirect("/console/pushes/\(Form.encoded(schedule))", .scheduleChanged)
+        return visit.redirect("/console/pushes/\(Form.encoded(schedule))", asks ? .proposed : .scheduleChanged)
     }
 }
 

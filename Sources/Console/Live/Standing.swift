@@ -20,7 +20,7 @@ struct Standing: Sendable {
 
     init(_ console: Console, _ app: AppKey) async {
         let found = await console.store.partialSnapshot(
-            [app], [.pauses, .alarms, .workers, .deadLetters, .quarantine])
+            [app], [.pauses, .alarms, .workers, .deadLetters, .quarantine, .approvals])
         snapshot = found
         guard !found.alarms.isEmpty else { return }
         let known = (try? await console.store.console.acknowledged(app)) ?? [:]
@@ -47,8 +47,9 @@ struct Standing: Sendable {
     /// The strip of a page.
     /// - Parameters:
     ///   - now: epoch ms; nil: a live part, which must not change with the clock
-    ///   - isForAllNames: reasons of alarms name other names
-    func strip(now: Int64?, isForAllNames: Bool) -> Values {
+    ///   - identity: reasons of alarms, and counts of approvals, are about all names
+    func strip(now: Int64?, for identity: ConsoleIdentity) -> Values {
+        let isForAllNames = identity.namePrefix == nil
         guard let snapshot else { return [:] }
         guard snapshot.parts.contains(.pauses) else { return ["unknown": true] }
         let pause = snapshot.pauses.first { $0.name == nil }
@@ -56,6 +57,7 @@ struct Standing: Sendable {
         return values([
             "pause": pause.map { ["since": Shown.time($0.since, now: now) as Any] as Values },
             "noWorker": isWithoutWorker ? true : nil,
+            "approvals": isForAllNames && identity.scopes.contains(.approve) ? approvals : nil,
             "alarms": alarms.filter { $0.known == nil }.map { told in
                 values([
                     "kind": told.alarm.kind.words, "reason": isForAllNames ? told.alarm.plainReason : nil,
@@ -65,6 +67,12 @@ struct Standing: Sendable {
         ])
     }
 
+    /// Publishes that wait for approval, in words. Nil: none does.
+    private var approvals: String? {
+        let count = snapshot?.apps.first?.approvals ?? 0
+        return count > 0 ? Shown.count(count, "publish waits", "publishes wait") : nil
+    }
+
     /// The number beside a page in the navigation.
     /// - Parameter isForAllNames: the counts of others are left out, because they are of all names
     func badge(_ path: String, isForAllNames: Bool) -> Int {
@@ -72,6 +80,7 @@ struct Standing: Sendable {
         return switch path {
         case "/console/alarms": alarms.count { $0.known == nil }
         case "/console/dead" where isForAllNames: app.deadLetters
+        case "/console/schedules" where isForAllNames: app.approvals
         case "/console/quarantine": app.quarantinedNames
         default: 0
         }

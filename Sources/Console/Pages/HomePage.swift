@@ -21,9 +21,9 @@ enum HomePage {
 
     /// The strip of the pages that are open.
     static func strip(_ visit: Visit) async throws -> ConsoleResponse {
-        let isForAllNames = visit.session.identity.namePrefix == nil
+        let identity = visit.session.identity
         return try await visit.watch("strip", every: 2) { visit in
-            let strip = await Standing(visit).strip(now: nil, isForAllNames: isForAllNames)
+            let strip = await Standing(visit).strip(now: nil, for: identity)
             guard strip["unknown"] == nil else { return .unknown }
             return .html(visit.console.templates.render("strip", ["strip": strip]))
         }
@@ -65,7 +65,7 @@ enum HomePage {
         let rate = meter.rate(settled, now: now)
         let alive = workers.filter(\.isAtWork)
         return all(
-            standing, state.pauses, workers, now, isLive: isLive,
+            standing, visit.session.identity, state.pauses, workers, now, isLive: isLive,
             [
                 "rate": Shown.count(rate), "names": Shown.count(names, "name", "names"),
                 "shards": Shown.count(shards, "shard", "shards"), "retries": Shown.count(depth.retriesDue),
@@ -77,7 +77,7 @@ enum HomePage {
                 "quarantined": Shown.count(app.quarantinedNames),
                 "hasQuarantined": app.quarantinedNames > 0 ? true : nil, "pushes": pushes.map(\.row),
                 "hasPushes": pushes.isEmpty ? nil : true,
-                "mayPublish": visit.session.identity.scopes.contains(.publish) ? true : nil,
+                "mayPublish": visit.session.identity.scopes.opens(.publish) ? true : nil,
             ])
     }
 
@@ -90,7 +90,7 @@ enum HomePage {
         let now = isLive ? nil : visit.now
         let known = standing.alarms.count { $0.known != nil }
         return values([
-            "strip": standing.strip(now: now, isForAllNames: false), "prefix": prefix,
+            "strip": standing.strip(now: now, for: visit.session.identity), "prefix": prefix,
             "known": known > 0 ? Shown.count(known, "alarm is known", "alarms are known") : nil,
             "hasAlarms": standing.alarms.isEmpty ? nil : true,
             "pauses": pauses.paused.compactMap { pause -> Values? in
@@ -102,17 +102,17 @@ enum HomePage {
             },
             "dead": Shown.count(dead.total), "paused": Shown.count(pauses.paused.count { $0.name != nil }),
             "pushes": pushes.map(\.row), "hasPushes": pushes.isEmpty ? nil : true,
-            "mayPublish": visit.session.identity.scopes.contains(.publish) ? true : nil,
+            "mayPublish": visit.session.identity.scopes.opens(.publish) ? true : nil,
         ])
     }
 
     private static func all(
-        _ standing: Standing, _ pauses: [Pause], _ workers: [WorkerSight], _ now: Int64,
+        _ standing: Standing, _ identity: ConsoleIdentity, _ pauses: [Pause], _ workers: [WorkerSight], _ now: Int64,
         isLive: Bool, _ rest: KeyValuePairs<String, Any?>
     ) -> Values {
         var all = values(rest)
         all["ofAll"] = true
-        all["strip"] = standing.strip(now: isLive ? nil : now, isForAllNames: true)
+        all["strip"] = standing.strip(now: isLive ? nil : now, for: identity)
         let known = standing.alarms.count { $0.known != nil }
         all["known"] = known > 0 ? Shown.count(known, "alarm is known", "alarms are known") : nil
         all["hasAlarms"] = standing.alarms.isEmpty ? nil : true

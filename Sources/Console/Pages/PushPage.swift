@@ -1,5 +1,6 @@
 import Answers
 import LiveActivity
+import Store
 import StrictJSON
 
 /// One push: its ledger live, what it showed, which devices it did not reach, and what can be done about that.
@@ -33,8 +34,15 @@ enum PushPage {
         shown["isLive"] = push.isFinal ? nil : true
         if isScheduled {
             let schedule: ScheduleAnswer? = try? await visit.find("/api/schedules/\(Form.encoded(id))")
-            shown["due"] = Shown.time(schedule?.schedule.scheduledTime, now: visit.now)
-            shown["undo"] = schedule.map { isSoon($0, visit.now) } == true ? true : nil
+            let approval = schedule.flatMap { $0.state == Schedule.State.awaiting.rawValue ? $0.approval : nil }
+            if let approval {
+                shown["state"] = "awaiting approval"
+                shown["approval"] = values([
+                    "path": ApprovalPage.path(id), "lapses": Shown.time(approval.lapsesAt, now: visit.now),
+                ])
+            }
+            if approval?.atOnce != true { shown["due"] = Shown.time(schedule?.schedule.scheduledTime, now: visit.now) }
+            shown["undo"] = approval == nil && schedule.map { isSoon($0, visit.now) } == true ? true : nil
             body = schedule?.push.object
             (state, alert) = (body?.liveActivity?["content_state"], body?.liveActivity?.object("alert"))
             (audience, text) = (body?["audience"], body?.value)
@@ -99,7 +107,11 @@ enum PushPage {
             if wasScheduled {
                 var page = push.page
                 page["isScheduled"] = true
-                page["due"] = Shown.time(schedule?.schedule.scheduledTime, now: nil)
+                let awaits = schedule?.state == Schedule.State.awaiting.rawValue
+                if awaits { page["state"] = "awaiting approval" }
+                if !awaits || schedule?.approval?.atOnce != true {
+                    page["due"] = Shown.time(schedule?.schedule.scheduledTime, now: nil)
+                }
                 let html = visit.console.templates.render("push-live", page)
                 // The rest of the page changes with its state, so the browser reads it again.
                 return push.state == "scheduled" ? .html(html) : .last(html)
@@ -114,7 +126,7 @@ enum PushPage {
     /// Whether it is about to go out, as each publish of the console is at first.
     private static func isSoon(_ schedule: ScheduleAnswer, _ now: Int64) -> Bool {
         guard let due = TimeText.parse(schedule.schedule.scheduledTime) else { return false }
-        return due - now < 60_000
+        return schedule.approval == nil && due - now < 60_000
     }
 
     static func cancel(_ visit: Visit) async throws -> ConsoleResponse {

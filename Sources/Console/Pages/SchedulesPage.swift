@@ -9,7 +9,9 @@ enum SchedulesPage {
 
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let isFinished = visit.query["state"] == "finished"
-        let state: KeyValuePairs = ["state": isFinished ? "finished" : nil]
+        let awaiting = Schedule.State.awaiting.rawValue
+        let isForApproval = visit.query["state"] == awaiting
+        let state: KeyValuePairs = ["state": isFinished ? "finished" : isForApproval ? awaiting : nil]
         let (wanted, days) = (visit.query.text("name"), DayRange(visit.query))
         let file = try await Export.file(visit, "/api/schedules", "schedules", state, limit: 100) { schedule in
             let name = schedule.object("push")?.liveActivity?.text("name") ?? ""
@@ -23,21 +25,27 @@ enum SchedulesPage {
             let id = schedule.pushIDs.first ?? ""
             let name = push?.text("name") ?? ""
             return values([
-                "id": id, "entry": id, "path": "/console/pushes/\(id)", "name": name,
+                "id": id, "entry": id, "path": isForApproval ? ApprovalPage.path(id) : "/console/pushes/\(id)",
+                "name": name,
                 "namePath": "/console/names/\(Form.encoded(name))", "event": push?.text("event"),
                 "label": schedule.name, "state": schedule.state, "reason": schedule.reason,
+                "word": schedule.state.replacing("_", with: " "),
+                "asker": schedule.approval?.askedBy.map { $0.who ?? $0.credential },
+                "lapses": Shown.time(schedule.approval?.lapsesAt, now: visit.now),
                 "due": Shown.time(schedule.schedule.scheduledTime, now: visit.now),
                 "finished": Shown.time(schedule.finishedAt, now: visit.now),
                 "waits": isFinished ? nil : true, "chosen": Bulk.isChosen(visit),
             ])
         }
         let bulk = Bulk.shown(
-            visit, [.init(word: "cancel", title: "Cancel the chosen", isDanger: true)], of: isFinished ? [] : rows,
+            visit, [.init(word: "cancel", title: "Cancel the chosen", isDanger: true)],
+            of: isFinished || isForApproval ? [] : rows,
             keeping: filters, hasMore: page.next != nil)
         return visit.page(
             "schedules", "Schedules",
             values([
                 "schedules": rows, "empty": rows.isEmpty ? true : nil, "isFinished": isFinished ? true : nil,
+                "isForApproval": isForApproval ? true : nil, "isWaiting": isFinished || isForApproval ? nil : true,
                 "isPart": page.next == nil ? nil : true, "bulk": bulk, "wantedName": wanted ?? "",
                 "from": visit.query.text("from") ?? "", "to": visit.query.text("to") ?? "",
                 "isFiltered": wanted != nil || days.from != nil || days.to != nil ? true : nil,

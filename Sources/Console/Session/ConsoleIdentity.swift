@@ -37,7 +37,7 @@ public struct ConsoleIdentity: Sendable, Hashable {
     /// The rights of a credential, for people: some buttons are missing because of them. Nil: all.
     var limits: String? {
         guard credentialID != nil else { return nil }
-        let order: [CredentialScope] = [.read, .publish, .track, .operate]
+        let order: [CredentialScope] = [.read, .publish, .propose, .approve, .track, .operate]
         let may = "may " + order.filter(scopes.contains).map(\.rawValue).joined(separator: ", ")
         return namePrefix.map { "\(may) names that begin with “\($0)”" } ?? may
     }
@@ -49,7 +49,7 @@ public struct ConsoleIdentity: Sendable, Hashable {
 
     /// The refusal of a page that needs other rights. Nil: it may open it.
     func refusal(_ scope: CredentialScope?, forAllNames: Bool = false) -> ConsoleFailure? {
-        if let scope, !scopes.contains(scope) {
+        if let scope, !scopes.opens(scope) {
             let what = "lacks the scope \(scope.rawValue), which this needs. Sign in with another credential."
             return ConsoleFailure(403, "The \(credential) \(what)")
         }

@@ -16,6 +16,7 @@ enum CredentialsPage {
     /// In the order of a person's questions: may it look, send, register, decide?
     private static let scopes: [(scope: CredentialScope, meaning: String)] = [
         (.read, "see pages, lists and numbers"), (.publish, "send, schedule and cancel pushes"),
+        (.propose, "the same, but a second person approves it"), (.approve, "approve what others propose"),
         (.track, "register and forget devices"), (.operate, "pause, retry, decide, and make credentials"),
     ]
 
@@ -76,7 +77,10 @@ enum CredentialsPage {
         let identity = visit.session.identity
         let form = visit.form
         let rows = found.credentials.filter { $0.source != "built-in" }.map { row($0, visit) }
-        let own = scopes.filter { identity.scopes.contains($0.scope) }.map { scope, meaning in
+        // Only the master secret makes those of people who propose and approve.
+        let mayMake =
+            identity.credentialID == nil ? identity.scopes : identity.scopes.subtracting([.propose, .approve])
+        let own = scopes.filter { mayMake.contains($0.scope) }.map { scope, meaning in
             values([
                 "word": scope.rawValue, "meaning": meaning,
                 "checked": form.has("scope_\(scope.rawValue)") || refused == nil && scope == .read ? true : nil,

@@ -230,7 +230,7 @@ struct Timers: Sendable {
     private static func jittered(_ interval: Duration) -> Duration { interval * Double.random(in: 0.9..<1.1) }
 
     /// - Returns: nil when Redis did not answer
-    @discardableResult private func quietly<T: Sendable>(_ body: () async throws(StoreError) -> T) async -> T? {
+    @discardableResult func quietly<T: Sendable>(_ body: () async throws(StoreError) -> T) async -> T? {
         do throws(StoreError) { return try await body() } catch {
             logger.debug("cannot run a timer: \(error)")
             return nil
@@ -246,17 +246,24 @@ extension Timers {
     func commitSchedules() async {
         for app in apps {
             do throws(StoreError) {
-                for run in try await store.schedules.runDue(app, limit: Self.mostSchedules) { report(run, app) }
+                for run in try await store.schedules.runDue(app, limit: Self.mostSchedules) {
+                    await report(run, app)
+                }
             } catch { logger.debug("cannot commit schedules: \(error)") }
         }
     }
 
-    private func report(_ run: ScheduleRun, _ app: AppKey) {
+    private func report(_ run: ScheduleRun, _ app: AppKey) async {
         let metadata: Logger.Metadata = ["app": "\(app)", "push": "\(run.id)", "late_ms": "\(run.lateness)"]
         switch run.outcome {
         case .sent: logger.info("a scheduled push was committed", metadata: metadata)
         case .failed(let reason): logger.warning("a scheduled push was refused: \(reason)", metadata: metadata)
         case .postponed(let reason): logger.info("a scheduled push is tried again: \(reason)", metadata: metadata)
+        case .lapsed(let name, let asker):
+            logger.notice("a push was not sent, because nobody approved it in time", metadata: metadata)
+            await quietly { () async throws(StoreError) in
+                try await store.actions.add(app, [.lapse(run.id, of: name, asker)])
+            }
         }
     }
 }

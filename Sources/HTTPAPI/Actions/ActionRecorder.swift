@@ -39,7 +39,9 @@ final class ActionRecorder: Service {
     ) async throws -> Answer {
         do {
             let answer = try await handle()
-            if let kind, (200..<300).contains(answer.status), !answer.changedNothing {
+            if let kind = kind.map({ answer.acted ?? $0 }), (200..<300).contains(answer.status),
+                !answer.changedNothing
+            {
                 await note(kind, answer.action(kind, caller, operation, parameters), of: app)
             }
             return answer

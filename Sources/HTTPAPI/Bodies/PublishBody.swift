@@ -15,6 +15,8 @@ enum PublishBody {
         /// The value as written in the body, for the check against its schema.
         var contentState: JSONValue?
         var attributes: JSONValue?
+        /// The whole push object, as written.
+        var posted: JSONValue?
         /// Set if the payload is too large for tokens but not for a broadcast channel.
         var oversize: JSONError?
         /// The payload has a push mark, without an id yet.
@@ -63,6 +65,7 @@ enum PublishBody {
             if let value = options?[key] { throw value.keyError("is allowed with event start only") }
         }
         push.warnings = warnings
+        push.posted = value
         return push
     }
 

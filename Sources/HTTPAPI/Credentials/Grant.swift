@@ -28,6 +28,10 @@ struct Grant: Sendable, Hashable {
         guard let namePrefix else { return true }
         return other.namePrefix.map { $0.utf8.starts(with: namePrefix.utf8) } ?? false
     }
+
+    /// Whether whoever has this credential may make another one, or take it over by a new secret. Of those who propose
+    /// and approve, nobody may: one person could be two then.
+    func mayMake(_ other: Grant) -> Bool { covers(other) && other.scopes.isDisjoint(with: [.propose, .approve]) }
 }
 
 extension APIError {

@@ -83,7 +83,9 @@ struct ConsoleBridge: Sendable {
         var passage = Passage(
             RouteMatch(method: call.method, path: call.path[...]), query: call.query[...],
             app: served.authenticator.app(identity.app), credential,
-            Publisher(credential: credential.id, address: call.address, who: identity.person?.name), served,
+            Publisher(
+                credential: credential.id, address: call.address, who: identity.person?.name,
+                subject: identity.person?.subject), served,
             now: call.now)
         defer { passage.leave() }
         try await passage.pass(RequestGuard.ofConsole)

@@ -220,7 +220,7 @@ struct Passage {
     private func checkRights() async throws {
         let ((endpoint, parameters), (app, credential)) = (try endpoint(), try caller())
         guard case .issued(let grant) = credential else { return }
-        guard let scope = endpoint.scope, grant.scopes.contains(scope) else {
+        guard !grant.scopes.isDisjoint(with: endpoint.scopes) else {
             throw APIError.missingScope(grant, endpoint.scope)
         }
         guard grant.namePrefix != nil else { return }

@@ -141,7 +141,7 @@ struct GatewayMetrics: Sendable {
             case .deadLetters: for app in snapshot.apps { deadLetters(app.key, pushes: app.deadLetters) }
             case .webhooks: for app in snapshot.apps where hasEvents(app.key) { webhook(app.key, app.webhook) }
             case .broadcasts: for app in snapshot.apps { broadcasts(app.key, app.broadcasts) }
-            case .workers, .pushes: break
+            case .approvals, .workers, .pushes: break
             }
         }
     }

@@ -10,7 +10,7 @@ struct OpenAPIOperation: Sendable {
     let method: String
     let pattern: String
     let access: Access
-    let scope: CredentialScope?
+    let scopes: [CredentialScope]
     let body: Body
     let answerType: String
     let answers: [AnswerForm]
@@ -61,7 +61,7 @@ struct OpenAPIOperation: Sendable {
             case .channel, .newChannel, .signedChannel, .ownChannel, .contact: ["app", "master", "device"]
             }
         return schemes.map { .object([JSON.Member($0, [])]) }
-            + (scope.map { [["credential": [.string($0.rawValue)]]] } ?? [])
+            + scopes.map { ["credential": [.string($0.rawValue)]] }
     }
 
     private func requestBody(_ words: JSONObject) throws(JSONError) -> JSON? {

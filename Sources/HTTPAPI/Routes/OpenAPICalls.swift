@@ -29,7 +29,7 @@ extension Endpoint {
     var operation: OpenAPIOperation {
         let body: OpenAPIOperation.Body = self.body == .none ? .none : self.body == .whole ? .whole : .streamed
         return OpenAPIOperation(
-            method: method, pattern: pattern, access: access, scope: scope, body: body, answerType: answerType,
+            method: method, pattern: pattern, access: access, scopes: scopes, body: body, answerType: answerType,
             answers: answers)
     }
 }

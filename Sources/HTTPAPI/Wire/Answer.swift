@@ -26,6 +26,8 @@ struct Answer: Sendable {
 
     /// The subjects of the call for the log of actions, beside those that its path names.
     var subjects: [Action.Subject: String] = [:]
+    /// What the call did, if it is not what its endpoint says.
+    private(set) var acted: ActionKind?
     /// How many pushes, channels … the call was about.
     var count = 1
     /// The call only looked, so the log of actions does not have it.
@@ -62,8 +64,10 @@ struct Answer: Sendable {
     }
 
     /// The same answer of a call that was about other things than its path names.
-    func about(_ subjects: [Action.Subject: String?], count: Int = 1) -> Answer {
+    /// - Parameter acted: what it did, if it is not what its endpoint says
+    func about(_ subjects: [Action.Subject: String?], as acted: ActionKind? = nil, count: Int = 1) -> Answer {
         var answer = self
+        answer.acted = acted
         answer.subjects = subjects.compactMapValues(\.self)
         answer.count = count
         return answer

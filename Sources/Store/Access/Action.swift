@@ -1,4 +1,4 @@
-import LiveActivity
+public import LiveActivity
 
 /// One thing that a caller did with a secret, as the log of an app keeps it. It holds no secret, token or content.
 public struct Action: Sendable, Hashable {
@@ -6,6 +6,8 @@ public struct Action: Sendable, Hashable {
     public enum Subject: String, Sendable, Hashable, CaseIterable {
         case name, push = "push_id", lastPush = "last_push_id", schedule = "schedule_id", channel
         case attributesType = "attributes_type", namedUser = "named_user", credential = "credential_id", entry
+        /// The person or the credential whose request was decided.
+        case askedBy = "asked_by"
     }
 
     /// A word such as `pause`, maybe of a later version.
@@ -40,6 +42,14 @@ extension Action {
     public static func restore(on machine: String) -> Action { ofMachine("restore", "cli", machine) }
     /// A gateway on this machine has read other secrets or credentials of the app from its files.
     public static func reload(on machine: String) -> Action { ofMachine("reload", "file", machine) }
+
+    /// Nobody approved the request of this caller in time.
+    public static func lapse(_ id: PushID, of name: ActivityName, _ asker: Publisher?) -> Action {
+        Action(
+            ActionKind.lapse.rawValue, credential: asker?.credential ?? "file", address: asker?.address ?? "",
+            who: asker?.who, operation: UUIDBytes.random().description,
+            subjects: [.schedule: id.description, .name: name.rawValue])
+    }
 
     private static func ofMachine(_ kind: String, _ credential: String, _ machine: String) -> Action {
         Action(kind, credential: credential, address: machine, operation: UUIDBytes.random().description)

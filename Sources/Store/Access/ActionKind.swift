@@ -1,6 +1,8 @@
 /// The actions of callers with a secret, by their words in the log of actions.
 public enum ActionKind: String, Sendable, Hashable, CaseIterable {
     case publish, cancelPush = "cancel_push"
+    /// A publish or a schedule that waits for approval, and what became of it. No call makes it lapse.
+    case propose, approve, reject, lapse
     case schedule, replaceSchedule = "replace_schedule", cancelSchedule = "cancel_schedule"
     case pause, resume
     case retryDead = "retry_dead", dropDead = "drop_dead"

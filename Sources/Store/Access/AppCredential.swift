@@ -90,6 +90,10 @@ extension AppCredential {
 public enum CredentialScope: String, Sendable, Hashable, CaseIterable {
     /// Publish, schedule, and cancel either.
     case publish
+    /// The same, but what the app's rule names waits for the approval of a second person (`ApprovalRule`).
+    case propose
+    /// Approve and reject what others propose.
+    case approve
     /// Register tokens and channels, tag them, name their users, remove and forget them.
     case track
     /// Read lists, ledgers, channels and states.
@@ -113,4 +117,12 @@ public enum CredentialScope: String, Sendable, Hashable, CaseIterable {
 extension Set<CredentialScope> {
     /// The words, in the order of the scopes.
     public var words: [String] { CredentialScope.allCases.filter(contains).map(\.rawValue) }
+
+    /// Whether they open what needs this scope. `propose` opens the calls of `publish`, which look at it themselves.
+    public func opens(_ scope: CredentialScope) -> Bool {
+        contains(scope) || scope == .publish && contains(.propose)
+    }
+
+    /// Whether publishes wait for a second person, as far as the app's rule names them.
+    public var mustPropose: Bool { contains(.propose) && !contains(.publish) }
 }

@@ -4,7 +4,7 @@ public import LiveActivity
 /// This is the one list of the questions. A caller names the parts that it shows.
 public struct Snapshot: Sendable {
     public enum Part: Sendable, CaseIterable {
-        case depths, ages, deadLetters, quarantine, webhooks, broadcasts, intake
+        case depths, ages, deadLetters, quarantine, webhooks, broadcasts, intake, approvals
         case alarms, pauses, heartbeats, workers, load, pushes
     }
 
@@ -15,6 +15,8 @@ public struct Snapshot: Sendable {
         /// Pushes with dead letters.
         public var deadLetters = 0
         public var quarantinedNames = 0
+        /// Publishes that wait for approval.
+        public var approvals = 0
         public var webhook = WebhookStatus()
         public var broadcasts: [BroadcastEvent: Int] = [:]
         public var intake = IntakeLag()
@@ -76,6 +78,10 @@ public struct Snapshot: Sendable {
             for index in keys.indices { apps[index].deadLetters = try await store.deadLetters.count(keys[index]) }
         case .quarantine:
             for index in keys.indices { apps[index].quarantinedNames = try await store.quarantine.count(keys[index]) }
+        case .approvals:
+            for index in keys.indices {
+                apps[index].approvals = try await store.schedules.awaitingCount(keys[index], now: now)
+            }
         case .webhooks:
             for index in keys.indices { apps[index].webhook = try await store.webhooks.status(keys[index]) }
         case .broadcasts:

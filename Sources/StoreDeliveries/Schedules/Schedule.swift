@@ -4,14 +4,26 @@ public import LiveActivity
 public struct Schedule: Sendable, Hashable {
     public enum State: String, Sendable, Hashable, CaseIterable {
         case scheduled
+        /// Another person has to approve it. `due` is the time at which the request lapses.
+        case awaiting = "awaiting_approval"
         /// A worker has claimed it, because its time has come.
         case taken
         /// Its push is committed. The push's ledger has the outcome.
         case sent
-        /// It was refused at its time. `reason` says why.
+        /// It was refused at its time, or nobody approved it in time. `reason` says why.
         case failed
         case cancelled
+        /// Another person did not approve it.
+        case rejected
+
+        /// Whether it may be changed and cancelled.
+        public var isWaiting: Bool { self == .scheduled || self == .awaiting }
+        /// Whether its push will never go out.
+        var isRefused: Bool { [.failed, .cancelled, .rejected].contains(self) }
     }
+
+    /// The reason of a schedule that nobody approved in time.
+    public static let lapsed = "NotApproved"
 
     /// The id of the schedule and of its push, so that a commit that is repeated after a crash is the same push.
     public var id: PushID
@@ -30,6 +42,8 @@ public struct Schedule: Sendable, Hashable {
     /// Why it failed, or why it is tried again.
     public var reason: String?
     public var finishedAt: Int64?
+    /// Nil: it needed no approval.
+    public var approval: Approval?
 
     public init(
         id: PushID, publish: Publish, payload: [UInt8], timestampOffset: Int, due: Int64, createdAt: Int64,
@@ -48,7 +62,8 @@ public struct Schedule: Sendable, Hashable {
     /// The ledger of its push before the commit; nil after it.
     public var ledger: Ledger? {
         let states: [State: PushState] = [
-            .scheduled: .scheduled, .taken: .scheduled, .failed: .failed, .cancelled: .cancelled,
+            .scheduled: .scheduled, .awaiting: .scheduled, .taken: .scheduled, .failed: .failed,
+            .cancelled: .cancelled, .rejected: .cancelled,
         ]
         guard let pushState = states[state] else { return nil }
         var ledger = Ledger(

@@ -10,6 +10,8 @@ public struct ScheduleRun: Sendable, Hashable {
         case failed(String)
         /// Refused for now. A worker tries it again.
         case postponed(String)
+        /// Nobody approved it in time: the name, and who asked.
+        case lapsed(ActivityName, Publisher?)
     }
     public var id: PushID
     public var outcome: Outcome
@@ -158,6 +160,12 @@ extension Schedules {
         case "early":
             if let due = StoredNumber.read(try taken[1].string()) { try await raise(app, id, to: Int64(due)) }
             return .skipped
+        case "awaiting":
+            guard let found = try? Schedule(id: id, StoredHash(taken[1])) else {
+                try await forget(app, id.description)
+                return .skipped
+            }
+            return try await lapse(app, found, now: now).map { .ran($0) } ?? .skipped
         case "taken": break
         default:
             try await forget(app, id.description)
@@ -210,9 +218,10 @@ extension Schedules {
             case .sent: (.sent, nil, 0)
             case .failed(let word): (.failed, word, 0)
             case .postponed(let word): (.scheduled, word, now + Self.postponement)
+            case .lapsed: (.failed, nil, 0)
             }
         if state != .scheduled { try await noteFinished(app, id, now: now) }
-        _ = try await settle(app, id, from: .taken, to: state, reason: reason, until: until, now: now)
+        _ = try await settle(app, id, from: [.taken], to: state, reason: reason, until: until, now: now)
         // A postponed schedule keeps its place in the timer, so that later schedules of its name still wait behind it.
         if state != .scheduled { try await forget(app, id.description) }
         return ScheduleRun(id: id, outcome: outcome, lateness: lateness)

@@ -2,9 +2,9 @@ public import LiveActivity
 import Redis
 public import StoreGround
 
-/// The list of schedules that were sent, failed or were cancelled. A schedule is listed before its record says so.
-/// After a crash in between, the list has a schedule that still waits or is claimed. Readers skip it. It is listed
-/// again when it finishes.
+/// The list of schedules that were sent, failed, or were cancelled or rejected. A schedule is listed before its record
+/// says so. After a crash in between, the list has a schedule that still waits or is claimed. Readers skip it. It is
+/// listed again when it finishes.
 extension Schedules {
     /// How many old entries each call removes, so that the list does not grow while schedules come and go.
     private static let tidiedAtOnce = 100
@@ -42,7 +42,7 @@ extension Schedules {
         ])
         let ids = try replies[1].byteStrings().compactMap { UUIDBytes(bytes: $0).map(PushID.init) }
         let found = try await find(app, Array(ids.prefix(limit))).compactMap { $0 }
-        let finished = found.filter { $0.state != .scheduled && $0.state != .taken }
+        let finished = found.filter { !$0.state.isWaiting && $0.state != .taken }
         return (finished, try replies[0].integer(), ids.count > limit ? ids[limit] : nil)
     }
 
@@ -53,7 +53,7 @@ extension Schedules {
         let own = try await own(app, all.compactMap { UUIDBytes(bytes: $0).map(PushID.init) }, namesFrom: prefix)
         let first = start.map { own.firstIndex(of: $0) ?? own.count } ?? 0
         var page = try await page(app, own, first, limit)
-        page.schedules.removeAll { $0.state == .scheduled || $0.state == .taken }
+        page.schedules.removeAll { $0.state.isWaiting || $0.state == .taken }
         return page
     }
 }

@@ -7,14 +7,15 @@ extension Schedules {
     /// Fields that a record need not have. They are removed when another publish replaces one that had them.
     static let optionalFields = [
         "ts", "content", "life", "stale", "dismissal", "relevance", "alert", "type", "attributes", "expiry", "label",
-        "reason", "trace", "by",
+        "reason", "trace", "by", "request", "asker", "asked", "wanted", "decider", "decided", "decidedBy",
     ]
 }
 
 extension Schedule {
     package var fields: [RedisArgument] {
         var fields: [RedisArgument] = [
-            "name", .string(publish.name.rawValue), "event", .string(publish.event.rawValue), "prio",
+            "state", .string(state.rawValue), "name", .string(publish.name.rawValue), "event",
+            .string(publish.event.rawValue), "prio",
             .int(publish.priority.rawValue), "aud", .bytes(publish.audience.encoded), "payload", .bytes(payload),
             "offset", .int(timestampOffset), "due", .int(due), "created", .int(createdAt), "posted", .bytes(posted),
             "conflate", publish.options.conflate ? "1" : "0", "insist", publish.options.insist ? "1" : "0",
@@ -34,6 +35,21 @@ extension Schedule {
         add("trace", publish.options.trace.map { .bytes($0.stored) })
         add("by", publish.publisher.map { .string($0.stored) })
         add("label", label.map { .string($0) })
+        add("reason", reason.map { .string($0) })
+        add("finished", finishedAt.map { .int($0) })
+        if let approval {
+            fields += [
+                "request", .string(approval.request), "asker", .string(approval.asker), "asked",
+                .int(approval.askedAt),
+            ]
+            add("wanted", approval.wanted.map { .int($0) })
+            if let decision = approval.decision {
+                fields += [
+                    "decider", .string(decision.by.identity), "decided", .int(decision.at), "decidedBy",
+                    .string(decision.by.publisher.stored),
+                ]
+            }
+        }
         return fields
     }
 
@@ -68,5 +84,23 @@ extension Schedule {
         self.state = state
         reason = fields.text("reason").flatMap { $0.isEmpty ? nil : $0 }
         finishedAt = fields.number("finished").map(Int64.init)
+        approval = Approval(fields)
+        // Without its request nobody could decide about it, and it must not go out.
+        if state == .awaiting, approval == nil { throw .corrupt("schedule") }
+    }
+}
+
+extension Approval {
+    /// Nil: the schedule needed none.
+    fileprivate init?(_ fields: StoredHash) {
+        guard let request = fields.text("request"), let asker = fields.text("asker"), let asked = fields.number("asked")
+        else { return nil }
+        self.init(
+            request: request, asker: asker, askedAt: Int64(asked), wanted: fields.number("wanted").map(Int64.init))
+        if let decider = fields.text("decider"), let at = fields.number("decided"),
+            let by = fields.text("decidedBy").flatMap({ Publisher(stored: $0) })
+        {
+            decision = Decision(by: Person(identity: decider, publisher: by), at: Int64(at))
+        }
     }
 }

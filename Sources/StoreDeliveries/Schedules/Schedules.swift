@@ -7,11 +7,11 @@ public enum ScheduleCancellation: Sendable, Hashable {
     case cancelled
     /// Its push is committed or being committed. The push can be cancelled.
     case tooLate
-    /// It failed or was cancelled before.
+    /// It failed, or was cancelled or rejected before.
     case finished
 }
 
-/// Publishes that wait for their time. They are in Redis, and any worker that sees one due commits it.
+/// Publishes that wait for their time, or for approval. They are in Redis, and any worker that sees one due commits it.
 public struct Schedules: Sendable {
     /// The most milliseconds that a scheduled time may lie ahead. A later time is a mistake.
     public static let horizon: Int64 = 366 * 86_400_000
@@ -54,7 +54,7 @@ public struct Schedules: Sendable {
         let found = try await find(app, known).compactMap(\.self)
         let records = Dictionary(uniqueKeysWithValues: found.map { ($0.id, $0) })
         let standing = schedules.map { records[$0.id] ?? $0 }
-        let waiting = standing.filter { $0.state == .scheduled }
+        let waiting = standing.filter(\.state.isWaiting)
         if waiting.isEmpty { return standing }
         let queued = try await redis.run(
             Lua.scheduleQueue, keys: ["at": keys.at(app), "names": keys.scheduledNames(app)], ["most": .int(most)],
@@ -63,6 +63,7 @@ public struct Schedules: Sendable {
                 return [.int(schedule.due), .string(schedule.id.description), .string(name)]
             })
         if try queued.isOne() {
+            for schedule in waiting where schedule.state == .awaiting { try await list(app, awaiting: schedule) }
             if let last = waiting.last { try await confirm(app, last, and: waiting.dropLast()) }
             return standing
         }
@@ -164,16 +165,17 @@ public struct Schedules: Sendable {
     /// - Returns: nil if the app has no such schedule.
     public func cancel(_ app: AppKey, _ id: PushID, now: Int64) async throws(StoreError) -> ScheduleCancellation? {
         guard let found = try await find(app, id) else { return nil }
-        if found.state == .failed || found.state == .cancelled {
+        if found.state.isRefused {
             // The call that cancelled it may have died before it did this.
             try await forget(app, id.description)
             return .finished
         }
         try await noteFinished(app, id, now: now)
-        let state = try await settle(app, id, from: .scheduled, to: .cancelled, reason: nil, now: now)
+        let state = try await settle(app, id, from: [.scheduled, .awaiting], to: .cancelled, reason: nil, now: now)
         guard state == .cancelled else { return state == nil ? nil : .tooLate }
         // If the process dies here, the next worker that sees the entry due removes it.
         try await forget(app, id.description)
+        if found.approval != nil { try await unlist(app, id) }
         return .cancelled
     }
 
@@ -185,13 +187,14 @@ public struct Schedules: Sendable {
     }
 
     func settle(
-        _ app: AppKey, _ id: PushID, from: Schedule.State, to: Schedule.State, reason: String?, until: Int64 = 0,
+        _ app: AppKey, _ id: PushID, from: [Schedule.State], to: Schedule.State, reason: String?, until: Int64 = 0,
         now: Int64
     ) async throws(StoreError) -> Schedule.State? {
         let reply = try await redis.run(
             Lua.scheduleSettle, keys: ["at": keys.schedule(app, id)],
             [
-                "from": .string(from.rawValue), "to": .string(to.rawValue), "reason": .string(reason ?? ""),
+                "from": .string(from.map(\.rawValue).joined(separator: " ")), "to": .string(to.rawValue),
+                "reason": .string(reason ?? ""),
                 "now": .int(now), "kept": .int(keys.retention), "heldUntil": .int(until),
             ])
         return try reply.optionalString().flatMap(Schedule.State.init(rawValue:))

@@ -77,6 +77,7 @@ package enum Lua {
     package static let scheduleDue = script("schedule-due", [.time], Source.schedule_due_lua)
     package static let scheduleClaim = script("schedule-claim", [.since], Source.schedule_claim_lua)
     package static let scheduleReplace = script("schedule-replace", Source.schedule_replace_lua)
+    package static let scheduleDecide = script("schedule-decide", Source.schedule_decide_lua)
     package static let scheduleSettle = script("schedule-settle", Source.schedule_settle_lua)
     package static let appLease = script("app-lease", Source.app_lease_lua)
     package static let endClaim = script("end-claim", [.time], Source.end_claim_lua)
@@ -97,7 +98,8 @@ package enum Lua {
         taskClaim, taskPlanned, taskRenew, taskSettle, retryClaim, retrySettle, latePut, removalConfirm, queueDue,
         queueForget, queueLook, clockLook, timerHasten, deadRetry, deadCollect, guardCount, quarantineForget,
         alarmRaise, alarmClear, eventAdd, appLease, scheduleCreate, scheduleQueue, scheduleDue, scheduleClaim,
-        scheduleReplace, scheduleSettle, endClaim, broadcastWant, broadcastLive, broadcastDiscard, broadcastRetire,
+        scheduleReplace, scheduleDecide, scheduleSettle, endClaim, broadcastWant, broadcastLive, broadcastDiscard,
+        broadcastRetire,
         broadcastGone, broadcastFail, broadcastLease, broadcastIntend, broadcastForeign, broadcastTake, broadcastSettle,
         providerToken, schemaSet, actionAdd, credentialSet, rateTake, deliveryTurn, rightsTry, attestCount,
     ]

@@ -26,6 +26,7 @@ import Testing
     private static let compose = Form(
         fields: ComposeForm.fields + [
             "at", "action", "state_before", "filled", "of", "template_title", "key", "f:progress", "test_device",
+            "asks",
         ],
         // Minutes count from `at`, or from the time to send at, which has the browser's zone.
         bases: [publish, publish + [("send_at", "2026-12-24T18:00"), ("zone", "-60")]])
@@ -43,6 +44,7 @@ import Testing
         "/console/pushes/{push}/drop": question, "/console/names/{name}/pause": question,
         "/console/names/{name}/broadcast": question, "/console/devices/{device}/forget": question,
         "/console/schedules/{schedule}/cancel": question,
+        "/console/schedules/{schedule}/approval": Form(fields: ["request", "to"]),
         "/console/test-devices": Form(fields: ["device_name", "channel", "to"]),
         "/console/sketches": Form(
             fields: ["type", "sketch", "state", "do", "confirmed"],

@@ -32,6 +32,7 @@ extension LoggedAction {
             address: action.address, who: action.who, operationID: action.operation, count: action.count,
             failed: action.failed, name: subjects[.name], pushID: subjects[.push], lastPushID: subjects[.lastPush],
             scheduleID: subjects[.schedule], channel: subjects[.channel], attributesType: subjects[.attributesType],
-            namedUser: subjects[.namedUser], credentialID: subjects[.credential], entry: subjects[.entry])
+            namedUser: subjects[.namedUser], credentialID: subjects[.credential], entry: subjects[.entry],
+            askedBy: subjects[.askedBy])
     }
 }

@@ -32,7 +32,7 @@ struct CredentialCalls: CallGroup {
             id: body.id, scopes: body.scopes, namePrefix: body.namePrefix,
             expires: body.expiresIn.map { call.now + $0 * 1_000 }, created: call.now,
             secrets: [AppCredential.Secret(hash: SecretHash(of: secret).text)])
-        try checkCovers(credential, call)
+        try checkMayMake(credential, call)
         switch try await credentials.change(call.app.key, body.id, from: nil, to: credential) {
         case .done: break
         case .conflict: throw APIError.credentialExists
@@ -50,6 +50,7 @@ struct CredentialCalls: CallGroup {
     func rotate(_ call: Call) async throws -> Answer {
         let keep = try CredentialBody.keep(call.object(known: ["keep"]))
         let old = try await madeCredential(call)
+        try checkMayMake(old, call)
         let secret = SecretHash.newSecret(of: old.id)
         var new = old
         new.secrets = [AppCredential.Secret(hash: SecretHash(of: secret).text)]
@@ -90,6 +91,15 @@ struct CredentialCalls: CallGroup {
             return
         }
         throw APIError(409, "This credential is in the gateway's configuration: change it there.")
+    }
+
+    private func checkMayMake(_ credential: AppCredential, _ call: Call) throws(APIError) {
+        try checkCovers(credential, call)
+        guard case .issued(let grant) = call.credential, !grant.mayMake(Grant(credential)) else { return }
+        throw APIError(
+            403,
+            "Only the master secret makes a credential with propose or approve, or a new secret of one: otherwise "
+                + "one person could be two.", code: 40301)
     }
 
     /// Throws if the credential has more rights than the caller, who may neither make it nor take it over.

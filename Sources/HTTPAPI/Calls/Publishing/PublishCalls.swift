@@ -13,12 +13,14 @@ struct PublishCalls: CallGroup {
     private let bounds: QueueBounds
     private let budget: HighBudget
     private let steps: PublishSteps
+    private let proposals: Proposals
     private let hints: NameHints
     private let spans: SpanExporter?
 
     init(_ parts: GatewayParts) {
         (pushes, metrics, bounds) = (parts.store.pushes, parts.metrics, parts.bounds)
         budget = parts.configuration.budget
+        proposals = Proposals(parts)
         (steps, hints, spans) = (PublishSteps(parts), NameHints(parts), parts.spans)
     }
 
@@ -47,6 +49,7 @@ struct PublishCalls: CallGroup {
         let warnings = try await steps.check(pushes, call) + budgetWarnings(pushes, call)
         let ids = try await steps.ids(pushes.count, key, call)
         try await steps.rememberTypes(pushes, call)
+        if Proposals.areNeeded(pushes, call) { return try await propose(pushes, ids, warnings, call) }
         for (position, var push) in pushes.enumerated() {
             push.publish.traceparent = traceparent
             try await accept(push, ids: ids, isRepeatable: key != nil, position: position, call)
@@ -55,11 +58,28 @@ struct PublishCalls: CallGroup {
         let hints = await hints.hints(hints.unfollowed(pushes, call), call)
         let body = AcceptedAnswer(
             operationID: call.operation, pushIDs: ids.map(\.description), messageIDs: [], contentURLs: [])
-        let names = Set(pushes.map(\.publish.name))
         var answer = Answer(202, body, warnings: warnings, hints: hints).about(
-            [.name: names.count == 1 ? names.first?.rawValue : nil, .push: ids.first?.description], count: ids.count)
+            Self.subjects(pushes, ids), count: ids.count)
         answer.pushes = ids.map(\.description)
         return answer
+    }
+
+    private static func subjects(_ pushes: [PublishBody.Push], _ ids: [PushID]) -> [Action.Subject: String?] {
+        let names = Set(pushes.map(\.publish.name))
+        return [.name: names.count == 1 ? names.first?.rawValue : nil, .push: ids.first?.description]
+    }
+
+    /// Keeps what the caller may not send alone, until another person approves it.
+    private func propose(
+        _ pushes: [PublishBody.Push], _ ids: [PushID], _ warnings: [String], _ call: Call
+    ) async throws -> Answer {
+        let waits = try await proposals.keep(pushes, ids: ids, call)
+        let hints = await hints.hints(hints.unfollowed(pushes, call), call)
+        let body = AcceptedAnswer(
+            operationID: call.operation, pushIDs: ids.map(\.description), messageIDs: [], contentURLs: [],
+            state: waits ? Schedule.State.awaiting.rawValue : nil)
+        return Answer(202, body, warnings: warnings, hints: hints)
+            .about(Self.subjects(pushes, ids), as: .propose, count: ids.count)
     }
 
     /// Warns of updates that will go out at priority 5: an estimate, as a worker counts when it begins the push.

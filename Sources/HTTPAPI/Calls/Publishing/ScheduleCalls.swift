@@ -12,9 +12,11 @@ struct ScheduleCalls: CallGroup {
     private let schedules: Schedules
     private let metrics: GatewayMetrics
     private let steps: PublishSteps
+    private let proposals: Proposals
 
     init(_ parts: GatewayParts) {
         (schedules, metrics, steps) = (parts.store.schedules, parts.metrics, PublishSteps(parts))
+        proposals = Proposals(parts)
     }
 
     /// Answers 201 only when Redis has every schedule. A repetition with the same Idempotency-Key gets the same ids.
@@ -31,18 +33,18 @@ struct ScheduleCalls: CallGroup {
             guard key != nil, try await schedules.find(call.app.key, id) != nil else { throw past }
         }
         try await steps.rememberTypes(bodies.map(\.push), call)
-        let wanted = zip(ids, bodies).map { scheduled($0, $1, call) }
+        let proposes = Proposals.areNeeded(bodies.map(\.push), call)
+        let wanted = zip(ids, bodies).map { scheduled($0, $1, proposes: proposes, call) }
         guard let schedules = try await schedules.create(call.app.key, wanted) else {
             metrics.scheduled(call.app.key, outcome: "full", count: wanted.count)
-            throw APIError(
-                429, "The app has too many waiting schedules: none was accepted. Try again in 60 s.", retryAfter: 60)
+            throw APIError.tooManySchedules
         }
-        metrics.scheduled(call.app.key, outcome: "created", count: schedules.count)
+        metrics.scheduled(call.app.key, outcome: proposes ? "proposed" : "created", count: schedules.count)
         return Answer(201, Self.answer(schedules, call), warnings: warnings).about(
             [
                 .schedule: ids.first?.description,
                 .name: schedules.count == 1 ? schedules[0].publish.name.rawValue : nil,
-            ], count: ids.count)
+            ], as: proposes ? .propose : nil, count: ids.count)
     }
 
     /// Replaces a whole waiting schedule and keeps its id. As in Airship's API, a part of it cannot be replaced.
@@ -55,25 +57,31 @@ struct ScheduleCalls: CallGroup {
         try call.check(body.push.publish.name)
         let warnings = try await steps.check([body.push], call)
         try await steps.rememberTypes([body.push], call)
-        switch try await schedules.replace(call.app.key, scheduled(id, body, call)) {
+        // An edit is a publish of whoever makes it: it withdraws an approval, and may need another one.
+        let proposes = Proposals.areNeeded([body.push], call)
+        switch try await schedules.replace(call.app.key, scheduled(id, body, proposes: proposes, call)) {
         case .replaced(let schedule):
             metrics.scheduled(call.app.key, outcome: "replaced", count: 1)
             return Answer(200, Self.answer([schedule], call), warnings: warnings)
-                .about([.name: schedule.publish.name.rawValue])
+                .about([.name: schedule.publish.name.rawValue], as: proposes ? .propose : nil)
         case .tooLate: throw APIError.scheduleOnItsWay(id)
-        case .finished: throw APIError(409, "The schedule failed or was deleted. Create another one.")
+        case .finished: throw APIError(409, "The schedule failed, or was deleted or rejected. Create another one.")
         case nil: throw APIError.noSuchSchedule
         }
     }
 
-    private func scheduled(_ id: PushID, _ body: ScheduleBody.Scheduled, _ call: Call) -> Schedule {
-        Schedule(
+    private func scheduled(
+        _ id: PushID, _ body: ScheduleBody.Scheduled, proposes: Bool, _ call: Call
+    ) -> Schedule {
+        let schedule = Schedule(
             id: id, publish: call.completed(body.push.publish), payload: body.push.payload(for: id),
             timestampOffset: Payload.timestampOffset, due: body.due, createdAt: call.now, label: body.label,
             posted: body.posted)
+        return proposes ? proposals.request(schedule, wanted: body.due, call) : schedule
     }
 
-    /// The waiting schedules, the earliest first; with `state=finished` those that are over, the latest first.
+    /// The waiting schedules, the earliest first; with `state=finished` those that are over, the latest first; with
+    /// `state=awaiting_approval` those that wait for approval, the first to lapse first.
     func list(_ call: Call) async throws -> Answer {
         guard let wanted = Int(call.query["limit"] ?? "\(Self.maximumSchedules)"), wanted > 0 else {
             throw APIError.parameter(
@@ -82,28 +90,29 @@ struct ScheduleCalls: CallGroup {
         let limit = min(wanted, Self.maximumSchedules)
         let start = try call.queriedID("start")
         let state = call.query["state"] ?? "scheduled"
-        guard ["scheduled", "finished"].contains(state) else {
-            throw APIError.parameter("state", "must be scheduled or finished")
-        }
-        let isFinished = state == "finished"
         let (app, prefix) = (call.app.key, call.namePrefix)
         let page =
-            try await isFinished
-            ? schedules.finished(app, namesFrom: prefix, start: start, limit: limit)
-            : schedules.list(app, namesFrom: prefix, start: start, limit: limit)
+            switch state {
+            case "scheduled": try await schedules.list(app, namesFrom: prefix, start: start, limit: limit)
+            case "finished": try await schedules.finished(app, namesFrom: prefix, start: start, limit: limit)
+            case Schedule.State.awaiting.rawValue:
+                try await schedules.awaiting(app, namesFrom: prefix, start: start, limit: limit, now: call.now)
+            default: throw APIError.parameter("state", "must be scheduled, awaiting_approval or finished")
+            }
         let body = ScheduleListAnswer(
             count: page.schedules.count, totalCount: page.total,
             nextPage: page.next.map { next in
-                call.page("/api/schedules", start: "\(next)", limit: limit) + (isFinished ? "&state=finished" : "")
+                call.page("/api/schedules", start: "\(next)", limit: limit)
+                    + (state == "scheduled" ? "" : "&state=\(state)")
             },
-            schedules: page.schedules.map { Self.answer($0, call) })
+            schedules: page.schedules.map { $0.answer(call) })
         return Answer(200, body)
     }
 
     func show(_ call: Call) async throws -> Answer {
         let id = try call.id("schedule_id")
         guard let schedule = try await schedules.find(call.app.key, id) else { throw APIError.noSuchSchedule }
-        return Answer(200, Self.answer(schedule, call))
+        return Answer(200, schedule.answer(call))
     }
 
     func cancel(_ call: Call) async throws -> Answer {
@@ -118,21 +127,11 @@ struct ScheduleCalls: CallGroup {
         }
     }
 
-    private static func url(_ id: PushID, _ call: Call) -> String { "\(call.origin)/api/schedules/\(id)" }
-
     private static func answer(_ schedules: [Schedule], _ call: Call) -> SchedulesAnswer {
-        SchedulesAnswer(
-            operationID: call.operation, scheduleURLs: schedules.map { url($0.id, call) },
-            scheduleIDs: schedules.map(\.id.description), schedules: schedules.map { answer($0, call) })
-    }
-
-    private static func answer(_ schedule: Schedule, _ call: Call) -> ScheduleAnswer {
-        ScheduleAnswer(
-            url: url(schedule.id, call),
-            schedule: ScheduledTimeAnswer(scheduledTime: TimeText.plainText(schedule.due)), name: schedule.label,
-            push: RawJSON(checked: schedule.posted), pushIDs: [schedule.id.description],
-            state: schedule.state == .taken ? "scheduled" : schedule.state.rawValue, reason: schedule.reason,
-            finishedAt: schedule.finishedAt.map(TimeText.text))
+        let answers = schedules.map { $0.answer(call) }
+        return SchedulesAnswer(
+            operationID: call.operation, scheduleURLs: answers.map(\.url),
+            scheduleIDs: schedules.map(\.id.description), schedules: answers)
     }
 }
 
