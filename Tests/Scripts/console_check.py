@@ -73,10 +73,21 @@ for (const table of document.querySelectorAll('.columns .rows')) {
 return [...new Set(problems)];
 """
 
+# Runs in the page, after axe-core: every rule but the experimental ones. A finding names its element.
+AXE = r"""
+const done = arguments[arguments.length - 1];
+axe.run(document, {resultTypes: ['violations']}).then((found) => done(found.violations.flatMap((rule) =>
+  rule.nodes.map((node) => `axe ${rule.id}: ${node.target.join(' ')}: ${node.html.slice(0, 120)}`))), (error) => done([`axe: ${error}`]));
+"""
+
 
 class Check:
     def __init__(self, browser, options):
         self.browser, self.options = browser, options
+        self.axe = None
+        if options.axe:
+            with open(options.axe, encoding="utf-8") as script:
+                self.axe = script.read()
         self.problems = []
         self.url = options.url + "/console"
 
@@ -105,7 +116,7 @@ class Check:
             for width in (1440, 390):
                 self.browser.size(width, 860 if width > 400 else 740, dark)
                 kind = f"{'dark' if dark else 'light'}-{'wide' if width > 400 else 'narrow'}"
-                self.problems += [f"{name}, {kind}: {problem}" for problem in self.browser.script(AUDIT)]
+                self.problems += [f"{name}, {kind}: {problem}" for problem in self.browser.script(AUDIT) + self.barriers()]
                 if self.options.pictures:
                     self.browser.picture(os.path.join(self.options.pictures, f"{name}-{kind}.png"))
         # Between these a page may be too wide, or hide a column.
@@ -115,6 +126,14 @@ class Check:
                               if problem.startswith("wider") or problem.startswith("hidden")]
         self.browser.size(1280, 860)
         self.problems += [f"{name}: {error}" for error in self.browser.errors() if expected is None or expected not in error]
+
+    def barriers(self):
+        """The findings of axe-core on the page as it stands."""
+        if not self.axe:
+            return []
+        if not self.browser.script("return Boolean(window.axe)"):
+            self.browser.script(self.axe)
+        return self.browser.call("POST", "/execute/async", {"script": AXE, "args": []})
 
     def sign_in(self):
         browser = self.browser
@@ -608,6 +627,7 @@ def main():
     for name in ("url", "key", "secret", "control", "second"):
         parser.add_argument("--" + name, required=True)
     parser.add_argument("--followers", type=int, required=True)
+    parser.add_argument("--axe", default="", help="axe.min.js; empty: without it")
     parser.add_argument("--pictures")
     parser.add_argument("--readme")
     options = parser.parse_args()
