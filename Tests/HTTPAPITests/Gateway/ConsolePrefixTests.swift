@@ -128,6 +128,16 @@ import Testing
         }
     }
 
+    @Test func `Compose has the fields of the schema for them too`() async throws {
+        try await run { world in
+            let schema =
+                #"{"names":["match-*"],"content_state":{"type":"object","properties":{"home":{"type":"integer","title":"Goals"}}}}"#
+            #expect(try await world.gateway.send("PUT", "/api/schemas/Match", schema).status == 200)
+            let compose = try await world.browser.get("/console/compose?name=\(Self.own)").text
+            #expect(compose.contains("The fields of Match") && compose.contains(">Goals"), "\(compose)")
+        }
+    }
+
     @Test func `templates of other names are neither shown nor replaced`() async throws {
         try await run { world in
             func keep(_ browser: ConsoleBrowser, _ csrf: String, _ title: String, _ name: String) async throws -> Reply
