@@ -137,6 +137,14 @@ import Testing
         }
     }
 
+    @Test func `without a webhook no page says that it took the events`() async throws {
+        try await GatewayFixture.run { gateway in
+            let (browser, _) = try await ConsoleBrowser.start(gateway)
+            let page = try await browser.get("/console/events").text
+            #expect(page.contains("The app has no webhook") && !page.contains("has taken"), "\(page)")
+        }
+    }
+
     @Test func `events that the webhook did not take are tried again or dropped`() async throws {
         try await GatewayFixture.run(events: WebhookCallTests.policy) { gateway in
             for number in 1...3 { _ = try await gateway.deadEvent(number) }
