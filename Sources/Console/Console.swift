@@ -170,7 +170,9 @@ public final class Console: Sendable {
             // Home has all of it in its live part.
             "strip": session.map { session in
                 request.path == "/console"
-                    ? [:] : standing.strip(now: request.now, isForAllNames: session.identity.namePrefix == nil)
+                    ? [:]
+                    : standing.strip(
+                        now: request.now, isForAllNames: session.identity.namePrefix == nil, isShort: true)
             }, "isHome": request.path == "/console" ? true : nil, "style": Asset.style.path,
             "script": Asset.script.path, "icon": Asset.icon.path, "notice": session == nil ? nil : notice,
             "reload": content["reload"],

@@ -99,7 +99,7 @@ enum DevicesPage {
     }
 
     /// The reasons why the device would not get the next update of a name.
-    private static func explained(_ visit: Visit, _ name: String, _ device: String) async throws -> Values {
+    static func explained(_ visit: Visit, _ name: String, _ device: String) async throws -> Values {
         let path = "/api/activities/\(Form.encoded(name))/channels/\(Form.encoded(device))"
         let answer: ExplanationAnswer = try await visit.get(path)
         let last = answer.lastPush.map { PushValues(ledger: $0, now: visit.now).row }

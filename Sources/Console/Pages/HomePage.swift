@@ -31,7 +31,7 @@ enum HomePage {
     static func strip(_ visit: Visit) async throws -> ConsoleResponse {
         let isForAllNames = visit.session.identity.namePrefix == nil
         return try await visit.watch("strip", every: 2) { visit in
-            let strip = await Standing(visit).strip(now: nil, isForAllNames: isForAllNames)
+            let strip = await Standing(visit).strip(now: nil, isForAllNames: isForAllNames, isShort: true)
             guard strip["unknown"] == nil else { return .unknown }
             return .html(visit.console.templates.render("strip", ["strip": strip]))
         }
