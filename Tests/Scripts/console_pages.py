@@ -102,7 +102,7 @@ const left = (element, box, isText) => {
   return part;
 };
 // Two lines of a long name are enough for a list; a title or the page that it leads to has all of it.
-const mayBeCut = (element) => element.closest('td.name > a:first-child, [title], .island, .silent, .skip, .hidden, .first, .pick ul');
+const mayBeCut = (element) => element.closest('.crumbs, h1:has(a), td.name > a:first-child, [title], .island, .silent, .skip, .hidden, .first, .pick ul');
 const canvas = document.createElement('canvas').getContext('2d');
 const wide = (text, element) => {
   const style = getComputedStyle(element);
@@ -167,8 +167,8 @@ for (let i = 0; i < boxes.length; i += 1) {
   }
 }
 for (const table of document.querySelectorAll('.rows')) {
-  const column = (table.closest('.columns > *') ?? document.querySelector('main')).getBoundingClientRect();
-  if (table.getBoundingClientRect().right > column.right + 1) problems.push(`hidden part of a table: ${where(table)}`);
+  const column = table.closest('.columns > *') ?? document.querySelector('main');
+  if (table.getBoundingClientRect().right > column.getBoundingClientRect().right - parseFloat(getComputedStyle(column).paddingRight) + 1) problems.push(`hidden part of a table: ${where(table)}`);
 }
 return [...new Set(problems)];
 """
