@@ -60,7 +60,8 @@ struct Standing: Sendable {
             "pause": pause.map { ["since": Shown.time($0.since, now: now) as Any] as Values },
             "noWorker": isWithoutWorker ? true : nil,
             "several": isOneLine
-                ? ["count": "\(told.count)", "kinds": told.map(\.alarm.kind.words).joined(separator: ", ")] as Values : nil,
+                ? ["count": "\(told.count)", "kinds": told.map(\.alarm.kind.words).joined(separator: ", ")] as Values
+                : nil,
             "alarms": (isOneLine ? [] : told).map { told in
                 values([
                     "kind": told.alarm.kind.words, "reason": isForAllNames ? told.alarm.plainReason : nil,
