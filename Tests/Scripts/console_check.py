@@ -504,8 +504,8 @@ def main():
                     browser.picture(os.path.join(options.pictures, "failure.png"))
                 browser.restart()
             problems += check.problems
-        for problem in problems:
-            print(f"  ✗ {problem}")
+            for problem in check.problems:
+                print(f"  ✗ {problem}", flush=True)
         print(f"bin/console-check: {'✗ failed' if problems else '✓ passed'}")
         sys.exit(1 if problems else 0)
 
