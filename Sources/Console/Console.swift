@@ -170,7 +170,7 @@ public final class Console: Sendable {
             // Home has all of it in its live part.
             "strip": session.map { session in
                 request.path == "/console"
-                    ? [:] : standing.strip(now: request.now, for: session.identity)
+                    ? [:] : standing.strip(now: request.now, for: session.identity, isShort: true)
             }, "isHome": request.path == "/console" ? true : nil, "style": Asset.style.path,
             "script": Asset.script.path, "icon": Asset.icon.path, "notice": session == nil ? nil : notice,
             "reload": content["reload"],

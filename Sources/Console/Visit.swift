@@ -146,6 +146,7 @@ struct Visit: Sendable {
 /// The sentence of a page after something was done. The address names it by a word, so a link cannot make up a text.
 enum Notice: String, CaseIterable {
     case cancelled, retried, dropped, forgotten, paused, resumed, released, discarded, kept, removed, waiting
+    case keptInPlace = "kept-in-place"
     case nothingChosen = "nothing-chosen"
     case testDeviceKept = "test-device-kept"
     case testDeviceRemoved = "test-device-removed"
@@ -186,6 +187,7 @@ enum Notice: String, CaseIterable {
         case .released: "Released. The next push goes to these tokens again."
         case .discarded: "Discarded. The quarantined tokens are pruned."
         case .kept: "The template is saved."
+        case .keptInPlace: "The template is saved in place of the one that had its title."
         case .removed: "The template is removed."
         case .waiting: "APNs has not answered yet. A worker goes on in the background."
         case .broadcastWanted: "The name has a broadcast channel."

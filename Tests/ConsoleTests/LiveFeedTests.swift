@@ -138,4 +138,17 @@ import Testing
         #expect(await open("shop", "s"), "a closed tab makes room in each of the three")
         tabs.forEach { $0.end() }
     }
+
+    @Test func `a costly value is read again once it is old, or after it could not be read`() async throws {
+        let value = Seldom<Int>(seconds: 30)
+        func look(_ now: Int64, finds number: Int) async -> Int { await value.value(now: now) { number } }
+        await #expect(throws: StoreIsAway.self) { try await value.value(now: 0) { throw StoreIsAway() } }
+        #expect(await look(1_000, finds: 7) == 7)
+        #expect(await look(30_999, finds: 8) == 7)
+        #expect(await look(31_000, finds: 8) == 8)
+        // The clock was set back.
+        #expect(await look(2_000, finds: 9) == 9)
+    }
+
+    private struct StoreIsAway: Error {}
 }

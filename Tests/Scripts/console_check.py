@@ -1,121 +1,18 @@
 """The way of a publisher and of an operator through the console, in a real browser. bin/console-check runs it."""
 
 import argparse
-import base64
-import json
 import os
 import sys
-import urllib.request
 
+from console_awkward import Awkward
+from console_match import Match
+from console_pages import Pages
 from webdriver import Browser, Failure
 
 DEVICE = "aaaaaaaa-0000-4000-8000-000000000001"
 
-# Runs in the page: controls without a name, text with weak contrast, a page wider than its window, doubled ids.
-AUDIT = r"""
-const problems = [];
-const shown = (element) => element.checkVisibility({opacityProperty: true, visibilityProperty: true});
-const where = (element) => element.tagName.toLowerCase() + (element.className?.baseVal ?? element.className
-  ? '.' + (element.className.baseVal ?? element.className).replaceAll(' ', '.') : '') + ' "'
-  + (element.textContent ?? '').trim().slice(0, 40) + '"';
-const linear = (value) => value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
-const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
-const parse = (text) => {
-  canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = '#000'; canvas.fillStyle = text; canvas.fillRect(0, 0, 1, 1);
-  const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
-  return [r / 255, g / 255, b / 255, a / 255];
-};
-const over = (top, below) => [0, 1, 2].map((i) => top[i] * top[3] + below[i] * (1 - top[3])).concat(1);
-const ground = (element) => {
-  const layers = [];
-  for (let at = element; at; at = at.parentElement) {
-    const style = getComputedStyle(at);
-    if (style.backgroundImage !== 'none') { const stop = style.backgroundImage.match(/rgba?\([^)]*\)/); if (stop) { layers.push(parse(stop[0])); break; } }
-    const colour = parse(style.backgroundColor);
-    if (colour[3] > 0) layers.push(colour);
-    if (colour[3] === 1) break;
-  }
-  return layers.reverse().reduce((below, top) => over(top, below), [1, 1, 1, 1]);
-};
-const light = (colour) => 0.2126 * linear(colour[0]) + 0.7152 * linear(colour[1]) + 0.0722 * linear(colour[2]);
-const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-const seen = new Set();
-while (walker.nextNode()) {
-  const element = walker.currentNode.parentElement;
-  if (!walker.currentNode.nodeValue.trim() || seen.has(element) || !shown(element)) continue;
-  seen.add(element);
-  if (element.closest('.hidden, .skip, :disabled, script, option')) continue;
-  const style = getComputedStyle(element);
-  const below = ground(element);
-  const [one, two] = [light(over(parse(style.color), below)), light(below)].sort((a, b) => b - a);
-  const ratio = (one + 0.05) / (two + 0.05);
-  const size = parseFloat(style.fontSize);
-  const least = size >= 24 || size >= 18.66 && +style.fontWeight >= 700 ? 3 : 4.5;
-  if (ratio < least) problems.push(`contrast ${ratio.toFixed(2)} of ${where(element)}`);
-}
-for (const control of document.querySelectorAll('input:not([type=hidden]), select, textarea')) {
-  if (shown(control) && !control.labels?.length && !control.ariaLabel) problems.push(`no label: ${where(control)} ${control.name}`);
-}
-for (const control of document.querySelectorAll('button, a[href], summary')) {
-  if (shown(control) && !control.innerText.trim() && !control.ariaLabel && !control.ariaHidden) problems.push(`no name: ${where(control)}`);
-}
-for (const image of document.querySelectorAll('img')) if (!image.hasAttribute('alt')) problems.push('an image without alt');
-for (const image of document.querySelectorAll('svg')) if (!image.ariaHidden && !image.ariaLabel) problems.push('a drawing without a name');
-const ids = [...document.querySelectorAll('[id]')].map((element) => element.id);
-for (const id of ids) if (ids.indexOf(id) !== ids.lastIndexOf(id)) problems.push(`id ${id} stands twice`);
-if (document.querySelectorAll('h1').length !== 1) problems.push(`${document.querySelectorAll('h1').length} h1`);
-if (!document.documentElement.lang || !document.title) problems.push('no language or title');
-if (document.documentElement.scrollWidth > innerWidth) problems.push(`wider than the window: ${document.documentElement.scrollWidth} > ${innerWidth}`);
-for (const table of document.querySelectorAll('.columns .rows')) {
-  const column = table.closest('.columns > *').getBoundingClientRect();
-  if (table.getBoundingClientRect().right > column.right + 1) problems.push(`hidden part of a table: ${where(table)}`);
-}
-return [...new Set(problems)];
-"""
 
-
-class Check:
-    def __init__(self, browser, options):
-        self.browser, self.options = browser, options
-        self.problems = []
-        self.url = options.url + "/console"
-
-    def api(self, method, path, body=None):
-        """A call of the API, to prepare something."""
-        request = urllib.request.Request(
-            self.options.url + path, method=method, data=None if body is None else json.dumps(body).encode())
-        basic = base64.b64encode(f"{self.options.key}:{self.options.secret}".encode()).decode()
-        request.add_header("Authorization", "Basic " + basic)
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            text = answer.read()
-            return json.loads(text) if text else {}
-
-    def publish(self, name, state, event="update", **more):
-        activity = {"name": name, "event": event, "content_state": state, **more}
-        return self.api("POST", "/api/push", {
-            "audience": "all", "device_types": ["ios"], "notification": {"ios": {"live_activity": activity}}})
-
-    def say(self, text):
-        print(f"  ✓ {text}", flush=True)
-
-    def look(self, name, expected=None):
-        """Audits the page in each size and colour scheme, and keeps a picture of each."""
-        self.browser.script("window.scrollTo(0, 0)")
-        for dark in (False, True):
-            for width in (1440, 390):
-                self.browser.size(width, 860 if width > 400 else 740, dark)
-                kind = f"{'dark' if dark else 'light'}-{'wide' if width > 400 else 'narrow'}"
-                self.problems += [f"{name}, {kind}: {problem}" for problem in self.browser.script(AUDIT)]
-                if self.options.pictures:
-                    self.browser.picture(os.path.join(self.options.pictures, f"{name}-{kind}.png"))
-        # Between these a page may be too wide, or hide a column.
-        for width in (768, 1024):
-            self.browser.size(width, 860)
-            self.problems += [f"{name}, {width}: {problem}" for problem in self.browser.script(AUDIT)
-                              if problem.startswith("wider") or problem.startswith("hidden")]
-        self.browser.size(1280, 860)
-        self.problems += [f"{name}: {error}" for error in self.browser.errors() if expected is None or expected not in error]
-
+class Check(Pages):
     def sign_in(self):
         browser = self.browser
         browser.open(self.url + "/names")
@@ -379,11 +276,6 @@ class Check:
         self.look("device-pruned")
         self.say(f"says why a device did not get it: {browser.text('.explained li')}")
 
-    def faults(self, **fields):
-        request = urllib.request.Request(
-            self.options.control + "/simulator/faults", method="POST", data=json.dumps(fields).encode())
-        urllib.request.urlopen(request, timeout=60).read()
-
     def trouble(self):
         """The pages of an operator at night: a broadcast channel, a dead letter, tokens in quarantine, an alarm, a pause."""
         browser = self.browser
@@ -592,24 +484,6 @@ class Check:
         browser.until("the sign-in page", lambda: "/sign-in" in browser.url)
         self.say("signs a person in through a provider, and names the person in the log of actions")
 
-    def enter(self, secret):
-        """Signs in with a credential, after the one before has signed out."""
-        browser = self.browser
-        browser.open(self.url + "/sign-in")
-        browser.type("App key", self.options.key)
-        browser.type("Master secret", secret)
-        browser.press("Sign in")
-        browser.until("the home page", lambda: browser.text("h1") == "Home")
-
-    def sign_out(self):
-        browser = self.browser
-        browser.open(self.url)
-        browser.press("Sign out")
-        browser.until("the sign-in page", lambda: "/sign-in" in browser.url)
-        browser.open(self.url + "/pushes")
-        browser.until("the sign-in page", lambda: "/sign-in" in browser.url)
-        self.say("signs out")
-
     def readme(self, path):
         """The picture of the README: the push that `compose` sent, with what became of it."""
         browser = self.browser
@@ -653,23 +527,32 @@ def main():
     for name in ("url", "key", "secret", "control", "second"):
         parser.add_argument("--" + name, required=True)
     parser.add_argument("--followers", type=int, required=True)
+    parser.add_argument("--axe", default="", help="axe.min.js; empty: without it")
+    parser.add_argument("--only", choices=["check", "match", "awkward"])
     parser.add_argument("--pictures")
     parser.add_argument("--readme")
     options = parser.parse_args()
     if options.pictures:
         os.makedirs(options.pictures, exist_ok=True)
     with Browser() as browser:
-        check = Check(browser, options)
-        try:
-            check.run()
-        except Failure as failure:
-            check.problems.append(str(failure))
-            if options.pictures:
-                browser.picture(os.path.join(options.pictures, "failure.png"))
-        for problem in check.problems:
-            print(f"  ✗ {problem}")
-        print(f"bin/console-check: {'✗ failed' if check.problems else '✓ passed'}")
-        sys.exit(1 if check.problems else 0)
+        problems = []
+        for part in [Check, Match, Awkward]:
+            if options.only not in (None, part.__name__.lower()):
+                continue
+            browser.size(1280, 860)
+            check = part(browser, options)
+            try:
+                check.run()
+            except Failure as failure:
+                check.problems.append(str(failure))
+                if options.pictures:
+                    browser.picture(os.path.join(options.pictures, "failure.png"))
+                browser.restart()
+            problems += check.problems
+            for problem in check.problems:
+                print(f"  ✗ {problem}", flush=True)
+        print(f"bin/console-check: {'✗ failed' if problems else '✓ passed'}")
+        sys.exit(1 if problems else 0)
 
 
 main()

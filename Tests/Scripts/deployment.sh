@@ -11,6 +11,7 @@ start_deployment() {
     trap stop_deployment EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM
+    prepare
     start_part redis redis-server config/redis.conf --dir "$work" --port 0 --unixsocket "$work/redis.sock" --logfile ""
     until_ready redis redis-cli -s "$work/redis.sock" ping
     start_part simulator "$binary" simulate --directory "$work/apns" --port 0 --control-port 0 --dead-share 0.02 --json
@@ -32,6 +33,7 @@ start_deployment() {
     export LAMPLIGHTER_GATEWAY_URL="$url"
     start_part worker "$binary" work --name evening
     until_ready worker grep -q 'ready for work' "$work/worker.log"
+    before_followers
     LC_ALL=C awk -v count=$((count - 1)) 'BEGIN {
         srand(42)
         for (i = 1; i <= count; i++) {
@@ -43,6 +45,10 @@ start_deployment() {
     "$binary" import "$work/channels.ndjson" --name match-42 >/dev/null
     "$binary" track match-42 "$device" "$(printf 'a1%.0s' {1..80})" >/dev/null
 }
+
+# What a script may do once `work` exists, and once the parts run, before anybody follows.
+prepare() { :; }
+before_followers() { :; }
 
 # start_part NAME COMMAND…: runs a part of the deployment in the background, with its log in NAME.log.
 start_part() {

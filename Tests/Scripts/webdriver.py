@@ -50,6 +50,21 @@ class Browser:
             self.driver.wait()
             shutil.rmtree(self.profile, ignore_errors=True)
 
+    def tab(self):
+        return self.call("GET", "/window")
+
+    def new_tab(self):
+        self.show(self.call("POST", "/window/new", {"type": "tab"})["handle"])
+
+    def show(self, tab):
+        self.call("POST", "/window", {"handle": tab})
+
+    def restart(self):
+        """Forgets every cookie and page."""
+        self.open("about:blank")
+        self.chromium("Network.clearBrowserCookies")
+        self.errors()
+
     def send(self, method, path, body=None):
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(

@@ -124,10 +124,11 @@ enum ComposePage {
         let kept = ComposeForm.fields.filter { !["send_at", "zone", "schedule"].contains($0) && form.has($0) }
         let body = JSON.object(kept.map { JSON.Member($0, .string(form[$0])) })
         try await TemplatesPage.check(title, body.bytes, visit)
+        let isAnother = try await TemplatesPage.templates(visit).contains { $0.title == title && $0.body != body.bytes }
         guard try await visit.console.store.console.keep(visit.app, template: title, body.bytes) else {
             return try await refused("There are \(ConsoleStore.mostTemplates) templates. Remove one first.", 409)
         }
-        return visit.redirect("/console/templates", .kept)
+        return visit.redirect("/console/templates", isAnother ? .keptInPlace : .kept)
     }
 
     private static func page(

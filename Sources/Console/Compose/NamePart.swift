@@ -32,6 +32,7 @@ struct NamePart {
         var shown = values([
             "state": form["state"], "filled": isFilled ? "yes" : "", "of": Self.subject(compose),
             "fields": fields?.shown(state, typed: form, wrong: wrong), "type": fields?.type,
+            "others": fields.flatMap { $0.others.isEmpty ? nil : $0.others.joined(separator: ", ") },
         ])
         if wrong == "state" { shown["wrong-state"] = true }
         if let activity {

@@ -19,6 +19,8 @@ struct SchemaFields {
     private static let most = 40
     static let prefix = "f:"
     let type: String
+    /// Members that no field can hold, such as objects and lists.
+    let others: [String]
     private let fields: [Field]
 
     /// - Parameter schema: a JSON Schema. Nil: it has no members that fields can hold.
@@ -31,6 +33,8 @@ struct SchemaFields {
         }
         guard !fields.isEmpty else { return nil }
         self.type = type
+        let held = Set(fields.map(\.key))
+        others = (schema.object("properties")?.members ?? []).map(\.0).filter { !held.contains($0) }
     }
 
     private static func field(_ key: String, _ rules: JSONObject) -> Field? {

@@ -48,17 +48,23 @@ struct Standing: Sendable {
     /// - Parameters:
     ///   - now: epoch ms; nil: a live part, which must not change with the clock
     ///   - identity: reasons of alarms, and counts of approvals, are about all names
-    func strip(now: Int64?, for identity: ConsoleIdentity) -> Values {
+    ///   - isShort: several alarms share a line, because the page is about something else
+    func strip(now: Int64?, for identity: ConsoleIdentity, isShort: Bool = false) -> Values {
         let isForAllNames = identity.namePrefix == nil
         guard let snapshot else { return [:] }
         guard snapshot.parts.contains(.pauses) else { return ["unknown": true] }
         let pause = snapshot.pauses.first { $0.name == nil }
         let isWithoutWorker = snapshot.parts.contains(.workers) && !snapshot.workers.contains(where: \.isAtWork)
+        let told = alarms.filter { $0.known == nil }
+        let isOneLine = isShort && told.count > 1
         return values([
             "pause": pause.map { ["since": Shown.time($0.since, now: now) as Any] as Values },
             "noWorker": isWithoutWorker ? true : nil,
             "approvals": isForAllNames && identity.scopes.contains(.approve) ? approvals : nil,
-            "alarms": alarms.filter { $0.known == nil }.map { told in
+            "several": isOneLine
+                ? ["count": "\(told.count)", "kinds": told.map(\.alarm.kind.words).joined(separator: ", ")] as Values
+                : nil,
+            "alarms": (isOneLine ? [] : told).map { told in
                 values([
                     "kind": told.alarm.kind.words, "reason": isForAllNames ? told.alarm.plainReason : nil,
                     "since": Shown.time(told.alarm.since, now: now),

@@ -59,25 +59,29 @@ enum DevicesPage {
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let id = visit.parameter("device")
         let path = "/console/devices/\(Form.encoded(id))"
-        let found: ChannelStoryAnswer = try await visit.get("/api/channels/\(Form.encoded(id))")
-        let (story, channel) = (found.channel, found.channel.listed)
         let wanted = visit.query.text("name")
-        let names = story.liveActivities.map { row($0.name, $0.held, isType: false, path, visit) }
-        let types = story.startTokens.map { row($0.attributesType, $0.held, isType: true, path, visit) }
-        var tags = channel.tags
-        for (group, list) in channel.tagGroups.sorted(by: { $0.key < $1.key }) {
+        let found: ChannelStoryAnswer? = try await visit.find("/api/channels/\(Form.encoded(id))")
+        // A push from yesterday may name a device of which nothing is kept. The question about it has an answer.
+        guard found != nil || wanted != nil else {
+            throw ConsoleFailure(404, "This device is not known: it never registered, or it is forgotten.")
+        }
+        let (story, channel) = (found?.channel, found?.channel.listed)
+        let names = story?.liveActivities.map { row($0.name, $0.held, isType: false, path, visit) } ?? []
+        let types = story?.startTokens.map { row($0.attributesType, $0.held, isType: true, path, visit) } ?? []
+        var tags = channel?.tags ?? []
+        for (group, list) in (channel?.tagGroups ?? [:]).sorted(by: { $0.key < $1.key }) {
             tags += list.map { "\(group): \($0)" }
         }
         var shown = values([
-            "id": id, "path": path, "user": channel.namedUserID,
-            "userPath": channel.namedUserID.map { "/console/devices" + Form.query(["user": $0]) },
+            "id": id, "path": path, "user": channel?.namedUserID,
+            "userPath": channel?.namedUserID.map { "/console/devices" + Form.query(["user": $0]) },
             "tags": tags, "hasTags": tags.isEmpty ? nil : true,
-            "seen": Shown.time(channel.lastRegistration, now: visit.now),
-            "created": Shown.time(channel.created, now: visit.now),
+            "seen": Shown.time(channel?.lastRegistration, now: visit.now),
+            "created": Shown.time(channel?.created, now: visit.now),
             "names": names, "hasNames": names.isEmpty ? nil : true, "types": types,
             "hasTypes": types.isEmpty ? nil : true, "wanted": wanted ?? "",
         ])
-        let former = story.former.compactMap { entry -> Values? in
+        let former = (story?.former ?? []).compactMap { entry -> Values? in
             guard let name = entry.name ?? entry.attributesType else { return nil }
             return values(["name": name, "why": path + Form.query(["name": name]), "text": entry.state])
         }
@@ -99,7 +103,7 @@ enum DevicesPage {
     }
 
     /// The reasons why the device would not get the next update of a name.
-    private static func explained(_ visit: Visit, _ name: String, _ device: String) async throws -> Values {
+    static func explained(_ visit: Visit, _ name: String, _ device: String) async throws -> Values {
         let path = "/api/activities/\(Form.encoded(name))/channels/\(Form.encoded(device))"
         let answer: ExplanationAnswer = try await visit.get(path)
         let last = answer.lastPush.map { PushValues(ledger: $0, now: visit.now).row }

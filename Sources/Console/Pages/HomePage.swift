@@ -6,15 +6,23 @@ import StrictJSON
 /// The app at this moment: alarms, queues, workers, the last pushes.
 enum HomePage {
     private static let mostPushes = 12
+    /// Seconds between two counts of the dead letters of some names: each reads the whole index of the app.
+    private static let deadInterval = 30
+
+    /// The values that a look takes over from the looks before.
+    private struct Memory: Sendable {
+        let meter = RateMeter()
+        let dead = Seldom<Int>(seconds: deadInterval)
+    }
 
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
-        visit.page("home", "Home", try await now(visit, RateMeter()))
+        visit.page("home", "Home", try await now(visit, Memory()))
     }
 
     static func live(_ visit: Visit) async throws -> ConsoleResponse {
-        let meter = RateMeter()
+        let memory = Memory()
         return try await visit.watch("home", every: 2) { visit in
-            let found = try await now(visit, meter, isLive: true)
+            let found = try await now(visit, memory, isLive: true)
             return .html(visit.console.templates.render("home-live", found))
         }
     }
@@ -23,7 +31,7 @@ enum HomePage {
     static func strip(_ visit: Visit) async throws -> ConsoleResponse {
         let identity = visit.session.identity
         return try await visit.watch("strip", every: 2) { visit in
-            let strip = await Standing(visit).strip(now: nil, for: identity)
+            let strip = await Standing(visit).strip(now: nil, for: identity, isShort: true)
             guard strip["unknown"] == nil else { return .unknown }
             return .html(visit.console.templates.render("strip", ["strip": strip]))
         }
@@ -46,7 +54,7 @@ enum HomePage {
         return visit.redirect("/console", isPause ? .paused : .resumed)
     }
 
-    private static func now(_ visit: Visit, _ meter: RateMeter, isLive: Bool = false) async throws -> Values {
+    private static func now(_ visit: Visit, _ memory: Memory, isLive: Bool = false) async throws -> Values {
         let now = visit.now
         let history: HistoryAnswer = try await visit.get("/api/pushes", query: "limit=\(mostPushes)")
         var pushes = history.pushes.map { PushValues(ledger: $0, now: isLive ? nil : now) }
@@ -54,7 +62,7 @@ enum HomePage {
         // A part that lives looks anew each time; the page has looked already.
         let standing = isLive ? await Standing(visit) : visit.standing
         if let prefix = visit.session.identity.namePrefix {
-            return try await ofSomeNames(prefix, pushes, standing, visit, isLive: isLive)
+            return try await ofSomeNames(prefix, pushes, standing, visit, memory, isLive: isLive)
         }
         let state = try await visit.console.store.snapshot(
             [visit.app], [.depths, .pauses, .deadLetters, .quarantine, .workers])
@@ -62,7 +70,7 @@ enum HomePage {
         let (depth, workers) = (app.depth, state.workers)
         let (names, shards) = (depth.pushesHigh + depth.pushesLow, depth.shardTasks)
         let settled = Dictionary(pushes.map { ($0.id, $0.ledger.settled) }, uniquingKeysWith: max)
-        let rate = meter.rate(settled, now: now)
+        let rate = memory.meter.rate(settled, now: now)
         let alive = workers.filter(\.isAtWork)
         return all(
             standing, visit.session.identity, state.pauses, workers, now, isLive: isLive,
@@ -83,9 +91,12 @@ enum HomePage {
 
     /// Home of a credential for some names: only what the API tells it, and nothing of the deployment's queues.
     private static func ofSomeNames(
-        _ prefix: String, _ pushes: [PushValues], _ standing: Standing, _ visit: Visit, isLive: Bool
+        _ prefix: String, _ pushes: [PushValues], _ standing: Standing, _ visit: Visit, _ memory: Memory, isLive: Bool
     ) async throws -> Values {
-        let dead: DeadLettersAnswer = try await visit.get("/api/dead", query: "limit=1")
+        let dead = try await memory.dead.value(now: visit.now) {
+            let letters: DeadLettersAnswer = try await visit.get("/api/dead", query: "limit=1")
+            return letters.total
+        }
         let pauses: PausesAnswer = try await visit.get("/api/pauses")
         let now = isLive ? nil : visit.now
         let known = standing.alarms.count { $0.known != nil }
@@ -100,7 +111,7 @@ enum HomePage {
                     "path": "/console/names/\(Form.encoded(name))",
                 ])
             },
-            "dead": Shown.count(dead.total), "paused": Shown.count(pauses.paused.count { $0.name != nil }),
+            "dead": Shown.count(dead), "paused": Shown.count(pauses.paused.count { $0.name != nil }),
             "pushes": pushes.map(\.row), "hasPushes": pushes.isEmpty ? nil : true,
             "mayPublish": visit.session.identity.scopes.opens(.publish) ? true : nil,
         ])

@@ -60,7 +60,6 @@ enum NamePage {
                 "name": name, "path": visit.request.path, "followers": Shown.count(activity?.tokens ?? 0),
                 "closed": closed ? true : nil, "type": activity?.attributesType,
                 "paused": pauses.paused.contains { $0.name == name } ? true : nil,
-                "appPaused": pauses.paused.contains { $0.name == nil } ? true : nil,
                 "broadcast": activity?.broadcast.map { channel in
                     values(["state": channel.state, "channel": channel.channel, "error": channel.error])
                 }, "noBroadcast": activity?.broadcast == nil ? true : nil,

@@ -68,10 +68,14 @@ enum PushPage {
                 ).values
         }
         let most = visit.query["channels"] == "all" ? Self.mostChannels : Self.fewChannels
+        // The page of a device shows every name, so a credential for some names asks about a device here.
+        let isOfSomeNames = visit.session.identity.namePrefix != nil
         shown["channels"] = channels.prefix(most).map { channel in
             let device = channel.channelID
+            let question = Form.query([isOfSomeNames ? "device" : "name": isOfSomeNames ? device : name])
             return values([
-                "device": device, "path": "/console/devices/\(Form.encoded(device))" + Form.query(["name": name]),
+                "device": device,
+                "path": (isOfSomeNames ? page(visit) : "/console/devices/\(Form.encoded(device))") + question,
                 "outcome": channel.outcome, "reason": channel.reason,
                 "meaning": ReasonText.meaning(channel.reason),
             ])
@@ -83,7 +87,11 @@ enum PushPage {
         shown["moreChannels"] = listed < channels.count && listed <= most ? Shown.count(channels.count - listed) : nil
         let (targets, delivered) = (push.ledger.targets, push.ledger.delivered)
         shown["reachedAll"] = delivered == targets && targets > 0 ? true : nil
-        shown["ofSomeNames"] = visit.session.identity.namePrefix == nil ? nil : true
+        shown["ofSomeNames"] = isOfSomeNames ? true : nil
+        shown["wanted"] = visit.query["device"]
+        if let device = visit.query.text("device") {
+            shown["explained"] = try await DevicesPage.explained(visit, name, device)
+        }
         shown["what"] = Shown.capitalized(push.ledger.event)
         if let dead {
             shown["dead"] = values([

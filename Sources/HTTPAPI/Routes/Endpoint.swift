@@ -296,16 +296,21 @@ extension Endpoint {
             "DELETE", "/api/credentials/{credential}", .master, .operate, CredentialCalls.revoke, [.empty],
             acts: .revokeCredential),
         Endpoint("GET", "/api/settings", .master, .operate, SettingCalls.list, [.ok(SettingsAnswer.self)]),
-        Endpoint("GET", "/api/schemas", .master, .read, SchemaCalls.list, [.ok(SchemasAnswer.self)]),
-        Endpoint("GET", "/api/schemas/{attributes_type}", .master, .read, SchemaCalls.show, [.raw]),
+        // A schema belongs to an attributes type. Whoever publishes under some names needs it to write a content state.
+        Endpoint(
+            "GET", "/api/schemas", .master, .read, SchemaCalls.list, [.ok(SchemasAnswer.self)], checksNames: true),
+        Endpoint(
+            "GET", "/api/schemas/{attributes_type}", .master, .read, SchemaCalls.show, [.raw], checksNames: true),
         Endpoint(
             "PUT", "/api/schemas/{attributes_type}", .master, .operate, SchemaCalls.set, [.ok(DoneAnswer.self)],
             acts: .setSchema),
         Endpoint(
             "DELETE", "/api/schemas/{attributes_type}", .master, .operate, SchemaCalls.delete, [.empty],
             acts: .deleteSchema),
-        Endpoint("GET", "/api/sketches", .master, .read, SketchCalls.list, [.ok(SketchesAnswer.self)]),
-        Endpoint("GET", "/api/sketches/{attributes_type}", .master, .read, SketchCalls.show, [.raw]),
+        Endpoint(
+            "GET", "/api/sketches", .master, .read, SketchCalls.list, [.ok(SketchesAnswer.self)], checksNames: true),
+        Endpoint(
+            "GET", "/api/sketches/{attributes_type}", .master, .read, SketchCalls.show, [.raw], checksNames: true),
         Endpoint(
             "PUT", "/api/sketches/{attributes_type}", .master, .operate, SketchCalls.set, [.ok(DoneAnswer.self)],
             acts: .setSketch),

@@ -137,6 +137,25 @@ import Testing
         }
     }
 
+    @Test func `a device of which nothing is kept has an answer about a name, and no page without one`() async throws {
+        try await GatewayFixture.run { gateway in
+            try await gateway.follow("match-42")
+            let (browser, _) = try await ConsoleBrowser.start(gateway)
+            let asked = try await browser.get("/console/devices/nobody?name=match-42")
+            #expect(asked.status == 200 && asked.text.contains("It would not get the next update"), "\(asked.text)")
+            let unasked = try await browser.get("/console/devices/nobody")
+            #expect(unasked.status == 404 && unasked.text.contains("This device is not known"), "\(unasked.text)")
+        }
+    }
+
+    @Test func `without a webhook no page says that it took the events`() async throws {
+        try await GatewayFixture.run { gateway in
+            let (browser, _) = try await ConsoleBrowser.start(gateway)
+            let page = try await browser.get("/console/events").text
+            #expect(page.contains("The app has no webhook") && !page.contains("has taken"), "\(page)")
+        }
+    }
+
     @Test func `events that the webhook did not take are tried again or dropped`() async throws {
         try await GatewayFixture.run(events: WebhookCallTests.policy) { gateway in
             for number in 1...3 { _ = try await gateway.deadEvent(number) }

@@ -128,6 +128,27 @@ import Testing
         }
     }
 
+    @Test func `Compose has the fields of the schema for them too`() async throws {
+        try await run { world in
+            let schema =
+                #"{"names":["match-*"],"content_state":{"type":"object","properties":{"home":{"type":"integer","title":"Goals"}}}}"#
+            #expect(try await world.gateway.send("PUT", "/api/schemas/Match", schema).status == 200)
+            let compose = try await world.browser.get("/console/compose?name=\(Self.own)").text
+            #expect(compose.contains("The fields of Match") && compose.contains(">Goals"), "\(compose)")
+        }
+    }
+
+    @Test func `the page of a push says why one device would miss the next one`() async throws {
+        try await run { world in
+            let page = try await world.browser.get("/console/pushes").text
+            let start = try #require(page.firstRange(of: "/console/pushes/01")).lowerBound
+            let path = String(page[start...].prefix { $0 != "\"" })
+            let asked = try await world.browser.get("\(path)?device=nobody").text
+            #expect(asked.contains("It would not get the next update of"), "\(asked)")
+            #expect(try await world.browser.get("/console/devices/nobody?name=\(Self.own)").status == 403)
+        }
+    }
+
     @Test func `templates of other names are neither shown nor replaced`() async throws {
         try await run { world in
             func keep(_ browser: ConsoleBrowser, _ csrf: String, _ title: String, _ name: String) async throws -> Reply

@@ -17,16 +17,33 @@ struct SchemaCalls: CallGroup {
             return ListedSchemaAnswer(
                 attributesType: "\(type)", contentState: body?["content_state"] != nil,
                 attributes: body?["attributes"] != nil,
-                names: body?["names"].map(RawJSON.init(answer:)) ?? RawJSON(checked: "[]"))
+                names: names(body, call))
         }
         return Answer(200, SchemasAnswer(schemas: schemas))
     }
 
-    /// Returns the document exactly as it was put.
+    /// Returns the document exactly as it was put, but for the names that the caller may not know.
     func show(_ call: Call) async throws -> Answer {
         let document = try await schemas.document(call.app.key, type: call.parameter("attributes_type"))
         guard let document else { throw APIError.noSuchSchema }
-        return Answer(200, json: document)
+        guard call.namePrefix != nil, let body = try? JSONDocument(document).root.object() else {
+            return Answer(200, json: document)
+        }
+        let members = body.members.map { key, value in
+            JSON.Member(key, key == "names" ? .raw(names(body, call).bytes) : .raw(Array(value.raw)))
+        }
+        return Answer(200, json: JSON.object(members).bytes)
+    }
+
+    /// The patterns of a schema that may fit a name of the caller. Others would tell names of other publishers.
+    private func names(_ body: JSONObject?, _ call: Call) -> RawJSON {
+        guard let names = body?["names"] else { return RawJSON(checked: "[]") }
+        guard let prefix = call.namePrefix else { return RawJSON(answer: names) }
+        let own = ((try? names.array()) ?? []).compactMap { try? $0.string() }.filter { pattern in
+            let stem = pattern.utf8.prefix { $0 != UInt8(ascii: "*") }
+            return stem.starts(with: prefix.utf8) || pattern.hasSuffix("*") && prefix.utf8.starts(with: stem)
+        }
+        return RawJSON(checked: JSON.array(own.map(JSON.string)).text)
     }
 
     func set(_ call: Call) async throws -> Answer {

@@ -53,6 +53,34 @@ import Testing
         }
     }
 
+    @Test func `a credential for some names reads schemas and sketches, not the patterns of others`() async throws {
+        try await GatewayFixture.run { gateway in
+            let both = #"{"content_state":{"type":"object"},"names":["match-*","order-7","m*","order-*"]}"#
+            #expect(try await gateway.send("PUT", "/api/schemas/Match", both).status == 200)
+            let order = #"{"attributes":true,"names":["order-1"]}"#
+            #expect(try await gateway.send("PUT", "/api/schemas/Order", order).status == 200)
+            #expect(try await gateway.send("PUT", "/api/sketches/Match", #"{"card":{"text":"{home}"}}"#).status == 200)
+            let secret = try await CredentialTests.create(
+                gateway, #"{"id":"m","scopes":["publish","read","operate"],"name_prefix":"match-"}"#)
+            func send(_ method: String, _ path: String, _ body: String? = nil) async throws -> Reply {
+                try await gateway.send(method, path, body, user: "\(GatewayFixture.key):\(secret)")
+            }
+            let list = try await send("GET", "/api/schemas").text
+            #expect(list.contains(#""Match""#) && list.contains(#""names":["match-*","m*"]"#), "\(list)")
+            #expect(list.contains(#""Order""#) && !list.contains("order-"), "\(list)")
+            let document = try await send("GET", "/api/schemas/Match").text
+            #expect(document == #"{"content_state":{"type":"object"},"names":["match-*","m*"]}"#)
+            #expect(try await send("GET", "/api/schemas/Order").text == #"{"attributes":true,"names":[]}"#)
+            #expect(try await gateway.send("GET", "/api/schemas/Match").text == both)
+            #expect(try await send("GET", "/api/sketches").text.contains("Match"))
+            #expect(try await send("GET", "/api/sketches/Match").status == 200)
+            for (method, body) in [("PUT", "{}"), ("DELETE", nil)] {
+                #expect(try await send(method, "/api/schemas/Match", body).status == 403)
+                #expect(try await send(method, "/api/sketches/Match", body).status == 403)
+            }
+        }
+    }
+
     @Test func `a name's type can be told, and goes before the names of a schema`() async throws {
         try await GatewayFixture.run { gateway in
             _ = try await gateway.send("PUT", "/api/schemas/Match", match)
