@@ -20,12 +20,12 @@ struct ReadingTests {
         #expect(try PublishRequest.audience(text).text == json)
     }
 
-    @Test func `a publish has the fields that were given, and the state as it was written`() throws {
-        let plain = try PublishCommand.parse(["match-1", "--content-state", #"{"a": 1.0, "a": 2}"#])
+    @Test func `a publish has the fields that were given, and the state as it was written`() async throws {
+        let plain = try await PublishCommand.asyncParse(["match-1", "--content-state", #"{"a": 1.0, "a": 2}"#])
         let activity = #"{"name":"match-1","event":"update","content_state":{"a": 1.0, "a": 2}}"#
         let start = #"{"audience":"all","device_types":["ios"],"notification":{"ios":{"live_activity":"#
         #expect(try PublishRequest(options: plain).json(now: 0).text == "\(start)\(activity)}}}")
-        let end = try PublishCommand.parse(["match-1", "--event", "end", "--expiry", "+10m", "--insist"])
+        let end = try await PublishCommand.asyncParse(["match-1", "--event", "end", "--expiry", "+10m", "--insist"])
         #expect(
             try PublishRequest(options: end).json(now: 0).text
                 == start + #"{"name":"match-1","event":"end"}}},"options":{"expiry":600,"insist":true}}"#)

@@ -10,8 +10,8 @@ import Testing
         (["dead", "rety"], "'rety' is no command; did you mean 'retry'?"), (["nothing-like-it"], "is no command"),
         (["--config", "x", "status"], "as in 'lamplighter status --config x'"),
     ])
-    func `a slip is named with its remedy`(arguments: [String], words: String) throws {
-        #expect(throws: (any Error).self) { try Lamplighter.parseAsRoot(arguments) }
+    func `a slip is named with its remedy`(arguments: [String], words: String) async throws {
+        await #expect(throws: (any Error).self) { try await Lamplighter.asyncParseAsRoot(arguments) }
         #expect(try #require(Usage.misunderstood(arguments)).message.contains(words))
     }
 
