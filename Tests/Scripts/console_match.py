@@ -43,8 +43,8 @@ class Match(Pages):
     def follow_page(self, title):
         """A click in the navigation."""
         browser = self.browser
-        browser.click(browser.script("return [...document.querySelectorAll('.side a')].find(a => a.innerText.split('\\n')[0].trim()"
-                                     ".startsWith(arguments[0]))", title)["element-6066-11e4-a52e-4f735466cecf"])
+        browser.again(lambda: browser.click(browser.script("return [...document.querySelectorAll('.side a')].find(a => a.innerText.split('\\n')[0].trim()"
+                                     ".startsWith(arguments[0]))", title)["element-6066-11e4-a52e-4f735466cecf"]))
         browser.until(f"the page {title}", lambda: browser.text("h1") == title)
 
     def plan(self, name):
@@ -62,14 +62,17 @@ class Match(Pages):
         browser.type("Goals away", "0")
         browser.type("Alert title", "Kick-off")
         browser.type("Alert body", "The match begins")
-        browser.click(browser.find("details:has(#send-at) summary"))
+        browser.click_on("details:has(#send-at) summary")
         browser.script(SEND_AT, "20:00")
         browser.press("Publish")
         browser.until("the question", lambda: "Schedule" in browser.text("h1") and "20:00" in browser.text("main") or "8:00" in browser.text(".lead"))
         self.look(f"{name}-plan")
         browser.press(browser.text(".primary"))
         browser.until("the schedules", lambda: "Scheduled" in browser.text(".notice"))
-        browser.click(browser.find(".rows tbody tr td a"))
+        # Publishes that waited for their ten seconds are schedules too.
+        browser.click(browser.script(
+            "return [...document.querySelectorAll('.rows tbody tr')].find(row => row.innerText.includes(arguments[0])).querySelector('td a')",
+            name)["element-6066-11e4-a52e-4f735466cecf"])
         browser.until("its page", lambda: "/console/pushes/" in browser.url and "Kick-off" in browser.text("main"))
         browser.follow("Change")
         browser.until("the form", lambda: "Change the schedule" in browser.text("h1"))
@@ -134,7 +137,7 @@ class Match(Pages):
             browser.choose(label, day)
         browser.press("Show")
         browser.until("yesterday's push", lambda: browser.text(".rows .name").strip() == "match-41")
-        browser.click(browser.find(".rows tbody td a"))
+        browser.click_on(".rows tbody td a")
         browser.until("its page", lambda: "Devices that it did not reach" in browser.text("main"))
         browser.until("the reason in words", lambda: "the card is gone" in browser.text(".unreached"))
         reason = browser.text(".unreached tbody tr")
@@ -172,7 +175,7 @@ class Match(Pages):
     def credential(self):
         browser = self.browser
         self.follow_page("Credentials")
-        browser.click(browser.find("details.make summary"))
+        browser.click_on("details.make summary")
         browser.type("Id", "evening-desk")
         browser.type("Only names that begin with", "match-")
         browser.script("document.querySelector('[name=scope_publish]').click()")
@@ -186,7 +189,7 @@ class Match(Pages):
         home = self.options.second + "/console"
         self.url = home
         self.enter(secret)
-        browser.click(browser.find(".apps summary"))
+        browser.click_on(".apps summary")
         self.look("apps-menu")
         browser.follow("Sign in to another app")
         browser.until("the sign-in", lambda: "another" in browser.url)
@@ -207,12 +210,12 @@ class Match(Pages):
         browser.show(first)
         browser.open(browser.url)
         browser.until("the other app still", lambda: "zero" in browser.text(".apps summary"))
-        browser.click(browser.find(".apps summary"))
+        browser.click_on(".apps summary")
         browser.until("the menu", lambda: self.key in browser.text(".apps ul"))
         self.look("apps-menu-two")
         browser.follow(self.key)
         browser.until("the first app", lambda: self.key in browser.text(".apps summary") and "match-" in browser.text("main"))
-        browser.click(browser.find(".apps summary"))
+        browser.click_on(".apps summary")
         browser.follow("zero")
         browser.until("the other app", lambda: "/@zero" in browser.url)
         browser.press("Sign out of all apps")

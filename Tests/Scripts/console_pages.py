@@ -286,7 +286,7 @@ class Pages:
     def sign_out(self):
         browser = self.browser
         browser.open(self.url)
-        browser.click(browser.find(".out button"))
+        browser.click_on(".out button")
         browser.until("the sign-in page", lambda: "/sign-in" in browser.url)
         browser.open(self.url + "/pushes")
         browser.until("the sign-in page", lambda: "/sign-in" in browser.url)

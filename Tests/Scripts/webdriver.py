@@ -93,6 +93,18 @@ class Browser:
         """A command of Chromium's own protocol."""
         return self.call("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
 
+    def again(self, act):
+        """Does it once more if an element was replaced meanwhile, or is not there yet: live parts of a page are drawn anew every
+        two seconds, and what a story waited for may have been on the page before."""
+        for _ in range(50):
+            try:
+                return act()
+            except Failure as failure:
+                if not str(failure).startswith(("stale element reference", "no such element", "nothing is named")):
+                    raise
+                time.sleep(0.1)
+        return act()
+
     def find(self, selector):
         return self.call("POST", "/element", {"using": "css selector", "value": selector})[ELEMENT]
 
@@ -101,34 +113,43 @@ class Browser:
         return self.named(label, ["input", "select", "textarea"])
 
     def named(self, name, tags):
-        found = self.call("POST", "/elements", {"using": "css selector", "value": ",".join(tags)})
-        for element in found:
-            identifier = element[ELEMENT]
-            if self.call("GET", f"/element/{identifier}/computedlabel") == name \
-                    and self.call("GET", f"/element/{identifier}/displayed"):
-                return identifier
-        raise Failure(f"nothing is named {name!r} on {self.url}")
+        def look():
+            found = self.call("POST", "/elements", {"using": "css selector", "value": ",".join(tags)})
+            for element in found:
+                identifier = element[ELEMENT]
+                if self.call("GET", f"/element/{identifier}/computedlabel") == name \
+                        and self.call("GET", f"/element/{identifier}/displayed"):
+                    return identifier
+            raise Failure(f"nothing is named {name!r} on {self.url}")
+
+        return self.again(look)
 
     def type(self, label, text):
-        element = self.labelled(label)
-        self.call("POST", f"/element/{element}/clear")
-        self.call("POST", f"/element/{element}/value", {"text": text})
+        def write():
+            element = self.labelled(label)
+            self.call("POST", f"/element/{element}/clear")
+            self.call("POST", f"/element/{element}/value", {"text": text})
+
+        self.again(write)
 
     def choose(self, label, value):
-        self.script(
+        self.again(lambda: self.script(
             "arguments[0].value = arguments[1];"
             "arguments[0].dispatchEvent(new Event('input', {bubbles: true}));"
             "arguments[0].dispatchEvent(new Event('change', {bubbles: true}));",
-            {ELEMENT: self.labelled(label)}, value)
+            {ELEMENT: self.labelled(label)}, value))
 
     def press(self, name):
-        self.click(self.named(name, ["button"]))
+        self.again(lambda: self.click(self.named(name, ["button"])))
 
     def click(self, element):
         self.call("POST", f"/element/{element}/click")
 
+    def click_on(self, selector):
+        self.again(lambda: self.click(self.find(selector)))
+
     def follow(self, text):
-        self.click(self.call("POST", "/element", {"using": "link text", "value": text})[ELEMENT])
+        self.again(lambda: self.click(self.call("POST", "/element", {"using": "link text", "value": text})[ELEMENT]))
 
     def text(self, selector="body"):
         return self.script("return document.querySelector(arguments[0])?.innerText ?? ''", selector)

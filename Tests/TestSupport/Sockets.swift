@@ -1,22 +1,32 @@
 import Foundation
+import Synchronization
 
 /// A port of 127.0.0.1 that was free just now.
+/// Between this call and the server's start no connection of another test can take it, because the system gives these
+/// none of the ports below 32768. Each call gives another one.
 public func freePort() throws -> Int {
-    let bound = try boundSocket()
-    defer { close(bound.socket) }
-    return bound.port
+    for _ in 0..<1_000 {
+        let port = 10_000 + lastPort.add(1, ordering: .relaxed).newValue % 10_000
+        guard let bound = try? boundSocket(port: port) else { continue }
+        close(bound.socket)
+        return port
+    }
+    throw SocketError(description: "no port from 10000 to 19999 is free")
 }
+
+/// Several processes of tests may run at once.
+private let lastPort = Atomic(Int.random(in: 0..<10_000))
 
 /// A listening TCP socket on a free port of 127.0.0.1.
 public func listeningSocket() throws -> (socket: Int32, port: Int) { try boundSocket(isListening: true) }
 
 /// A TCP socket on a free port of 127.0.0.1, which refuses connections unless it listens.
-public func boundSocket(isListening: Bool = false) throws -> (socket: Int32, port: Int) {
+public func boundSocket(isListening: Bool = false, port: Int = 0) throws -> (socket: Int32, port: Int) {
     let socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard socket >= 0 else { throw SocketError(description: "socket: \(lastSystemError())") }
     var on: Int32 = 1
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
-    var address = loopback(0)
+    var address = loopback(port)
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let bound = withUnsafeMutablePointer(to: &address) { pointer in
         pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
