@@ -66,7 +66,7 @@ package struct KeptPush {
         self.fields = StoredHash(fields)
     }
 
-    /// What is left of a record. Numbers have the most significant byte first.
+    /// The rest of a record. Numbers have the most significant byte first.
     private struct Bytes {
         private(set) var left: ArraySlice<UInt8>
 

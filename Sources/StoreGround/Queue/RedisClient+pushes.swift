@@ -27,7 +27,7 @@ extension RedisClient {
         return found
     }
 
-    /// Of pushes that are kept, or that have hashes of their own.
+    /// The fields of pushes that are kept, or that have hashes of their own.
     private func finalFields(
         _ keys: Keyspace, _ pushes: [(tag: String, id: PushID)], _ only: [String]?
     ) async throws(StoreError) -> [StoredHash] {

@@ -1,4 +1,4 @@
-/// What a kept record has, in its first two bytes, and the numbers of its format (`shared-kept.lua`).
+/// The parts of a kept record, in its first two bytes, and the numbers of its format (`shared-kept.lua`).
 struct KeptFlags: OptionSet {
     /// How many ms of ids a block holds. Each push that ends prolongs the life of its block.
     static let block: Int64 = 6 * 3_600_000

@@ -2,7 +2,7 @@
 enum LuaFragment: CaseIterable {
     private typealias Source = PackageResources
 
-    case constants, time, lone, keptNumbers, keep, kept
+    case constants, time, id, lone, keptNumbers, keep, kept
     case since, tally, record, removals, holders, buckets, rotation, queue, lease
     case queueLate, ended, endings
     case dead, supersede, newest, broadcast, supersedeQueued, open, waiting, checkpoint, sweep, attempts
@@ -14,10 +14,11 @@ enum LuaFragment: CaseIterable {
         switch self {
         case .constants: (Array(ScriptNumbers.text.utf8), [])
         case .time: (Source.shared_time_lua, [])
-        case .lone: (Source.shared_lone_lua, [.constants])
+        case .id: (Source.shared_id_lua, [])
+        case .lone: (Source.shared_lone_lua, [.constants, .id])
         case .keptNumbers: (Array(KeptFlags.text.utf8), [])
-        case .keep: (Source.shared_keep_lua, [.keptNumbers])
-        case .kept: (Source.shared_kept_lua, [.keptNumbers])
+        case .keep: (Source.shared_keep_lua, [.keptNumbers, .id])
+        case .kept: (Source.shared_kept_lua, [.keptNumbers, .id])
         case .since: (Source.shared_since_lua, [.constants])
         case .tally: (Source.shared_tally_lua, [])
         case .record: (Source.shared_record_lua, [.constants])
@@ -25,7 +26,7 @@ enum LuaFragment: CaseIterable {
         case .holders: (Source.shared_holders_lua, [])
         case .buckets: (Source.shared_buckets_lua, [])
         case .rotation: (Source.shared_rotation_lua, [.constants])
-        case .queue: (Source.shared_queue_lua, [.constants])
+        case .queue: (Source.shared_queue_lua, [.constants, .id])
         case .lease: (Source.shared_lease_lua, [])
         case .queueLate: (Source.shared_queue_late_lua, [])
         case .ended: (Source.shared_ended_lua, [])

@@ -28,11 +28,9 @@ local function pack_kept(lone, raw, finished, counted)
     if soft ~= '-' then flags = flags + KEPT_SOFT end
     if tell then flags = flags + KEPT_TOLD end
     if prev ~= '-' then
-        local a, b, c, d, e, f = string.match(prev, '^(%x+)%-(%x+)%-(%x+)%-(%x+)%-(%x%x%x%x)(%x+)$')
-        if #prev ~= 36 or not a then return nil, life, tell end
+        rest = raw_id(prev)
+        if not rest then return nil, life, tell end
         flags = flags + KEPT_PREV
-        rest = struct.pack('>I4I2I2I2I2I4', tonumber(a, 16), tonumber(b, 16), tonumber(c, 16), tonumber(d, 16),
-            tonumber(e, 16), tonumber(f, 16))
     end
     if tonumber(ts) ~= math.floor(created / 1000) then
         flags, rest = flags + KEPT_TIME, rest .. struct.pack('>I5', ts)

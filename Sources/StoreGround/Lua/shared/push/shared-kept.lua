@@ -14,10 +14,8 @@
 -- Where the record of a push is kept. p: the key of its own that it would have
 local function kept_place(p)
     local before, tag, id = string.match(p, '^([^{]*):p:({[^}]*}:)(.*)$')
-    local a, b, c, d, e, f = string.match(id or '', '^(%x+)%-(%x+)%-(%x+)%-(%x+)%-(%x%x%x%x)(%x+)$')
-    if not a then return nil end
-    local raw = struct.pack('>I4I2I2I2I2I4', tonumber(a, 16), tonumber(b, 16), tonumber(c, 16), tonumber(d, 16),
-        tonumber(e, 16), tonumber(f, 16))
+    local raw = raw_id(id or '')
+    if not raw then return nil end
     return string.format('%s:pk:%s%d', before, tag, math.floor(struct.unpack('>I6', raw) / KEPT_BLOCK)), raw
 end
 
@@ -31,9 +29,7 @@ end
 
 -- Returns the push before it, false if there is none.
 local function kept_prev(flags, value)
-    if bit.band(flags, KEPT_PREV) == 0 then return false end
-    local _, _, _, _, _, a, b, c, d, e, f = struct.unpack(KEPT_HEAD .. 'I4I2I2I2I2I4', value)
-    return string.format('%08x-%04x-%04x-%04x-%04x%08x', a, b, c, d, e, f)
+    return bit.band(flags, KEPT_PREV) ~= 0 and id_text(string.sub(value, KEPT_SIZE + 1, KEPT_SIZE + 16))
 end
 
 -- Returns where the counts of its receipts are, or would be: the position before and the one behind them.

@@ -38,9 +38,7 @@ local function unpack_lone(n)
         redis.call('HSET', w, 'shards', 1, 'left', 1, '0/1:e', epoch, '0/1:o', owner, '0/1:d', deadline,
             '0/1:l', length, '0/1:c', 0)
         redis.call('PEXPIRE', w, life)
-        local hex = string.gsub(id, '-', '')
-        local raw = string.gsub(hex, '..', function(byte) return string.char(tonumber(byte, 16)) end)
-        redis.call('HSET', n, 'active', id, 'catch', raw)
+        redis.call('HSET', n, 'active', id, 'catch', raw_id(id))
     end
     redis.call('HDEL', n, 'lone', 'sent')
 end

@@ -5,16 +5,6 @@
 -- pending), and how many pushes, from the first on, go without their alerts (silent). See also docs/keyspace.md.
 local QUEUE_HEADER, ID_BYTES = 3, 16
 
--- A push id is 16 bytes in a queue and text in a key. The channels of a page wait for the same few pushes.
-local texts = {}
-local function id_text(raw)
-    if texts[raw] then return texts[raw] end
-    local hex = string.gsub(raw, '.', function(c) return string.format('%02x', string.byte(c)) end)
-    texts[raw] = string.format('%s-%s-%s-%s-%s', string.sub(hex, 1, 8), string.sub(hex, 9, 12), string.sub(hex, 13, 16),
-        string.sub(hex, 17, 20), string.sub(hex, 21))
-    return texts[raw]
-end
-
 local function header(attempts, registrations, silent)
     local number = attempts
     if silent > 1 then
