@@ -1,3 +1,4 @@
+public import LiveActivity
 import StrictJSON
 
 /// The caller who published a push.
@@ -9,6 +10,13 @@ public struct PublisherAnswer: AnswerBody {
     public init(credential: String, address: String, who: String?) {
         (self.credential, self.address, self.who) = (credential, address, who)
     }
+
+    public init(_ publisher: Publisher) {
+        self.init(credential: publisher.credential, address: publisher.address, who: publisher.who)
+    }
+
+    /// The person, or else the credential.
+    public var name: String { who ?? credential }
 
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == PublisherAnswer {
         credential = try fields(

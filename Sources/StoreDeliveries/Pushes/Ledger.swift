@@ -99,7 +99,7 @@ extension Ledger {
     /// The ledger with who published the push, which outgoing events do not tell.
     public var withPublisher: LedgerAnswer {
         var body = answer
-        body.by = publisher.map { PublisherAnswer(credential: $0.credential, address: $0.address, who: $0.who) }
+        body.by = publisher.map(PublisherAnswer.init)
         return body
     }
 }

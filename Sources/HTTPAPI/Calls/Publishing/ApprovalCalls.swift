@@ -60,7 +60,7 @@ extension APIError {
 }
 
 extension Schedule {
-    /// What became of a schedule about which somebody else wanted to decide, as a sentence.
+    /// A sentence for somebody who wanted to decide about a schedule that waits no more.
     fileprivate var standing: String {
         let who = approval?.decision.map { $0.by.publisher.who ?? "the credential '\($0.by.publisher.credential)'" }
         return switch state {
@@ -83,14 +83,11 @@ extension Schedule {
     }
 
     private func answer(_ approval: Approval) -> ApprovalAnswer {
-        func answer(_ publisher: Publisher) -> PublisherAnswer {
-            PublisherAnswer(credential: publisher.credential, address: publisher.address, who: publisher.who)
-        }
-        return ApprovalAnswer(
+        ApprovalAnswer(
             request: approval.request, atOnce: approval.wanted == nil ? true : nil,
-            askedBy: publish.publisher.map(answer), askedAt: TimeText.text(approval.askedAt),
+            askedBy: publish.publisher.map(PublisherAnswer.init), askedAt: TimeText.text(approval.askedAt),
             lapsesAt: state == .awaiting ? TimeText.text(due) : nil,
-            decidedBy: approval.decision.map { answer($0.by.publisher) },
+            decidedBy: approval.decision.map { PublisherAnswer($0.by.publisher) },
             decidedAt: approval.decision.map { TimeText.text($0.at) })
     }
 }
