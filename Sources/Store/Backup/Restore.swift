@@ -104,12 +104,20 @@ public struct Restore: Sendable {
     private func restore(
         _ app: AppKey, _ kind: AppRecord, _ name: String, _ record: [UInt8]
     ) async throws(StoreError) -> Bool {
-        if try await store.records(kind, app).contains(where: { $0.name == name }) { return false }
-        return switch kind {
-        case .sketch: try await store.sketches.set(app, name, record)
-        case .testDevice: try await store.testDevices.set(app, name, record)
-        case .template: try await store.console.keep(app, template: name, record)
+        switch kind {
+        case .sketch: return try await restore(app, store.sketches, name, record)
+        case .testDevice: return try await restore(app, store.testDevices, name, record)
+        case .template:
+            if try await store.console.templates(app).contains(where: { $0.title == name }) { return false }
+            return try await store.console.keep(app, template: name, record)
         }
+    }
+
+    private func restore(
+        _ app: AppKey, _ records: NamedRecords, _ name: String, _ record: [UInt8]
+    ) async throws(StoreError) -> Bool {
+        if try await records.find(app, name) != nil { return false }
+        return try await records.set(app, name, record)
     }
 
     /// The broadcast channel that the name has stays. One that has another name's id is left out.
