@@ -139,7 +139,7 @@ struct Visit: Sendable {
     }
 
     func redirect(_ path: String, _ notice: Notice? = nil) -> ConsoleResponse {
-        .redirect(path + Form.query(["notice": notice?.rawValue]))
+        .redirect(path + (notice.map { (path.contains("?") ? "&" : "?") + "notice=\($0.rawValue)" } ?? ""))
     }
 }
 

@@ -76,11 +76,8 @@ enum PublishPage {
         let asks = visit.form["asks"] == "yes"
         if let time = try compose.sendAt() {
             _ = try await schedule(push, at: TimeText.plainText(time), key: key, visit)
-            return asks
-                ? .redirect(
-                    "/console/schedules"
-                        + Form.query(["state": Schedule.State.awaiting.rawValue, "notice": Notice.proposed.rawValue]))
-                : visit.redirect("/console/schedules", .scheduled)
+            let state = Form.query(["state": asks ? Schedule.State.awaiting.rawValue : nil])
+            return visit.redirect("/console/schedules" + state, asks ? .proposed : .scheduled)
         }
         // A second person takes the place of the seconds in which a publish can be taken back.
         guard visit.console.undo > .zero, !asks else {
@@ -111,7 +108,7 @@ enum PublishPage {
     private static func change(
         _ schedule: String, _ push: JSON, _ compose: ComposeForm, _ visit: Visit
     ) async throws -> ConsoleResponse {
-        // What goes out once it is approved has no time.
+        // A publish that goes out once it is approved has no time.
         let asks = visit.form["asks"] == "yes"
         guard let time = try compose.sendAt() ?? (asks ? visit.now : nil) else {
             throw ComposeForm.Problem(field: "send_at", message: "is required: the schedule waits for its time")

@@ -30,7 +30,7 @@ enum SchedulesPage {
                 "namePath": "/console/names/\(Form.encoded(name))", "event": push?.text("event"),
                 "label": schedule.name, "state": schedule.state, "reason": schedule.reason,
                 "word": schedule.state.replacing("_", with: " "),
-                "asker": schedule.approval?.askedBy.map { $0.who ?? $0.credential },
+                "asker": schedule.approval?.askedBy?.name,
                 "lapses": Shown.time(schedule.approval?.lapsesAt, now: visit.now),
                 "due": Shown.time(schedule.schedule.scheduledTime, now: visit.now),
                 "finished": Shown.time(schedule.finishedAt, now: visit.now),
@@ -104,6 +104,6 @@ enum SchedulesPage {
         let answer = await visit.answer("DELETE", "/api/schedules/\(id)")
         if answer.status == 409 { return visit.redirect("/console/pushes/\(id)", .tooLate) }
         guard (200..<300).contains(answer.status) else { throw ConsoleFailure(answer) }
-        return .redirect("/console/compose" + Form.query(["push": id, "notice": Notice.undone.rawValue]))
+        return visit.redirect("/console/compose" + Form.query(["push": id]), .undone)
     }
 }

@@ -48,8 +48,7 @@ enum SketchesPage {
             if form["do"] == "save" {
                 let answer = await visit.answer("PUT", path, JSON(root))
                 if (200..<300).contains(answer.status) {
-                    return .redirect(
-                        "/console/sketches" + Form.query(["type": type, "notice": Notice.sketchKept.rawValue]))
+                    return visit.redirect("/console/sketches" + Form.query(["type": type]), .sketchKept)
                 }
                 problem = ConsoleFailure(answer).message
             }
