@@ -91,12 +91,12 @@ extension PushIndex {
         let places = hours.flatMap { hour in slices.map { Place(app: app, hour: hour, slice: $0) } }
         let there = try await redis.worthReading(places.flatMap { [entries($0), packed($0)] })
         let counted = places.flatMap { place in
-            [(place, RedisCommand("ZCARD", entries(place))), (place, RedisCommand("GET", packed(place)))]
-        }.filter { there.contains($0.1.name == "GET" ? packed($0.0) : entries($0.0)) }
-        let replies = try await redis.run(counted.map(\.1))
+            [(place, key: entries(place), isPacked: false), (place, key: packed(place), isPacked: true)]
+        }.filter { there.contains($0.key) }
+        let replies = try await redis.run(counted.map { RedisCommand($0.isPacked ? "GET" : "ZCARD", $0.key) })
         var sizes: [(hour: Int64, slice: Int, size: Int)] = []
-        for ((place, command), reply) in zip(counted, replies) {
-            let size = try command.name == "GET" ? reply.optionalNumber() ?? 0 : reply.integer()
+        for ((place, _, isPacked), reply) in zip(counted, replies) {
+            let size = try isPacked ? reply.optionalNumber() ?? 0 : reply.integer()
             if let last = sizes.last, (last.hour, last.slice) == (place.hour, place.slice) {
                 sizes[sizes.count - 1].size += size
             } else {
