@@ -18,6 +18,8 @@ public struct Schedule: Sendable, Hashable {
 
         /// Whether it may be changed and cancelled.
         public var isWaiting: Bool { self == .scheduled || self == .awaiting }
+        /// Whether nothing happens to it any more.
+        var isOver: Bool { !isWaiting && self != .taken }
         /// Whether its push will never go out.
         var isRefused: Bool { [.failed, .cancelled, .rejected].contains(self) }
     }

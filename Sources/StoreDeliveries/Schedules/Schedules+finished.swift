@@ -42,7 +42,7 @@ extension Schedules {
         ])
         let ids = try replies[1].byteStrings().compactMap { UUIDBytes(bytes: $0).map(PushID.init) }
         let found = try await find(app, Array(ids.prefix(limit))).compactMap { $0 }
-        let finished = found.filter { !$0.state.isWaiting && $0.state != .taken }
+        let finished = found.filter(\.state.isOver)
         return (finished, try replies[0].integer(), ids.count > limit ? ids[limit] : nil)
     }
 
@@ -53,7 +53,7 @@ extension Schedules {
         let own = try await own(app, all.compactMap { UUIDBytes(bytes: $0).map(PushID.init) }, namesFrom: prefix)
         let first = start.map { own.firstIndex(of: $0) ?? own.count } ?? 0
         var page = try await page(app, own, first, limit)
-        page.schedules.removeAll { $0.state.isWaiting || $0.state == .taken }
+        page.schedules.removeAll { !$0.state.isOver }
         return page
     }
 }
