@@ -25,7 +25,7 @@ enum Usage {
         return nil
     }
 
-    /// What is wrong with arguments that the parser refuses, where its own words do not help. Nil where they do.
+    /// The mistake in arguments that the parser refuses, where its own words do not help. Nil where they do.
     static func misunderstood(_ arguments: [String]) -> (message: String, command: any ParsableCommand.Type)? {
         var command: any ParsableCommand.Type = Lamplighter.self
         for argument in arguments {

@@ -17,7 +17,8 @@ struct ImportOptions: ParsableArguments {
         let client = try gateway.client()
         let source = try ImportSource(path: file, format: format, form: form)
         // A long file takes a long time. The connection itself notices a gateway that went away.
-        var request = GatewayRequest.post(dryRun ? path.with("dry_run=true") : path).within(.seconds(7 * 24 * 3_600))
+        var request = GatewayRequest.post(path, query: ["dry_run": dryRun ? "true" : nil]).within(
+            .seconds(7 * 24 * 3_600))
         request.body = .stream { try source.next() }
         let answer: [UInt8]
         do {

@@ -25,7 +25,7 @@ struct WatchScreen {
         var showsHelp = false
     }
 
-    /// What workers and pushes are sorted by.
+    /// The order of workers and pushes.
     enum Order: String, CaseIterable {
         case name, rate, delivered, age
         var next: Order {
@@ -155,11 +155,8 @@ struct WatchScreen {
             .init(title: "SEEN"),
         ])
         for heartbeat in sortedHeartbeats {
-            let loads = heartbeat.loads.values
-            func sum(_ field: KeyPath<Heartbeat.Load, Int>) -> Int { loads.reduce(0) { $0 + $1[keyPath: field] } }
-            func settled(_ outcome: SettledField) -> String {
-                Terminal.grouped(loads.reduce(0) { $0 + ($1.outcomes[outcome.rawValue] ?? 0) })
-            }
+            func sum(_ value: (Heartbeat.Load) -> Int) -> Int { Self.sum(heartbeat, value) }
+            func settled(_ outcome: SettledField) -> String { Terminal.grouped(Self.settled(heartbeat, outcome)) }
             let isFresh = heartbeat.isFresh(now: snapshot.now)
             table.rows.append([
                 heartbeat.worker, "\(sum(\.connected))/\(sum(\.lanes))", isFresh ? Terminal.grouped(sum(\.rate)) : "-",
@@ -172,17 +169,20 @@ struct WatchScreen {
     }
 
     private var sortedHeartbeats: [Heartbeat] {
-        func sum(_ heartbeat: Heartbeat, _ value: (Heartbeat.Load) -> Int) -> Int {
-            heartbeat.loads.values.reduce(0) { $0 + value($1) }
-        }
         let all = snapshot.heartbeats
         return switch keys?.order ?? .name {
         case .name: all
-        case .rate: all.sorted { sum($0, \.rate) > sum($1, \.rate) }
-        case .delivered:
-            all.sorted { sum($0) { $0.outcomes["delivered"] ?? 0 } > sum($1) { $0.outcomes["delivered"] ?? 0 } }
+        case .rate: all.sorted { Self.sum($0, \.rate) > Self.sum($1, \.rate) }
+        case .delivered: all.sorted { Self.settled($0, .delivered) > Self.settled($1, .delivered) }
         case .age: all.sorted { $0.at < $1.at }
         }
+    }
+
+    private static func sum(_ heartbeat: Heartbeat, _ value: (Heartbeat.Load) -> Int) -> Int {
+        heartbeat.loads.values.reduce(0) { $0 + value($1) }
+    }
+    private static func settled(_ heartbeat: Heartbeat, _ outcome: SettledField) -> Int {
+        sum(heartbeat) { $0.outcomes[outcome.rawValue] ?? 0 }
     }
 
     private var errors: [String] {

@@ -15,7 +15,7 @@ struct ScheduleCommand: ParsableCommand {
         "schedule delete 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",
         subcommands: [List.self, Show.self, Delete.self, Approve.self, Reject.self])
 
-    struct List: AsyncParsableCommand {
+    struct List: CheckedCommand {
         static let configuration = CommandConfiguration(
             "List the schedules that wait, the earliest first, or those that are over, the latest first.",
             details: "A schedule that waits is shown with its time, one that is over with the time of its end.",
@@ -27,7 +27,7 @@ struct ScheduleCommand: ParsableCommand {
         @Flag(help: "List those that were sent, failed or were deleted, as long as they are kept.") var finished = false
         @Flag(help: "List those that wait for approval, the first to lapse first.") var awaitingApproval = false
 
-        func validate() throws {
+        func check() throws {
             if finished, awaitingApproval { throw ValidationError("--finished or --awaiting-approval: leave one out") }
         }
 
@@ -132,8 +132,4 @@ extension ScheduleAnswer {
         for key in ["notification", "ios", "live_activity"] { object = try? object?[key]?.object() }
         return (try? object?[key]?.string()) ?? ""
     }
-}
-
-extension PublisherAnswer {
-    fileprivate var name: String { who ?? credential }
 }

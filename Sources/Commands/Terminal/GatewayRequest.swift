@@ -13,12 +13,12 @@ struct GatewayRequest {
     var timeout: Duration = .seconds(30)
 
     static func get(_ path: GatewayPath, _ query: KeyValuePairs<String, String?> = [:]) -> GatewayRequest {
-        let fields = query.compactMap { name, value in value.map { "\(name)=\(GatewayPath.encoded($0))" } }
-        return GatewayRequest(
-            method: "GET", path: path.text + (fields.isEmpty ? "" : "?" + fields.joined(separator: "&")))
+        GatewayRequest(method: "GET", path: path.with(query))
     }
-    static func post(_ path: GatewayPath, _ body: JSON? = nil) -> GatewayRequest {
-        GatewayRequest(method: "POST", path: path.text, body: body.map { .bytes($0.bytes) })
+    static func post(
+        _ path: GatewayPath, _ body: JSON? = nil, query: KeyValuePairs<String, String?> = [:]
+    ) -> GatewayRequest {
+        GatewayRequest(method: "POST", path: path.with(query), body: body.map { .bytes($0.bytes) })
     }
     static func put(_ path: GatewayPath, _ body: JSON) -> GatewayRequest {
         GatewayRequest(method: "PUT", path: path.text, body: .bytes(body.bytes))
@@ -35,11 +35,13 @@ struct GatewayRequest {
 /// A path such as `/api/dead/\(id)`. Values in it are percent-encoded, slashes too, so a value stays one segment.
 struct GatewayPath: ExpressibleByStringInterpolation {
     let text: String
-    private init(text: String) { self.text = text }
     init(stringLiteral value: String) { text = value }
     init(stringInterpolation: StringInterpolation) { text = stringInterpolation.text }
-    /// The path with a query.
-    func with(_ query: String) -> GatewayPath { GatewayPath(text: text + "?" + query) }
+    /// The path with a query, in which values may be absent.
+    func with(_ query: KeyValuePairs<String, String?>) -> String {
+        let fields = query.compactMap { name, value in value.map { "\(name)=\(Self.encoded($0))" } }
+        return text + (fields.isEmpty ? "" : "?" + fields.joined(separator: "&"))
+    }
     static func encoded(_ text: String) -> String { text.percentEncoded { !$0.isURLUnreserved && $0 != 0x7E } }
 
     struct StringInterpolation: StringInterpolationProtocol {
