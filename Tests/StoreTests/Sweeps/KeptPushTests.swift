@@ -69,11 +69,16 @@ import Testing
         var events: EventPolicy?
         var idAge: Int64 = 0
         var isKept = true
-        var page: @Sendable (inout Settlement) -> Void = { page in
-            page.targets = 1
-            page.count(.delivered)
-        }
+        var page = whole(1, .delivered)
         var testDescription: String { what }
+    }
+
+    /// A page whose targets all have this outcome.
+    private static func whole(_ targets: Int, _ outcome: SettledField) -> @Sendable (inout Settlement) -> Void {
+        { page in
+            page.targets = targets
+            page.count(outcome, targets)
+        }
     }
 
     private static let all = Publisher(credential: "shop", address: "10.0.0.1", who: "ann@example.com")
@@ -95,18 +100,8 @@ import Testing
             payload: #"{"aps":{"timestamp":0000000000,"event":"update","content-state":{},"stale-date":1}}"#),
         Variant(what: "another payload", payload: "{\"aps\":{\"timestamp\":0000000000},\n\"x\":\"\u{e9} \\n\"}"),
         Variant(what: "nobody", page: { _ in }),
-        Variant(
-            what: "three",
-            page: { page in
-                page.targets = 3
-                page.count(.delivered, 3)
-            }),
-        Variant(
-            what: "65,536",
-            page: { page in
-                page.targets = 65_536
-                page.count(.delivered, 65_536)
-            }),
+        Variant(what: "three", page: whole(3, .delivered)),
+        Variant(what: "65,536", page: whole(65_536, .delivered)),
         Variant(
             what: "other outcomes",
             page: { page in
@@ -117,12 +112,7 @@ import Testing
                 (page.retries, page.duplicatesPossible, page.demoted) = (1, 2, 3)
                 page.count(error: "InternalServerError")
             }),
-        Variant(
-            what: "as many failed",
-            page: { page in
-                page.targets = 2
-                page.count(.failed, 2)
-            }),
+        Variant(what: "as many failed", page: whole(2, .failed)),
         Variant(
             what: "a large payload",
             payload: #"{"aps":{"timestamp":0000000000,"x":""# + String(repeating: "x", count: 1_100) + #""}}"#,
@@ -171,7 +161,7 @@ import Testing
         #expect(found[0] == found[1] && found[1][1]["prev"] == ids[0].description)
     }
 
-    /// What the Lua writes, and the Swift reads.
+    /// The bytes that the Lua writes, and the Swift reads.
     @Test func `its bytes are those of the format`() async throws {
         let fixture = try await PushFixture.start(events: EventPolicy(keep: 1_000))
         let previous = try #require(PushID("0000019f-0000-7000-8000-00000000000a"))
