@@ -46,7 +46,7 @@ start_deployment() {
     "$binary" track match-42 "$device" "$(printf 'a1%.0s' {1..80})" >/dev/null
 }
 
-# What a script may do once `work` exists, and once the parts run, before anybody follows.
+# The steps of a script once `work` exists, and once the parts run, before anybody follows.
 prepare() { :; }
 before_followers() { :; }
 

@@ -26,7 +26,7 @@ struct Answer: Sendable {
 
     /// The subjects of the call for the log of actions, beside those that its path names.
     var subjects: [Action.Subject: String] = [:]
-    /// What the call did, if it is not what its endpoint says.
+    /// The action of the call, if it is not its endpoint's.
     private(set) var acted: ActionKind?
     /// How many pushes, channels … the call was about.
     var count = 1

@@ -43,7 +43,7 @@ extension Action {
     /// A gateway on this machine has read other secrets or credentials of the app from its files.
     public static func reload(on machine: String) -> Action { ofMachine("reload", "file", machine) }
 
-    /// Nobody approved the request of this caller in time.
+    /// The request of this caller lapsed, because nobody approved it in time.
     public static func lapse(_ id: PushID, of name: ActivityName, _ asker: Publisher?) -> Action {
         Action(
             ActionKind.lapse.rawValue, credential: asker?.credential ?? "file", address: asker?.address ?? "",

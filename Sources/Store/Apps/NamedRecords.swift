@@ -39,6 +39,6 @@ public struct NamedRecords: Sendable {
         ).isOne()
     }
 
-    /// Of the fields; `version` is none of them.
+    /// Begins the field of each record; `version` is none of them.
     static let prefix = "t:"
 }

@@ -37,7 +37,7 @@ package struct PushIndex: Sendable {
         var slice: Int
     }
 
-    /// What this process noted in each set lately. Two generations.
+    /// The entries that this process noted in each set lately. Two generations.
     private final class Recent: Sendable {
         private struct Noted {
             /// When the set's life was last prolonged, epoch ms.

@@ -18,7 +18,7 @@ public enum ApprovalRule: String, Sendable, Hashable, CaseIterable {
 
 /// The request of one person that another one lets a publish go out, and what became of it.
 public struct Approval: Sendable, Hashable {
-    /// Whoever calls, as far as a request is concerned: a person, or all who have a credential.
+    /// A caller, as far as a request is concerned: a person, or all who have a credential.
     public struct Person: Sendable, Hashable {
         /// The same for the same person, under whatever name. A digest, because Redis keeps it for days.
         public var identity: String

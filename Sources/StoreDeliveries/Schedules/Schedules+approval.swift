@@ -53,7 +53,7 @@ extension Schedules {
         return .decided(found)
     }
 
-    /// What follows a decision in the other slots.
+    /// Does in the other slots what follows a decision.
     private func follow(_ app: AppKey, _ decided: Schedule) async throws(StoreError) {
         try await unlist(app, decided.id)
         switch decided.state {

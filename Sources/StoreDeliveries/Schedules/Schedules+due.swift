@@ -10,7 +10,7 @@ public struct ScheduleRun: Sendable, Hashable {
         case failed(String)
         /// Refused for now. A worker tries it again.
         case postponed(String)
-        /// Nobody approved it in time: the name, and who asked.
+        /// A request that nobody approved in time: the name, and who asked.
         case lapsed(ActivityName, Publisher?)
     }
     public var id: PushID

@@ -32,7 +32,7 @@ struct SlipStoryTests {
         try await says("no setting has that in its name", "settings", "nonsense", code: 0)
         try await says("limits.names ", "settings", "limits.", code: 0)
 
-        // What a shell asks for when somebody presses Tab.
+        // A shell asks so when somebody presses Tab.
         let asked = ["---completion", "publish", "--", "positional@0", "2", "2", "lamplighter", "publish", "ma"]
         #expect(try await deployment.run(asked).out == "match-42\n")
     }
