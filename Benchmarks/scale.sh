@@ -17,30 +17,38 @@ names=2000
 nice -n 5 python3 -B Benchmarks/Scale/queue_cost.py
 build lamplighter
 start_redis
+unset LAMPLIGHTER_PACING_MIN_INTERVAL # The default: a name comes round after its interval.
 start_simulator --fast
 start_gateway
 start_worker worker
 printf '{"token":"{token}"}' >"$work/track"
-publish_body 'order-{m}' | sed 's/"conflate":false/"conflate":true/' >"$work/body"
+plain_body 'order-{m}' >"$work/body"
 # Without what passes through.
 used() {
     redis INFO memory | tr -d '\r' | awk -F: '
         $1 == "used_memory" { sum += $2 } $1 == "mem_clients_normal" || $1 == "mem_aof_buffer" { sum -= $2 } END { print sum }'
 }
-# each OPTIONS…: one request to each name; waits until no stream has an entry.
+# each COUNT OPTIONS…: so many requests, one name after the other; waits for the end of all work and of the reconciler's looks.
 each() {
-    load --header "$(basic master)" --header 'Content-Type: application/json' --modulus "$names" --count "$names" \
-        --connections 16 "$@" >"$work/line" || fail "not all were accepted"
-    until [ "$(redis XLEN 'll:{q}:bench:10')" = 0 ]; do sleep 0.1; done
+    load --header "$(basic master)" --header 'Content-Type: application/json' --modulus "$names" --rate "$names" \
+        --connections 16 --count "$@" >"$work/line" || fail "not all were accepted"
+    until [ "$(redis XLEN 'll:{q}:bench:10')" = 0 ] && [ "$(redis ZCARD 'll:{q}:bench:open')" = 0 ]; do sleep 0.1; done
 }
-each_push() { each --path /api/push --body "$work/body"; }
+# The index packs what is ten seconds old, 1,024 entries with each 64th push; these pushes are counted with the others.
+packing=640
+each_push() {
+    local round
+    for ((round = 0; round < $1; round++)); do each "$names" --path /api/push --body "$work/body"; done
+    sleep 10
+    each "$packing" --path /api/push --body "$work/body"
+}
 empty=$(used)
-each --method PUT --path '/api/activities/order-{m}/channels/{channel}' --body "$work/track"
+each "$names" --method PUT --path '/api/activities/order-{m}/channels/{channel}' --body "$work/track"
 followed=$(used)
-each_push
+each_push 1
 first=$(used)
-for round in 1 2 3 4; do each_push; done
-pushed=$(((($(used) - first)) / 4 / names))
+each_push 4
+pushed=$((($(used) - first) / (4 * names + packing)))
 echo "bytes of Redis: a followed name $(((followed - empty) / names)), on top once it has had a push" \
-    "$(((first - followed) / names - pushed)), each push $pushed"
+    "$(((first - followed - pushed * (names + packing)) / names)), each push $pushed"
 busy
