@@ -15,7 +15,7 @@ enum ActionsPage {
             (action.name, "/console/names/"), (action.pushID, "/console/pushes/"),
             (action.scheduleID, "/console/pushes/"), (action.channel, "/console/devices/"),
             (action.attributesType, nil), (action.namedUser, nil), (action.credentialID, nil), (action.entry, nil),
-            (action.askedBy.map { "asked by \($0)" }, nil),
+            (action.askedBy.map { "asked by \($0)" }, nil), (action.reason.map { "“\($0)”" }, nil),
         ]
     }
 

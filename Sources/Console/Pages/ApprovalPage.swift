@@ -38,6 +38,7 @@ enum ApprovalPage {
                 "closes": compose.event == "end" && (form.text("audience") ?? "all") == "all" ? true : nil,
                 "approve": time == nil ? "Approve and send" : "Approve", "card": await ComposeCheck.card(form, visit),
                 "payload": schedule.push.object.map { JSONLayout.lines($0.value) }, "path": path(id),
+                "mostReason": Approval.mostReason,
                 "push": "/console/pushes/\(Form.encoded(id))",
             ]))
     }
@@ -60,7 +61,12 @@ enum ApprovalPage {
         let approves = visit.form["to"] == "approve"
         let path = "/api/schedules/\(Form.encoded(id))/\(approves ? "approve" : "reject")"
         let answer: ScheduleAnswer = try ScheduleAnswer(
-            answer: await visit.call("POST", path, ["request": .string(visit.form["request"])]))
+            answer: await visit.call(
+                "POST", path,
+                .fields([
+                    "request": .string(visit.form["request"]),
+                    "reason": approves ? nil : visit.form.text("reason").map(JSON.string),
+                ])))
         let push = "/console/pushes/\(Form.encoded(answer.pushIDs.first ?? id))"
         return visit.redirect(push, approves ? .approved : .rejected)
     }

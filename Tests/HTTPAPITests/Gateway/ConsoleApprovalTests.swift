@@ -87,6 +87,38 @@ import Testing
         }
     }
 
+    @Test func `the person who asked reads why it was rejected`() async throws {
+        try await GatewayFixture.run(configure: { $0.approvalLife = .seconds(3_650 * 86_400) }) { gateway in
+            let ann = try await browser(gateway, "ann", #""scopes":["read","propose"]"#)
+            let bob = try await browser(gateway, "bob", #""scopes":["read","approve"]"#)
+            let asked = try await ann.post(
+                "/console/compose/publish",
+                form(["csrf": try await ann.formToken(), "key": "console/1", "asks": "yes"]))
+            let id = String(try #require(asked.header("location")?.split(separator: "/").last?.prefix(36)))
+            let list = try await bob.get("/console/schedules?state=awaiting_approval").text
+            #expect(list.contains(">once approved</a>"), "it has no time: \(list)")
+            let path = "/console/schedules/\(id)/approval"
+            let page = try await bob.get(path)
+            #expect(page.text.contains("Reason, if you reject"), "\(page.text)")
+            let rejected = try await bob.post(
+                path,
+                [
+                    "csrf": try await bob.formToken(), "request": try hidden("request", in: page), "to": "reject",
+                    "reason": " It is <3:1> ",
+                ])
+            #expect(rejected.header("location") == "/console/pushes/\(id)?notice=rejected", "\(rejected.text)")
+            let told = try await ann.get("/console/pushes/\(id)").text
+            for words in ["bob rejected it", "“It is &lt;3:1&gt;”", "Nothing of it was sent", "What was asked for"] {
+                #expect(told.contains(words), "\(words): \(told)")
+            }
+            #expect(!told.contains("Devices that it did not reach") && told.contains("lock-main"), "\(told)")
+            #expect(try await ann.get("/console/schedules?state=finished").text.contains("It is &lt;3:1&gt;"))
+            var master = ConsoleBrowser(gateway)
+            _ = try await master.signIn()
+            #expect(try await master.get("/console/actions?action=reject").text.contains("“It is &lt;3:1&gt;”"))
+        }
+    }
+
     @Test func `a change asks anew, and what the rule does not name is published as ever`() async throws {
         try await GatewayFixture.run(configure: { $0.apps[0].approvalRule = .ends }) { gateway in
             try await gateway.follow("match-1")
