@@ -127,7 +127,18 @@ extension Schedules {
     }
 
     /// About how many schedules wait for approval.
-    package func awaitingCount(_ app: AppKey, now: Int64) async throws(StoreError) -> Int {
-        try await redis.run("ZCOUNT", keys.awaitingSchedules(app), .int(now), "+inf").integer()
+    /// - Parameter prefix: of names that begin so; nil: of all. Only the first to lapse are looked at then, because each
+    ///   has to be read, and pages ask all the time.
+    package func awaitingCount(
+        _ app: AppKey, namesFrom prefix: String? = nil, now: Int64
+    ) async throws(StoreError) -> Int {
+        let list = keys.awaitingSchedules(app)
+        guard let prefix else { return try await redis.run("ZCOUNT", list, .int(now), "+inf").integer() }
+        let first = try await redis.run(
+            "ZRANGEBYSCORE", list, .int(now), "+inf", "LIMIT", "0", .int(Self.mostCounted)
+        ).byteStrings()
+        return try await own(app, first.compactMap { UUIDBytes(bytes: $0).map(PushID.init) }, namesFrom: prefix).count
     }
+
+    private static let mostCounted: Int64 = 1_000
 }

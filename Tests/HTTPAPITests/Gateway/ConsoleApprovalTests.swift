@@ -119,6 +119,25 @@ import Testing
         }
     }
 
+    @Test func `a credential for some names learns of the requests of these alone`() async throws {
+        try await GatewayFixture.run(configure: { $0.approvalLife = .seconds(3_650 * 86_400) }) { gateway in
+            let ann = try await browser(gateway, "ann", #""scopes":["read","propose"]"#)
+            let desk = try await browser(gateway, "desk", #""scopes":["read","approve"],"name_prefix":"match-""#)
+            let shop = try await browser(gateway, "shop", #""scopes":["read","approve"],"name_prefix":"order-""#)
+            let token = try await ann.formToken()
+            for key in ["console/1", "console/2"] {
+                _ = try await ann.post("/console/compose/publish", form(["csrf": token, "key": key, "asks": "yes"]))
+            }
+            for path in ["/console", "/console/names"] {
+                let page = try await desk.get(path).text
+                #expect(page.contains("2 publishes wait for a second person"), "\(path): \(page)")
+                #expect(page.contains("Schedules <span class=\"badge\">2</span>"), "\(path): \(page)")
+                let other = try await shop.get(path).text
+                #expect(!other.contains("for a second person") && !other.contains("badge"), "\(path): \(other)")
+            }
+        }
+    }
+
     @Test func `a change asks anew, and what the rule does not name is published as ever`() async throws {
         try await GatewayFixture.run(configure: { $0.apps[0].approvalRule = .ends }) { gateway in
             try await gateway.follow("match-1")
