@@ -111,7 +111,7 @@ enum PushPage {
         if let dead {
             shown["dead"] = values([
                 "tokens": Shown.count(dead.tokens, "device", "devices"), "kept": Shown.count(dead.kept),
-                "stopped": dead.stopped,
+                "canRetry": dead.kept > 0 ? true : nil, "stopped": dead.stopped,
             ])
         }
         return visit.page("push", "\(Shown.capitalized(push.ledger.event)) of \(name)", shown)
