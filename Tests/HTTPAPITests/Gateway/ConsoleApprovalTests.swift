@@ -87,6 +87,21 @@ import Testing
         }
     }
 
+    @Test func `a test send of one who proposes waits too, and Compose says so`() async throws {
+        try await GatewayFixture.run { gateway in
+            try await gateway.follow("match-1")
+            let device = #"{"channel_id":"00000000-0000-4000-8000-000000000001"}"#
+            #expect(try await gateway.send("PUT", "/api/test-devices/Anna", device).status == 200)
+            let ann = try await browser(gateway, "ann", #""scopes":["read","propose"]"#)
+            let sent = try await ann.post(
+                "/console/compose?draft=\(Self.draft)",
+                form(["csrf": try await ann.formToken(), "test_device": "Anna"]))
+            let page = try await ann.get(try #require(sent.header("location"))).text
+            #expect(page.contains("waits for a second person"), "\(page)")
+            #expect(!page.contains("Sent to the test device"), "\(page)")
+        }
+    }
+
     @Test func `the person who asked reads why it was rejected`() async throws {
         try await GatewayFixture.run(configure: { $0.approvalLife = .seconds(3_650 * 86_400) }) { gateway in
             let ann = try await browser(gateway, "ann", #""scopes":["read","propose"]"#)
