@@ -30,7 +30,7 @@ enum ApprovalPage {
                 "problem": problem, "warnings": all, "name": compose.name,
                 "namePath": "/console/names/\(Form.encoded(compose.name))", "event": compose.event,
                 "priority": form.text("priority") ?? "10", "time": time,
-                "audience": schedule.push.object?["audience"].map(AudienceText.text),
+                "audience": schedule.push.object?["audience"].map { AudienceText.text($0, of: compose.event) },
                 "asker": approval.askedBy.map { "\($0.who ?? "the credential \($0.credential)") from \($0.address)" },
                 "asked": Shown.time(approval.askedAt, now: visit.now),
                 "lapses": Shown.time(approval.lapsesAt, now: visit.now), "request": approval.request,

@@ -65,7 +65,7 @@ enum PushPage {
         if !push.isFinal { shown["obstacle"] = visit.standing.obstacle(of: name) }
         shown["payload"] = text.map { JSONLayout.lines($0) }
         shown["bytes"] = content.map { Shown.count($0.payloadBytes) }
-        shown["audience"] = audience.map(AudienceText.text)
+        shown["audience"] = audience.map { AudienceText.text($0, of: push.ledger.event) }
         shown["by"] = push.ledger.by.map { by in
             "\(by.who ?? (by.credential == "master" ? "master secret" : by.credential)) from \(by.address)"
         }

@@ -187,6 +187,28 @@ import Testing
     }
 }
 
+/// The words for whom a push is.
+@Suite struct ConsoleAudienceTests {
+    @Test func `a start is for those with a start token, and not for followers`() async throws {
+        try await GatewayFixture.run { gateway in
+            let (browser, token) = try await ConsoleBrowser.start(gateway)
+            let fields: KeyValuePairs = [
+                "csrf": token, "action": "publish", "name": "match-1", "event": "start", "state": "{}",
+                "attributes_type": "Match", "attributes": "{}", "audience": "all", "alert_title": "Kick-off",
+            ]
+            let question = try await browser.submit("/console/compose", fields).text
+            #expect(question.contains("everyone with a start token"), "\(question)")
+            #expect(!question.contains("who follows"), "\(question)")
+            let push = try await gateway.publish(
+                publishText(
+                    activity: #"{"name":"match-1","event":"start","content_state":{},"attributes_type":"Match","#
+                        + #""attributes":{},"alert":{"title":"t","body":"b"}}"#))
+            let page = try await browser.get("/console/pushes/\(try push.strings("push_ids")[0])").text
+            #expect(page.contains("everyone with a start token") && !page.contains("everyone who follows"), "\(page)")
+        }
+    }
+}
+
 /// Compose in place of a retry: what is so now, for the devices that a dead letter keeps.
 @Suite struct ConsoleDeadComposeTests {
     /// A dead letter that keeps these devices, of a push that said `{"n":1}`. The name's state is `{"n":7}` now.
