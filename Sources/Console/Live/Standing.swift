@@ -21,7 +21,8 @@ struct Standing: Sendable {
     init(_ console: Console, _ identity: ConsoleIdentity) async {
         let app = identity.app
         var found = await console.store.partialSnapshot(
-            [app], [.pauses, .alarms, .workers, .deadLetters, .quarantine]
+            [app],
+            [.pauses, .alarms, .workers, .deadLetters, .quarantine]
                 + (identity.namePrefix == nil ? [.approvals] : []))
         if let prefix = identity.namePrefix, !found.parts.isEmpty {
             let own = try? await console.store.schedules.awaitingCount(app, namesFrom: prefix, now: found.now)

@@ -48,7 +48,7 @@ enum ActionsPage {
             guard let text = subject.text else { return nil }
             return values([
                 "text": text, "path": subject.path.map { $0 + Form.encoded(text) },
-                "kind": position == 0 ? "name" : "id",
+                "kind": position == 0 ? "name" : subject.path == nil && action.askedBy != nil ? "hint" : "id",
             ])
         }
         return values([

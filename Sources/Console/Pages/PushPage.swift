@@ -102,6 +102,7 @@ enum PushPage {
         shown["moreChannels"] = listed < channels.count && listed <= most ? Shown.count(channels.count - listed) : nil
         let (targets, delivered) = (push.ledger.targets, push.ledger.delivered)
         shown["reachedAll"] = delivered == targets && targets > 0 ? true : nil
+        shown["forNobody"] = targets == 0 ? true : nil
         shown["ofSomeNames"] = isOfSomeNames ? true : nil
         shown["wanted"] = visit.query["device"]
         if let device = visit.query.text("device") {

@@ -14,8 +14,8 @@ extension Schedules {
     /// - Returns: nil if the app has no such schedule.
     /// - Throws: `unreplicated` as `create` does.
     public func decide(
-        _ app: AppKey, _ id: PushID, approves: Bool, request: String?, reason: String? = nil, by person: Approval.Person,
-        now: Int64
+        _ app: AppKey, _ id: PushID, approves: Bool, request: String?, reason: String? = nil,
+        by person: Approval.Person, now: Int64
     ) async throws(StoreError) -> ApprovalResult? {
         guard let found = try await find(app, id) else { return nil }
         guard found.state == .awaiting, let approval = found.approval else {
