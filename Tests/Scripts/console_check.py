@@ -522,7 +522,7 @@ class Check(Pages):
     def readme(self, path):
         """The picture of the README: the push that `compose` sent, with what became of it."""
         browser = self.browser
-        browser.size(1180, 760)
+        browser.size(1240, 780)
         browser.open(self.push)
         browser.until("the end of the push", lambda: browser.text(".standing .state").startswith("done"))
         browser.picture(path, whole=False)
