@@ -41,9 +41,9 @@ struct CopiedPush {
         note(activity, known: Self.members)
     }
 
-    /// Makes it the present state of the name for the devices that a dead letter keeps. What the push said then would be
-    /// old news now: Compose fills in the name's last state where none is copied. The state of a push that was stopped is
-    /// not the name's, so that of the name's last push is its own.
+    /// Makes it the present state of the name for the devices that a dead letter keeps. What the push said then would
+    /// be old news now: Compose fills in the name's last state where none is copied. The state of a push that was
+    /// stopped is not the name's, so that of the name's last push is its own.
     /// - Parameter channels: the devices that the push did not reach, as far as they are kept
     mutating func bringUpToDate(
         for letter: DeadLetterAnswer, _ name: ActivityAnswer?, _ channels: [UnlitChannelAnswer]

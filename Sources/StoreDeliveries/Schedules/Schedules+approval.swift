@@ -127,8 +127,8 @@ extension Schedules {
     }
 
     /// About how many schedules wait for approval.
-    /// - Parameter prefix: of names that begin so; nil: of all. Only the first to lapse are looked at then, because each
-    ///   has to be read, and pages ask all the time.
+    /// - Parameter prefix: of names that begin so; nil: of all. Only the first to lapse are looked at then, because
+    ///   each has to be read, and pages ask all the time.
     package func awaitingCount(
         _ app: AppKey, namesFrom prefix: String? = nil, now: Int64
     ) async throws(StoreError) -> Int {
