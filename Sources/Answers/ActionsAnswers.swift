@@ -6,13 +6,14 @@ public struct ActionAnswer: AnswerBody {
     public let count: Int
     public let failed: Int?
     public let name, pushID, lastPushID, scheduleID, channel, attributesType, namedUser, credentialID, entry: String?
-    public let askedBy: String?
+    public let askedBy, reason: String?
 
     public init(
         id: String, at: String, action: String, credential: String, address: String, who: String?, operationID: String,
         count: Int, failed: Int?, name: String?, pushID: String?, lastPushID: String?, scheduleID: String?,
         channel: String?,
-        attributesType: String?, namedUser: String?, credentialID: String?, entry: String?, askedBy: String?
+        attributesType: String?, namedUser: String?, credentialID: String?, entry: String?, askedBy: String?,
+        reason: String?
     ) {
         (self.id, self.at, self.action, self.credential) = (id, at, action, credential)
         (self.address, self.who, self.operationID) = (address, who, operationID)
@@ -20,7 +21,7 @@ public struct ActionAnswer: AnswerBody {
         (self.name, self.pushID, self.lastPushID, self.scheduleID) = (name, pushID, lastPushID, scheduleID)
         (self.channel, self.attributesType) = (channel, attributesType)
         (self.namedUser, self.credentialID) = (namedUser, credentialID)
-        (self.entry, self.askedBy) = (entry, askedBy)
+        (self.entry, self.askedBy, self.reason) = (entry, askedBy, reason)
     }
 
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == ActionAnswer {
@@ -46,6 +47,7 @@ public struct ActionAnswer: AnswerBody {
         entry = try fields.optional("entry", \.entry)
         askedBy = try fields.optional(
             "asked_by", \.askedBy, "The person or the credential whose request was approved or rejected.")
+        reason = try fields.optional("reason", \.reason, "Why the request was rejected.")
     }
 }
 

@@ -72,7 +72,8 @@ public struct ScheduleAnswer: AnswerBody {
         pushIDs = try fields("push_ids", \.pushIDs, .list(.pushID))
         state = try fields(
             "state", \.state, .words(["scheduled", "awaiting_approval", "sent", "failed", "cancelled", "rejected"]))
-        reason = try fields.optional("reason", \.reason)
+        reason = try fields.optional(
+            "reason", \.reason, "Why it failed, or why it was rejected, as the person wrote it.")
         finishedAt = try fields.optional(
             "finished_at", \.finishedAt, .time("UTC, ISO 8601 with milliseconds. Absent while it waits."))
         approval = try fields.optional("approval", \.approval)

@@ -107,7 +107,7 @@ public final class Console: Sendable {
         guard isRead || !request.isForeign && session.accepts(form["csrf"]) else {
             throw ConsoleFailure(403, "The form is not of this session. Load the page again, then send it again.")
         }
-        let standing = route.isPart ? Standing() : await Standing(self, session.identity.app)
+        let standing = route.isPart ? Standing() : await Standing(self, session.identity)
         let visit = Visit(
             console: self, request: request, session: session, standing: standing, parameters: parameters,
             query: Form(request.query), form: form)

@@ -222,6 +222,13 @@ class Check(Pages):
         browser.follow("Choose all on this page")
         browser.until("the count", lambda: "3 chosen" in browser.text(".bulk"))
         self.look("schedules-chosen")
+        browser.size(390, 740)
+        heights = browser.script("return [...document.querySelectorAll('.rows tbody tr')].map(row => row.offsetHeight)")
+        if max(heights) > 90:
+            raise Failure(f"a schedule is {max(heights)} px high on a phone")
+        browser.script("document.querySelector('.fold details').open = true")
+        browser.until("the fold", lambda: browser.script("return document.querySelector('.fold button').offsetHeight") > 0)
+        browser.size(1280, 860)
         browser.press("Cancel the chosen")
         browser.until("the question", lambda: "Cancel 3 schedules?" in browser.text("h1"))
         browser.press("Cancel 3 schedules")
@@ -291,6 +298,12 @@ class Check(Pages):
         self.look("push-failed")
         browser.open(self.url + "/dead")
         self.look("dead-some")
+        browser.follow("Compose the present state")
+        browser.until("the form", lambda: browser.script("return document.querySelector('#name')?.value") == "match-42")
+        if "This goes to all that the push was for" not in browser.text("main"):
+            raise Failure("Compose does not say that it cannot name thousands of devices")
+        self.look("dead-compose")
+        browser.open(self.url + "/dead")
         browser.press("Drop")
         browser.until("the question", lambda: "Drop the dead letter?" in browser.text("h1"))
         self.look("drop")
@@ -375,6 +388,26 @@ class Check(Pages):
         if [(one["credential"], one["asked_by"]) for one in told] != [("bob", "ann")]:
             raise Failure(f"the log of actions has {told}")
         self.say("one person asks for an end, and another one lets it go out, once")
+        desk = {"id": "desk", "scopes": ["read", "approve"], "name_prefix": "match-"}
+        desk = self.api("POST", "/api/credentials", desk)["secret"]
+        activity = {"name": "match-42", "event": "update", "content_state": {"home": 2, "away": 1}}
+        push = {"audience": "all", "device_types": ["ios"], "notification": {"ios": {"live_activity": activity}}}
+        self.api("POST", "/api/push", push, people["ann"])
+        self.sign_out()
+        self.enter(desk)
+        browser.open(self.url + "/names")
+        if browser.text(".side .badge") != "1":
+            raise Failure("the navigation does not count the requests of its names")
+        browser.follow("Look and decide")
+        browser.until("the list", lambda: "once approved" in browser.text(".rows"))
+        browser.script("document.querySelector('.rows tbody a').click()")
+        browser.until("the request", lambda: "Approve and send" in browser.text("main"))
+        browser.type("Reason, if you reject", "The second goal was taken back")
+        browser.press("Reject")
+        browser.until("the reason", lambda: "desk rejected it" in browser.text("main")
+                      and "“The second goal was taken back”" in browser.text("main"))
+        self.look("approval-rejected")
+        self.say("a credential for some names rejects a request of one, and says why")
 
     def app(self):
         """The pages about the app itself."""
@@ -489,7 +522,7 @@ class Check(Pages):
     def readme(self, path):
         """The picture of the README: the push that `compose` sent, with what became of it."""
         browser = self.browser
-        browser.size(1180, 760)
+        browser.size(1240, 780)
         browser.open(self.push)
         browser.until("the end of the push", lambda: browser.text(".standing .state").startswith("done"))
         browser.picture(path, whole=False)

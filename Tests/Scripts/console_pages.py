@@ -217,11 +217,11 @@ class Pages:
         self.problems = []
         self.url = self.gateway + "/console"
 
-    def api(self, method, path, body=None):
-        """A call of the API, to prepare something."""
+    def api(self, method, path, body=None, secret=None):
+        """A call of the API, to prepare something; with the secret of another credential if one is given."""
         text = body if body is None or isinstance(body, str) else json.dumps(body)
         request = urllib.request.Request(self.gateway + path, method=method, data=text and text.encode())
-        basic = base64.b64encode(f"{self.key}:{self.secret}".encode()).decode()
+        basic = base64.b64encode(f"{self.key}:{secret or self.secret}".encode()).decode()
         request.add_header("Authorization", "Basic " + basic)
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:

@@ -143,6 +143,7 @@ struct DoctorChecks {
             if let waiting = try await RedisInspection.waiting(client, settings) { findings.append(waiting) }
             try await time.measure()
             findings.append(try await clock(client))
+            findings += try await processes(store)
         } catch {
             let failure = CommandFailure(error) ?? CommandFailure(.failed, "\(error)")
             let lines = failure.message.split(separator: "\n", maxSplits: 1).map(String.init)

@@ -86,12 +86,17 @@ struct ScheduleCommand: ParsableCommand {
     struct Reject: GatewayCommand {
         static let configuration = CommandConfiguration(
             "Reject a publish that another person asked for. Nothing of it is sent.",
-            examples: "schedule reject 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10")
+            examples: "schedule reject 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",
+            "schedule reject 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10 --reason 'the score is 3:1'")
 
         @OptionGroup var gateway: GatewayOptions
         @Argument(help: "Id of the schedule.") var id: String
 
-        var request: GatewayRequest { .post("/api/schedules/\(id)/reject") }
+        @Option(help: .value("text", "Why, for the person who asked.")) var reason: String?
+
+        var request: GatewayRequest {
+            .post("/api/schedules/\(id)/reject", reason.map { ["reason": .string($0)] })
+        }
         func lines(_ schedule: ScheduleAnswer) -> [String] { ["rejected \(schedule.title)"] }
     }
 

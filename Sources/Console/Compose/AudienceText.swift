@@ -2,8 +2,14 @@ import StrictJSON
 
 /// An audience in words.
 enum AudienceText {
-    static func text(_ value: JSONValue) -> String {
-        if (try? value.string()) == "all" { return "everyone who follows" }
+    /// - Parameter event: a start makes cards, so it is not for those who have one
+    static func text(_ value: JSONValue, of event: String) -> String {
+        guard (try? value.string()) == "all" else { return text(value) }
+        return event == "start" ? "everyone with a start token" : "everyone who follows"
+    }
+
+    private static func text(_ value: JSONValue) -> String {
+        if (try? value.string()) == "all" { return "everyone" }
         guard let object = try? value.object() else { return value.text }
         if let tag = object.text("tag") {
             return "devices with the tag \(tag) of the group \(object.text("group") ?? "device")"

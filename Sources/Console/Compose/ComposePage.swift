@@ -15,7 +15,7 @@ enum ComposePage {
         form["name"] = visit.query["name"]
         form["event"] = visit.query.text("event") ?? "update"
         form["alert_sound"] = "on"
-        var missing: [String] = []
+        var (missing, notes) = ([String](), [String]())
         if let title = visit.query.text("template") {
             let templates = try await TemplatesPage.templates(visit)
             if let found = templates.first(where: { $0.title == title }),
@@ -31,10 +31,13 @@ enum ComposePage {
         } else if let push = visit.query.text("push") {
             let copied = try await again(push, visit)
             (form, missing) = (copied.form, copied.missing)
+        } else if let letter = visit.query.text("dead") {
+            let copied = try await present(letter, visit)
+            (form, notes) = (copied.form, copied.notes)
         }
         // A draft that is gone keeps its address: the browser may have the text.
         let id = visit.query.text("draft").flatMap { Draft.isID($0) ? $0 : nil } ?? Draft.newID()
-        return try await page(visit, Draft(id: id, form: form), ComposeCheck(), missing: missing)
+        return try await page(visit, Draft(id: id, form: form), ComposeCheck(), missing: missing, notes: notes)
     }
 
     private static func check(_ visit: Visit, _ draft: Draft) async -> ComposeCheck {
@@ -58,6 +61,19 @@ enum ComposePage {
             return copied
         }
         return CopiedPush(ledger, content)
+    }
+
+    /// The present state of the name for the devices that a dead letter keeps. A retry would send what the push said.
+    private static func present(_ push: String, _ visit: Visit) async throws -> CopiedPush {
+        let letter: DeadLetterAnswer = try await visit.get("/api/dead/\(Form.encoded(push))")
+        var copied = try await again(push, visit)
+        let name: ActivityAnswer? = try? await visit.find("/api/activities/\(Form.encoded(letter.name))")
+        // A long list cannot be an audience of its own.
+        let unlit: UnlitChannelsAnswer? =
+            letter.kept > Audience.maximumLeaves
+            ? nil : try await visit.find("/api/push/\(Form.encoded(push))/channels")
+        copied.bringUpToDate(for: letter, name, unlit?.channels ?? [])
+        return copied
     }
 
     /// A button of the form was pressed.
@@ -132,7 +148,8 @@ enum ComposePage {
     }
 
     private static func page(
-        _ visit: Visit, _ draft: Draft, _ check: ComposeCheck, missing: [String] = [], status: Int = 200
+        _ visit: Visit, _ draft: Draft, _ check: ComposeCheck, missing: [String] = [], notes: [String] = [],
+        status: Int = 200
     ) async throws -> ConsoleResponse {
         var form = draft.form
         let wrong = check.problem?.field
@@ -149,6 +166,7 @@ enum ComposePage {
         // Without a script, and where a push is copied, the time is UTC.
         shown["isUTC"] = form.text("zone") == nil ? true : nil
         if !missing.isEmpty { shown["missing"] = missing.joined(separator: ", ") }
+        shown["notes"] = notes
         shown["events"] = Options.list(["update", "start", "end"], chosen: compose.event)
         shown["audiences"] = Options.list(ComposeForm.audiences, chosen: form.text("audience") ?? "all")
         shown["priorities"] = Options.list(

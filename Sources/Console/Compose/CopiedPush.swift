@@ -7,6 +7,8 @@ struct CopiedPush {
     var form = Form()
     /// Parts of the push that the form does not have, in words.
     private(set) var missing: [String] = []
+    /// Sentences about what stands in the form in place of the push.
+    private(set) var notes: [String] = []
 
     /// A push that was sent. Its payload has no options.
     init(_ ledger: LedgerAnswer, _ content: ContentAnswer?) {
@@ -39,6 +41,49 @@ struct CopiedPush {
         note(activity, known: Self.members)
     }
 
+    /// Makes it the present state of the name for the devices that a dead letter keeps. What the push said then would
+    /// be old news now: Compose fills in the name's last state where none is copied. The state of a push that was
+    /// stopped is not the name's, so that of the name's last push is its own.
+    /// - Parameter channels: the devices that the push did not reach, as far as they are kept
+    mutating func bringUpToDate(
+        for letter: DeadLetterAnswer, _ name: ActivityAnswer?, _ channels: [UnlitChannelAnswer]
+    ) {
+        let event = form["event"]
+        let isLast = name?.lastPushID == letter.pushID && form.has("state")
+        let kept =
+            ["name", "event", "priority", "audience", "audience_value", "attributes_type", "attributes"]
+            + (isLast ? ["state"] : [])
+        form = form.without(Set(form.fields.map(\.name)).subtracting(kept))
+        form["alert_sound"] = "on"
+        missing = []
+        if isLast {
+            notes.append("It is the name's last push, so its state is the present one.")
+        } else if name?.lastContentState == nil {
+            notes.append("Nobody knows the name's present state any more: write it.")
+        }
+        if event == "update", name?.ended == true {
+            form["event"] = "end"
+            notes.append("The name has ended since, so this ends the cards that are left.")
+        } else if event == "start", name?.ended == true {
+            notes.append("The name has ended since: a start opens it again.")
+        }
+        let devices = channels.filter { $0.outcome == Self.failed }.map(\.channelID)
+        let count = Shown.count(letter.tokens, "device", "devices")
+        guard (1...Audience.maximumLeaves).contains(devices.count), devices.count >= letter.kept else {
+            let words = "This goes to all that the push was for."
+            notes.append("\(words) Compose cannot name the \(count) that it gave up alone.")
+            return
+        }
+        form["audience"] = devices.count == 1 ? "device" : "json"
+        let list = JSON.fields(["ios_channel": .array(devices.map(JSON.string))])
+        form["audience_value"] = devices.count == 1 ? devices[0] : list.text
+        if devices.count < letter.tokens {
+            let kept = Shown.count(devices.count)
+            notes.append("The push gave up \(count). Only the \(kept) whose ids are kept are the audience.")
+        }
+    }
+
+    private static let failed = "failed"
     private static let everything = ["audience", "content", "options"]
     private static let members = [
         "name", "event", "priority", "content_state", "alert", "stale_date", "dismissal_date", "relevance_score",

@@ -43,7 +43,7 @@ enum PublishPage {
                 "fields": fields, "card": card, "warnings": warnings, "name": compose.name,
                 "event": compose.event, "priority": form.text("priority") ?? "10", "time": time,
                 "audience": (try? compose.push()).flatMap { try? JSONDocument($0.bytes).root.object() }
-                    .flatMap { $0["audience"] }.map(AudienceText.text),
+                    .flatMap { $0["audience"] }.map { AudienceText.text($0, of: compose.event) },
                 "bytes": check.shown["bytes"], "none": reach.count == 0 && !reach.isBroadcast ? true : nil,
                 "isEnd": compose.event == "end" ? true : nil,
                 "closes": compose.event == "end" && (form.text("audience") ?? "all") == "all" ? true : nil,

@@ -1,5 +1,6 @@
 import Answers
 import LiveActivity
+import Store
 import StrictJSON
 
 /// Sends the form as it stands to one test device, through the queue as every push: the push has a ledger, and keeps
@@ -22,9 +23,13 @@ enum TestSend {
             let answer = try AcceptedAnswer(answer: await visit.call("POST", "/api/push", push))
             draft.problem = nil
             try await visit.keep(draft)
+            let isProposed = answer.state == Schedule.State.awaiting.rawValue
             return .redirect(
                 "/console/compose"
-                    + Form.query(["draft": draft.id, "tested": answer.pushIDs.first ?? "", "device": channel]))
+                    + Form.query([
+                        "draft": draft.id, "tested": answer.pushIDs.first ?? "", "device": channel,
+                        "waits": isProposed ? "yes" : nil,
+                    ]))
         } catch is CancellationError {
             throw CancellationError()
         } catch {
@@ -42,7 +47,7 @@ enum TestSend {
         let tested = visit.query.text("tested").flatMap { PushID($0) }
         return values([
             "devices": devices, "hasDevices": devices.isEmpty ? nil : true, "mayTest": true,
-            "tested": tested.map { "/console/pushes/\($0)" },
+            "tested": tested.map { "/console/pushes/\($0)" }, "testWaits": visit.query["waits"] == "yes" ? true : nil,
             "why": visit.query.text("device").map { channel in
                 "/console/devices/\(Form.encoded(channel))" + Form.query(["name": name])
             },

@@ -16,11 +16,18 @@ struct Standing: Sendable {
     /// For a page without an app.
     init() {}
 
-    init(_ visit: Visit) async { await self.init(visit.console, visit.app) }
+    init(_ visit: Visit) async { await self.init(visit.console, visit.session.identity) }
 
-    init(_ console: Console, _ app: AppKey) async {
-        let found = await console.store.partialSnapshot(
-            [app], [.pauses, .alarms, .workers, .deadLetters, .quarantine, .approvals])
+    init(_ console: Console, _ identity: ConsoleIdentity) async {
+        let app = identity.app
+        var found = await console.store.partialSnapshot(
+            [app],
+            [.pauses, .alarms, .workers, .deadLetters, .quarantine]
+                + (identity.namePrefix == nil ? [.approvals] : []))
+        if let prefix = identity.namePrefix, !found.parts.isEmpty {
+            let own = try? await console.store.schedules.awaitingCount(app, namesFrom: prefix, now: found.now)
+            found.apps[0].approvals = own ?? 0
+        }
         snapshot = found
         guard !found.alarms.isEmpty else { return }
         let known = (try? await console.store.console.acknowledged(app)) ?? [:]
@@ -47,7 +54,7 @@ struct Standing: Sendable {
     /// The strip of a page.
     /// - Parameters:
     ///   - now: epoch ms; nil: a live part, which must not change with the clock
-    ///   - identity: reasons of alarms, and counts of approvals, are about all names
+    ///   - identity: reasons of alarms are about all names
     ///   - isShort: several alarms share a line, because the page is about something else
     func strip(now: Int64?, for identity: ConsoleIdentity, isShort: Bool = false) -> Values {
         let isForAllNames = identity.namePrefix == nil
@@ -60,7 +67,7 @@ struct Standing: Sendable {
         return values([
             "pause": pause.map { ["since": Shown.time($0.since, now: now) as Any] as Values },
             "noWorker": isWithoutWorker ? true : nil,
-            "approvals": isForAllNames && identity.scopes.contains(.approve) ? approvals : nil,
+            "approvals": identity.scopes.contains(.approve) ? approvals : nil,
             "several": isOneLine
                 ? ["count": "\(told.count)", "kinds": told.map(\.alarm.kind.words).joined(separator: ", ")] as Values
                 : nil,
@@ -73,7 +80,7 @@ struct Standing: Sendable {
         ])
     }
 
-    /// Publishes that wait for approval, in words. Nil: none does.
+    /// Publishes of the identity's names that wait for approval, in words. Nil: none does.
     private var approvals: String? {
         let count = snapshot?.apps.first?.approvals ?? 0
         return count > 0 ? Shown.count(count, "publish waits", "publishes wait") : nil
@@ -86,7 +93,7 @@ struct Standing: Sendable {
         return switch path {
         case "/console/alarms": alarms.count { $0.known == nil }
         case "/console/dead" where isForAllNames: app.deadLetters
-        case "/console/schedules" where isForAllNames: app.approvals
+        case "/console/schedules": app.approvals
         case "/console/quarantine": app.quarantinedNames
         default: 0
         }

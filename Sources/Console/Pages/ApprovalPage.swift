@@ -30,7 +30,7 @@ enum ApprovalPage {
                 "problem": problem, "warnings": all, "name": compose.name,
                 "namePath": "/console/names/\(Form.encoded(compose.name))", "event": compose.event,
                 "priority": form.text("priority") ?? "10", "time": time,
-                "audience": schedule.push.object?["audience"].map(AudienceText.text),
+                "audience": schedule.push.object?["audience"].map { AudienceText.text($0, of: compose.event) },
                 "asker": approval.askedBy.map { "\($0.who ?? "the credential \($0.credential)") from \($0.address)" },
                 "asked": Shown.time(approval.askedAt, now: visit.now),
                 "lapses": Shown.time(approval.lapsesAt, now: visit.now), "request": approval.request,
@@ -38,6 +38,7 @@ enum ApprovalPage {
                 "closes": compose.event == "end" && (form.text("audience") ?? "all") == "all" ? true : nil,
                 "approve": time == nil ? "Approve and send" : "Approve", "card": await ComposeCheck.card(form, visit),
                 "payload": schedule.push.object.map { JSONLayout.lines($0.value) }, "path": path(id),
+                "mostReason": Approval.mostReason,
                 "push": "/console/pushes/\(Form.encoded(id))",
             ]))
     }
@@ -60,7 +61,12 @@ enum ApprovalPage {
         let approves = visit.form["to"] == "approve"
         let path = "/api/schedules/\(Form.encoded(id))/\(approves ? "approve" : "reject")"
         let answer: ScheduleAnswer = try ScheduleAnswer(
-            answer: await visit.call("POST", path, ["request": .string(visit.form["request"])]))
+            answer: await visit.call(
+                "POST", path,
+                .fields([
+                    "request": .string(visit.form["request"]),
+                    "reason": approves ? nil : visit.form.text("reason").map(JSON.string),
+                ])))
         let push = "/console/pushes/\(Form.encoded(answer.pushIDs.first ?? id))"
         return visit.redirect(push, approves ? .approved : .rejected)
     }

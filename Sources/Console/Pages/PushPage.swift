@@ -8,6 +8,8 @@ enum PushPage {
     /// Devices on the page at first, and when all are asked for.
     private static let fewChannels = 20
     private static let mostChannels = 1_000
+    /// The states of a schedule whose push never went out.
+    private static let refused: [String] = [Schedule.State.rejected, .cancelled, .failed].map(\.rawValue)
 
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let id = visit.parameter("push")
@@ -30,10 +32,13 @@ enum PushPage {
         var body: JSONObject?
         let isScheduled = push.state == "scheduled"
         shown["isScheduled"] = isScheduled ? true : nil
+        // One that never went out has its content there too.
+        let isUnsent = isScheduled || push.isFinal && content == nil
+        let schedule: ScheduleAnswer? =
+            isUnsent ? try? await visit.find("/api/schedules/\(Form.encoded(id))") : nil
         shown["canCancel"] = push.isFinal || isScheduled ? nil : true
         shown["isLive"] = push.isFinal ? nil : true
         if isScheduled {
-            let schedule: ScheduleAnswer? = try? await visit.find("/api/schedules/\(Form.encoded(id))")
             let approval = schedule.flatMap { $0.state == Schedule.State.awaiting.rawValue ? $0.approval : nil }
             if let approval {
                 shown["state"] = "awaiting approval"
@@ -43,14 +48,24 @@ enum PushPage {
             }
             if approval?.atOnce != true { shown["due"] = Shown.time(schedule?.schedule.scheduledTime, now: visit.now) }
             shown["undo"] = approval == nil && schedule.map { isSoon($0, visit.now) } == true ? true : nil
-            body = schedule?.push.object
+        }
+        if let schedule, schedule.state == Schedule.State.rejected.rawValue {
+            shown["state"] = "rejected"
+            shown["rejected"] = values([
+                "by": schedule.approval?.decidedBy?.name, "reason": schedule.reason,
+                "at": Shown.time(schedule.approval?.decidedAt, now: visit.now),
+            ])
+        }
+        if let schedule, isScheduled || Self.refused.contains(schedule.state) {
+            shown["isUnsent"] = true
+            body = schedule.push.object
             (state, alert) = (body?.liveActivity?["content_state"], body?.liveActivity?.object("alert"))
             (audience, text) = (body?["audience"], body?.value)
         }
         if !push.isFinal { shown["obstacle"] = visit.standing.obstacle(of: name) }
         shown["payload"] = text.map { JSONLayout.lines($0) }
         shown["bytes"] = content.map { Shown.count($0.payloadBytes) }
-        shown["audience"] = audience.map(AudienceText.text)
+        shown["audience"] = audience.map { AudienceText.text($0, of: push.ledger.event) }
         shown["by"] = push.ledger.by.map { by in
             "\(by.who ?? (by.credential == "master" ? "master secret" : by.credential)) from \(by.address)"
         }
@@ -87,6 +102,7 @@ enum PushPage {
         shown["moreChannels"] = listed < channels.count && listed <= most ? Shown.count(channels.count - listed) : nil
         let (targets, delivered) = (push.ledger.targets, push.ledger.delivered)
         shown["reachedAll"] = delivered == targets && targets > 0 ? true : nil
+        shown["forNobody"] = targets == 0 ? true : nil
         shown["ofSomeNames"] = isOfSomeNames ? true : nil
         shown["wanted"] = visit.query["device"]
         if let device = visit.query.text("device") {
@@ -96,7 +112,7 @@ enum PushPage {
         if let dead {
             shown["dead"] = values([
                 "tokens": Shown.count(dead.tokens, "device", "devices"), "kept": Shown.count(dead.kept),
-                "stopped": dead.stopped,
+                "canRetry": dead.kept > 0 ? true : nil, "stopped": dead.stopped,
             ])
         }
         return visit.page("push", "\(Shown.capitalized(push.ledger.event)) of \(name)", shown)
@@ -114,7 +130,7 @@ enum PushPage {
             var push = PushValues(ledger: try await visit.get(path), now: nil)
             if wasScheduled {
                 var page = push.page
-                page["isScheduled"] = true
+                page["isUnsent"] = true
                 let awaits = schedule?.state == Schedule.State.awaiting.rawValue
                 if awaits { page["state"] = "awaiting approval" }
                 if !awaits || schedule?.approval?.atOnce != true {

@@ -19,22 +19,25 @@ enum SchedulesPage {
         }
         if let file { return file }
         let page = try await list(visit, state, after: visit.query.text("start"), limit: 50)
+        let mayCancel = !isFinished && visit.session.identity.scopes.opens(.publish)
         let rows = page.rows.map { schedule -> Values in
             // The publish is as it was sent.
             let push = schedule.push.object?.liveActivity
             let id = schedule.pushIDs.first ?? ""
             let name = push?.text("name") ?? ""
+            let approval = schedule.approval
+            let isAtOnce = isForApproval && approval?.atOnce == true
             return values([
                 "id": id, "entry": id, "path": isForApproval ? ApprovalPage.path(id) : "/console/pushes/\(id)",
                 "name": name,
                 "namePath": "/console/names/\(Form.encoded(name))", "event": push?.text("event"),
                 "label": schedule.name, "state": schedule.state, "reason": schedule.reason,
                 "word": schedule.state.replacing("_", with: " "),
-                "asker": schedule.approval?.askedBy?.name,
-                "lapses": Shown.time(schedule.approval?.lapsesAt, now: visit.now),
-                "due": Shown.time(schedule.schedule.scheduledTime, now: visit.now),
-                "finished": Shown.time(schedule.finishedAt, now: visit.now),
-                "waits": isFinished ? nil : true, "chosen": Bulk.isChosen(visit),
+                "asker": approval?.askedBy?.name, "lapses": Shown.time(approval?.lapsesAt, now: visit.now),
+                "hasWhy": schedule.reason != nil || approval != nil ? true : nil,
+                "due": isAtOnce ? nil : Shown.time(schedule.schedule.scheduledTime, now: visit.now),
+                "canCancel": mayCancel ? true : nil, "hasMore": mayCancel || schedule.name != nil ? true : nil,
+                "chosen": Bulk.isChosen(visit),
             ])
         }
         let bulk = Bulk.shown(

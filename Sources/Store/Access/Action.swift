@@ -8,6 +8,8 @@ public struct Action: Sendable, Hashable {
         case attributesType = "attributes_type", namedUser = "named_user", credential = "credential_id", entry
         /// The person or the credential whose request was decided.
         case askedBy = "asked_by"
+        /// Why it was rejected, as the person wrote it.
+        case reason
     }
 
     /// A word such as `pause`, maybe of a later version.

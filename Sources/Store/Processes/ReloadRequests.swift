@@ -79,6 +79,21 @@ public struct ReloadRequests: Sendable {
     /// successor: what a process reads for the newer request is an answer to both.
     /// - Returns: its id, and the processes that live
     public func ask() async throws(StoreError) -> (id: String, processes: [Process]) {
+        let processes = try await processes()
+        let id = PushID.random().description
+        let older = try await redis.run("SET", keys.reload, .string(id), "EX", .int(Int64(Self.life)), "GET")
+        if !older.isNil {
+            let key = keys.reloadAnswers(try older.string())
+            _ = try await redis.run([
+                RedisCommand("HSET", key, .string(Self.successor), .string(id)),
+                RedisCommand("EXPIRE", key, .int(Int64(Self.life))),
+            ])
+        }
+        return (id, processes)
+    }
+
+    /// The gateways and workers that live, by kind and name.
+    public func processes() async throws(StoreError) -> [Process] {
         let now = clock()
         var processes: [Process] = []
         var gone: [String] = []
@@ -94,16 +109,7 @@ public struct ReloadRequests: Sendable {
             }
         }
         for name in gone { await leave(name) }
-        let id = PushID.random().description
-        let older = try await redis.run("SET", keys.reload, .string(id), "EX", .int(Int64(Self.life)), "GET")
-        if !older.isNil {
-            let key = keys.reloadAnswers(try older.string())
-            _ = try await redis.run([
-                RedisCommand("HSET", key, .string(Self.successor), .string(id)),
-                RedisCommand("EXPIRE", key, .int(Int64(Self.life))),
-            ])
-        }
-        return (id, processes.sorted { ($0.kind, $0.name) < ($1.kind, $1.name) })
+        return processes.sorted { ($0.kind, $0.name) < ($1.kind, $1.name) }
     }
 
     public func answer(_ id: String, _ name: String, _ answer: ReloadAnswer) async throws(StoreError) {

@@ -41,6 +41,9 @@ public struct Approval: Sendable, Hashable {
         }
     }
 
+    /// The most characters of a reason to reject, of four bytes each at most.
+    public static let mostReason = 250
+
     /// Each edit makes another one, so that an approval is for the publish that its person has seen.
     public var request: String
     /// The identity of the person who asks. The schedule's publish has the rest.

@@ -41,7 +41,7 @@ public struct Schedule: Sendable, Hashable {
     /// The push object as it was posted, for the API's answers.
     public var posted: [UInt8]
     public var state = State.scheduled
-    /// Why it failed, or why it is tried again.
+    /// Why it failed, why it is tried again, or why it was rejected, as a person wrote it.
     public var reason: String?
     public var finishedAt: Int64?
     /// Nil: it needed no approval.

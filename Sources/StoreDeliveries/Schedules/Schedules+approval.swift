@@ -8,11 +8,14 @@ public import StoreGround
 extension Schedules {
     /// Approves or rejects a request. Repeatable: the same person gets the same answer again, and what a crash left
     /// undone behind the decision is done.
-    /// - Parameter request: the one that the person has seen. Nil: whatever it is now.
+    /// - Parameters:
+    ///   - request: the one that the person has seen. Nil: whatever it is now.
+    ///   - reason: why it is rejected, for the person who asked
     /// - Returns: nil if the app has no such schedule.
     /// - Throws: `unreplicated` as `create` does.
     public func decide(
-        _ app: AppKey, _ id: PushID, approves: Bool, request: String?, by person: Approval.Person, now: Int64
+        _ app: AppKey, _ id: PushID, approves: Bool, request: String?, reason: String? = nil,
+        by person: Approval.Person, now: Int64
     ) async throws(StoreError) -> ApprovalResult? {
         guard let found = try await find(app, id) else { return nil }
         guard found.state == .awaiting, let approval = found.approval else {
@@ -28,7 +31,7 @@ extension Schedules {
             // If the process dies after the decision, the timer is early already.
             try await lower(app, id, to: decided.due)
         } else {
-            (decided.state, decided.finishedAt) = (.rejected, now)
+            (decided.state, decided.reason, decided.finishedAt) = (.rejected, reason, now)
             try await noteFinished(app, id, now: now)
         }
         guard try await settle(app, decided, from: approval) else {
@@ -124,7 +127,18 @@ extension Schedules {
     }
 
     /// About how many schedules wait for approval.
-    package func awaitingCount(_ app: AppKey, now: Int64) async throws(StoreError) -> Int {
-        try await redis.run("ZCOUNT", keys.awaitingSchedules(app), .int(now), "+inf").integer()
+    /// - Parameter prefix: of names that begin so; nil: of all. Only the first to lapse are looked at then, because
+    ///   each has to be read, and pages ask all the time.
+    package func awaitingCount(
+        _ app: AppKey, namesFrom prefix: String? = nil, now: Int64
+    ) async throws(StoreError) -> Int {
+        let list = keys.awaitingSchedules(app)
+        guard let prefix else { return try await redis.run("ZCOUNT", list, .int(now), "+inf").integer() }
+        let first = try await redis.run(
+            "ZRANGEBYSCORE", list, .int(now), "+inf", "LIMIT", "0", .int(Self.mostCounted)
+        ).byteStrings()
+        return try await own(app, first.compactMap { UUIDBytes(bytes: $0).map(PushID.init) }, namesFrom: prefix).count
     }
+
+    private static let mostCounted: Int64 = 1_000
 }

@@ -27,6 +27,26 @@ struct OperatorStoryTests {
         return (ready.json["alarms"] as? [[String: Any]] ?? []).compactMap { $0["kind"] as? String }
     }
 
+    @Test func `doctor says that no worker or no gateway runs, and what to do`() async throws {
+        let deployment = try await Deployment.start()
+        func doctor(_ lines: Regex<Substring>...) async throws {
+            try await eventually("doctor knows what runs", within: .seconds(60)) {
+                let checked = try await deployment.run("doctor")
+                #expect(checked.code == 0, "\(checked.out)\(checked.err)")
+                return lines.allSatisfy { checked.out.contains($0) }
+            }
+        }
+        let start = /→ start one: lamplighter work/
+        try await doctor(/✓ gateways +1 gateway at work/, /! workers shop +none runs for this app/, start)
+        let worker = try await deployment.worker("one")
+        try await doctor(/✓ workers shop +1 worker at work/)
+        for program in [deployment.gateway, worker] {
+            program.signal(SIGTERM)
+            _ = await program.end()
+        }
+        try await doctor(/! gateways +none runs, so nothing is accepted/, /→ start one: lamplighter serve/)
+    }
+
     @Test func `a publish that waits says that no worker is there, and ends when one comes`() async throws {
         let deployment = try await Deployment.start()
         // A follower prevents the warning about a name without followers.

@@ -87,6 +87,72 @@ import Testing
         }
     }
 
+    @Test func `a test send of one who proposes waits too, and Compose says so`() async throws {
+        try await GatewayFixture.run { gateway in
+            try await gateway.follow("match-1")
+            let device = #"{"channel_id":"00000000-0000-4000-8000-000000000001"}"#
+            #expect(try await gateway.send("PUT", "/api/test-devices/Anna", device).status == 200)
+            let ann = try await browser(gateway, "ann", #""scopes":["read","propose"]"#)
+            let sent = try await ann.post(
+                "/console/compose?draft=\(Self.draft)",
+                form(["csrf": try await ann.formToken(), "test_device": "Anna"]))
+            let page = try await ann.get(try #require(sent.header("location"))).text
+            #expect(page.contains("waits for a second person"), "\(page)")
+            #expect(!page.contains("Sent to the test device"), "\(page)")
+        }
+    }
+
+    @Test func `the person who asked reads why it was rejected`() async throws {
+        try await GatewayFixture.run(configure: { $0.approvalLife = .seconds(3_650 * 86_400) }) { gateway in
+            let ann = try await browser(gateway, "ann", #""scopes":["read","propose"]"#)
+            let bob = try await browser(gateway, "bob", #""scopes":["read","approve"]"#)
+            let asked = try await ann.post(
+                "/console/compose/publish",
+                form(["csrf": try await ann.formToken(), "key": "console/1", "asks": "yes"]))
+            let id = String(try #require(asked.header("location")?.split(separator: "/").last?.prefix(36)))
+            let list = try await bob.get("/console/schedules?state=awaiting_approval").text
+            #expect(list.contains(">once approved</a>"), "it has no time: \(list)")
+            let path = "/console/schedules/\(id)/approval"
+            let page = try await bob.get(path)
+            #expect(page.text.contains("Reason, if you reject"), "\(page.text)")
+            let rejected = try await bob.post(
+                path,
+                [
+                    "csrf": try await bob.formToken(), "request": try hidden("request", in: page), "to": "reject",
+                    "reason": " It is <3:1> ",
+                ])
+            #expect(rejected.header("location") == "/console/pushes/\(id)?notice=rejected", "\(rejected.text)")
+            let told = try await ann.get("/console/pushes/\(id)").text
+            for words in ["bob rejected it", "“It is &lt;3:1&gt;”", "Nothing of it was sent", "What was asked for"] {
+                #expect(told.contains(words), "\(words): \(told)")
+            }
+            #expect(!told.contains("Devices that it did not reach") && told.contains("lock-main"), "\(told)")
+            #expect(try await ann.get("/console/schedules?state=finished").text.contains("It is &lt;3:1&gt;"))
+            var master = ConsoleBrowser(gateway)
+            _ = try await master.signIn()
+            #expect(try await master.get("/console/actions?action=reject").text.contains("“It is &lt;3:1&gt;”"))
+        }
+    }
+
+    @Test func `a credential for some names learns of the requests of these alone`() async throws {
+        try await GatewayFixture.run(configure: { $0.approvalLife = .seconds(3_650 * 86_400) }) { gateway in
+            let ann = try await browser(gateway, "ann", #""scopes":["read","propose"]"#)
+            let desk = try await browser(gateway, "desk", #""scopes":["read","approve"],"name_prefix":"match-""#)
+            let shop = try await browser(gateway, "shop", #""scopes":["read","approve"],"name_prefix":"order-""#)
+            let token = try await ann.formToken()
+            for key in ["console/1", "console/2"] {
+                _ = try await ann.post("/console/compose/publish", form(["csrf": token, "key": key, "asks": "yes"]))
+            }
+            for path in ["/console", "/console/names"] {
+                let page = try await desk.get(path).text
+                #expect(page.contains("2 publishes wait for a second person"), "\(path): \(page)")
+                #expect(page.contains("Schedules <span class=\"badge\">2</span>"), "\(path): \(page)")
+                let other = try await shop.get(path).text
+                #expect(!other.contains("for a second person") && !other.contains("badge"), "\(path): \(other)")
+            }
+        }
+    }
+
     @Test func `a change asks anew, and what the rule does not name is published as ever`() async throws {
         try await GatewayFixture.run(configure: { $0.apps[0].approvalRule = .ends }) { gateway in
             try await gateway.follow("match-1")

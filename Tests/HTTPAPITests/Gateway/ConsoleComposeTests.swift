@@ -187,6 +187,112 @@ import Testing
     }
 }
 
+/// The words for whom a push is.
+@Suite struct ConsoleAudienceTests {
+    @Test func `a start is for those with a start token, and not for followers`() async throws {
+        try await GatewayFixture.run { gateway in
+            let (browser, token) = try await ConsoleBrowser.start(gateway)
+            let fields: KeyValuePairs = [
+                "csrf": token, "action": "publish", "name": "match-1", "event": "start", "state": "{}",
+                "attributes_type": "Match", "attributes": "{}", "audience": "all", "alert_title": "Kick-off",
+            ]
+            let question = try await browser.submit("/console/compose", fields).text
+            #expect(question.contains("everyone with a start token"), "\(question)")
+            #expect(!question.contains("who follows"), "\(question)")
+            let push = try await gateway.publish(
+                publishText(
+                    activity: #"{"name":"match-1","event":"start","content_state":{},"attributes_type":"Match","#
+                        + #""attributes":{},"alert":{"title":"t","body":"b"}}"#))
+            let page = try await browser.get("/console/pushes/\(try push.strings("push_ids")[0])").text
+            #expect(page.contains("everyone with a start token") && !page.contains("everyone who follows"), "\(page)")
+        }
+    }
+}
+
+/// Compose in place of a retry: what is so now, for the devices that a dead letter keeps.
+@Suite struct ConsoleDeadComposeTests {
+    /// A dead letter that keeps these devices, of a push that said `{"n":1}`. The name's state is `{"n":7}` now.
+    private func letter(
+        _ gateway: GatewayFixture, _ devices: [String], isLast: Bool = false
+    ) async throws -> PushID {
+        let id = try await gateway.deadLetter("match-1")
+        let store = gateway.store
+        let tag = store.keys.tag(try gateway.app, try ActivityName("match-1"))
+        for device in devices {
+            let field = RedisArgument.bytes(try ChannelID(device).stored)
+            try await store.redis.run("HSET", store.keys.deadChannels(tag, id), field, "Shutdown")
+        }
+        try await store.redis.run(
+            "HSET", store.keys.deadLetter(tag, id), "r:Unregistered", "0", "r:Shutdown", .int(max(1, devices.count)))
+        if isLast { return id }
+        _ = try await gateway.publish(
+            publishText(activity: #"{"name":"match-1","event":"update","content_state":{"n":7}}"#))
+        return id
+    }
+
+    @Test(arguments: [
+        (["a-1"], "device", "value=\"a-1\""),
+        (["a-1", "a-2"], "json", "{&quot;ios_channel&quot;:[&quot;a-1&quot;,&quot;a-2&quot;]}"),
+    ])
+    func `the page composes the present state for the devices of the letter`(
+        devices: [String], audience: String, value: String
+    ) async throws {
+        try await GatewayFixture.run { gateway in
+            let id = try await letter(gateway, devices)
+            let (browser, _) = try await ConsoleBrowser.start(gateway)
+            let path = "/console/compose?dead=\(id)"
+            for page in ["/console/dead", "/console/pushes/\(id)"] {
+                #expect(try await browser.get(page).text.contains("href=\"\(path)\""), "\(page)")
+            }
+            let page = try await browser.get(path).text
+            #expect(page.contains("&quot;n&quot;: 7") && !page.contains("&quot;n&quot;: 1"), "\(page)")
+            #expect(page.contains("<option value=\"\(audience)\" selected>"), "\(page)")
+            // Redis keeps them in no order.
+            let other = value.replacing("a-1&quot;,&quot;a-2", with: "a-2&quot;,&quot;a-1")
+            #expect((page.contains(value) || page.contains(other)) && page.contains("value=\"match-1\""), "\(page)")
+            #expect(!page.contains("Not copied") && !page.contains("This goes to all"), "\(page)")
+        }
+    }
+
+    @Test func `an audience that Compose cannot name is that of the push, and the page says so`() async throws {
+        try await GatewayFixture.run { gateway in
+            let id = try await letter(gateway, [])
+            let (browser, _) = try await ConsoleBrowser.start(gateway)
+            let page = try await browser.get("/console/compose?dead=\(id)").text
+            #expect(page.contains("This goes to all that the push was for"), "\(page)")
+            #expect(page.contains("value=\"00000000-0000-4000-8000-000000000001\""), "\(page)")
+            let dead = try await browser.get("/console/pushes/\(id)").text
+            #expect(!dead.contains("Retry what was given up"), "a retry reaches nobody: \(dead)")
+            #expect(try await browser.get("/console/compose?dead=\(PushID.random())").status == 404)
+        }
+    }
+
+    @Test func `the name's last push says what is so now, even if it was stopped`() async throws {
+        try await GatewayFixture.run { gateway in
+            let id = try await letter(gateway, ["a-1"], isLast: true)
+            // A worker takes the state of a push away that it stops.
+            let tag = gateway.store.keys.tag(try gateway.app, try ActivityName("match-1"))
+            try await gateway.store.redis.run("DEL", gateway.store.keys.contentStates(tag))
+            let (browser, _) = try await ConsoleBrowser.start(gateway)
+            let page = try await browser.get("/console/compose?dead=\(id)").text
+            #expect(page.contains("&quot;n&quot;: 1") && page.contains("its state is the present one"), "\(page)")
+            #expect(!page.contains("Nobody knows"), "\(page)")
+        }
+    }
+
+    @Test func `once the name has ended, its cards are ended`() async throws {
+        try await GatewayFixture.run { gateway in
+            let id = try await letter(gateway, ["a-1"])
+            _ = try await gateway.publish(
+                publishText(activity: #"{"name":"match-1","event":"end","content_state":{"n":9}}"#))
+            let (browser, _) = try await ConsoleBrowser.start(gateway)
+            let page = try await browser.get("/console/compose?dead=\(id)").text
+            #expect(page.contains("<option selected>end</option>") && page.contains("&quot;n&quot;: 9"), "\(page)")
+            #expect(page.contains("The name has ended since"), "\(page)")
+        }
+    }
+}
+
 /// Facts about the whole app, on each of its pages.
 @Suite struct ConsoleStandingTests {
     @Test func `an alarm is on every page until it is known, and again when it comes again`() async throws {

@@ -21,20 +21,29 @@ struct ApprovalCalls: CallGroup {
 
     /// `POST /api/schedules/{schedule_id}/reject`.
     func reject(_ call: Call) async throws -> Answer {
-        let value = try call.object(known: ["request"])?["request"]
-        return try await decide(approves: false, request: value?.string(), call)
+        let body = try call.object(known: ["request", "reason"])
+        let reason = try body?["reason"].map { value throws(JSONError) in
+            try value.identifier { text throws(IdentifierError) in
+                try checkText(text, what: "reason", maximumBytes: Approval.mostReason * 4)
+                return text
+            }
+        }
+        return try await decide(approves: false, request: body?["request"]?.string(), reason: reason, call)
     }
 
-    private func decide(approves: Bool, request: String?, _ call: Call) async throws -> Answer {
+    private func decide(
+        approves: Bool, request: String?, reason: String? = nil, _ call: Call
+    ) async throws -> Answer {
         let (app, id) = (call.app.key, try call.id("schedule_id"))
         let result = try await schedules.decide(
-            app, id, approves: approves, request: request, by: call.person, now: call.now)
+            app, id, approves: approves, request: request, reason: reason, by: call.person, now: call.now)
         switch result {
         case .decided(let schedule):
             metrics.scheduled(app, outcome: approves ? "approved" : "rejected", count: 1)
             let asker = schedule.publish.publisher
             return Answer(200, schedule.answer(call)).about([
                 .name: schedule.publish.name.rawValue, .askedBy: asker.map { $0.who ?? $0.credential },
+                .reason: schedule.state == .rejected ? schedule.reason : nil,
             ])
         case .own:
             throw APIError(

@@ -204,6 +204,33 @@ import Testing
         }
     }
 
+    @Test func `a reason to reject is kept with the schedule, in its answers and in the log`() async throws {
+        try await Desk.run { desk in
+            let id = try await desk.ask()
+            let path = "/api/schedules/\(id)/reject"
+            for reason in [#""""#, #""a\nb""#, "7", "\"\(String(repeating: "x", count: 1_001))\""] {
+                let refused = try await desk.send("POST", path, #"{"reason":\#(reason)}"#, desk.bob)
+                #expect(refused.status == 400 && refused.text.contains("reason"), "\(reason): \(refused.text)")
+            }
+            #expect(try await desk.schedule(id).state == "awaiting_approval")
+            let reason = "The score is 3:1 – “look”"
+            let rejected = try await desk.send("POST", path, #"{"reason":"\#(reason)"}"#, desk.bob)
+            #expect(try rejected.string("reason") == reason, "\(rejected.text)")
+            let again = try await desk.send("POST", path, #"{"reason":"another one"}"#, desk.bob)
+            #expect(try again.status == 200 && again.string("reason") == reason, "the first one counts")
+            let shown = try await desk.send("GET", "/api/schedules/\(id)", nil, desk.ann)
+            #expect(try shown.string("state") == "rejected" && shown.string("reason") == reason)
+            let list = try await desk.send("GET", "/api/schedules?state=finished", nil, desk.ann)
+            #expect(list.text.contains(reason), "\(list.text)")
+            let log = try await ActionTests.actions(desk.gateway, "?action=reject")
+            #expect(try log.allSatisfy { try $0.required("reason").string() == reason } && log.count == 2)
+            #expect(try await desk.gateway.send("GET", "/api/push/\(id)").text.contains(#""errors":{}"#))
+            let plain = try await desk.ask()
+            _ = try await desk.send("POST", "/api/schedules/\(plain)/reject", nil, desk.bob)
+            #expect(try await !desk.send("GET", "/api/schedules/\(plain)", nil, desk.ann).text.contains("reason"))
+        }
+    }
+
     @Test func `to decide needs the scope, for the name`() async throws {
         try await Desk.run { desk in
             let id = try await desk.ask()
