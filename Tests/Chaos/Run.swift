@@ -82,14 +82,15 @@ struct Run: Sendable {
         }
     }
 
-    /// How many leases ran out, by the logs of the workers. A machine that is too busy for a lease of three seconds
-    /// lets that happen, and the worker that claims the work sends an open page again.
-    private var leasesLost: Int {
+    /// The pushes of which leases ran out, by the logs of the workers. A machine that is too busy for a lease of three
+    /// seconds lets that happen, and the worker that claims the work sends an open page again.
+    private var leasesLost: [String] {
         let logs = directory + "/logs/"
         let files = (try? FileManager.default.contentsOfDirectory(atPath: logs)) ?? []
-        return files.filter { $0.hasPrefix("worker-") && $0.hasSuffix(".err") }.reduce(0) { sum, file in
+        return files.filter { $0.hasPrefix("worker-") && $0.hasSuffix(".err") }.flatMap { file in
             let text = (try? String(contentsOfFile: logs + file, encoding: .utf8)) ?? ""
-            return sum + text.matches(of: /a lease ran out before its pages were settled/).count
+            let lines = text.matches(of: /a lease ran out before its pages were settled.*? push=(\S+)/)
+            return lines.map { String($0.1) }
         }
     }
 

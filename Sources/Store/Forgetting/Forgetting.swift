@@ -26,7 +26,7 @@ public struct Forgetting: Sendable {
         let records = try await redis.run(channels.map { RedisCommand("EXISTS", keys.channel(app, $0)) })
         var unknown: [ChannelID] = []
         for (channel, record) in zip(channels, records) where try record.integer() == 0 {
-            if try await followings.places(app, channel.stored).isEmpty { unknown.append(channel) }
+            if try await followings.noted(app, channel.stored) == 0 { unknown.append(channel) }
         }
         return unknown
     }
@@ -77,14 +77,19 @@ public struct Forgetting: Sendable {
             }
             try await removeFromDeadLetters(app, step.channel) { !followed.contains($0) }
             _ = try await followings.drop(app, step.channel, left)
-            isDone = try await channels.forget(app, step.channel, before: step.askedAt)
-            if isDone { try await followings.drop(app, step.channel) }
+            switch try await channels.forget(app, step.channel, before: step.askedAt) {
+            case .gone: isDone = try await followings.drop(app, step.channel)
+            case .isLater:
+                try await channels.note(app, step.channel)
+                isDone = true
+            case .isChanging: isDone = false
+            }
         }
         if isDone { try await redis.run("ZREM", keys.forgetSteps(app), .bytes(step.stored)) }
     }
 
     /// Removes what came late: a registration from before the request, or a page that was being sent. The channel's
-    /// note of the place is gone by now. A registration that overlapped gets it back.
+    /// note of the place is set aside by now. A registration that overlapped gets it back.
     private func lookAgain(
         _ app: AppKey, _ step: ForgetStep, _ place: TokenPlace
     ) async throws(StoreError) -> Bool {
@@ -93,8 +98,8 @@ public struct Forgetting: Sendable {
             try await removeFromDeadLetters(app, step.channel) { $0 == name }
         }
         switch remainder {
-        // A late registration, removed just now, has left a note. Drop it, and look once more for another one.
-        case .nothing: return try await followings.drop(app, step.channel, [place]) == 0
+        // A late registration, removed just now, has left a note: look once more for another one.
+        case .nothing: return try await followings.drop(app, step.channel, [place])
         case .registration: try await followings.note(app, step.channel, place)
         case .waitingPushes: return false
         }
@@ -139,17 +144,32 @@ public struct Forgetting: Sendable {
     }
 }
 
+/// What a channel's record is after a request to forget it.
+enum ChannelRemainder {
+    case gone
+    /// It was made after the request, and stays.
+    case isLater
+    /// It still has sets, because another writer changes them.
+    case isChanging
+}
+
 extension Channels {
+    /// Notes that a channel has a record.
+    func note(_ app: AppKey, _ stored: [UInt8]) async throws(StoreError) {
+        try await redis.run(followings.notes(app, [stored], life: life))
+    }
+
     /// Takes a channel out of its sets and removes its record, unless the record was made after `time` (epoch ms).
-    /// - Returns: false if the record still has sets, because another writer changes them.
-    func forget(_ app: AppKey, _ stored: [UInt8], before time: Int64) async throws(StoreError) -> Bool {
-        guard let channel = ChannelID(stored: stored) else { return true }
+    func forget(
+        _ app: AppKey, _ stored: [UInt8], before time: Int64
+    ) async throws(StoreError) -> ChannelRemainder {
+        guard let channel = ChannelID(stored: stored) else { return .gone }
         let key = keys.channel(app, channel)
         let created = try await redis.run("HGET", key, "created")
-        if created.isNil { return true }
+        if created.isNil { return .gone }
         // A time ahead was stored before the clock was set back.
         let latest = clock() + ServerTime.error.milliseconds
-        if let since = try created.optionalTime(), since > time, since <= latest { return true }
+        if let since = try created.optionalTime(), since > time, since <= latest { return .isLater }
         // A prefix is that of a group of tags, `t:GROUP:`, or `u:`.
         let fields = try await redis.run("HKEYS", key).strings()
         let prefixes = Set(
@@ -158,9 +178,10 @@ extension Channels {
                 return last.map { ExactText(String(field.utf8[...$0]) ?? "") }
             })
         try await applyMemberships(app, [channel], prefixes.map { .set(prefix: $0.description, []) })
-        return try await redis.run(
+        let isGone = try await redis.run(
             Lua.channelForget, keys: ["c": key], ["before": .int(time), "latest": .int(latest)]
         ).isOne()
+        return isGone ? .gone : .isChanging
     }
 
     /// Gives the channels of a named user to `body`, a part at a time.

@@ -19,6 +19,7 @@ package enum Lua {
         "registry-restore", [.lone, .buckets, .registration, .newcomers], Source.registry_restore_lua)
     package static let registrySize = script("registry-size", Source.registry_size_lua)
     package static let hashRestore = script("hash-restore", Source.hash_restore_lua)
+    package static let followingDrop = script("following-drop", Source.following_drop_lua)
     package static let followingTidy = script("following-tidy", [.tally], Source.following_tidy_lua)
     package static let channelMark = script("channel-mark", [.since, .tags], Source.channel_mark_lua)
     package static let channelConfirm = script("channel-confirm", [.since], Source.channel_confirm_lua)
@@ -92,7 +93,8 @@ package enum Lua {
 
     package static let all: [RedisScript] = [
         registrySet, registryJoin, registryRemove, registryPrune, registrySplit, registryAlive, registryFollowed,
-        registryForget, registryForgotten, registryRestore, registrySize, hashRestore, followingTidy, channelMark,
+        registryForget, registryForgotten, registryRestore, registrySize, hashRestore, followingDrop, followingTidy,
+        channelMark,
         channelConfirm, channelForget, pushAccept, pushChain, pushForget, pushBegin, pushCancel, indexPack, indexDrop,
         receiptCount,
         taskClaim, taskPlanned, taskRenew, taskSettle, retryClaim, retrySettle, latePut, removalConfirm, queueDue,

@@ -7,7 +7,8 @@ public import StoreGround
 /// docs/adr/0019-channel-index.md has the reasons.
 ///
 /// It is a fixed number of hashes, which the channel's hash chooses. A field is the length of the channel's stored
-/// form, that form and the place's; the value is until when it may be true.
+/// form, that form and the place's; the value is until when it may be true. A note that is to be dropped is set aside
+/// first, under the field with a 0 before it, until no registration behind it can be on its way any more.
 public struct FollowingIndex: Sendable {
     /// With 33 million entries a hash has 512, the most that config/redis.conf keeps in the compact encoding.
     public static let size = 1 << 16
@@ -15,6 +16,10 @@ public struct FollowingIndex: Sendable {
     private static let hashesAtOnce = 30
     /// An entry outlives its registration by this many milliseconds, because processes' clocks differ.
     private static let slack: Int64 = 3_600_000
+    /// Milliseconds for which a note is set aside: longer than any command waits.
+    static let wait: Int64 = 30_000
+    /// Tidying drops what was set aside after this many milliseconds, if nobody came back to it.
+    private static let asideLife: Int64 = 86_400_000
 
     /// For the hash key.
     private let buckets: Buckets
@@ -36,7 +41,7 @@ public struct FollowingIndex: Sendable {
 
     /// The commands that note channels themselves, as if they were at a place without a name.
     /// - Parameter life: of a channel; zero: for ever
-    func notes(_ app: AppKey, _ channels: [[UInt8]], life: Duration) async throws(StoreError) -> [RedisCommand] {
+    package func notes(_ app: AppKey, _ channels: [[UInt8]], life: Duration) async throws(StoreError) -> [RedisCommand] {
         let key = try await buckets.hashKey()
         let until: Int64 = life == .zero ? .max : buckets.clock() + life.milliseconds + Self.slack
         return channels.map { note(app, $0, [], until: until, key) }
@@ -56,30 +61,45 @@ public struct FollowingIndex: Sendable {
         try await redis.run(notes(place, [(channel, place.span.retention)], now: buckets.clock()))
     }
 
-    /// The places at which a channel may have a token.
+    /// The places at which a channel may have a token. Those whose note is set aside are among them.
     package func places(_ app: AppKey, _ channel: [UInt8]) async throws(StoreError) -> [TokenPlace] {
-        let key = try await buckets.hashKey()
-        let fields = try await redis.run("HKEYS", keys.followings(app, Self.bucket(of: channel, key)))
-        let places = try fields.byteStrings().compactMap { Self.place($0, of: channel) }
+        let fields = try await fields(app, channel)
+        let places = Set(fields.compactMap { Self.place($0.first == 0 ? Array($0.dropFirst()) : $0, of: channel) })
         return places.sorted { $0.stored.utf8.lexicographicallyPrecedes($1.stored.utf8) }
     }
 
-    /// Drops a channel's notes of places. Returns how many there were.
-    package func drop(_ app: AppKey, _ channel: [UInt8], _ places: [TokenPlace]) async throws(StoreError) -> Int {
-        if places.isEmpty { return 0 }
-        return try await drop(app, channel, fields: places.map { Self.field(channel, Array($0.stored.utf8)) })
+    /// How many places of a channel are noted. Those of a channel that was forgotten are not.
+    package func noted(_ app: AppKey, _ channel: [UInt8]) async throws(StoreError) -> Int {
+        try await fields(app, channel).count { Self.place($0, of: channel) != nil }
     }
 
-    /// Drops the note of the channel itself.
-    package func drop(_ app: AppKey, _ channel: [UInt8]) async throws(StoreError) {
-        _ = try await drop(app, channel, fields: [Self.field(channel, [])])
-    }
-
-    private func drop(_ app: AppKey, _ channel: [UInt8], fields: [[UInt8]]) async throws(StoreError) -> Int {
+    private func fields(_ app: AppKey, _ channel: [UInt8]) async throws(StoreError) -> [[UInt8]] {
         let key = try await buckets.hashKey()
-        return try await redis.run(
-            "HDEL", keys.followings(app, Self.bucket(of: channel, key)), fields.map { .bytes($0) }
-        ).integer()
+        return try await redis.run("HKEYS", keys.followings(app, Self.bucket(of: channel, key))).byteStrings()
+    }
+
+    /// Drops a channel's notes, in two calls: the first one sets them aside, and a later one drops them if the channel
+    /// still has nothing there. A registration writes its note first, so a note may be of one that is on its way.
+    /// - Parameter places: nil: the note of the channel itself
+    /// - Returns: false if a note is left, set aside. The caller looks at the places again, then calls again.
+    package func drop(
+        _ app: AppKey, _ channel: [UInt8], _ places: [TokenPlace]? = nil
+    ) async throws(StoreError) -> Bool {
+        let key = try await buckets.hashKey()
+        let hash = keys.followings(app, Self.bucket(of: channel, key))
+        let now = buckets.clock()
+        let commands = (places.map { $0.map { Array($0.stored.utf8) } } ?? [[]]).map { place in
+            let field = Self.field(channel, place)
+            return RedisCommand(
+                Lua.followingDrop, keys: ["fo": hash],
+                [
+                    "note": .bytes(field), "aside": .bytes([0] + field),
+                    "expires": .bytes(Self.minutes(now + Self.asideLife)), "now": .int(now), "wait": .int(Self.wait),
+                ])
+        }
+        var isGone = true
+        for reply in try await redis.run(commands) where try !reply.isOne() { isGone = false }
+        return isGone
     }
 
     /// Drops the expired entries of `count` of its hashes, from number `first` on, in a ring.

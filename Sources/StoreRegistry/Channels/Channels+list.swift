@@ -142,7 +142,7 @@ extension Channels {
         let there = found.filter { !gone.contains($0) }
         var listed = try await listed(app, there.map { ($0, 0) })
         for index in listed.indices {
-            listed[index].places = try await followings.places(app, listed[index].channel.stored).count
+            listed[index].places = try await followings.noted(app, listed[index].channel.stored)
         }
         return (listed, next)
     }

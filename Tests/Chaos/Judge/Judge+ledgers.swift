@@ -51,10 +51,10 @@ extension Judge {
             case .gateway: sum
             }
         }
-        (tally.losses, tally.leasesLost) = (losses, leasesLost)
+        (tally.losses, tally.leasesLost) = (losses, leasesLost.count)
         // A lease is of one name, which has no more open pages than a worker.
         tally.duplicatesAllowed =
-            losses * Tally.openAtOnce(plan) + leasesLost * Fleet.openPages * Fleet.page
+            losses * Tally.openAtOnce(plan) + leasesLost.count * Fleet.openPages * Fleet.page
             + tally.ledger["duplicates_possible", default: 0]
         if tally.duplicates > tally.duplicatesAllowed {
             found.note(.duplicates, "\(tally.duplicates), at most \(tally.duplicatesAllowed) are explained")

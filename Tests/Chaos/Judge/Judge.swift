@@ -10,7 +10,8 @@ struct Judge: Sendable {
     let record: Record
     let interruptions: [Disturber.Interruption]
     let wakes: [(role: Role, at: Int64)]
-    let leasesLost: Int
+    /// The pushes of which a lease ran out, once for each lease.
+    let leasesLost: [String]
     let controlURL: String
     let found: Findings
 
@@ -100,9 +101,9 @@ struct Judge: Sendable {
 
     /// Whether a cancelled end arrived and no worker learned of it, so the token stays, and its device shows the end.
     ///
-    /// It had no answer, or its process was killed or suspended about then. Or Redis was away until the page's lease
-    /// had lapsed: then nobody may write the page's answers down, and the end's ledger has fewer tokens than the end
-    /// reached.
+    /// It had no answer, or its process was killed or suspended about then. Or Redis was away, or the worker too busy,
+    /// until the page's lease had lapsed: then nobody may write the page's answers down, and the end's ledger has fewer
+    /// tokens than the end reached.
     private func isUnnoticedEnd(_ request: Request, of name: Int) -> Bool {
         guard request.isEnd, request.reached,
             let end = pushes.first(where: {
@@ -114,7 +115,8 @@ struct Judge: Sendable {
             $0.losesWork && abs($0.at - request.at) <= 2 * Int64(Plan.requestTimeout)
         }
         if near.contains(where: { $0.ports.contains(request.port) }) { return true }
-        guard near.contains(where: \.role.isRedis), let ledger = end.ledger else { return false }
+        guard near.contains(where: \.role.isRedis) || leasesLost.contains(end.id), let ledger = end.ledger
+        else { return false }
         return ledger["delivered"] < record.tokens.count { Int($0.key.name) == name && $0.value.end == end.number }
     }
 

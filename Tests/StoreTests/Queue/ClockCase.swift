@@ -5,6 +5,7 @@ import Testing
 @testable import Store
 @testable import StoreDeliveries
 @testable import StoreGround
+@testable import StoreRegistry
 
 /// A wait that a stored time ends, for the table of `ClockStepTests`.
 struct ClockCase: Sendable, CustomTestStringConvertible, CustomStringConvertible {
@@ -300,6 +301,21 @@ struct ClockCase: Sendable, CustomTestStringConvertible, CustomStringConvertible
                 fixture.app, EndRule(after: .seconds(3_600)), limit: 8)
             #expect(tasks.count == 1)
             return { try await left(fixture, until: try await fixture.score(keys.claimedEnds(fixture.app))) }
+        },
+        ClockCase("a note of the channels' index that is set aside", ["following-drop"], .seconds(30)) { fixture in
+            let (index, app, channel) = (fixture.store.followings, fixture.app, ChannelID.random().stored)
+            let place = TokenPlace.activity(fixture.name)
+            try await index.note(app, channel, place)
+            #expect(try await !index.drop(app, channel, [place]))
+            let key = try await fixture.store.registry.buckets.hashKey()
+            let hash = fixture.store.keys.followings(app, FollowingIndex.bucket(of: channel, key))
+            let aside = RedisArgument.bytes([0] + FollowingIndex.field(channel, Array(place.stored.utf8)))
+            return {
+                if try await index.drop(app, channel, [place]) { return .zero }
+                let value = try await fixture.store.redis.send(RedisCommand("HGET", hash, aside)).bytes()
+                let since = Int64(String(decoding: value.dropFirst(3), as: UTF8.self))
+                return try await left(fixture, until: since.map { $0 + FollowingIndex.wait })
+            }
         },
         ClockCase("the second look at a channel that is forgotten", ["timer-hasten"], .seconds(60)) { fixture in
             _ = try await fixture.store.forgetting.note(fixture.app, [.random()])

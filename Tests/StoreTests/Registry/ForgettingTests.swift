@@ -24,7 +24,9 @@ import Testing
         let keys = fixture.store.keys
         let tags = try ["match-1", "match-2", "match-3"].map { keys.tag(app, .activity(try ActivityName($0))) }
         let names = (tags + [keys.tag(app, .startTokens(of: "T"))]).map { keys.beingForgotten($0).description }
-        #expect(left == (names + [keys.forgetSteps(app).description]).sorted())
+        let key = try await store.registry.buckets.hashKey()
+        let note = keys.followings(app, FollowingIndex.bucket(of: channel.stored, key))
+        #expect(left == (names + [keys.forgetSteps(app).description, note.description]).sorted())
         // A worker looks once more a minute later.
         let later = fixture.store(at: now + 2 * Forgetting.pause)
         #expect(try await later.forgetting.runDue(app, limit: 100) > 0)
@@ -162,11 +164,60 @@ import Testing
         let later = fixture.store(at: now + 1_000)
         try await track(fixture, "match-1", channel, at: now + 500, through: later)
         // As if the request had dropped the note after it was written, and before the record.
-        #expect(try await store.followings.drop(app, channel.stored, [.activity(try ActivityName("match-1"))]) == 1)
-        #expect(try await store.story(app, channel) == nil)
+        let place = TokenPlace.activity(try ActivityName("match-1"))
+        #expect(try await !later.followings.drop(app, channel.stored, [place]))
+        #expect(try await store.story(app, channel)?.tokens.count == 1, "what is set aside is still found")
+        #expect(try await store.followings.noted(app, channel.stored) == 0)
         let muchLater = fixture.store(at: now + 2 * Forgetting.pause)
         _ = try await muchLater.forgetting.runDue(app, limit: 100)
+        #expect(try await store.followings.noted(app, channel.stored) == 1)
         #expect(try await store.story(app, channel)?.tokens.count == 1)
+    }
+
+    /// The second look of one request falls between the two commands of a registration, which a cluster takes to two
+    /// nodes. Then the channel is forgotten anew.
+    @Test func `another request forgets what was registered while the first one looked again`() async throws {
+        let fixture = try await PushFixture.start()
+        let (store, app) = (fixture.store, fixture.app)
+        let place = TokenPlace.activity(try ActivityName("match-1"))
+        try await track(fixture, "match-1", channel, at: now)
+        try await forget(fixture)
+        let again = fixture.store(at: now + Forgetting.pause + 1)
+        try await again.followings.note(app, channel.stored, place)
+        _ = try await again.forgetting.runDue(app, limit: 100)
+        try await register(place, through: again)
+        let later = fixture.store(at: now + Forgetting.pause + 1_000)
+        let time = try await later.forgetting.note(app, [channel])
+        try await later.forgetting.forget(app, [channel], notedAt: time)
+        #expect(try await store.tokens.lookup(app, place, [channel.stored]).0.entries.isEmpty)
+        for turn in 2...4 as ClosedRange<Int64> {
+            let then = fixture.store(at: now + turn * 2 * Forgetting.pause)
+            _ = try await then.forgetting.runDue(app, limit: 100)
+        }
+        #expect(try await traces(of: channel, fixture).isEmpty)
+    }
+
+    /// The second command of a registration: its record, without its note.
+    private func register(_ place: TokenPlace, through store: Store) async throws {
+        let app = try AppKey("shop")
+        let key = try await store.registry.buckets.hashKey()
+        let notes = store.keys.followings(app, FollowingIndex.bucket(of: channel.stored, key))
+        let before = try await store.redis.send(RedisCommand("HGETALL", notes)).array().map { try $0.bytes() }
+        let time = store.registry.buckets.clock()
+        #expect(try await store.registry.track(app, place, [registration(channel, time)]) == [.stored])
+        try await store.redis.send(RedisCommand("DEL", notes))
+        if !before.isEmpty { try await store.redis.send(RedisCommand("HSET", notes, before.map { .bytes($0) })) }
+    }
+
+    @Test func `a channel with tags that comes back after the request stays listed`() async throws {
+        let fixture = try await PushFixture.start()
+        let app = fixture.app
+        let time = try await fixture.store.forgetting.note(app, [channel])
+        let later = fixture.store(at: now + 1_000)
+        try await later.channels.register(app, channel, tags: TagChange(), namedUser: "ann")
+        try await later.forgetting.forget(app, [channel], notedAt: time)
+        let listed = try await later.channels.list(app, after: nil, limit: 10)
+        #expect(listed.channels.map(\.channel) == [channel])
     }
 
     @Test func `pushes that wait for the channel are due at once, and the step stays until they are done`() async throws
