@@ -41,7 +41,8 @@ public struct FollowingIndex: Sendable {
 
     /// The commands that note channels themselves, as if they were at a place without a name.
     /// - Parameter life: of a channel; zero: for ever
-    package func notes(_ app: AppKey, _ channels: [[UInt8]], life: Duration) async throws(StoreError) -> [RedisCommand] {
+    package func notes(_ app: AppKey, _ channels: [[UInt8]], life: Duration) async throws(StoreError) -> [RedisCommand]
+    {
         let key = try await buckets.hashKey()
         let until: Int64 = life == .zero ? .max : buckets.clock() + life.milliseconds + Self.slack
         return channels.map { note(app, $0, [], until: until, key) }
