@@ -207,7 +207,7 @@ public struct Pushes: Sendable {
     ) -> RedisCommand {
         let tag = keys.tag(app, publish.name)
         func optional(_ number: (some BinaryInteger)?) -> RedisArgument { number.map { .int($0) } ?? "" }
-        // Each argument costs Redis as much as a cheap command, so the flags are one.
+        // Each argument is a string that Redis makes for the script, so the flags are one.
         func digits(_ flags: Bool...) -> String { flags.map { $0 ? "1" : "0" }.joined() }
         let flags =
             digits(
