@@ -157,7 +157,7 @@ public struct Pushes: Sendable {
         let now = time.now()
         return (0..<count).map { position in
             var id = PushID.ordered(at: now, index: position)
-            for _ in 0..<Self.mostTries where redis.isAway(index.key(app, id)) {
+            for _ in 0..<(redis.isCluster ? Self.mostTries : 0) where redis.isAway(index.key(app, id)) {
                 id = .ordered(at: now, index: position)
             }
             return id
