@@ -28,7 +28,7 @@ final class EndingLog: Sendable {
         for await ending in endings {
             if let newer = ending.supersededBy {
                 metrics.ended(ending.app, .superseded)
-                write(["push": "\(ending.push)", "state": "superseded", "superseded_by": "\(newer)"], ending)
+                write(ending) { ["push": "\(ending.push)", "state": "superseded", "superseded_by": "\(newer)"] }
                 continue
             }
             var ledger = ending.ledger
@@ -41,8 +41,9 @@ final class EndingLog: Sendable {
                 }
             }
             guard let ledger else { continue }
-            metrics.ended(ending.app, ledger, now: store.time.now())
-            write(ledger.summary(now: store.time.now()).mapValues { .stringConvertible($0) }, ending)
+            let now = store.time.now()
+            metrics.ended(ending.app, ledger, now: now)
+            write(ending) { ledger.summary(now: now).mapValues { .stringConvertible($0) } }
         }
     }
 
@@ -53,9 +54,10 @@ final class EndingLog: Sendable {
         continuation.finish()
     }
 
-    private func write(_ fields: Logger.Metadata, _ ending: PushEnding) {
+    /// - Parameter fields: are made for the lines that are written
+    private func write(_ ending: PushEnding, _ fields: () -> Logger.Metadata) {
         guard logger.logLevel <= .info, let leftOut = throttle.take() else { return }
-        var fields = fields
+        var fields = fields()
         fields["app"] = "\(ending.app)"
         fields["name"] = "\(ending.name)"
         if leftOut > 0 { fields["left_out"] = .stringConvertible(leftOut) }

@@ -15,8 +15,10 @@ public final class WakeEvent: Sendable {
     deinit { close(descriptor) }
     public func signal() { eventfd_write(descriptor, 1) }
 
-    public func clear() {
+    /// False if nothing was signalled.
+    @discardableResult
+    public func clear() -> Bool {
         var count: eventfd_t = 0
-        eventfd_read(descriptor, &count)
+        return eventfd_read(descriptor, &count) == 0
     }
 }

@@ -28,6 +28,26 @@ import Testing
         await redis.close()
     }
 
+    @Test func `arguments of any length reach a script as they are`() async throws {
+        let server = try await RedisServer.start()
+        let redis = RedisClient(url: server.url, logger: .quiet)
+        let echo = RedisScript(
+            name: "echo", keys: ["key"], arguments: ["first", "number", "last"], takesRest: true,
+            body: "return {key, first, number, last, ARGV[rest], #ARGV}")
+        // Around the lengths at which the head of a packed string grows.
+        for length in [0, 31, 32, 65_535, 65_536] {
+            let bytes = (0..<length).map { UInt8(truncatingIfNeeded: $0) }
+            let reply = try await redis.send(
+                RedisCommand(
+                    echo, keys: ["key": RedisKey("k")],
+                    ["first": .bytes(bytes), "number": .int(-7), "last": .string("é")], rest: ["rest"]))
+            #expect(try Array(reply[1].bytes()) == bytes, "\(length)")
+            #expect(try [0, 2, 3, 4].map { try reply[$0].string() } == ["k", "-7", "é", "rest"], "\(length)")
+            #expect(try reply[5].integer() == 2)
+        }
+        await redis.close()
+    }
+
     @Test func `a flushed script is loaded again and only its command repeated`() async throws {
         let server = try await RedisServer.start()
         let redis = RedisClient(url: server.url, scripts: [add], logger: .quiet)

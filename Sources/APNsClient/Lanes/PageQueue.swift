@@ -30,8 +30,6 @@ final class PageQueue: Sendable {
         var capacity = Capacity()
         /// The lane sleeps, and looks at the queue only when it is woken.
         var isAsleep = false
-        /// The lane's event has been signalled and not cleared since.
-        var isSignalled = false
         /// Another thread called the lane. It must look at its work before it goes to sleep.
         var isCalled = false
     }
@@ -56,6 +54,25 @@ final class PageQueue: Sendable {
         /// Lanes that have not ended.
         var running: Int
         var closers: [CheckedContinuation<Void, Never>] = []
+        /// Lanes whose bells ring when the lock is free again.
+        var woken: [Int] = []
+    }
+
+    /// An eventfd that is written once until its lane has read it.
+    private final class Bell: Sendable {
+        let event: WakeEvent
+        private let isRung = Atomic(false)
+
+        init?() {
+            guard let event = WakeEvent() else { return nil }
+            self.event = event
+        }
+
+        func ring() { if !isRung.exchange(true, ordering: .acquiringAndReleasing) { event.signal() } }
+        /// A bell that is about to be written stays rung, and wakes its lane once more.
+        func clear() {
+            if isRung.load(ordering: .acquiring), event.clear() { isRung.store(false, ordering: .releasing) }
+        }
     }
 
     private let state: Mutex<State>
@@ -66,14 +83,14 @@ final class PageQueue: Sendable {
         }
     }
     /// By lane.
-    private let events: [WakeEvent]
-    var laneCount: Int { events.count }
+    private let bells: [Bell]
+    var laneCount: Int { bells.count }
 
     /// Nil when the process is out of descriptors.
     init?(lanes: Int) {
-        let events = (0..<lanes).compactMap { _ in WakeEvent() }
-        guard events.count == lanes else { return nil }
-        self.events = events
+        let bells = (0..<lanes).compactMap { _ in Bell() }
+        guard bells.count == lanes else { return nil }
+        self.bells = bells
         state = Mutex(State(lanes: Array(repeating: Lane(), count: lanes), running: lanes))
     }
 
@@ -81,7 +98,7 @@ final class PageQueue: Sendable {
 
     /// Adds a page to the queue. False when the transport is closing: the caller settles the page then.
     func post(_ page: SharedPage) -> Bool {
-        state.withLock { state in
+        withLock { state in
             guard !state.isClosing else { return false }
             let part = PagePart(shared: page, range: page.page.entries.indices)
             state.queue.append(part)
@@ -93,7 +110,7 @@ final class PageQueue: Sendable {
 
     /// Accepts no more pages. Each lane ends after its requests in flight. Parts that no lane has taken are cancelled.
     func beginClosing() {
-        let parts = state.withLock { state in
+        let parts = withLock { state in
             state.isClosing = true
             for lane in state.lanes.indices { call(lane, &state) }
             return withdraw(&state) { _ in true }
@@ -115,17 +132,16 @@ final class PageQueue: Sendable {
     // MARK: Lanes
 
     /// Readable when the lane should look at the queue.
-    func descriptor(_ lane: Int) -> Int32 { events[lane].descriptor }
+    func descriptor(_ lane: Int) -> Int32 { bells[lane].event.descriptor }
 
     /// Makes a lane look at its work, because something that it waits for elsewhere has happened.
-    func call(_ lane: Int) { state.withLock { call(lane, &$0) } }
+    func call(_ lane: Int) { withLock { call(lane, &$0) } }
 
     /// Notes that a lane is awake after a sleep. True when the transport is closing.
     func wokeUp(_ lane: Int) -> Bool {
-        state.withLock { state in
-            if state.lanes[lane].isSignalled { events[lane].clear() }
+        bells[lane].clear()
+        return state.withLock { state in
             state.lanes[lane].isAsleep = false
-            state.lanes[lane].isSignalled = false
             state.lanes[lane].isCalled = false
             return state.isClosing
         }
@@ -156,7 +172,7 @@ final class PageQueue: Sendable {
     /// Lets a lane sleep until its event, a socket or a timer. False if it was called meanwhile, or has room for work
     /// that waits. Other work may be another lane's.
     func sleepIfIdle(_ lane: Int, _ capacity: Capacity) -> Bool {
-        state.withLock { state in
+        withLock { state in
             var work = Work(state)
             for other in state.lanes.indices where other != lane && state.lanes[other].capacity.roomLater > 0 {
                 work.reserve(for: state.lanes[other].capacity)
@@ -179,7 +195,7 @@ final class PageQueue: Sendable {
     /// Notes that a lane could not connect, and takes back its parts, which wait for a lane that is connected.
     /// - Returns: the parts to give up if no lane is: these and all that wait
     func connectionFailed(_ lane: Int, returning parts: [PagePart]) -> [PagePart] {
-        state.withLock { state in
+        withLock { state in
             state.lanes[lane].capacity = Capacity()
             guard !state.isClosing, state.lanes.contains(where: \.capacity.isConnected) else {
                 return parts + withdraw(&state) { _ in true }
@@ -292,9 +308,18 @@ final class PageQueue: Sendable {
 
     private func wake(_ lane: Int, _ state: inout State) {
         state.lanes[lane].isAsleep = false
-        guard !state.lanes[lane].isSignalled else { return }
-        state.lanes[lane].isSignalled = true
-        events[lane].signal()
+        state.woken.append(lane)
+    }
+
+    /// Rings behind the lock: a lane that wakes takes it at once.
+    private func withLock<Result>(_ body: (inout State) -> Result) -> Result {
+        let (result, woken) = state.withLock { state in
+            let result = body(&state)
+            defer { state.woken = [] }
+            return (result, state.woken)
+        }
+        for lane in woken { bells[lane].ring() }
+        return result
     }
 }
 

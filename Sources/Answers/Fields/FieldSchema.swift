@@ -9,18 +9,18 @@ public struct FieldSchema<Body>: Fields {
     init() {}
 
     public mutating func always<Value: AnswerValue>(
-        _ name: String, _ path: KeyPath<Body, Value>, _ shape: Shape, or missing: Value?
+        _ name: String, _ path: KeyPath<Body, Value>, _ shape: () -> Shape, or missing: Value?
     ) -> Value {
         bodies += Value.answerBodies
-        add(name, shape.schema(of: Value.answerSchema), isRequired: true)
+        add(name, shape().schema(of: Value.answerSchema), isRequired: true)
         return Value.blankAnswer
     }
 
     public mutating func perhaps<Value: AnswerValue>(
-        _ name: String, _ path: KeyPath<Body, Value?>, _ shape: Shape, isNull: Bool
+        _ name: String, _ path: KeyPath<Body, Value?>, _ shape: () -> Shape, isNull: Bool
     ) -> Value? {
         bodies += Value.answerBodies
-        let schema = shape.schema(of: Value.answerSchema)
+        let schema = shape().schema(of: Value.answerSchema)
         add(name, isNull ? Shape.orNull(schema) : schema, isRequired: isNull)
         return nil
     }

@@ -8,7 +8,7 @@ public struct FieldWriter<Body>: Fields {
     init(_ body: Body) { self.body = body }
 
     public mutating func always<Value: AnswerValue>(
-        _ name: String, _ path: KeyPath<Body, Value>, _ shape: Shape, or missing: Value?
+        _ name: String, _ path: KeyPath<Body, Value>, _ shape: () -> Shape, or missing: Value?
     ) -> Value {
         let value = body[keyPath: path]
         members.append(JSON.Member(name, value.answerJSON))
@@ -16,7 +16,7 @@ public struct FieldWriter<Body>: Fields {
     }
 
     public mutating func perhaps<Value: AnswerValue>(
-        _ name: String, _ path: KeyPath<Body, Value?>, _ shape: Shape, isNull: Bool
+        _ name: String, _ path: KeyPath<Body, Value?>, _ shape: () -> Shape, isNull: Bool
     ) -> Value? {
         let value = body[keyPath: path]
         if let json = value?.answerJSON ?? (isNull ? .null : nil) { members.append(JSON.Member(name, json)) }

@@ -6,12 +6,13 @@ public protocol Fields<Body> {
     associatedtype Body
     associatedtype Failure: Error
 
+    /// - Parameter shape: is made for a description alone
     mutating func always<Value: AnswerValue>(
-        _ name: String, _ path: KeyPath<Body, Value>, _ shape: Shape, or missing: Value?
+        _ name: String, _ path: KeyPath<Body, Value>, _ shape: () -> Shape, or missing: Value?
     ) throws(Failure) -> Value
 
     mutating func perhaps<Value: AnswerValue>(
-        _ name: String, _ path: KeyPath<Body, Value?>, _ shape: Shape, isNull: Bool
+        _ name: String, _ path: KeyPath<Body, Value?>, _ shape: () -> Shape, isNull: Bool
     ) throws(Failure) -> Value?
 
     /// A member that has the same value in every answer, so no property keeps it.
@@ -25,21 +26,22 @@ extension Fields {
     /// A member that is always there.
     /// - Parameter missing: the value for an answer of an older gateway, which lacks the member
     public mutating func callAsFunction<Value: AnswerValue>(
-        _ name: String, _ path: KeyPath<Body, Value>, _ shape: Shape = .plain, or missing: Value? = nil
+        _ name: String, _ path: KeyPath<Body, Value>, _ shape: @autoclosure () -> Shape = .plain,
+        or missing: Value? = nil
     ) throws(Failure) -> Value {
         try always(name, path, shape, or: missing)
     }
 
     /// A member that is absent if it is nil.
     public mutating func optional<Value: AnswerValue>(
-        _ name: String, _ path: KeyPath<Body, Value?>, _ shape: Shape = .plain
+        _ name: String, _ path: KeyPath<Body, Value?>, _ shape: @autoclosure () -> Shape = .plain
     ) throws(Failure) -> Value? {
         try perhaps(name, path, shape, isNull: false)
     }
 
     /// A member that is null if it is nil.
     public mutating func nullable<Value: AnswerValue>(
-        _ name: String, _ path: KeyPath<Body, Value?>, _ shape: Shape = .plain
+        _ name: String, _ path: KeyPath<Body, Value?>, _ shape: @autoclosure () -> Shape = .plain
     ) throws(Failure) -> Value? {
         try perhaps(name, path, shape, isNull: true)
     }

@@ -7,7 +7,8 @@ import Threads
 
 /// The parts that all work of a worker shares. A worker has one. All of its state is in Redis, in the leases that it
 /// holds and in the circuits. Folder Dispatch processes stream entries with it; folder Sweep delivers pages with it.
-struct WorkerContext: Sendable {
+/// It is a class, so that each step of a push copies nothing.
+final class WorkerContext: Sendable {
     let store: Store
     let apps: [AppKey: WorkerApp]
     /// A reload changes some of the options.
@@ -34,8 +35,18 @@ struct WorkerContext: Sendable {
         var name: ActivityName
     }
 
+    init(
+        store: Store, apps: [AppKey: WorkerApp], live: Replaceable<WorkerOptions>, owner: String,
+        circuits: AppCircuits, metrics: WorkerMetrics, logger: Logger, leases: LeaseKeeper, spans: SpanExporter?
+    ) {
+        (self.store, self.apps, self.live, self.owner) = (store, apps, live, owner)
+        (self.circuits, self.metrics, self.logger) = (circuits, metrics, logger)
+        (self.leases, self.spans, clock) = (leases, spans, live.current.now)
+    }
+
     /// The worker's clock, milliseconds.
-    var now: Int64 { options.now() }
+    var now: Int64 { clock() }
+    private let clock: @Sendable () -> Int64
 
     /// Tells the pool what to do with the stream entry afterwards.
     enum Disposition {

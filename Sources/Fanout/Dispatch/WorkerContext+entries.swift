@@ -21,9 +21,9 @@ extension WorkerContext {
     /// processed under a pause, because then nothing is sent.
     private func process(_ entry: WorkEntry) async -> Disposition {
         var log = logger
-        log[metadataKey: "app"] = "\(entry.item.app)"
-        log[metadataKey: "name"] = "\(entry.item.name)"
-        if entry.item.push != .none { log[metadataKey: "push"] = "\(entry.item.push)" }
+        log[metadataKey: "app"] = .stringConvertible(entry.item.app)
+        log[metadataKey: "name"] = .stringConvertible(entry.item.name)
+        if entry.item.push != .none { log[metadataKey: "push"] = .stringConvertible(entry.item.push) }
         do throws(StoreError) {
             let isPaused = pauses.isPaused(entry.item.app, entry.item.name)
             var isKept = isPaused

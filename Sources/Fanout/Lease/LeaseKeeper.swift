@@ -4,8 +4,8 @@ import Synchronization
 /// The leases and stream entries that this worker holds, for the timer that renews them.
 final class LeaseKeeper: Sendable {
     private struct State {
-        var leases: [Lease: HeldLease] = [:]
-        var entries: Set<WorkEntry> = []
+        var leases: [ObjectIdentifier: HeldLease] = [:]
+        var entries: [WorkEntry.Place: WorkEntry] = [:]
     }
     private let state = Mutex(State())
     private let now: @Sendable () -> Int64
@@ -17,22 +17,23 @@ final class LeaseKeeper: Sendable {
     /// - Parameter asked: the worker's clock before it was claimed
     func hold(_ lease: Lease, askedAt asked: Int64, for duration: Duration) -> HeldLease {
         let held = HeldLease(lease, askedAt: asked, duration: duration, now: now)
-        state.withLock { $0.leases[lease] = held }
+        state.withLock { $0.leases[ObjectIdentifier(held)] = held }
         return held
     }
-    func release(_ held: HeldLease) { state.withLock { _ = $0.leases.removeValue(forKey: held.lease) } }
+    func release(_ held: HeldLease) { state.withLock { $0.leases[ObjectIdentifier(held)] = nil } }
 
     /// Notes an entry that this worker begins to process.
     /// - Returns: false if the worker processes it already: it claimed its own entry, which waited long for its turn
     func take(_ entry: WorkEntry) -> Bool {
         state.withLock { state in
-            if state.entries.contains(where: { $0.place == entry.place }) { return false }
-            return state.entries.insert(entry).inserted
+            guard state.entries[entry.place] == nil else { return false }
+            state.entries[entry.place] = entry
+            return true
         }
     }
-    func release(_ entry: WorkEntry) { state.withLock { _ = $0.entries.remove(entry) } }
+    func release(_ entry: WorkEntry) { state.withLock { $0.entries[entry.place] = nil } }
 
-    var entries: [WorkEntry] { state.withLock { Array($0.entries) } }
+    var entries: [WorkEntry] { state.withLock { Array($0.entries.values) } }
 
     /// Renews all leases at once. One after the other, hundreds of them on a slow Redis take longer than a lease lasts.
     /// - Parameter renew: asks Redis; false if another worker has the lease, nil if Redis did not answer

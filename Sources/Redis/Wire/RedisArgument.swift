@@ -26,12 +26,45 @@ public struct RedisArgument: Sendable, ExpressibleByStringLiteral, ExpressibleBy
         return RedisArgument(.bytes(ArraySlice(bytes)))
     }
 
+    private var count: Int {
+        switch form {
+        case .text(let text): text.utf8.count
+        case .number(let number): number.description.utf8.count
+        case .large(let number): number.description.utf8.count
+        case .bytes(let bytes): bytes.count
+        }
+    }
+
     /// An upper bound of the bytes that `encode` writes.
     var encodedBound: Int {
         switch form {
-        case .text(let text): text.utf8.count + 16
+        case .text, .bytes: count + 16
         case .number, .large: 32
-        case .bytes(let bytes): bytes.count + 16
+        }
+    }
+
+    /// How many bytes `pack` writes.
+    var packedCount: Int { count + (count < 1 << 5 ? 1 : count < 1 << 16 ? 3 : 5) }
+
+    /// Writes a string of MessagePack.
+    func pack(into out: inout [UInt8]) {
+        let size = count
+        if size < 1 << 5 {
+            out.append(0xA0 | UInt8(size))
+        } else {
+            out.append(size < 1 << 16 ? 0xDA : 0xDB)
+            if size >= 1 << 16 {
+                out.append(UInt8(truncatingIfNeeded: size >> 24))
+                out.append(UInt8(truncatingIfNeeded: size >> 16))
+            }
+            out.append(UInt8(truncatingIfNeeded: size >> 8))
+            out.append(UInt8(truncatingIfNeeded: size))
+        }
+        switch form {
+        case .text(let text): out.append(contentsOf: text.utf8)
+        case .number(let number): out.append(contentsOf: number.description.utf8)
+        case .large(let number): out.append(contentsOf: number.description.utf8)
+        case .bytes(let bytes): out.append(contentsOf: bytes)
         }
     }
 

@@ -53,17 +53,21 @@ public struct RedisCommand: Sendable {
             keys.map(\.key) == script.keys && arguments.map(\.key) == script.arguments,
             "the script \(script.name) has \(script.keys) and \(script.arguments), but is called with other labels")
         let keys = keys.map { RedisArgument.key($0.value) }
+        let packed = arguments.reduce(0) { $0 + $1.value.packedCount }
         encoded.reserveCapacity(
-            96 + keys.reduce(0) { $0 + $1.encodedBound } + arguments.reduce(0) { $0 + $1.value.encodedBound }
-                + rest.reduce(0) { $0 + $1.encodedBound })
-        let count = 1 + keys.count + arguments.count + rest.count
+            128 + packed + keys.reduce(0) { $0 + $1.encodedBound } + rest.reduce(0) { $0 + $1.encodedBound })
+        let count = 1 + keys.count + (arguments.isEmpty ? 0 : 1) + rest.count
         encoded.appendHeader(UInt8(ascii: "*"), 2 + count)
         encoded.appendBulk("EVALSHA".utf8)
         encoded.appendBulk(script.digest.utf8)
         self.script = (script, encoded.count, count)
         RedisArgument.int(keys.count).encode(into: &encoded)
         for key in keys { key.encode(into: &encoded) }
-        for argument in arguments { argument.value.encode(into: &encoded) }
+        if !arguments.isEmpty {
+            encoded.appendHeader(UInt8(ascii: "$"), packed)
+            for argument in arguments { argument.value.pack(into: &encoded) }
+            encoded.append(contentsOf: "\r\n".utf8)
+        }
         for argument in rest { argument.encode(into: &encoded) }
     }
 

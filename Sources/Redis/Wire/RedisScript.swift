@@ -14,7 +14,8 @@ public struct RedisScript: Sendable, Hashable {
 
     /// - Parameters:
     ///   - keys: the body reads each as a local of that name.
-    ///   - arguments: the body reads them in the same way.
+    ///   - arguments: the body reads them in the same way. They come as one, because each argument of a call costs
+    ///     Redis more than a field of a packed one.
     ///   - takesRest: the further arguments are ARGV[rest], ARGV[rest + 1] and so on in the body.
     ///   - library: Lua that is put before the body. It does not see the names.
     public init(
@@ -24,9 +25,9 @@ public struct RedisScript: Sendable, Hashable {
         (self.name, self.keys, self.arguments, self.takesRest) = (name, keys, arguments, takesRest)
         var prelude = keys.isEmpty ? "" : "local \(keys.joined(separator: ", ")) = unpack(KEYS)\n"
         if !arguments.isEmpty {
-            prelude += "local \(arguments.joined(separator: ", ")) = unpack(ARGV, 1, \(arguments.count))\n"
+            prelude += "local \(arguments.joined(separator: ", ")) = cmsgpack.unpack(ARGV[1])\n"
         }
-        if takesRest { prelude += "local rest = \(arguments.count + 1)\n" }
+        if takesRest { prelude += "local rest = \(arguments.isEmpty ? 1 : 2)\n" }
         source = library + prelude + body
         digest = SHA1Digest(of: source.utf8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }

@@ -53,6 +53,18 @@ extension PushRecord {
         return Int64(createdAt) + event.life.milliseconds
     }
 
+    /// The same as of its fields. Most pushes are lone ones.
+    init(_ lone: LonePush) throws(StoreError) {
+        guard let priority = lone.number(.prio).flatMap(PushPriority.init(rawValue:)), let sequence = lone.number(.seq),
+            let createdAt = lone.number(.created), let deadline = lone.number(.until)
+        else { throw .corrupt("lone push") }
+        self.init(
+            id: lone.id, event: .update, priority: priority, audience: .all, sequence: sequence,
+            isSupersedable: lone.text(.sup) != nil, expiry: lone.number(.expiry), deadline: Int64(deadline),
+            createdAt: Int64(createdAt), state: lone.isSent ? .sending : .queued, payload: Array(lone.payload))
+        traceparent = lone.text(.tp)
+    }
+
     init(id: PushID, _ fields: StoredHash) throws(StoreError) {
         guard let event = fields.text("event").flatMap(ActivityEvent.init(rawValue:)),
             let priority = fields.number("prio").flatMap(PushPriority.init(rawValue:)),

@@ -157,7 +157,7 @@ public struct Pushes: Sendable {
         let now = time.now()
         return (0..<count).map { position in
             var id = PushID.ordered(at: now, index: position)
-            for _ in 0..<Self.mostTries where redis.isAway(index.key(app, id)) {
+            for _ in 0..<(redis.isCluster ? Self.mostTries : 0) where redis.isAway(index.key(app, id)) {
                 id = .ordered(at: now, index: position)
             }
             return id
@@ -207,7 +207,7 @@ public struct Pushes: Sendable {
     ) -> RedisCommand {
         let tag = keys.tag(app, publish.name)
         func optional(_ number: (some BinaryInteger)?) -> RedisArgument { number.map { .int($0) } ?? "" }
-        // Each argument costs Redis as much as a cheap command, so the flags are one.
+        // Each argument is a string that Redis makes for the script, so the flags are one.
         func digits(_ flags: Bool...) -> String { flags.map { $0 ? "1" : "0" }.joined() }
         let flags =
             digits(

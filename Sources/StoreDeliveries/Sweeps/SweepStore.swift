@@ -72,7 +72,7 @@ public struct SweepStore: Sendable {
                 }
                 guard let lone = LonePush(try reply[6].bytes(), isSent: true) else { throw .corrupt("lone push") }
                 let tokens = reply.count > 7 ? reply[7] : nil
-                return (.claimed(try claim(held, try PushRecord(id: push, lone.fields), reply, tokens: tokens)), push)
+                return (.claimed(try claim(held, try PushRecord(lone), reply, tokens: tokens)), push)
             case let word: throw .unexpectedReply("push-begin answered \(word)")
             }
         }

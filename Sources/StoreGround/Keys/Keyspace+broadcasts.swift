@@ -2,9 +2,9 @@ package import LiveActivity
 package import Redis
 
 extension Keyspace {
-    package func broadcast(_ tag: String) -> RedisKey { key("bc:\(tag)") }
+    package func broadcast(_ tag: String) -> RedisKey { key("bc", tag) }
     /// The name's pushes that wait for their broadcast, by sequence number.
-    package func broadcastQueue(_ tag: String) -> RedisKey { key("bt:\(tag)") }
+    package func broadcastQueue(_ tag: String) -> RedisKey { key("bt", tag) }
     /// The app's broadcast channels: id → name. Their number is counted against APNs's limit of 10,000.
     package func broadcastIndex(_ app: AppKey) -> RedisKey { key("bcn:{\(app)}") }
     /// The lease to make and delete broadcast channels, and the one that is being made.

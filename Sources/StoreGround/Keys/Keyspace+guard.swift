@@ -5,11 +5,11 @@ extension Keyspace {
     /// APNs's verdicts on an app's tokens, by minute.
     package func verdicts(_ app: AppKey) -> RedisKey { key("g:{\(app)}") }
     /// Quarantined channels of a name: `QuarantineMark` by channel.
-    package func quarantine(_ tag: String) -> RedisKey { key("x:\(tag)") }
+    package func quarantine(_ tag: String) -> RedisKey { key("x", tag) }
     /// The app's names that hold quarantined tokens, by the time (epoch ms) at which their marks expire.
     package func quarantinedNames(_ app: AppKey) -> RedisKey { key("xn:{\(app)}") }
     /// Channels whose token is of the app's other APNs environment, with the token's hash.
-    package func otherEnvironment(_ tag: String) -> RedisKey { key("e:\(tag)") }
+    package func otherEnvironment(_ tag: String) -> RedisKey { key("e", tag) }
     /// The app's pushes that have a dead letter, by time (epoch ms).
     package func deadIndex(_ app: AppKey) -> RedisKey { key("d:{\(app)}") }
     /// The dead letter of one push: reasons with their counts, and the positions where it stopped.

@@ -23,6 +23,17 @@ public struct Keyspace: Sendable {
     package var nameRetention: Int64 { retention + Self.nameSlack.milliseconds }
 
     package func key(_ rest: String) -> RedisKey { RedisKey("\(prefix):\(rest)") }
+    /// A key of a name. A small push has some forty, so each is made at once.
+    package func key(_ kind: String, _ tag: String) -> RedisKey {
+        var text = ""
+        text.reserveCapacity(prefix.utf8.count + kind.utf8.count + tag.utf8.count + 2)
+        text += prefix
+        text += ":"
+        text += kind
+        text += ":"
+        text += tag
+        return RedisKey(text)
+    }
     /// The hash tag of a name. Braces and percent signs become `%XX`, so that no name can look like another one.
     package func tag(_ app: AppKey, _ name: ActivityName) -> String { tag(app, .activity(name)) }
     package func tag(_ app: AppKey, _ place: TokenPlace) -> String { "{\(app.rawValue):\(Self.escaped(place.stored))}" }
@@ -32,9 +43,9 @@ public struct Keyspace: Sendable {
     }
 
     /// Name meta. docs/keyspace.md lists its fields.
-    package func name(_ tag: String) -> RedisKey { key("n:\(tag)") }
+    package func name(_ tag: String) -> RedisKey { key("n", tag) }
     /// The name's pushes that no sweep has finished, by sequence number.
-    package func unswept(_ tag: String) -> RedisKey { key("q:\(tag)") }
+    package func unswept(_ tag: String) -> RedisKey { key("q", tag) }
     /// One push: record and ledger.
     package func push(_ tag: String, _ id: PushID) -> RedisKey { RedisKey(pushPrefix(tag) + id.description) }
     package func pushPrefix(_ tag: String) -> String { "\(prefix):p:\(tag):" }
@@ -54,30 +65,30 @@ public struct Keyspace: Sendable {
         key("rc:\(tag):\(id):\(event.rawValue)")
     }
     /// When users dismissed the name's card (ms), as receipts tell, by a digest of name and channel.
-    package func dismissals(_ tag: String) -> RedisKey { key("dm:\(tag)") }
+    package func dismissals(_ tag: String) -> RedisKey { key("dm", tag) }
     /// Waiting channels by due time (ms).
-    package func waitingChannels(_ tag: String) -> RedisKey { key("r:\(tag)") }
-    package func retryQueues(_ tag: String) -> RedisKey { key("h:\(tag)") }
+    package func waitingChannels(_ tag: String) -> RedisKey { key("r", tag) }
+    package func retryQueues(_ tag: String) -> RedisKey { key("h", tag) }
     /// The leases of the name's retries and of its broadcasts.
-    package func nameLeases(_ tag: String) -> RedisKey { key("l:\(tag)") }
+    package func nameLeases(_ tag: String) -> RedisKey { key("l", tag) }
     /// Channels that registered a token during the sweep of the active push.
-    package func catchUp(_ tag: String) -> RedisKey { key("k:\(tag)") }
+    package func catchUp(_ tag: String) -> RedisKey { key("k", tag) }
     /// Channels whose card began after an `end` of the name was accepted, by that time (epoch ms).
-    package func newFollowers(_ tag: String) -> RedisKey { key("y:\(tag)") }
+    package func newFollowers(_ tag: String) -> RedisKey { key("y", tag) }
     /// The newest states by audience.
-    package func contentStates(_ tag: String) -> RedisKey { key("v:\(tag)") }
+    package func contentStates(_ tag: String) -> RedisKey { key("v", tag) }
     /// Late joiners, with the last sequence number that they missed.
-    package func lateJoiners(_ tag: String) -> RedisKey { key("f:\(tag)") }
+    package func lateJoiners(_ tag: String) -> RedisKey { key("f", tag) }
     /// Started channels: a start went to them, and they have not registered a token yet.
-    package func startedChannels(_ tag: String) -> RedisKey { key("a:\(tag)") }
+    package func startedChannels(_ tag: String) -> RedisKey { key("a", tag) }
     /// Channels that are being forgotten, until no worker looks at the name for them any more.
-    package func beingForgotten(_ tag: String) -> RedisKey { key("ff:\(tag)") }
+    package func beingForgotten(_ tag: String) -> RedisKey { key("ff", tag) }
     /// Open requests: their pages were settled without their answers.
-    package func openRequests(_ tag: String) -> RedisKey { key("z:\(tag)") }
+    package func openRequests(_ tag: String) -> RedisKey { key("z", tag) }
     /// Pending removals: decided, and not yet confirmed by the registry.
-    package func pendingRemovals(_ tag: String) -> RedisKey { key("o:\(tag)") }
+    package func pendingRemovals(_ tag: String) -> RedisKey { key("o", tag) }
     /// Bucket 0 of the name's tokens.
-    package func root(_ tag: String) -> RedisKey { key("b:\(tag)") }
+    package func root(_ tag: String) -> RedisKey { key("b", tag) }
     /// An app's pushes with ids of one hour since 1970 (`PushIndex`). A cluster has several slices of each hour.
     package func pushIndex(_ app: AppKey, hour: Int64, slice: Int) -> RedisKey {
         key("i:{\(app):\(hour)\(slice == 0 ? "" : ":\(slice)")}")

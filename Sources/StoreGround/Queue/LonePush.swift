@@ -7,12 +7,19 @@ package struct LonePush {
     /// Read them before the queue `q`: a push that is unpacked between the two reads moves from here to there.
     package static let fields: [RedisArgument] = ["lone", "sent"]
 
+    /// The words behind the id, in their order. `life` is no field of a push's hash.
+    package enum Word: Int, CaseIterable {
+        case seq, ts, prio, until, created, life, sup, expiry, soft, prev, tell, tp
+    }
+
     package let id: PushID
-    /// As a push's own hash has them.
-    package let fields: StoredHash
+    /// The id and the words behind it, as bytes: a text would be split by characters, which is slow.
+    private let words: [ArraySlice<UInt8>]
+    private let publisher: ArraySlice<UInt8>
+    package let payload: ArraySlice<UInt8>
     /// Whether a worker has begun it.
     package let isSent: Bool
-    package var priority: PushPriority { fields.number("prio").flatMap(PushPriority.init(rawValue:)) ?? .high }
+    package var priority: PushPriority { number(.prio).flatMap(PushPriority.init(rawValue:)) ?? .high }
 
     /// Reads the answer to HMGET of `fields`. Nil: the name has no lone push, or one that cannot be read.
     package init?(_ reply: Reply) throws(StoreError) {
@@ -22,22 +29,31 @@ package struct LonePush {
 
     package init?(_ lone: ArraySlice<UInt8>, isSent: Bool) {
         let lines = lone.split(separator: UInt8(ascii: "\n"), maxSplits: 2, omittingEmptySubsequences: false)
-        guard lines.count == 3, let head = String(validating: lines[0], as: UTF8.self) else { return nil }
-        let words = head.split(separator: " ")
-        guard words.count == Self.words.count + 1, let id = PushID(String(words[0])) else { return nil }
-        var fields = [
-            "event": Array("update".utf8), "aud": Array("*".utf8), "payload": Array(lines[2]),
-            "state": Array((isSent ? "sending" : "queued").utf8),
-        ]
-        for (field, word) in zip(Self.words, words.dropFirst()) where word != "-" { fields[field] = Array(word.utf8) }
-        if !lines[1].isEmpty { fields["by"] = Array(lines[1]) }
-        (self.id, self.fields, self.isSent) = (id, StoredHash(fields), isSent)
+        guard lines.count == 3 else { return nil }
+        let words = lines[0].split(separator: UInt8(ascii: " "))
+        guard words.count == Word.allCases.count + 1, let id = PushID(String(decoding: words[0], as: UTF8.self))
+        else { return nil }
+        (self.id, self.words, self.isSent) = (id, words, isSent)
+        (publisher, payload) = (lines[1], lines[2])
     }
 
-    /// The words behind the id, as fields of a push's hash. `life` is none of them.
-    private static let words = [
-        "seq", "ts", "prio", "until", "created", "life", "sup", "expiry", "soft", "prev", "tell", "tp",
-    ]
+    /// Nil: absent.
+    package func text(_ word: Word) -> String? {
+        let text = String(decoding: words[word.rawValue + 1], as: UTF8.self)
+        return text == "-" ? nil : text
+    }
+    package func number(_ word: Word) -> Int? { text(word).flatMap { StoredNumber.read($0) } }
+
+    /// As a push's own hash has them.
+    package var fields: StoredHash {
+        var fields = [
+            "event": Array("update".utf8), "aud": Array("*".utf8), "payload": Array(payload),
+            "state": Array((isSent ? "sending" : "queued").utf8),
+        ]
+        for word in Word.allCases { fields["\(word)"] = text(word).map { Array($0.utf8) } }
+        if !publisher.isEmpty { fields["by"] = Array(publisher) }
+        return StoredHash(fields)
+    }
 }
 
 extension Keyspace {

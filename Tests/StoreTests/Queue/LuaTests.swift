@@ -29,7 +29,7 @@ import Testing
     private static func body(of script: RedisScript) -> String {
         let lines = withoutFragments(script.source).split(separator: "\n").drop { !$0.hasSuffix(" = unpack(KEYS)") }
             .dropFirst()
-        let body = lines.drop { $0.contains("unpack(ARGV, 1,") || $0.hasPrefix("local rest =") }
+        let body = lines.drop { $0.contains(" = cmsgpack.unpack(ARGV[1])") || $0.hasPrefix("local rest =") }
         return withoutComments(body.joined(separator: "\n"))
     }
 

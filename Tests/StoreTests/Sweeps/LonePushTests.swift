@@ -32,6 +32,20 @@ import Testing
         return Dictionary(uniqueKeysWithValues: fields[0].pairs)
     }
 
+    @Test(arguments: ["- - - - - -", "1900000000000 0 1 1 1 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"])
+    func `a worker reads of a lone push what its fields say`(rest: String) throws {
+        let head = "\(PushID.random()) 7 1800000000 5 1900000000000 1800000000123 604800000"
+        for publisher in ["", "shop 10.0.0.1"] {
+            for isSent in [true, false] {
+                let text = "\(head) \(rest)\n\(publisher)\n{\"aps\":{\n}}"
+                let lone = try #require(LonePush(Array(text.utf8)[...], isSent: isSent))
+                let (own, same) = (try PushRecord(lone), try PushRecord(id: lone.id, lone.fields))
+                #expect(String(reflecting: own) == String(reflecting: same))
+                #expect(own.sequence == 7 && own.priority == .low && lone.fields.text("by") ?? "" == publisher)
+            }
+        }
+    }
+
     /// The publishes that become lone pushes, and one that does not.
     private static let publishes: [Publish] = {
         let name = try! ActivityName(LonePushTests.name)

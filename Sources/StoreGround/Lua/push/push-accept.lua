@@ -61,9 +61,9 @@ local isNew = not last or id > greatest
 local function name_fields(wakes)
     local nameLife = retention + NAME_SLACK
     local renews = not kept or now + retention > tonumber(kept) or tonumber(kept) > now + nameLife + NAME_SLACK
-    local fields = {'seq', seq, 'last', id, 'woken', wakes}
     -- A publisher's timestamps need not be newer than an automatic end's.
-    if not isAutomatic then fields[7], fields[8] = 'ts', digits end
+    local fields = {'seq', seq, 'last', id, 'woken', wakes,
+        not isAutomatic and 'ts' or nil, not isAutomatic and digits or nil}
     if renews then fields[#fields + 1], fields[#fields + 2] = 'kept', string.format('%d', now + nameLife) end
     if not isNew then fields[#fields + 1], fields[#fields + 2] = 'top', greatest end
     return fields, renews and string.format('%d', nameLife)
@@ -84,9 +84,11 @@ local mayBeLone = packs == '1' and isPlain and not (ended or active or lone) and
 local function commit_lone()
     local fields, nameLife = name_fields(stamp .. ' 0 ' .. priority)
     fields[#fields + 1] = 'lone'
-    fields[#fields + 1] = string.format('%s %s %s %s %d %s %s %s %s %s %s %s %s\n%s\n%s', id, seq, digits, priority, deadline,
-        stamp, retention, supersedable == '1' and string.format('%d', lives) or '-', expiry ~= '' and expiry or '-',
-        soft == '1' and '1' or '-', last or '-', tells == '1' and '1' or '-', traceparent ~= '' and traceparent or '-', by, content)
+    -- One concatenation costs a third of a format with as many parts.
+    fields[#fields + 1] = id .. ' ' .. seq .. ' ' .. digits .. ' ' .. priority .. ' ' .. string.format('%d', deadline) .. ' '
+        .. stamp .. ' ' .. retention .. ' ' .. (supersedable == '1' and string.format('%d', lives) or '-') .. ' '
+        .. (expiry ~= '' and expiry or '-') .. ' ' .. (soft == '1' and '1' or '-') .. ' ' .. (last or '-') .. ' '
+        .. (tells == '1' and '1' or '-') .. ' ' .. (traceparent ~= '' and traceparent or '-') .. '\n' .. by .. '\n' .. content
     redis.call('HSET', n, unpack(fields))
     if nameLife then redis.call('PEXPIRE', n, nameLife) end
     return {'ok', tonumber(seq), ts, 1, followed()}

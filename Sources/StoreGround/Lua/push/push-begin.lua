@@ -55,8 +55,8 @@ if lone and not sent then
         if not count or (tonumber(string.match(count, '^%d+')) or 1) < 2 * leastBuckets then
             local stamp = string.format('%d', now)
             local fields = {'begun', seq, 'begun_id', id, 'newest', string.format('%s update %s %s', seq, id, stamp),
-                'sent', string.format('1 %d %s %s', now + length, length, owner)}
-            if isPaced then fields[9], fields[10] = 'paced', stamp .. ' ' .. lastSeq end
+                'sent', string.format('1 %d %s %s', now + length, length, owner),
+                isPaced and 'paced' or nil, isPaced and stamp .. ' ' .. lastSeq or nil}
             redis.call('HSET', n, unpack(fields))
             return {'claimed', 1, '0', '', 0, 0, lone, not count and tokens or nil}
         end

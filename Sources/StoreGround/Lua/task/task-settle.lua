@@ -33,22 +33,19 @@
 -- If the worker dies before this call, the next owner reads and sends the page again. Repeating counts nothing twice.
 
 -- The usual case: one page is the whole sweep of a lone push, and all that happened is to be added up.
-local counted = {}
 local isUsual = stop == '' and abandons == '0' and settles == '1' and shard == '0/1' and from == first and to == last
 for at = rest, #ARGV, 3 do
     isUsual = isUsual and ARGV[at] == 'add' and ARGV[at + 1] ~= 'expired'
     if not isUsual then break end
-    counted[#counted + 1] = ARGV[at + 1]
-    counted[#counted + 1] = ARGV[at + 2]
 end
 local lone, sent = unpack(redis.call('HMGET', n, 'lone', 'sent'))
 -- Set for a usual push that needs a function of the rules: its end is told, or it gets a hash of its own.
 local answer, kept, life, tell, finished
-if isUsual and sent and string.sub(lone, 1, #id + 1) == id .. ' ' then
+if isUsual and sent and string.find(lone, id, 1, true) == 1 then
     local ownEpoch, itsOwner = string.match(sent, '^(%d+) %d+ %d+ (.*)$')
     if ownEpoch == epoch and itsOwner == owner and redis.call('EXISTS', k, r, o) == 0 then
         finished = string.format('%d', redis_now())
-        kept, life, tell = pack_kept(lone, raw, finished, counted)
+        kept, life, tell = pack_kept(lone, raw, finished, ARGV, rest)
         answer = {'ok', 'done', 1, 0, '', 0, 0}
         if kept then
             redis.call('HSET', pk, raw, kept)
@@ -66,7 +63,7 @@ end
 if answer then
     local _, record = read_lone(lone, 'done')
     for _, value in ipairs({'expanded', 1, 'finished', finished}) do record[#record + 1] = value end
-    for _, value in ipairs(counted) do record[#record + 1] = value end
+    for at = rest, #ARGV, 3 do record[#record + 1], record[#record + 2] = ARGV[at + 1], ARGV[at + 2] end
     redis.call('HSET', p, unpack(record))
     redis.call('PEXPIRE', p, life)
     redis.call('HDEL', n, 'lone', 'sent')

@@ -1,10 +1,12 @@
 -- Fragment for task-settle: a lone push that ended in the usual case becomes a kept record, see shared-kept.
 
 -- Returns the record, or nil if this push needs a hash of its own; how long it is kept (ms), and `tell` or nil.
--- raw: its id, 16 bytes. counted: fields of the ledger and their numbers, in turns
-local function pack_kept(lone, raw, finished, counted)
-    local seq, ts, prio, deadline, created, life, sup, expiry, soft, prev, tell, tp, by, content = string.match(lone,
-        '^%S+ (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)\n([^\n]*)\n(.*)$')
+-- raw: its id, 16 bytes. counts: from `at` on, `add`, a field of the ledger and its number, in turns
+local function pack_kept(lone, raw, finished, counts, at)
+    local seq, ts, prio, deadline, created, life, sup, expiry, soft, prev, tell, tp, by, start = string.match(lone,
+        '^%S+ (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)\n([^\n]*)\n()')
+    -- A pattern would look at each byte of it.
+    local content = string.sub(lone, start)
     tell = tell ~= '-' and tell
     -- A push that was accepted long after its id was made would lengthen the life of its block.
     local shift = created - struct.unpack('>I6', raw)
@@ -36,13 +38,13 @@ local function pack_kept(lone, raw, finished, counted)
         flags, rest = flags + KEPT_TIME, rest .. struct.pack('>I5', ts)
     end
     -- Most pushes reach all of their targets, and most have one.
-    local first, number = counted[1], tonumber(counted[2])
-    local isWhole = #counted == 4 and counted[2] == counted[4] and number < 65536
-        and (first == 'targets' and counted[3] == 'delivered' or first == 'delivered' and counted[3] == 'targets')
+    local first, second, number = counts[at + 1], counts[at + 4], tonumber(counts[at + 2])
+    local isWhole = #counts == at + 5 and counts[at + 2] == counts[at + 5] and number < 65536
+        and (first == 'targets' and second == 'delivered' or first == 'delivered' and second == 'targets')
     if not isWhole then
-        flags, rest = flags + KEPT_COUNTS, rest .. string.char(#counted / 2)
-        for at = 1, #counted, 2 do
-            local field, count = counted[at], tonumber(counted[at + 1])
+        flags, rest = flags + KEPT_COUNTS, rest .. string.char((#counts - at + 1) / 3)
+        for i = at, #counts, 3 do
+            local field, count = counts[i + 1], tonumber(counts[i + 2])
             if #field > 255 or count < 0 or count >= 2 ^ 24 then return nil, life, tell end
             rest = rest .. struct.pack('>BI3', #field, count) .. field
         end
