@@ -169,13 +169,14 @@ import Testing
                             let channel = ChannelID.random()
                             try await fixture.track(channel, 100_000 + task * 1_000 + number)
                             try await fixture.track(channel, 200_000 + task * 1_000 + number)
-                            // The catch-up begins, and goes on while channels arrive.
-                            if number == 10 { transport.letGo() }
+                            // The catch-up begins, and goes on while channels arrive: a page of it is held.
+                            if number == 10 { transport.letGo { WorkerFixture.number($0) == 200_011 } }
                         }
                     }
                 }
                 try await group.waitForAll()
             }
+            transport.letGo()
             return try await fixture.finished(id)
         }
         let taken = transport.taken
