@@ -60,13 +60,15 @@ import Testing
         try await eventually("both devices have it") { try await accepted() == 2 }
 
         let second = try await ask(2)
-        let rejected = try await deployment.run("schedule", "reject", second.id, environment: ben)
+        let rejected = try await deployment.run(
+            "schedule", "reject", second.id, "--reason", "the score is 3:1", environment: ben)
         #expect(rejected.code == 0 && rejected.out == "rejected update match-1\n", "\(rejected)")
         let late = try await deployment.run(
             "schedule", "approve", second.id, "--request", second.request, environment: ben)
         #expect(late.code == 1 && late.err.contains("ben"), "\(late)")
         let shown = try await deployment.run("schedule", "show", second.id, environment: anna)
         #expect(shown.code == 0 && shown.out.contains(/decided by +ben/), "\(shown)")
+        #expect(shown.out.contains("rejected: the score is 3:1"), "\(shown)")
         let none = try await deployment.run("schedule", "list", "--awaiting-approval", environment: ben)
         #expect(none.code == 0 && !none.out.contains(second.id), "\(none)")
         #expect(try await accepted() == 2)
