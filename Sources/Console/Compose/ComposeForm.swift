@@ -15,7 +15,7 @@ struct ComposeForm {
         "send_at", "zone", "schedule",
     ]
     static let audiences: [(value: String, title: String)] = [
-        ("all", "Everyone who follows"), ("tag", "A tag"), ("user", "A user"), ("device", "One device"),
+        ("all", "Everyone"), ("tag", "A tag"), ("user", "A user"), ("device", "One device"),
         ("json", "As JSON"),
     ]
 
