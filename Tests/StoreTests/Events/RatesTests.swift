@@ -44,7 +44,7 @@ import Testing
                 for address in ["192.0.2.1", "192.0.2.2"] {
                     _ = try await store.rates.take("address \(address)", perSecond: 5, wanted: 5)
                 }
-                keys = try await store.redis.send(RedisCommand("KEYS", ["*"])).array().map { try $0.string() }
+                keys = try await store.redis.keys().map(\.description)
                 return keys.count == 2
             }
             #expect(!keys.contains { $0.contains("192.0") })

@@ -208,9 +208,8 @@ import Testing
         let fixture = try await PushFixture.start()
         let now = fixture.store.time.now()
         let (index, name) = (fixture.store.pushes.index, try ActivityName("a"))
-        func commands(at time: Int64) -> Int {
-            index.note(fixture.app, .ordered(at: now, index: 0), name, now: time).count
-        }
+        let id = PushID.ordered(at: now, index: 0)
+        func commands(at time: Int64) -> Int { index.note(fixture.app, id, name, now: time).count }
         #expect([0, 1, 1_799_999].map { commands(at: now + $0) } == [2, 1, 1])
         #expect(commands(at: now + 1_800_000) == 2)
         #expect(commands(at: now - 10) == 2, "the clock was set back")

@@ -36,7 +36,8 @@ import Testing
         try await fixture.store.pushes.history(fixture.app, PushFilter(), after: nil, limit: 100).pushes.map(\.id)
     }
 
-    @Test func `the oldest go, a few with each step, until no more are left than wanted`() async throws {
+    @Test(.enabled(if: !RedisServer.isCluster, "there an hour has a set for each partition"))
+    func `the oldest go, a few with each step, until no more are left than wanted`() async throws {
         let fixture = try await PushFixture.start()
         var ids: [PushID] = []
         for number in 0..<12 {
@@ -130,7 +131,8 @@ import Testing
         #expect(try await index.names(of: ids, fixture.app).compactMap(\.self).count == 6)
     }
 
-    @Test func `it looks again after minutes, not with each step`() async throws {
+    @Test(.enabled(if: !RedisServer.isCluster, "there an hour has a set for each partition"))
+    func `it looks again after minutes, not with each step`() async throws {
         let fixture = try await PushFixture.start()
         for number in 0..<6 { _ = try await push(fixture, "order-\(number)", hours: 30, index: number) }
         var old = OldPushes()
@@ -141,8 +143,7 @@ import Testing
         #expect(try await [step(), step(), step(), step(), step()] == [2, 2, 2, nil, nil])
         let redis = fixture.store.redis
         let measurements = try await redis.calls(of: "zcard")
-        #expect((redis.isCluster ? 100...200 : 1...1).contains(measurements), "one an hour, once: \(measurements)")
-        if redis.isCluster { return }
+        #expect(measurements == 1, "one an hour, once")
         #expect(try await redis.calls(of: "exists") < 30, "hours without pushes are not counted")
     }
 
@@ -153,7 +154,7 @@ import Testing
         // A schedule of yesterday is about to be published.
         let id = PushID.ordered(at: now - 30 * hour, index: 5)
         try await fixture.store.redis.run(index.note(fixture.app, id, ActivityName("match-1"), now: now))
-        #expect(try await forget(fixture, most: 1) == [1])
+        #expect(try await forget(fixture, most: 1).reduce(0, +) == 1)
         #expect(try await index.name(of: id, fixture.app)?.rawValue == "match-1")
     }
 }

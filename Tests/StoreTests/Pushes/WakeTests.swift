@@ -64,7 +64,8 @@ import Testing
 
     // MARK: Bounds
 
-    @Test func `past the bound only a push that supersedes another is accepted`() async throws {
+    @Test(.enabled(if: !RedisServer.isCluster, "there the queues are measured while a publish is on its way"))
+    func `past the bound only a push that supersedes another is accepted`() async throws {
         let fixture = try await PushFixture.start()
         let bounds = QueueBounds(apps: [fixture.app], perApp: 3, total: 100)
         var first: [PushID] = []

@@ -288,7 +288,7 @@ import Testing
     /// The keys whose dump holds the channel's bytes, sorted.
     private func traces(of channel: ChannelID, _ fixture: PushFixture) async throws -> [String] {
         let redis = fixture.store.redis
-        let keys = try await redis.send(RedisCommand("KEYS", ["*"])).array().map { try $0.string() }
+        let keys = try await redis.keys().map(\.description)
         var found: [String] = []
         for key in keys {
             let holds = try await contents(RedisKey(key), redis).contains { part in

@@ -88,7 +88,7 @@ import Testing
             _ = try await registry.track(app, .activity(name), registrations)
             #expect(try await other.names.page(app, prefix: "", after: nil, limit: 10) == [name])
             // Redis lost everything.
-            _ = try await fixture.command("FLUSHALL")
+            try await fixture.redis.everywhere("FLUSHALL")
             _ = try await registry.track(app, .activity(name), registrations)
             #expect(try await other.names.page(app, prefix: "", after: nil, limit: 10) == [name])
         }

@@ -159,7 +159,8 @@ import Testing
         let calls = try await redis.callsOfTheStore()
         // Besides, a worker reads, acknowledges and deletes its entry.
         let sum = calls.values.reduce(3, +)
-        #expect(sum <= 24, "\(calls)")
+        // Of a cluster's index each push begins a set, whose life it sets.
+        #expect(sum <= (redis.isCluster ? 25 : 24), "\(calls)")
     }
 
     /// `pacing.min_interval` as the default settings have it.
