@@ -1,5 +1,6 @@
 import LiveActivity
 import Redis
+import TestSupport
 import Testing
 
 @testable import Store
