@@ -69,9 +69,12 @@ final class PageQueue: Sendable {
         }
 
         func ring() { if !isRung.exchange(true, ordering: .acquiringAndReleasing) { event.signal() } }
-        /// A bell that is about to be written stays rung, and wakes its lane once more.
+        /// A bell that is about to be written stays rung, and wakes its lane once more. A lane that finds it rung sees
+        /// afterwards what was posted before: hence an exchange and no store.
         func clear() {
-            if isRung.load(ordering: .acquiring), event.clear() { isRung.store(false, ordering: .releasing) }
+            if isRung.load(ordering: .acquiring), event.clear() {
+                _ = isRung.exchange(false, ordering: .acquiringAndReleasing)
+            }
         }
     }
 
