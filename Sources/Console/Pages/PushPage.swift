@@ -8,8 +8,6 @@ enum PushPage {
     /// Devices on the page at first, and when all are asked for.
     private static let fewChannels = 20
     private static let mostChannels = 1_000
-    /// The states of a schedule whose push never went out.
-    private static let refused: [String] = [Schedule.State.rejected, .cancelled, .failed].map(\.rawValue)
 
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let id = visit.parameter("push")
@@ -56,7 +54,7 @@ enum PushPage {
                 "at": Shown.time(schedule.approval?.decidedAt, now: visit.now),
             ])
         }
-        if let schedule, isScheduled || Self.refused.contains(schedule.state) {
+        if let schedule, isScheduled || Schedule.State(rawValue: schedule.state)?.isRefused == true {
             shown["isUnsent"] = true
             body = schedule.push.object
             (state, alert) = (body?.liveActivity?["content_state"], body?.liveActivity?.object("alert"))

@@ -21,7 +21,7 @@ public struct Schedule: Sendable, Hashable {
         /// Whether nothing happens to it any more.
         var isOver: Bool { !isWaiting && self != .taken }
         /// Whether its push will never go out.
-        var isRefused: Bool { [.failed, .cancelled, .rejected].contains(self) }
+        public var isRefused: Bool { [.failed, .cancelled, .rejected].contains(self) }
     }
 
     /// The reason of a schedule that nobody approved in time.
