@@ -144,7 +144,7 @@ public struct Forgetting: Sendable {
     }
 }
 
-/// What a channel's record is after a request to forget it.
+/// The state of a channel's record after a request to forget it.
 enum ChannelRemainder {
     case gone
     /// It was made after the request, and stays.

@@ -159,7 +159,7 @@ import Testing
         let calls = try await redis.callsOfTheStore()
         // Besides, a worker reads, acknowledges and deletes its entry.
         let sum = calls.values.reduce(3, +)
-        // Of a cluster's index each push begins a set, whose life it sets.
+        // On a cluster each push begins a set of the index, and sets its life.
         #expect(sum <= (redis.isCluster ? 25 : 24), "\(calls)")
     }
 
