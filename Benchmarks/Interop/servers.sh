@@ -61,7 +61,7 @@ certificate() {
     ) >"$work/certificate.log" 2>&1 || fail "no certificate"
 }
 
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+free_port() { python3 Tests/Scripts/free_port.py; }
 answers_http2() {
     [ "$(curl -s --http2 -o /dev/null -w '%{http_version}' --cacert "$work/ca.pem" -d x "https://127.0.0.1:$server_port/3/device/ff")" = 2 ]
 }

@@ -13,7 +13,8 @@ import time
 import urllib.error
 import urllib.request
 
-from processes import Processes, free_port
+from free_port import free_port
+from processes import Processes
 
 binary, work, only = sys.argv[1], sys.argv[2], sys.argv[3:]
 SECRET, MASTER = "app-secret-0123456789", "master-secret-0123456789"

@@ -10,7 +10,7 @@ import time
 import urllib.error
 import urllib.request
 
-from processes import free_port
+from free_port import free_port
 
 SECRETS = {"lamplighter-redis": {"url": "redis://127.0.0.1:{redis}/0"}, "lamplighter-monitor": {"secret": "secret-of-the-monitor"}}
 SETTINGS = """apps:

@@ -3,15 +3,8 @@
 import http.client
 import os
 import signal
-import socket
 import subprocess
 import time
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Processes(dict):
@@ -42,5 +35,13 @@ class Processes(dict):
                     return
             except (OSError, ValueError, http.client.HTTPException):
                 pass
+            for name, process in self.items():
+                if process.poll() is not None:
+                    how = f"{name} ended with status {process.returncode}: {self.last_line(name)}"
+                    raise SystemExit(f"{self.script}: ✗ {what}: {how}")
             time.sleep(0.1)
         raise SystemExit(f"{self.script}: ✗ {what}: not within {patience} s; the logs are in {self.work}")
+
+    def last_line(self, name):
+        lines = open(f"{self.work}/{name}.log", errors="replace").read().strip().splitlines()
+        return lines[-1] if lines else "it wrote nothing"

@@ -14,13 +14,15 @@ import threading
 import time
 import urllib.parse
 
-from processes import Processes, free_port
+from free_port import free_port
+from processes import Processes
 
 binary, work, names = sys.argv[1], sys.argv[2], sys.argv[3:]
 MASTER = "master-secret-0123456789"
 # The client's end of its connections, so that it is not the proxy's address.
 CLIENT = "127.0.0.9"
-PATIENCE = 15
+# Only a proxy that stands still needs so long: one that ends is seen at once.
+PATIENCE = 60
 processes = Processes("bin/proxies", work, PATIENCE)
 start, stop, until = processes.start, processes.stop, processes.until
 checks = 0
