@@ -4,6 +4,15 @@ import StrictJSON
 /// The body of a bulk call: one JSON object a line. Lines become entries, which the handler applies batch by batch, and
 /// each line that is refused is reported by its number.
 struct BulkLines<Entry: Sendable> {
+    /// Entries that are applied in one call.
+    struct Batch: Sendable {
+        fileprivate(set) var entries: [Entry] = []
+        /// The line of each entry.
+        fileprivate var lineNumbers: [Int] = []
+        /// The last line that was read for it, also if that one is no entry.
+        fileprivate var lastLine = 0
+    }
+
     /// The longest line: 1,024 digits of a token, 128 bytes of a channel, and room for escapes.
     static var maximumLineBytes: Int { 8 << 10 }
     static var batchSize: Int { 1_000 }
@@ -12,10 +21,8 @@ struct BulkLines<Entry: Sendable> {
 
     private let read: @Sendable ([UInt8]) throws(JSONError) -> Entry
     var lines = LineReader(maximumBytes: BulkLines.maximumLineBytes)
-    private(set) var batch: [Entry] = []
+    private var batch = Batch()
     private(set) var appliedLines = 0
-    /// The line of each entry of the batch.
-    private var lineNumbers: [Int] = []
     private var line = 0
     private(set) var accepted = 0
     private var stale: Int?
@@ -28,7 +35,7 @@ struct BulkLines<Entry: Sendable> {
         stale = countsStale ? 0 : nil
     }
 
-    var isFull: Bool { batch.count >= Self.batchSize }
+    var isFull: Bool { batch.entries.count >= Self.batchSize }
 
     /// Reads one line. Lines are counted from 1, and empty lines are skipped.
     mutating func take(_ text: LineReader.Line) {
@@ -38,24 +45,32 @@ struct BulkLines<Entry: Sendable> {
         case .text(let bytes):
             if bytes.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { return }
             do throws(JSONError) {
-                batch.append(try read(bytes))
-                lineNumbers.append(line)
+                batch.entries.append(try read(bytes))
+                batch.lineNumbers.append(line)
             } catch {
                 reject(line, error.path.isEmpty ? error.message : "\(error.path): \(error.message)")
             }
         }
     }
 
-    /// Notes that the batch was applied, but for some of its entries.
-    mutating func applied(_ outcome: BulkOutcome) {
-        accepted += batch.count - outcome.refused.count
+    /// What was read since the batch before.
+    mutating func takeBatch() -> Batch {
+        var taken = Batch()
+        taken.entries.reserveCapacity(batch.entries.count)
+        taken.lineNumbers.reserveCapacity(batch.entries.count)
+        swap(&taken, &batch)
+        taken.lastLine = line
+        return taken
+    }
+
+    /// Notes that a batch was applied, but for some of its entries.
+    mutating func applied(_ batch: Batch, _ outcome: BulkOutcome) {
+        accepted += batch.entries.count - outcome.refused.count
         stale = stale.map { $0 + outcome.stale }
         for (position, problem) in outcome.refused.sorted(by: { $0.key < $1.key }) {
-            reject(lineNumbers[position], problem)
+            reject(batch.lineNumbers[position], problem)
         }
-        appliedLines = line
-        batch.removeAll(keepingCapacity: true)
-        lineNumbers.removeAll(keepingCapacity: true)
+        appliedLines = batch.lastLine
     }
 
     private mutating func reject(_ line: Int, _ problem: String) {

@@ -107,6 +107,36 @@ import Testing
         }
     }
 
+    @Test func `a bulk call that breaks off counts the lines that were being applied`() async throws {
+        try await GatewayFixture.run { gateway in
+            let socket = try Socket(port: gateway.port)
+            let basic = Base64.encode("\(GatewayFixture.key):\(GatewayFixture.masterSecret)".utf8)
+            let lines = (1...1_001).map { "{\"channel\":\"c\($0)\",\"token\":\"abcd\"}\n" }.joined()
+            // The next chunk has no size.
+            socket.send(
+                "POST /api/activities/n/channels HTTP/1.1\r\nHost: x\r\nAuthorization: Basic \(basic)\r\n"
+                    + "Transfer-Encoding: chunked\r\n\r\n\(String(lines.utf8.count, radix: 16))\r\n\(lines)\r\nzz\r\n")
+            let answer = await socket.readAnswer()
+            #expect(answer.hasPrefix("HTTP/1.1 400 ") && answer.contains(#""lines_applied":1000"#), "\(answer)")
+            #expect(try await gateway.send("GET", "/api/activities/n").integer("tokens") == 1_000)
+        }
+    }
+
+    @Test func `a later line of a channel wins, also in another batch`() async throws {
+        try await GatewayFixture.run { gateway in
+            // Each batch holds every channel once.
+            let lines = (0..<5_000).map { number in
+                "{\"channel\":\"c\(number % 1_000)\",\"token\":\"0000000\(number / 1_000)aaaaaaaa\"}\n"
+            }.joined()
+            let reply = try await gateway.send("POST", "/api/activities/n/channels", lines)
+            #expect(try reply.integer("accepted") == 5_000)
+            for channel in ["c0", "c500", "c999"] {
+                let shown = try await gateway.send("GET", "/api/channels/\(channel)").text
+                #expect(shown.contains("00000004"), "\(shown)")
+            }
+        }
+    }
+
     @Test func `a Redis that is full takes whole publishes or nothing, and goes on by itself`() async throws {
         try await GatewayFixture.run { gateway in
             let redis = gateway.store.redis

@@ -33,32 +33,46 @@ struct BulkCalls: CallGroup {
         }
     }
 
-    /// Reads lines as they arrive and applies them batch by batch, so memory holds one batch whatever the length.
+    /// Reads lines as they arrive and applies them batch by batch, in their order. The next batch is read while Redis
+    /// applies one, so memory holds two whatever the length.
     /// Applying a line twice does no harm, so after a failure the caller may send the whole body once more. With
     /// `dry_run` lines are only read.
     private func bulk<Entry: Sendable>(
-        _ call: Call, _ lines: BulkLines<Entry>, apply: ([Entry]) async throws -> BulkOutcome
+        _ call: Call, _ lines: BulkLines<Entry>, apply: @escaping @Sendable ([Entry]) async throws -> BulkOutcome
     ) async throws -> Answer {
+        typealias Batch = BulkLines<Entry>.Batch
         var bulk = lines
         let isDryRun = try call.flag("dry_run") ?? false
-        func applyBatch() async throws {
-            try await call.confirm()
-            bulk.applied(isDryRun ? BulkOutcome() : try await apply(bulk.batch))
-        }
-        do {
-            try await call.body.stream { part in
-                for line in bulk.lines.read(part) {
-                    bulk.take(line)
-                    if bulk.isFull { try await applyBatch() }
+        try await withThrowingTaskGroup(of: (Batch, BulkOutcome).self) { underWay in
+            func settle() async throws {
+                if let (batch, outcome) = try await underWay.next() { bulk.applied(batch, outcome) }
+            }
+            func beginBatch() async throws {
+                try await settle()
+                let batch = bulk.takeBatch()
+                underWay.addTask {
+                    try await call.confirm()
+                    return (batch, isDryRun ? BulkOutcome() : try await apply(batch.entries))
                 }
             }
-            if let line = bulk.lines.finish() { bulk.take(line) }
-            try await applyBatch()
-        } catch {
-            var failure = APIError(thrown: error)
-            failure.extra = bulk.answer.membersOfError + CutShortAnswer(linesApplied: bulk.appliedLines).members
-            failure.applied = isDryRun ? 0 : bulk.accepted
-            throw failure
+            do {
+                try await call.body.stream { part in
+                    for line in bulk.lines.read(part) {
+                        bulk.take(line)
+                        if bulk.isFull { try await beginBatch() }
+                    }
+                }
+                if let line = bulk.lines.finish() { bulk.take(line) }
+                try await beginBatch()
+                try await settle()
+            } catch {
+                // The body broke off while a batch was applied: it counts too.
+                try? await settle()
+                var failure = APIError(thrown: error)
+                failure.extra = bulk.answer.membersOfError + CutShortAnswer(linesApplied: bulk.appliedLines).members
+                failure.applied = isDryRun ? 0 : bulk.accepted
+                throw failure
+            }
         }
         var answer = Answer(200, bulk.answer).about([:], count: bulk.accepted)
         answer.changedNothing = isDryRun
