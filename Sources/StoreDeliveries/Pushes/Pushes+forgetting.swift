@@ -12,11 +12,13 @@ public struct OldPushes: Sendable {
     }
 
     /// When the app was last measured, epoch ms.
-    fileprivate var measuredAt: Int64?
+    var measuredAt: Int64?
     /// The sets that had pushes then, and how many pushes were too many. Less what this process has removed.
     fileprivate var sets: ArraySlice<(hour: Int64, slice: Int, size: Int)> = []
     fileprivate var excess = 0
     fileprivate var position = Position()
+    /// The last time that all sets were measured, epoch ms, and what those of the hours before `upTo` had then.
+    var whole: (at: Int64, upTo: Int64, pushes: Int)?
 
     public init() {}
 }
@@ -30,6 +32,8 @@ extension Pushes {
     /// The least time between two measurements, ms: of an app that has no more pushes than it may, or whose oldest ones
     /// were all looked at; and while some are removed, because other workers do that too.
     private static let (interval, intervalWhileFull): (Int64, Int64) = (600_000, 60_000)
+    /// The least time between two measurements of all hours, ms, of an app that has room.
+    private static let wholeInterval = 6 * PushIndex.hour
 
     /// Removes the oldest pushes of an app that has more than `most`, those that are final and that nothing needs any
     /// more. If the process dies, an entry of the index stays without its push until the index expires. Readers skip
@@ -60,16 +64,28 @@ extension Pushes {
         return removed
     }
 
-    /// A walk that is under way goes on where it is.
+    /// A walk that is under way goes on where it is. Older hours only lose pushes, so an app that has room by what they
+    /// had before has room: a cluster needs a command for each set, and a week has 2,700.
     private func measure(
         _ app: AppKey, most: Int, now: Int64, _ old: inout OldPushes
     ) async throws(StoreError) {
+        old.measuredAt = now
+        if let whole = old.whole, (0..<Self.wholeInterval).contains(now - whole.at) {
+            let newer = try await index.sizes(app, since: whole.upTo, now: now + PushIndex.hour)
+            if whole.pushes + newer.map(\.size).reduce(0, +) <= most {
+                old.sets = []
+                return
+            }
+        }
         let sizes = try await index.sizes(app, since: now - index.life, now: now + PushIndex.hour)
         if old.sets.isEmpty { old.position = .init() }
-        old.measuredAt = now
         old.excess = sizes.map(\.size).reduce(0, +) - most
         let newest = (now - Self.leastAge) / PushIndex.hour - 1
         old.sets = sizes.filter { $0.size > 0 && $0.hour <= newest }[...]
+        // The hour before may still get a push that was on its way.
+        let open = now / PushIndex.hour - 1
+        let older = sizes.filter { $0.hour < open }.map(\.size).reduce(0, +)
+        old.whole = (at: now, upTo: open * PushIndex.hour, pushes: older)
     }
 
     /// Removes those of the members' pushes that may go, and then all their entries in the index.

@@ -147,6 +147,30 @@ import Testing
         #expect(try await redis.calls(of: "exists") < 30, "hours without pushes are not counted")
     }
 
+    @Test func `only the newest hours of an app that has room are measured again`() async throws {
+        let fixture = try await PushFixture.start()
+        for number in 0..<6 { _ = try await push(fixture, "order-\(number)", hours: 30, index: number) }
+        var old = OldPushes()
+        func steps() async throws -> (removed: [Int], measured: Int) {
+            _ = try await fixture.store.redis.everywhere("CONFIG", "RESETSTAT")
+            var removed: [Int] = []
+            while let some = try await fixture.store.pushes.forgetOldest(fixture.app, most: 10, limit: 1, &old) {
+                removed.append(some)
+            }
+            // Eleven minutes pass.
+            old.measuredAt? -= 660_000
+            return (removed, try await fixture.store.redis.calls(of: "zcard"))
+        }
+        #expect(try await steps().measured >= 1)
+        let again = try await steps()
+        // The hour before, this one and the next.
+        #expect(again.removed == [] && again.measured <= (fixture.store.redis.isCluster ? 3 * 8 : 0), "\(again)")
+        for number in 6..<11 { _ = try await push(fixture, "order-\(number)", hours: 0, index: number) }
+        #expect(try await steps().removed.reduce(0, +) == 1)
+        old.whole?.at -= 6 * hour
+        #expect(try await steps().measured >= 2, "all hours, after a while")
+    }
+
     @Test func `an entry of a push that is not accepted yet stays`() async throws {
         let fixture = try await PushFixture.start()
         _ = try await push(fixture, "other", hours: 30)
