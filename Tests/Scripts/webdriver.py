@@ -100,7 +100,8 @@ class Browser:
             try:
                 return act()
             except Failure as failure:
-                if not str(failure).startswith(("stale element reference", "no such element", "nothing is named")):
+                if not str(failure).startswith(("stale element reference", "no such element", "nothing is named")) \
+                        and "does not belong to the document" not in str(failure):
                     raise
                 time.sleep(0.1)
         return act()
