@@ -100,8 +100,7 @@ class Browser:
             try:
                 return act()
             except Failure as failure:
-                if not str(failure).startswith(("stale element reference", "no such element", "nothing is named")) \
-                        and "does not belong to the document" not in str(failure):
+                if not str(failure).startswith(("stale element reference", "no such element", "nothing is named")):
                     raise
                 time.sleep(0.1)
         return act()
@@ -118,9 +117,14 @@ class Browser:
             found = self.call("POST", "/elements", {"using": "css selector", "value": ",".join(tags)})
             for element in found:
                 identifier = element[ELEMENT]
-                if self.call("GET", f"/element/{identifier}/computedlabel") == name \
-                        and self.call("GET", f"/element/{identifier}/displayed"):
-                    return identifier
+                try:
+                    if self.call("GET", f"/element/{identifier}/computedlabel") == name \
+                            and self.call("GET", f"/element/{identifier}/displayed"):
+                        return identifier
+                except Failure as failure:
+                    # So chromedriver says of a name that an element is stale.
+                    if "does not belong to the document" not in str(failure):
+                        raise
             raise Failure(f"nothing is named {name!r} on {self.url}")
 
         return self.again(look)
