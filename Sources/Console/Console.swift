@@ -189,17 +189,27 @@ public final class Console: Sendable {
 
 /// The pages that every page links to.
 enum Navigation {
-    private static let all: [(path: String, title: String)] = [
-        ("/console", "Home"), ("/console/compose", "Compose"), ("/console/pushes", "Pushes"),
-        ("/console/numbers", "Numbers"),
-        ("/console/names", "Names"), ("/console/devices", "Devices"), ("/console/schedules", "Schedules"),
-        ("/console/broadcasts", "Broadcasts"), ("/console/alarms", "Alarms"), ("/console/dead", "Dead letters"),
-        ("/console/quarantine", "Quarantine"), ("/console/actions", "Action log"),
-        ("/console/credentials", "Credentials"), ("/console/schemas", "Schemas"), ("/console/events", "Events"),
-        ("/console/settings", "Settings"),
+    /// In groups: what is published, whom it reaches, what went wrong, and how the app is set up.
+    private static let groups: [[(path: String, title: String)]] = [
+        [
+            ("/console", "Home"), ("/console/compose", "Compose"), ("/console/pushes", "Pushes"),
+            ("/console/numbers", "Numbers"),
+        ],
+        [
+            ("/console/names", "Names"), ("/console/devices", "Devices"), ("/console/schedules", "Schedules"),
+            ("/console/broadcasts", "Broadcasts"),
+        ],
+        [
+            ("/console/alarms", "Alarms"), ("/console/dead", "Dead letters"), ("/console/quarantine", "Quarantine"),
+            ("/console/actions", "Action log"),
+        ],
+        [
+            ("/console/credentials", "Credentials"), ("/console/schemas", "Schemas"), ("/console/events", "Events"),
+            ("/console/settings", "Settings"),
+        ],
     ]
 
-    /// The page of `all` that the path belongs to.
+    /// The page of `groups` that the path belongs to.
     static func area(of path: String) -> String {
         let parts = path.split(separator: "/")
         return parts.count < 2 ? "/console" : "/console/\(parts[1])"
@@ -207,12 +217,14 @@ enum Navigation {
 
     /// Pages that the credential may not open are left out.
     static func items(current: String, for identity: ConsoleIdentity, _ standing: Standing) -> [Values] {
-        all.filter { identity.mayOpen($0.path) }.map { page in
-            let badge = standing.badge(page.path, isForAllNames: identity.namePrefix == nil)
-            return values([
-                "path": page.path, "title": page.title, "current": page.path == current ? true : nil,
-                "badge": badge > 0 ? Shown.count(badge) : nil,
-            ])
+        groups.enumerated().flatMap { position, group in
+            group.filter { identity.mayOpen($0.path) }.enumerated().map { index, page in
+                let badge = standing.badge(page.path, isForAllNames: identity.namePrefix == nil)
+                return values([
+                    "path": page.path, "title": page.title, "current": page.path == current ? true : nil,
+                    "badge": badge > 0 ? Shown.count(badge) : nil, "begins": position > 0 && index == 0 ? true : nil,
+                ])
+            }
         }
     }
 }

@@ -17,7 +17,7 @@ import Testing
 
     @Test func `bars stand on each other and reach as high as their count`() throws {
         let bars = try #require(chart().devices["bars"] as? [[String: Any]])
-        #expect(bars.count == 2 && chart().devices["most"] as? String == "100")
+        #expect(bars.count == 2 && chart().devices["top"] as? String == "100")
         let parts = try #require(bars[0]["parts"] as? [[String: String]])
         #expect(parts.map { $0["name"] } == ["delivered", "failed", "rest"])
         #expect(parts.map { $0["y"] } == ["30.00", "10.00", "0.00"])
@@ -25,6 +25,14 @@ import Testing
         #expect(bars[0]["title"] as? String == "t1000: 100 devices, 70 delivered, 20 failed")
         let second = try #require(bars[1]["parts"] as? [[String: String]])
         #expect(second.count == 1 && second[0]["height"] == "50.00" && second[0]["x"] == "78.00")
+    }
+
+    @Test(arguments: [
+        (0, 2), (1, 2), (3, 4), (9, 10), (10, 10), (11, 20), (41, 60), (100, 100), (905, 1_000), (2_008, 4_000),
+        (10_000, 10_000), (1_234_567, 2_000_000),
+    ])
+    func `the scale ends with a round number that has a half`(most: Int, expected: Int) {
+        #expect(Chart.top(over: most) == expected)
     }
 
     @Test func `rows are the newest first, with a sum, and an empty chart says so`() {

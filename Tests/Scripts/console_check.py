@@ -197,6 +197,12 @@ class Check(Pages):
         browser.open(self.url + "/sketches")
         self.look("sketches")
         browser.type("Attributes type", "MatchAttributes")
+        drawn = browser.script("return document.querySelector('#sketch').value")
+        browser.type("Sketch", '{"card": {"text": 1}}')
+        browser.press("Save")
+        browser.until("the refusal", lambda: browser.text("[role=alert]"))
+        self.look("sketch-refused", expected="422")
+        browser.type("Sketch", drawn)
         browser.press("Save")
         browser.until("the notice", lambda: "sketch is kept" in browser.text(".notice"))
         self.api("PUT", "/api/test-devices/Anna", {"channel_id": DEVICE.replace("0001", "0002")})
@@ -223,9 +229,7 @@ class Check(Pages):
         browser.until("the count", lambda: "3 chosen" in browser.text(".bulk"))
         self.look("schedules-chosen")
         browser.size(390, 740)
-        heights = browser.script("return [...document.querySelectorAll('.rows tbody tr')].map(row => row.offsetHeight)")
-        if max(heights) > 90:
-            raise Failure(f"a schedule is {max(heights)} px high on a phone")
+        self.low("a schedule", 90)
         browser.script("document.querySelector('.fold details').open = true")
         browser.until("the fold", lambda: browser.script("return document.querySelector('.fold button').offsetHeight") > 0)
         browser.size(1280, 860)
@@ -235,6 +239,12 @@ class Check(Pages):
         browser.until("the answer", lambda: "3 schedules cancelled" in browser.text("h1"))
         self.look("bulk-done")
         self.say("cancels the schedules that were chosen")
+
+    def low(self, what, most):
+        """An entry of the list on the page takes two or three lines of a phone."""
+        heights = self.browser.script("return [...document.querySelectorAll('.rows tbody tr')].map(row => row.offsetHeight)")
+        if max(heights) > most:
+            raise Failure(f"{what} is {max(heights)} px high on a phone")
 
     def pages(self):
         browser = self.browser
@@ -248,6 +258,11 @@ class Check(Pages):
         ]:
             browser.open(self.url + path)
             self.look(name)
+        browser.size(390, 740)
+        for what, path in [("an action", "/actions"), ("a push", "/pushes"), ("a name", "/names")]:
+            browser.open(self.url + path)
+            self.low(what, 110)
+        browser.size(1280, 860)
         browser.open(self.url)
         browser.until("the live part", lambda: browser.script(
             "return performance.getEntriesByType('resource').some(entry => entry.name.endsWith('/live'))")
@@ -323,6 +338,14 @@ class Check(Pages):
         self.publish("match-42", {"home": 1, "away": 2, "minute": 72})
         browser.open(self.url)
         self.look("home-trouble")
+        browser.script("document.querySelector('.menu').open = true")
+        self.look("menu")
+        browser.open(self.url + "/alarms")
+        browser.press("Mark as known")
+        browser.until("the known alarm", lambda: "Show it everywhere again" in browser.text("main"))
+        self.look("alarms-known")
+        browser.press("Show it everywhere again")
+        browser.until("the alarm as before", lambda: "Show it everywhere again" not in browser.text("main"))
         self.faults()
         self.say("shows what went wrong: a dead letter, a quarantine, an alarm, a pause")
 
@@ -434,6 +457,10 @@ class Check(Pages):
         self.look("credentials-none")
         browser.script("document.querySelector('details.make').open = true")
         self.look("credential-new")
+        browser.type("Id", "match desk")
+        browser.press("Make the credential")
+        browser.until("the refusal", lambda: browser.text("[role=alert]"))
+        self.look("credential-refused", expected="4")
         browser.type("Id", "match-desk")
         browser.type("Only names that begin with", "match-")
         browser.choose("Ends", "604800")
@@ -503,6 +530,9 @@ class Check(Pages):
         if "“interns”" not in browser.text():
             raise Failure("the page does not name the groups")
         self.look("sign-in-nobody")
+        account("user-9")
+        browser.until("the choice", lambda: "You have access to several apps" in browser.text())
+        self.look("sign-in-choice")
         account("user-7")
         browser.until("the page that was asked for", lambda: browser.url.startswith(console + "/compose?"))
         if browser.script("return document.cookie"):

@@ -117,9 +117,14 @@ class Browser:
             found = self.call("POST", "/elements", {"using": "css selector", "value": ",".join(tags)})
             for element in found:
                 identifier = element[ELEMENT]
-                if self.call("GET", f"/element/{identifier}/computedlabel") == name \
-                        and self.call("GET", f"/element/{identifier}/displayed"):
-                    return identifier
+                try:
+                    if self.call("GET", f"/element/{identifier}/computedlabel") == name \
+                            and self.call("GET", f"/element/{identifier}/displayed"):
+                        return identifier
+                except Failure as failure:
+                    # So chromedriver says of a name that an element is stale.
+                    if "does not belong to the document" not in str(failure):
+                        raise
             raise Failure(f"nothing is named {name!r} on {self.url}")
 
         return self.again(look)

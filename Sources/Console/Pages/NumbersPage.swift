@@ -133,7 +133,7 @@ struct Chart {
     }
 
     private func bars(_ whole: KeyPath<Sum, Int>, spoken: (Sum, String) -> String) -> Values {
-        let most = max(1, sums.map { $0[keyPath: whole] }.max() ?? 0)
+        let top = Self.top(over: sums.map { $0[keyPath: whole] }.max() ?? 0)
         let width = 100 / Double(sums.count)
         let isOfDevices = whole == \.targets
         let bars = sums.enumerated().compactMap { index, sum -> Values? in
@@ -147,7 +147,7 @@ struct Chart {
             let drawn = parts.compactMap { name, count -> Values? in
                 guard count > 0 else { return nil }
                 // A few of many must still be seen.
-                let size = min(y, max(1, Double(count) * Self.height / Double(most)))
+                let size = min(y, max(1, Double(count) * Self.height / Double(top)))
                 y -= size
                 return [
                     "name": name, "x": Self.text(Double(index) * width + width * 0.12), "y": Self.text(y),
@@ -157,10 +157,16 @@ struct Chart {
             return ["parts": drawn, "title": spoken(sum, name(index))]
         }
         return [
-            "caption": isOfDevices ? "Devices" : "Pushes", "bars": bars, "most": Shown.count(most), "from": name(0),
-            "middle": name(sums.count / 2),
-            "to": name(sums.count - 1),
+            "caption": isOfDevices ? "Devices" : "Pushes", "bars": bars, "top": Shown.count(top),
+            "half": Shown.count(top / 2), "from": name(0), "middle": name(sums.count / 2), "to": name(sums.count - 1),
         ]
+    }
+
+    /// The end of the scale: a round number that has a half.
+    static func top(over most: Int) -> Int {
+        var unit = 1
+        while unit * 10 < most { unit *= 10 }
+        return unit * ([2, 4, 6, 8, 10].first { unit * $0 >= most } ?? 10)
     }
 
     private static func text(_ value: Double) -> String {
