@@ -53,14 +53,11 @@ struct BulkLines<Entry: Sendable> {
         }
     }
 
-    /// What was read since the batch before.
+    /// Hands out the entries that were read since the last call.
     mutating func takeBatch() -> Batch {
-        var taken = Batch()
-        taken.entries.reserveCapacity(batch.entries.count)
-        taken.lineNumbers.reserveCapacity(batch.entries.count)
-        swap(&taken, &batch)
-        taken.lastLine = line
-        return taken
+        batch.lastLine = line
+        defer { batch = Batch() }
+        return batch
     }
 
     /// Notes that a batch was applied, but for some of its entries.
