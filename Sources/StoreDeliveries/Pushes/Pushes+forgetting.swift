@@ -71,8 +71,8 @@ extension Pushes {
     ) async throws(StoreError) {
         old.measuredAt = now
         if let whole = old.whole, (0..<Self.wholeInterval).contains(now - whole.at) {
-            let newer = try await index.sizes(app, since: whole.upTo, now: now + PushIndex.hour)
-            if whole.pushes + newer.map(\.size).reduce(0, +) <= most {
+            let newer = try await kept(app, since: whole.upTo, now: now)
+            if whole.pushes + newer <= most {
                 old.sets = []
                 return
             }

@@ -154,8 +154,12 @@ extension Pushes {
     /// How many pushes of the app are kept. Schedules that were sent count twice.
     public func kept(_ app: AppKey) async throws(StoreError) -> Int {
         let now = time.now()
-        let sizes = try await index.sizes(app, since: now - keys.retention, now: now + PushIndex.hour)
-        return sizes.map(\.size).reduce(0, +)
+        return try await kept(app, since: now - keys.retention, now: now)
+    }
+
+    /// The same of the hours from `oldest` on, epoch ms.
+    func kept(_ app: AppKey, since oldest: Int64, now: Int64) async throws(StoreError) -> Int {
+        try await index.sizes(app, since: oldest, now: now + PushIndex.hour).map(\.size).reduce(0, +)
     }
 
     /// Nil for a push whose record is gone, or was never written.
