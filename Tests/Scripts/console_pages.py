@@ -102,7 +102,7 @@ const left = (element, box, isText) => {
   return part;
 };
 // Two lines of a long name are enough for a list, and the beginning of an id; a title or the page that it leads to has all of it.
-const mayBeCut = (element) => element.closest('.crumbs, h1:has(a), td.name > a:first-child, .actions td.name span, [title], .island, .silent, .skip, .hidden, .first, .pick ul');
+const mayBeCut = (element) => element.closest('.crumbs, h1:has(a), td.name > a:first-child, .log td.name span, [title], .island, .silent, .skip, .hidden, .first, .pick ul');
 const canvas = document.createElement('canvas').getContext('2d');
 const wide = (text, element) => {
   const style = getComputedStyle(element);
