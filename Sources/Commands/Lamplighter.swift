@@ -38,7 +38,7 @@ public struct Lamplighter: AsyncParsableCommand {
                     ChannelCommand.self, ExplainCommand.self, ForgetCommand.self, EventsCommand.self,
                     DoctorCommand.self, TestSendCommand.self, TestDeviceCommand.self, QuarantineCommand.self,
                     DeadCommand.self, ActionsCommand.self, CredentialCommand.self, BackupCommand.self,
-                    RestoreCommand.self, FormatCommand.self,
+                    RestoreCommand.self,
                 ]),
         ])
 

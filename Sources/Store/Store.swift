@@ -45,7 +45,6 @@ public struct Store: Sendable {
     public let forgetting: Forgetting
     public let console: ConsoleStore
     let keys: Keyspace
-    let format = DeploymentFormat()
 
     /// Connects with the first command.
     /// - Parameters:
@@ -88,7 +87,7 @@ public struct Store: Sendable {
         let replicaWait = replicas.map { ReplicaWait(beside: redis, $0) }
         pushes = Pushes(
             redis: redis, keys: keys, time: time, replicas: replicaWait, memory: buckets.memory,
-            index: PushIndex(redis: redis, keys: keys), telling: telling, endings: endings, format: format)
+            index: PushIndex(redis: redis, keys: keys), telling: telling, endings: endings)
         receipts = Receipts(redis: redis, keys: keys, index: pushes.index, time: time)
         traces = Traces(redis: redis, keys: keys)
         schemas = Schemas(redis: redis, keys: keys)

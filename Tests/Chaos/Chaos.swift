@@ -26,8 +26,7 @@ struct Chaos: AsyncParsableCommand {
     @Option(
         help: """
             Instead of faults, gateways and workers are restarted one by one as the new release, back as the old one, and as the \
-            new one again; or (stopped) all are stopped, and then start as the new release. Actions that older releases do not \
-            hold are left out.
+            new one again.
             """)
     var upgrade: UpgradeOrder?
     @Option(help: "What the workers send over: libcurl, nghttp2, or mixed, which takes turns.")
@@ -65,7 +64,7 @@ struct Chaos: AsyncParsableCommand {
         let seed = seed ?? UInt64.random(in: 1...999_999)
         var plan = Plan(
             seed: seed, milliseconds: Int(minutes * 60_000), largest: largest, redis: redis,
-            actions: (Action.parse(actions) ?? []).subtracting(upgrade == nil ? [] : Action.newDemands))
+            actions: Action.parse(actions) ?? [])
         plan.late = Int64(late) * 1_000
         if let upgrade {
             plan.disturbances = upgrade.disturbances(plan.milliseconds)

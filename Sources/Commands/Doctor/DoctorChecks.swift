@@ -153,20 +153,16 @@ struct DoctorChecks {
         return (findings, time.now)
     }
 
-    /// Finds out whether a newer version has changed what is stored.
+    /// Finds out whether another version has written what is stored.
     private func format(_ store: Store) async throws -> Finding {
         do throws(StoreError) {
-            let found = try await store.checkFormat()
-            guard found == StoredFormat.current else {
-                let remedy = "once all processes run this version: lamplighter format --raise"
-                return .warning("stored format", "\(found), of an older version: a push costs more of Redis", remedy)
+            guard let found = try await store.checkFormat() else {
+                return .good("stored format", "none yet; the first start writes \(StoredFormat.current)")
             }
             return .good("stored format", "\(found), which this version reads and writes")
-        } catch .newerFormat(let found, let known) {
-            let remedy = "install that version here too, before any gateway or worker runs here"
-            return .bad(
-                "stored format", "\(found), of a newer Lamplighter; \(Release.version) knows \(known)", remedy,
-                .configuration)
+        } catch .otherFormat(let found, let known) {
+            let other = OtherFormat(found: found, known: known)
+            return .bad("stored format", other.words, other.remedy, .configuration)
         }
     }
 

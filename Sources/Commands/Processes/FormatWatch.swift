@@ -14,7 +14,7 @@ struct FormatWatch: Service {
     let logger: Logger
     var interval = Self.interval
 
-    /// - Throws: `newerFormat`, so that the process stops in order and exits with 78.
+    /// - Throws: `otherFormat`, so that the process stops in order and exits with 78.
     func run() async throws {
         while !Task.isShuttingDownGracefully {
             try? await cancelWhenGracefulShutdown { try await Task.sleep(for: interval) }
@@ -22,7 +22,7 @@ struct FormatWatch: Service {
                 try await store.checkFormat()
             } catch {
                 // While Redis is away nothing is read either.
-                guard case .newerFormat = error else { continue }
+                guard case .otherFormat = error else { continue }
                 let reason = CommandFailure(error)?.message ?? "\(error)"
                 logger.critical("stopping: \(reason)")
                 for app in apps { try? await store.alarms.raise(app, .newerFormat, "\(process) stopped: \(reason)") }

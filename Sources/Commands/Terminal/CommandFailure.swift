@@ -29,11 +29,9 @@ struct CommandFailure: Error {
             self.init(.failed, "Redis holds \(what) that no version of Lamplighter wrote; \(remedy)")
         case StoreError.overtaken:
             self.init(.failed, "others changed the same registrations all the time; try again")
-        case StoreError.newerFormat(let found, let known):
-            let versions = "format \(found), and \(Release.version) knows \(known)"
-            self.init(
-                .configuration,
-                "a newer Lamplighter changed what Redis holds to \(versions): install that version here too")
+        case StoreError.otherFormat(let found, let known):
+            let other = OtherFormat(found: found, known: known)
+            self.init(.configuration, "Redis holds \(other.words): \(other.remedy)")
         case let error as RedisError: self.init(error)
         case let error as HTTPFailure: self.init(.unreachable, error.description)
         case let error as APNsClientError: self.init(error.isRetriable ? .failed : .configuration, error.description)

@@ -20,8 +20,8 @@ extension APIError {
             let remedy = "Those that are there can be changed. Try again later, or raise the setting."
             self.init(429, "\(full): nothing was added. \(remedy)", retryAfter: 60)
             cause = "\(quota.setting) reached"
-        case .newerFormat(let found, let known):
-            self.init(503, "A newer version has changed what is stored: nothing was changed.", retryAfter: 30)
+        case .otherFormat(let found, let known):
+            self.init(503, "Another version has changed what is stored: nothing was changed.", retryAfter: 30)
             cause = "Redis holds format \(found), and this version knows \(known)"
         case .overtaken: self = Self.unavailable("Others change these registrations at the same time", retryAfter: 2)
         case .corrupt(let what): self = .internalError("corrupt \(what)")

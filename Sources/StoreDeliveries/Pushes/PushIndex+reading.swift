@@ -14,11 +14,7 @@ extension PushIndex {
 
     /// The name of a push of the app.
     package func name(of id: PushID, _ app: AppKey) async throws(StoreError) -> ActivityName? {
-        if let name = try await names(of: [id], app)[0] { return name }
-        // 0.1.0 noted each push by itself, with its app. That note lives as long as its push.
-        let note = try await redis.run("GET", keys.formerPushIndex(id)).optionalString()
-        guard let parts = note?.cut(at: UInt8(ascii: " ")), parts.head == app.rawValue else { return nil }
-        return try? ActivityName(parts.tail)
+        try await names(of: [id], app)[0]
     }
 
     /// The names of pushes, nil for each that is not one of the app's.

@@ -25,12 +25,11 @@ public struct Pushes: Sendable {
     /// Apps whose outgoing events tell when a push is final.
     package let telling: Set<AppKey>
     package let endings: PushEndings
-    let format: DeploymentFormat
     let wakes = WakeGuess()
 
     package init(
         redis: RedisClient, keys: Keyspace, time: ServerTime, replicas: ReplicaWait?, memory: RegistryMemory,
-        index: PushIndex, telling: Set<AppKey>, endings: PushEndings, format: DeploymentFormat
+        index: PushIndex, telling: Set<AppKey>, endings: PushEndings
     ) {
         self.redis = redis
         self.keys = keys
@@ -40,7 +39,6 @@ public struct Pushes: Sendable {
         self.index = index
         self.telling = telling
         self.endings = endings
-        self.format = format
     }
 
     /// Commits one publish on its name's slot and wakes a worker. Returns when Redis has the push.
@@ -95,7 +93,7 @@ public struct Pushes: Sendable {
         if redis.isCluster, let bounds, !measured.isEmpty { Task { try? await measure(measured, bounds) } }
         let replies = try await inSteps(
             preparations, commit(isFull: false),
-            (addsEntry ? [entry] : []) + (packs ? index.packing(app, id, now: arrival) : []) + depths)
+            (addsEntry ? [entry] : []) + index.packing(app, id, now: arrival) + depths)
         if !depths.isEmpty { bounds?.note(measured, replies.suffix(depths.count).map { $0 }[...], keys.depthCommands) }
         // If Redis refused only the wake-up, the reconciler finds the name. Without the index, nobody finds the ledger.
         let refusal = replies.prefix(commitIndex).lazy.compactMap(\.error).first
@@ -214,7 +212,7 @@ public struct Pushes: Sendable {
                 publish.isSupersedable, publish.event == .end && publish.contentState == nil,
                 payload.count > Publish.maximumTokenPayload, publish.isDemotable)
             + StartOptions(publish.options).stored
-            + digits(isFull, asks, telling.contains(app), publish.options.trace != nil, packs)
+            + digits(isFull, asks, telling.contains(app), publish.options.trace != nil)
         return RedisCommand(
             Lua.pushAccept,
             keys: ["n": keys.name(tag), "q": keys.unswept(tag), "p": keys.push(tag, id), "b": keys.root(tag)],
@@ -233,9 +231,6 @@ public struct Pushes: Sendable {
                 "ws": .string(keys.tasksPrefix(tag)),
             ])
     }
-
-    /// Whether a push may be a lone one, and the index may have blocks.
-    private var packs: Bool { format.number >= DeploymentFormat.lonePushes }
 
     /// Whether the caller must add an entry to a stream. `no`: the name has one. `first`: no other push waits. `again`:
     /// others wait, but their entry may be lost or does not suit this push.

@@ -100,8 +100,6 @@ public struct Keyspace: Sendable {
     package func packedPushes(_ app: AppKey, hour: Int64, slice: Int) -> RedisKey {
         RedisKey("\(pushBlocks(app, hour: hour, slice: slice)):n")
     }
-    /// 0.1.0 wrote this key instead: where a push is.
-    package func formerPushIndex(_ id: PushID) -> RedisKey { key("i:{\(id)}") }
     package func idempotency(_ app: AppKey, _ id: String) -> RedisKey { key("idem:{\(app):\(Self.escaped(id))}") }
     /// Publishes that others write into Redis (`Intake`).
     package func intake(_ app: AppKey) -> RedisKey { key("in:{\(app)}") }

@@ -8,8 +8,8 @@ public enum StoreError: Error, Sendable, Hashable {
     case corrupt(String)
     /// Other processes changed the number of a name's buckets in each of many rounds. The same call may succeed soon.
     case overtaken
-    /// A newer version has changed the format of what is stored. This version must not read or write it.
-    case newerFormat(Int, known: Int)
+    /// Another version wrote what is stored, in another format. This version must not read or write it.
+    case otherFormat(Int, known: Int)
     /// A push is committed and may go out, but too few replicas confirmed it in time.
     case unreplicated(replicas: Int, of: Int)
     /// The channel would have too many tags. It was not changed.
@@ -33,7 +33,7 @@ public enum StoreError: Error, Sendable, Hashable {
         switch self {
         case .redis(let error): error.isRetriable
         case .overtaken: true
-        case .corrupt, .newerFormat, .unreplicated, .tooManyTags, .quotaReached: false
+        case .corrupt, .otherFormat, .unreplicated, .tooManyTags, .quotaReached: false
         }
     }
     /// Redis lost its streams: it was emptied, or restarted without its data.

@@ -157,11 +157,6 @@ final class Disturber: Sendable {
                 await terminate(role)
                 replace(role, release)
             }
-        case .upgradeAll(let roles):
-            await withDiscardingTaskGroup { group in
-                for role in roles { group.addTask { await self.terminate(role) } }
-            }
-            for role in roles { replace(role, .new) }
         case .clock(let role, let ahead):
             log.announce("the clock of \(role) is set to \(ahead) s ahead")
             count(role.isRedis ? "clocks of Redis set" : "clocks of processes set")

@@ -41,8 +41,6 @@ enum Action: String, CaseIterable, Sendable {
 
     /// All actions. Remove one here while the system does not meet its demands.
     static let usual = Set(allCases)
-    /// Demands that older releases do not meet themselves, so that an upgrade from them proves nothing about these.
-    static let newDemands: Set<Action> = [.scheduleRepeats, .batches, .forgets, .silences, .redisClocks]
 
     /// Reads `all`, `none`, `usual`, or a list such as `ends,clocks`. Nil for an unknown word.
     static func parse(_ text: String) -> Set<Action>? {

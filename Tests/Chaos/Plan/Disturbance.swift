@@ -7,8 +7,6 @@ enum Disturbance: Sendable {
     case terminate(Role)
     /// SIGTERM. When the process has ended, the other release takes its place.
     case upgrade(Role, to: UpgradeOrder.Release)
-    /// SIGTERM for all. When the last one has ended, the new release takes their places.
-    case upgradeAll([Role])
     /// The clock of the process's machine is set to this many seconds ahead of the true time; negative: behind.
     case clock(Role, ahead: Int)
     /// Sentinel makes the replica the primary, as for maintenance.

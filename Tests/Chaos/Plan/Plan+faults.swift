@@ -142,7 +142,7 @@ extension Disturbance {
         case .kill(let role, let down): (role, down + 2_000)
         case .stop(let role, let length): (role, length + 500)
         case .terminate(let role), .upgrade(let role, _): (role, 8_000)
-        case .redis, .upgradeAll, .clock, .failover: nil
+        case .redis, .clock, .failover: nil
         }
     }
 }

@@ -5,8 +5,6 @@ enum UpgradeOrder: String, CaseIterable, Sendable {
     case workersFirst = "workers-first"
     /// A gateway, a worker, a gateway, a worker: like machines that each run one of both.
     case machines
-    /// All are stopped, then all start as the new release: for releases that must not run side by side.
-    case stopped
 
     enum Release: String, Sendable { case old, new }
 
@@ -23,7 +21,7 @@ enum UpgradeOrder: String, CaseIterable, Sendable {
         let workers = (1...Plan.workers).map { Role.worker($0) }
         switch self {
         case .gatewaysFirst: return gateways + workers
-        case .workersFirst, .stopped: return workers + gateways
+        case .workersFirst: return workers + gateways
         case .machines:
             let pairs = zip(gateways, workers).flatMap { [$0, $1] }
             return pairs + gateways.dropFirst(workers.count) + workers.dropFirst(gateways.count)
@@ -33,7 +31,6 @@ enum UpgradeOrder: String, CaseIterable, Sendable {
     /// The steps, evenly over the run, in place of a plan's other disturbances. The last one leaves time for its
     /// process.
     func disturbances(_ milliseconds: Int) -> [Planned<Disturbance>] {
-        if self == .stopped { return [Planned(at: milliseconds / 2, seed: 0, what: .upgradeAll(roles))] }
         let steps = steps
         return steps.enumerated().map { number, step in
             Planned(

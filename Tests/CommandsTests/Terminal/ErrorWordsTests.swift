@@ -212,7 +212,9 @@ import Testing
         #expect(stored.message.contains("a push") && stored.message.contains("redis.prefix"))
         let overtaken = try #require(CommandFailure(StoreError.overtaken))
         #expect(overtaken.message.contains("try again") && overtaken.status == .failed)
-        let newer = try #require(CommandFailure(StoreError.newerFormat(2, known: 1)))
-        #expect(newer.message.contains("install that version") && newer.status == .configuration)
+        for (found, remedy) in [(4, "install that version"), (2, "make a backup with that version")] {
+            let other = try #require(CommandFailure(StoreError.otherFormat(found, known: 3)))
+            #expect(other.message.contains(remedy) && other.status == .configuration)
+        }
     }
 }

@@ -68,7 +68,6 @@ struct GatewayFixture: Sendable {
             redis: client, replicas: replicas, retention: Keyspace.defaultRetention + passed,
             events: try events.map { [try AppKey(key): $0] } ?? [:], clock: { testNow })
         // As each process reads it before it works. Some tests have no Redis, or count its keys.
-        started.format.note(StoredFormat.current)
         var configuration = GatewayConfiguration(
             apps: [
                 GatewayApp(key: try AppKey(key), secret: secret, masterSecret: masterSecret),

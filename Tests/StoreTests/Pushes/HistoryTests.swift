@@ -75,19 +75,6 @@ import Testing
         }
     }
 
-    @Test func `a push that 0.1.0 accepted is found by its id, by its own app`() async throws {
-        let fixture = try await PushFixture.start()
-        let id = PushID.random()
-        try await accept(fixture, id, name: "match 1", at: fixture.store.time.now())
-        let index = fixture.store.pushes.index
-        try await fixture.store.redis.run(index.drop(fixture.app, id, ActivityName("match 1")))
-        #expect(try await fixture.store.pushes.ledger(fixture.app, id) == nil)
-        let note = RedisArgument.string("\(fixture.app) match 1")
-        try await fixture.store.redis.run("SET", fixture.store.keys.formerPushIndex(id), note)
-        #expect(try await fixture.store.pushes.ledger(fixture.app, id)?.name.rawValue == "match 1")
-        #expect(try await fixture.store.pushes.ledger(AppKey("other"), id) == nil)
-    }
-
     @Test func `a filter picks states, events and times`() async throws {
         let fixture = try await PushFixture.start()
         let now = fixture.store.time.now()

@@ -115,6 +115,15 @@ struct PushFixture {
         #expect(try await !store.sweeps.giveBack(none))
     }
 
+    /// Accepts a push that has keys of its own from the start, as behind an active push, and is alone all the same.
+    func withOwnKeys<Answer>(_ name: String, _ accept: () async throws -> Answer) async throws -> Answer {
+        let meta = try key(Keyspace.name, name)
+        try await store.redis.send(RedisCommand("HSET", meta, "active", .string(PushID.random().description)))
+        let answer = try await accept()
+        try await store.redis.send(RedisCommand("HDEL", meta, "active"))
+        return answer
+    }
+
     /// Settles the whole shard as delivered.
     func deliver(_ claim: Claim, targets: Int) async throws -> Settled {
         var settlement = Settlement(range: claim.lease.bounds)

@@ -123,33 +123,32 @@ import Testing
         Variant(what: "a far deadline", options: PublishOptions(expiry: 1_800_000_000), isKept: false),
     ]
 
-    /// A deployment of the first format has hashes alone.
     @Test(arguments: variants.indices)
     func `its fields are those of a push with a hash of its own`(index: Int) async throws {
         let variant = Self.variants[index]
         var found: [[[String: String]]] = []
         let ids = (0..<2).map { PushID.ordered(at: Self.acceptedAt - variant.idAge, index: $0) }
-        for format in [1, 2] {
+        for isAlone in [false, true] {
             let fixture = try await PushFixture.start(events: variant.events)
-            try await fixture.store.redis.send(
-                RedisCommand("HSET", fixture.store.keys.deployment, "format", .int(format)))
-            _ = try await fixture.store.checkFormat()
             var publish = Publish(
                 name: name, event: .update, audience: .all, priority: variant.priority, timestamp: variant.timestamp,
                 alert: variant.alert ? RawJSON(checked: #"{"title":"t"}"#) : nil, options: variant.options)
             (publish.publisher, publish.traceparent) = (variant.publisher, variant.traceparent)
             var pushes: [[String: String]] = []
             for id in ids {
-                _ = try await fixture.store.pushes.accept(
-                    fixture.app, publish, id: id, payload: Array(variant.payload.utf8), timestampOffset: 20,
-                    now: Self.acceptedAt)
+                func accept() async throws {
+                    _ = try await fixture.store.pushes.accept(
+                        fixture.app, publish, id: id, payload: Array(variant.payload.utf8), timestampOffset: 20,
+                        now: Self.acceptedAt)
+                }
+                if isAlone { try await accept() } else { try await fixture.withOwnKeys(Self.name, accept) }
                 let claim = try await fixture.claimed(Self.name, id)
                 var page = Settlement(range: claim.lease.bounds)
                 variant.page(&page)
                 guard case .ok(.done, true, _) = try await fixture.settle(claim, page) else {
                     throw Unexpected(what: "not done")
                 }
-                #expect(try await isKept(fixture, id) == (variant.isKept && format == 2))
+                #expect(try await isKept(fixture, id) == (variant.isKept && isAlone))
                 let ledger = try await fixture.ledger(id)
                 #expect(ledger.publisher == variant.publisher && ledger.traceparent == variant.traceparent)
                 let content = try #require(try await fixture.store.pushes.content(fixture.app, id))

@@ -13,14 +13,6 @@ import Testing
     private static let name = "order-1"
     private let name = try! ActivityName(LonePushTests.name)
 
-    /// A deployment that keeps the first format, which an upgraded one does until it is raised.
-    private static func older(events: EventPolicy? = nil) async throws -> PushFixture {
-        let fixture = try await PushFixture.start(events: events)
-        try await fixture.store.redis.send(RedisCommand("HSET", fixture.store.keys.deployment, "format", "1"))
-        #expect(try await fixture.store.checkFormat() == 1)
-        return fixture
-    }
-
     private func isLone(_ fixture: PushFixture) async throws -> Bool {
         let meta = try fixture.key(Keyspace.name, Self.name)
         return try await fixture.store.redis.send(RedisCommand("HEXISTS", meta, "lone")).integer() == 1
@@ -68,14 +60,17 @@ import Testing
         var found: [[String: String]] = []
         let ids = (0..<2).map { PushID.ordered(at: 1_795_000_000_000, index: $0) }
         let events = EventPolicy(keep: 1_000)
-        for fixture in [try await PushFixture.start(events: events), try await Self.older(events: events)] {
-            let isNew = found.isEmpty
+        for isAlone in [true, false] {
+            let fixture = try await PushFixture.start(events: events)
             for id in ids {
-                _ = try await fixture.store.pushes.accept(
-                    fixture.app, publish, id: id,
-                    payload: Array("{\"aps\":{\"timestamp\":0000000000},\n\"x\":\"\u{e9} \\n\"}".utf8),
-                    timestampOffset: 20, now: 1_795_000_000_000)
-                #expect(try await isLone(fixture) == isNew)
+                func accept() async throws {
+                    _ = try await fixture.store.pushes.accept(
+                        fixture.app, publish, id: id,
+                        payload: Array("{\"aps\":{\"timestamp\":0000000000},\n\"x\":\"\u{e9} \\n\"}".utf8),
+                        timestampOffset: 20, now: 1_795_000_000_000)
+                }
+                if isAlone { try await accept() } else { try await fixture.withOwnKeys(Self.name, accept) }
+                #expect(try await isLone(fixture) == isAlone)
                 let content = try #require(try await fixture.store.pushes.content(fixture.app, id))
                 #expect(String(decoding: content.payload, as: UTF8.self).hasPrefix(#"{"aps":{"timestamp":1795000000}"#))
                 let waiting = try await fixture.ledger(id)
@@ -99,8 +94,10 @@ import Testing
     func `it is unpacked without a change`(isSent: Bool) async throws {
         var found: [[[String: String]]] = []
         let id = PushID.ordered(at: 1_795_000_000_000, index: 0)
-        for fixture in [try await PushFixture.start(), try await Self.older()] {
-            _ = try await fixture.publish(Self.name, id: id)
+        for isAlone in [true, false] {
+            let fixture = try await PushFixture.start()
+            func accept() async throws { _ = try await fixture.publish(Self.name, id: id) }
+            if isAlone { try await accept() } else { try await fixture.withOwnKeys(Self.name, accept) }
             if isSent { _ = try await fixture.claimed(Self.name, id) }
             try await fixture.unpack(Self.name)
             #expect(try await !isLone(fixture))
@@ -337,15 +334,4 @@ import Testing
         #expect(try await fixture.claimed(Self.name, id).lease.push == id)
     }
 
-    /// In a deployment that was upgraded, until `lamplighter format --raise`.
-    @Test func `an older format has none, and a process that looks again writes them`() async throws {
-        let fixture = try await Self.older()
-        let first = try await fixture.accepted(Self.name)
-        #expect(try await !isLone(fixture))
-        _ = try await fixture.deliver(try await fixture.claimed(Self.name, first), targets: 1)
-        try await fixture.store.raiseFormat()
-        #expect(try await fixture.store.checkFormat() == StoredFormat.current)
-        _ = try await fixture.accepted(Self.name)
-        #expect(try await isLone(fixture))
-    }
 }

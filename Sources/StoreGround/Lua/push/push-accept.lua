@@ -6,13 +6,12 @@
 -- argument at: time of acceptance, ms; '' = Redis's own time
 -- argument timestamp: from the publisher, s, or ''
 -- arguments payload, offset: `offset` is where the timestamp's ten digits begin
--- argument flags: ten digits, each 1 or 0 but the fifth, then who published, in words, or nothing:
+-- argument flags: nine digits, each 1 or 0 but the fifth, then who published, in words, or nothing:
 --   supersedable, stateless; for the broadcast channel alone, because the payload is too large for tokens;
 --   soft: at priority 5 once the name's budget of priority 10 is used up; of a start: 1 if it also goes to channels
 --   that already follow the name, and 2 more if it respects dismissals; the queues are full, so only a push that
 --   supersedes another is accepted; asks: the caller does not know whether a channel follows the name; tells: an
---   outgoing event tells that the push is final; traced: one channel's exchange with APNs is kept; packs: all workers
---   know lone pushes (shared-lone)
+--   outgoing event tells that the push is final; traced: one channel's exchange with APNs is kept
 -- arguments expiry, life: expiry (s) or ''; ms for which a push without an expiry is tried
 -- arguments attributesType, stale: of a start; its stale date (s), or ''
 -- argument traceparent: the span that accepts it, or ''
@@ -34,8 +33,8 @@
 
 -- A stateless push supersedes nothing. An automatic end is stateless and does not close the name: it is for some cards.
 local isAutomatic = cutoff ~= ''
-local supersedable, stateless, broadcastOnly, soft, restart, queuesFull, asks, tells, traced, packs, by =
-    string.match(flags, '(.)(.)(.)(.)(.)(.)(.)(.)(.)(.)(.*)')
+local supersedable, stateless, broadcastOnly, soft, restart, queuesFull, asks, tells, traced, by =
+    string.match(flags, '(.)(.)(.)(.)(.)(.)(.)(.)(.)(.*)')
 -- One clock decides the order and the timestamps, because the gateways' clocks may differ by minutes.
 local now = tonumber(at) or redis_now()
 local lastTimestamp, ended, active, woken, lastSeq, kept, last, lone, top =
@@ -79,7 +78,7 @@ end
 -- The usual case: an update for everyone, to an open name without other unswept pushes, becomes a lone push.
 local isPlain = event == 'update' and audience == '*' and stateless == '0' and broadcastOnly == '0'
     and traced == '0' and queuesFull == '0' and not string.find(by, '\n', 1, true)
-local mayBeLone = packs == '1' and isPlain and not (ended or active or lone) and ts >= lastTimestamp
+local mayBeLone = isPlain and not (ended or active or lone) and ts >= lastTimestamp
     and redis.call('EXISTS', p, q) == 0
 local function commit_lone()
     local fields, nameLife = name_fields(stamp .. ' 0 ' .. priority)
