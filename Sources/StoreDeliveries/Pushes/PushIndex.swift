@@ -143,6 +143,17 @@ package struct PushIndex: Sendable {
         return RedisCommand("ZREM", set, Self.member(id, name))
     }
 
+    /// The commands that take a repeated publish out of the hour of its repetition, where it was noted just now.
+    func drops(
+        _ app: AppKey, _ id: PushID, _ name: ActivityName, repeatedAt time: Int64, acceptedAt: Int64
+    ) -> [RedisCommand] {
+        let right = places(app, id, acceptedAt: acceptedAt)
+        return places(app, id, acceptedAt: time).filter { !right.contains($0) }.map { place in
+            recent.mayBeGone(entries(place))
+            return RedisCommand("ZREM", entries(place), Self.member(id, name))
+        }
+    }
+
     /// The commands that take out all entries of pushes that are gone.
     func drops(
         _ app: AppKey, _ pushes: [(id: PushID, name: ActivityName, acceptedAt: Int64)]

@@ -105,9 +105,10 @@ extension Pushes {
     /// The latest time at which a push may have been accepted: later than now if Redis's clock was set back since.
     package func latest(_ now: Int64) -> Int64 { now + (time.step?.by ?? 0) }
 
-    /// A push that was accepted long after its id was made is in two hours, and shown in that of its acceptance.
+    /// A push that was accepted long after its id was made is in two hours, and shown in that of its acceptance. Each
+    /// other push is shown in the hour of its id alone: a publish that is repeated later notes it once more.
     static func shows(_ id: PushID, _ createdAt: Int64, in hour: Int64) -> Bool {
-        !PushIndex.isLate(id, acceptedAt: createdAt) || createdAt / PushIndex.hour == hour
+        (PushIndex.isLate(id, acceptedAt: createdAt) ? createdAt : id.uuid.time) / PushIndex.hour == hour
     }
 
     /// A name's pushes that are still kept, newest first. The order is that of their acceptance.

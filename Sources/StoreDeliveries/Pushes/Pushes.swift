@@ -104,6 +104,7 @@ public struct Pushes: Sendable {
         let (acceptance, wake) = try Self.acceptance(id, replies[commitIndex], full: .name)
         // One server runs the commit after a refusal, and may have got room in between.
         if refusal != nil, case .accepted = acceptance { try await redis.run(preparations) }
+        try await dropRepetition(app, id, publish.name, arrival, replies[commitIndex])
         try noteSuperseded(app, publish.name, id, replies[commitIndex])
         wakes.learn(route, needed: wake == .first)
         if asks, (try? replies[commitIndex][4].isOne()) == true { memory.followed(tokens, at: time.now()) }
@@ -123,7 +124,8 @@ public struct Pushes: Sendable {
         let (acceptance, wake) = try Self.acceptance(id, reply, full: scope)
         try noteSuperseded(app, publish.name, id, reply)
         if case .accepted = acceptance {
-            try await redis.run(preparations + (wake == .no ? [] : [entry]))
+            // One that is known already is in the index.
+            try await redis.run((reply.count == 7 ? [] : preparations) + (wake == .no ? [] : [entry]))
             try await confirm(app, publish, id)
         }
         return acceptance
@@ -165,7 +167,16 @@ public struct Pushes: Sendable {
     private func noteSuperseded(
         _ app: AppKey, _ name: ActivityName, _ newer: PushID, _ reply: Reply
     ) throws(StoreError) {
-        if reply.count > 5 { endings.note(app, name, ids: try reply[5].string(), supersededBy: newer) }
+        if reply.count == 6 { endings.note(app, name, ids: try reply[5].string(), supersededBy: newer) }
+    }
+
+    /// Takes a repeated publish out of the hour of its repetition. If the process dies before, `shows` leaves it out.
+    private func dropRepetition(
+        _ app: AppKey, _ id: PushID, _ name: ActivityName, _ arrival: Int64, _ reply: Reply
+    ) async throws(StoreError) {
+        guard reply.count == 7 else { return }
+        let drops = index.drops(app, id, name, repeatedAt: arrival, acceptedAt: Int64(try reply[6].integer()))
+        if !drops.isEmpty { try await redis.run(drops) }
     }
 
     private func confirm(_ app: AppKey, _ publish: Publish, _ id: PushID) async throws(StoreError) {

@@ -36,6 +36,30 @@ import Testing
             try await fixture.store.pushes.history(AppKey("other"), PushFilter(), after: nil, limit: 9).pushes == [])
     }
 
+    /// A key holds for a day. Publishers repeat a call after an outage, or read a topic again from its beginning.
+    @Test(arguments: [false, true])
+    func `a publish that is repeated an hour later is one push`(isSettled: Bool) async throws {
+        let fixture = try await PushFixture.start()
+        let accepted = fixture.store.time.now() - 62 * 60_000
+        let id = PushID.ordered(at: accepted, index: 0)
+        _ = try await fixture.publish("match-1", id: id, isRepeatable: true, now: accepted)
+        if isSettled { _ = try await fixture.deliver(try await fixture.claimed("match-1"), targets: 2) }
+        for _ in 0..<2 {
+            _ = try await fixture.publish("match-1", id: id, isRepeatable: true, now: accepted + 62 * 60_000)
+        }
+        let pushes = fixture.store.pushes
+        let page = try await pushes.history(fixture.app, PushFilter(), after: nil, limit: 9)
+        #expect(page.pushes.map(\.id) == [id] && page.next == nil)
+        #expect(try await pushes.kept(fixture.app) == 1)
+        let (sums, _) = try await pushes.sums(fixture.app, by: .name, PushFilter(), after: nil)
+        #expect(sums.rows.map(\.1.pushes) == [1])
+        // A gateway that dies behind the commit leaves its note in the hour of the repetition.
+        let note = pushes.index.note(fixture.app, id, try ActivityName("match-1"), now: accepted + 62 * 60_000)
+        _ = try await fixture.store.redis.run(note)
+        let again = try await pushes.history(fixture.app, PushFilter(), after: nil, limit: 9)
+        #expect(again.pushes.map(\.id) == [id])
+    }
+
     @Test func `pushes of some names are found among many others, and no place tells an id of these`() async throws {
         let fixture = try await PushFixture.start()
         let now = fixture.store.time.now()

@@ -19,8 +19,8 @@
 -- argument mostUnswept: most unswept pushes of one name
 -- arguments retention, ps, ws: how long the data is kept, ms; common prefixes of the p and w keys
 -- Returns one of these. Only 'ok' writes anything, except that 'nameFull' may set `firm`.
---   {'ok', sequence, timestamp, wake, followed, ids}: committed. ids: the pushes that it superseded, if any. An id that
---     is already committed gets the same answer again.
+--   {'ok', sequence, timestamp, wake, followed, ids, created}: committed. ids: the pushes that it superseded, if any. An
+--     id that is already committed gets the same answer again, with the time of its acceptance (ms) and without ids.
 --     wake 1: the caller must add an entry for the name to a stream.
 --     wake 2: the same, although another push was waiting.
 --     wake 0: the name has an entry, or gets one when the active push is swept.
@@ -99,10 +99,12 @@ if lone then
     active = redis.call('HGET', n, 'active')
 end
 -- This id is committed already. The earlier caller may have died before it added the entry, so this one must add it.
-local knownSeq, knownTimestamp, state = unpack(redis.call('HMGET', p, 'seq', 'ts', 'state'))
-if knownSeq then return {'ok', tonumber(knownSeq), tonumber(knownTimestamp), state == 'queued' and 2 or 0} end
+local knownSeq, knownTimestamp, state, created = unpack(redis.call('HMGET', p, 'seq', 'ts', 'state', 'created'))
+if knownSeq then
+    return {'ok', tonumber(knownSeq), tonumber(knownTimestamp), state == 'queued' and 2 or 0, 0, '', tonumber(created)}
+end
 local known = kept_push(p)
-if known then return {'ok', tonumber(known.seq), tonumber(known.ts), 0} end
+if known then return {'ok', tonumber(known.seq), tonumber(known.ts), 0, 0, '', tonumber(known.created)} end
 if mayBeLone then return commit_lone() end
 local waits = redis.call('ZCARD', q)
 
