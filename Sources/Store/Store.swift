@@ -74,7 +74,7 @@ public struct Store: Sendable {
         let time = ServerTime(redis: redis, keys: keys, machine: machine ?? wallClock)
         self.time = time
         let clock = clock ?? time.now
-        let buckets = Buckets(redis: redis, keys: keys, clock: clock)
+        let buckets = Buckets(redis: redis, keys: keys, ahead: time.ahead, clock: clock)
         tokens = Tokens(buckets)
         names = Names(tokens)
         followings = FollowingIndex(buckets)

@@ -1,6 +1,5 @@
 public import LiveActivity
 import OpenSSL
-package import Redis
 
 /// One channel's entry in a bucket. The field is the channel's stored form. The value, big-endian:
 ///
@@ -58,10 +57,6 @@ package enum RegistryRecord {
     }
 
     package static func stamp(_ milliseconds: Int64) -> Int64 { min(max(milliseconds, epoch) - epoch, 1 << 40 - 1) }
-
-    /// The latest time of a stored action that is believed, ms since 2020.
-    /// - Parameter now: this process's time, epoch ms.
-    package static func latest(_ now: Int64) -> RedisArgument { .int(stamp(now + ServerTime.error.milliseconds)) }
 
     /// The registration with its time of arrival, if its own time is so old that its card would be over: the device's
     /// clock may be slow. The time from the card's start to the registration stays. Nil: its own time can be used.

@@ -50,6 +50,8 @@ public final class ServerTime: Sendable {
     private struct State {
         var measured: Measurement?
         var step: Step?
+        /// When this process learned of it, by the boot clock.
+        var stepKnownAt: Int64 = 0
         /// The latest time that Redis has told, epoch ms, since the number of steps was `steps`; nil before the first
         /// look.
         var heard: Int64?
@@ -77,6 +79,16 @@ public final class ServerTime: Sendable {
     public func now() -> Int64 { offset.map { $0 + bootClock() } ?? machine() }
     /// How far this machine's clock is ahead of Redis's, in milliseconds; nil before the first measurement.
     public var machineAhead: Int64? { offset.map { machine() - bootClock() - $0 } }
+    /// How far ahead of `now` a time may lie that another process stored, ms. After a step back, times from before it
+    /// lie ahead until the clock is where it was, so none is believed for so long.
+    @Sendable
+    public func ahead() -> Int64 {
+        state.withLock { state in
+            let isBehind = state.step.map { bootClock() < state.stepKnownAt + $0.by + Self.error.milliseconds } ?? false
+            return isBehind ? 0 : Self.error.milliseconds
+        }
+    }
+
     /// The last step back of Redis's clock, as of the last `look`. Nil: none that still matters.
     public var step: Step? { state.withLock(\.step) }
 
@@ -125,6 +137,7 @@ public final class ServerTime: Sendable {
         let (number, by) = (try reply[1].integer(), Int64(try reply[2].integer()))
         let latest = try reply[3].integer()
         state.withLock { state in
+            if number > 0, number != state.step?.number { state.stepKnownAt = asked }
             state.step = number > 0 ? Step(number: number, by: by) : nil
             (state.heard, state.steps, state.looked) = (time, latest, asked)
         }

@@ -1,3 +1,4 @@
+import LiveActivity
 package import Redis
 package import StoreGround
 
@@ -18,12 +19,22 @@ package struct Buckets: Sendable {
     package let memory = RegistryMemory()
     /// Epoch milliseconds.
     package let clock: @Sendable () -> Int64
+    /// How far ahead of the clock a stored time may lie, ms (`ServerTime.ahead`).
+    package let ahead: @Sendable () -> Int64
 
-    package init(redis: RedisClient, keys: Keyspace, clock: @escaping @Sendable () -> Int64) {
+    package init(
+        redis: RedisClient, keys: Keyspace, ahead: @escaping @Sendable () -> Int64 = { ServerTime.error.milliseconds },
+        clock: @escaping @Sendable () -> Int64
+    ) {
         self.redis = redis
         self.keys = keys
+        self.ahead = ahead
         self.clock = clock
     }
+
+    /// The latest time of a stored action that is believed, ms since 2020.
+    /// - Parameter now: this process's time, epoch ms.
+    package func latest(_ now: Int64) -> RedisArgument { .int(RegistryRecord.stamp(now + ahead())) }
 
     /// Runs a script with one call for each bucket of the channels. Channels refused for an outdated count are tried
     /// again.

@@ -39,7 +39,7 @@ extension Registry {
                 ],
                 [
                     "knownCount": .string(count.stored), "channel": .bytes(channel),
-                    "before": .int(RegistryRecord.stamp(time)), "latest": RegistryRecord.latest(now), "now": .int(now),
+                    "before": .int(RegistryRecord.stamp(time)), "latest": buckets.latest(now), "now": .int(now),
                     "life": .int(Self.forgetNoteLife),
                 ])
             if try buckets.isRefused(reply, in: place) { return [0] }
@@ -61,7 +61,7 @@ extension Registry {
             Lua.registryForgotten, keys: ["g": keys.beingForgotten(keys.tag(app, tokens))],
             [
                 "channel": .bytes(channel), "before": .int(RegistryRecord.stamp(time)),
-                "latest": RegistryRecord.latest(clock()), "stay": .int(Self.forgetNoteStay),
+                "latest": buckets.latest(clock()), "stay": .int(Self.forgetNoteStay),
             ])
     }
 }

@@ -48,7 +48,7 @@ public struct Registry: Sendable {
                 [
                     "knownCount": count, "channel": .bytes(channels[index]),
                     "stone": .bytes(RegistryRecord.encode(untracks[index], now: now)),
-                    "latest": RegistryRecord.latest(now),
+                    "latest": buckets.latest(now),
                     "life": .int(place.span.retention), "threshold": .int(Buckets.threshold),
                 ])
         }
@@ -69,7 +69,10 @@ public struct Registry: Sendable {
             try await buckets.each(range, of: channels, in: place) { bucket, indices, count in
                 RedisCommand(
                     Lua.registryPrune, keys: ["b": root, "bucket": bucket, "y": newFollowers],
-                    ["knownCount": .string(count.stored), "latest": RegistryRecord.latest(now)],
+                    [
+                        "knownCount": .string(count.stored), "now": .int(RegistryRecord.stamp(now)),
+                        "latest": buckets.latest(now),
+                    ],
                     rest: indices.flatMap { index -> [RedisArgument] in
                         let removal = removals[index]
                         let since = removal.deadSince.map { RedisArgument.int(RegistryRecord.stamp(min($0, now))) }

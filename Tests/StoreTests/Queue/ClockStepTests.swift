@@ -91,6 +91,22 @@ import Testing
         #expect(try await fixture.tokens() == ["aa05"])
     }
 
+    /// The clock comes near the stored time again, which then lies less ahead than two processes' clocks may differ.
+    @Test(arguments: [Duration.seconds(1), .milliseconds(5_000), .milliseconds(5_500), .milliseconds(5_990)])
+    func `the next token counts until the clock is where it was`(passed: Duration) async throws {
+        let fixture = try await ClockFixture.start()
+        let (rotated, removed) = (ChannelID.random(), ChannelID.random())
+        try await fixture.set(ahead: .seconds(6))
+        #expect(try await fixture.track("aa01", rotated) == .stored)
+        #expect(try await fixture.track("bb01", removed) == .stored)
+        try await fixture.set(ahead: .zero)
+        try await fixture.set(ahead: passed)
+        #expect(try await fixture.track("aa02", rotated) == .stored)
+        try await fixture.store.registry.untrack(
+            fixture.app, .activity(fixture.name), [Untrack(channel: removed, removedAt: fixture.store.time.now())])
+        #expect(try await fixture.tokens() == ["aa02"])
+    }
+
     /// Both have gone, and the clock is then set back. The repeat has the time of the registration that went.
     @Test func `a repeated registration stays removed or pruned after the clock was set back`() async throws {
         let fixture = try await ClockFixture.start()

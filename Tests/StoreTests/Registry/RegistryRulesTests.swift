@@ -169,6 +169,34 @@ extension RegistryFixture {
         }
     }
 
+    /// iOS gives an app the token of a card that is just going, some milliseconds after the first one of the next card.
+    @Test func `a late report of an older card does not take the newer card's place`() async throws {
+        try await RegistryFixture.run { fixture in
+            let now = TestTime.start
+            func card(_ id: String, _ token: Int, startedAgo: Int64, at: Int64, _ channel: ChannelID) -> Registration {
+                Registration(
+                    channel: channel, token: .test(token), registeredAt: at, startedAt: now - startedAgo, activityID: id)
+            }
+            for order in [[0, 1], [1, 0], [0, 1, 1], [1, 0, 1]] {
+                let name = try ActivityName("order-\(order)")
+                let place = TokenPlace.activity(name)
+                let channel = ChannelID.random()
+                let reports = [
+                    card("TWO", 2, startedAgo: 10_000, at: now - 10_000, channel),
+                    card("ONE", 3, startedAgo: 600_000, at: now, channel),
+                ]
+                for report in order { _ = try await fixture.registry.track(fixture.app, place, [reports[report]]) }
+                #expect(try await fixture.token(channel, in: name) == PushToken.test(2).bytes, "\(order)")
+                try await fixture.registry.untrack(
+                    fixture.app, place, [Untrack(channel: channel, removedAt: now, activityID: "ONE")])
+                #expect(try await fixture.token(channel, in: name) == PushToken.test(2).bytes, "\(order)")
+                let rotated = card("TWO", 4, startedAgo: 10_000, at: now, channel)
+                _ = try await fixture.registry.track(fixture.app, place, [rotated])
+                #expect(try await fixture.token(channel, in: name) == PushToken.test(4).bytes, "\(order)")
+            }
+        }
+    }
+
     /// Histories of a device. The result is the same in whatever order the reports arrive.
     private static let histories: [Story] = [
         Story("one activity, rotated", [.set(token: 1, at: 1), .set(token: 2, at: 2), .set(token: 3, at: 3)], ends: 3),

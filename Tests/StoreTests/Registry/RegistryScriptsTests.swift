@@ -29,7 +29,7 @@ import Testing
                         "g": keys.beingForgotten(tag),
                     ],
                     [
-                        "knownCount": "2:abc", "channel": channel, "record": value, "latest": 1, "life": 1_000,
+                        "knownCount": "2:abc", "channel": channel, "record": value, "now": 1, "latest": 1, "life": 1_000,
                         "threshold": 128, "flags": 0,
                     ]),
                 RedisCommand(
@@ -41,7 +41,7 @@ import Testing
                     ]),
                 RedisCommand(
                     Lua.registryPrune, keys: ["b": root, "bucket": bucket, "y": keys.newFollowers(tag)],
-                    ["knownCount": "2:abc", "latest": 1], rest: [channel, "t", "", "0"]),
+                    ["knownCount": "2:abc", "now": 1, "latest": 1], rest: [channel, "t", "", "0"]),
                 RedisCommand(
                     Lua.registrySplit, keys: ["b": root, "full": bucket, "src": root, "dst": keys.bucket(tag, 2)],
                     [

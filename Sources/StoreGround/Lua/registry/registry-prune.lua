@@ -3,7 +3,7 @@
 -- key bucket: the channels' bucket, hash
 -- key y: channels whose card began after an `end` was accepted, as in registry-set
 -- argument knownCount: the count that the bucket was computed from
--- argument latest: ms since 2020; a stored time after it lies ahead, because the clock was set back
+-- arguments now, latest: ms since 2020; a stored time after the latter lies ahead, because the clock was set back
 -- rest: fours:
 --   channel, stored form
 --   the dead token
@@ -27,7 +27,7 @@ local function prune(channel, token, since, ended)
         elseif since and is_older(since - 1, registered, latest) then
             return '2'
         end
-        local stone = tombstone_of_prune(since, latest - CLOCK_ERROR, old)
+        local stone = tombstone_of_prune(since, tonumber(now), old)
         local removals = has_flag(old, NOTED) and removals_after(old, registered, latest) or {}
         redis.call('HSET', bucket, channel, stone .. removals_text(removals, 1))
         redis.call('ZREM', y, channel)

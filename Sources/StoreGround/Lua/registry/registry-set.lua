@@ -11,7 +11,7 @@
 -- key g: channels being forgotten, hash, see registry-forget
 -- argument knownCount: the count that the bucket was computed from, as in n; `1` for an absent one
 -- arguments channel, record: in their stored forms
--- argument latest: ms since 2020; a stored time after it lies ahead, because the clock was set back
+-- arguments now, latest: ms since 2020; a stored time after the latter lies ahead, because the clock was set back
 -- arguments life, threshold: ms that the bucket lives from now; fields beyond which it should be split
 -- argument flags: sum of 1: the channel wants the state that it missed; 2: the device's time is too old, so the record
 --   has the time of arrival. It is stored for an unknown channel, or for the card that the channel has.
@@ -79,7 +79,7 @@ end
 
 local added = redis.call('HSET', bucket, channel, verdict.record)
 renew(b, bucket, life)
-note_arrival(g, channel, latest)
+note_arrival(g, channel, tonumber(now))
 if startedNote then redis.call('HDEL', a, channel) end
 -- Whether the card began after the time `at` (ms).
 local function began_after(at)

@@ -19,9 +19,9 @@ local function note_new_follower(y, n, channel, ending, life)
 end
 
 -- Tells a request to forget the channel that this registration arrived after it: registry-forget leaves it alone then. Its
--- action may be older by the device's clock. g: channels being forgotten. latest: see is_older
-local function note_arrival(g, channel, latest)
-    local arrival, asked = latest - CLOCK_ERROR, redis.call('HGET', g, channel)
+-- action may be older by the device's clock. g: channels being forgotten. arrival: ms since 2020
+local function note_arrival(g, channel, arrival)
+    local asked = redis.call('HGET', g, channel)
     if asked and tonumber(asked) < arrival then redis.call('HSET', g, channel, string.format('%.0f', arrival)) end
 end
 

@@ -1,5 +1,11 @@
 -- Fragment for registry-set: compares a registration with the channel's record or tombstone in the bucket.
 
+-- 1: the second of two starts is later, -1: earlier, 0: about the same, or one of them lies ahead.
+local function later_start(one, other, latest)
+    if math.abs(other - one) <= AGE_UNIT or math.max(one, other) > latest then return 0 end
+    return other > one and 1 or -1
+end
+
 -- The functions below return a verdict, a table:
 --   isStale: the registration is not stored. If there is a `record` too, it takes the place of the stored value.
 --   record: the value to store, with removals of other activities that are later.
@@ -9,8 +15,12 @@
 -- isOld: the device's time is too old to be believed, so the record has the time of arrival. latest: see is_older
 local function compare_with_record(old, record, isOld, latest)
     local new, id, before = action_time(record), id_hash(record), id_hash(old)
-    if is_older(new, action_time(old), latest) then return {isStale = true} end
-    local isNewCard = differ(before, id) or start_of(old) + ACTIVITY_LIFE < new
+    local isOther = differ(before, id)
+    -- Of two cards the one that began later counts, whatever the times of their reports: iOS tells a token of a card
+    -- that is just going some milliseconds after the first one of the next card.
+    local later = isOther and later_start(start_of(old), start_of(record), latest) or 0
+    if later < 0 or later == 0 and is_older(new, action_time(old), latest) then return {isStale = true} end
+    local isNewCard = isOther or start_of(old) + ACTIVITY_LIFE < new
     if isOld and (before ~= id or id == NO_ID) then return {isStale = true} end
     if has_flag(old, NOTED) then
         local removals = removals_after(old, new, latest)
