@@ -24,7 +24,11 @@ public struct AcceptedAnswer: WarnedAnswer {
         messageIDs = try fields("message_ids", \.messageIDs)
         contentURLs = try fields("content_urls", \.contentURLs)
         state = try fields.optional(
-            "state", \.state, "`awaiting_approval`: nothing is sent until another person approves it. Absent: accepted."
+            "state", \.state,
+            """
+            `awaiting_approval`: nothing is sent until another person approves it. Of a repeated request that nobody \
+            approved, `rejected`, `cancelled` or `failed`: it is never sent. Absent: accepted.
+            """
         )
         warned = try fields.part(\.warned)
     }

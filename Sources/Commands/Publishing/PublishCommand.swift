@@ -132,7 +132,7 @@ struct PublishCommand: CheckedCommand {
             wait && time == nil && audience == "all" && event != "start" && Terminal.standardErrorIsTerminal
         let expected = showsProgress ? await followers(client) : nil
         let answer = try await client.send(request)
-        let (ids, warned, awaits) = try accepted(answer, isSchedule: time != nil)
+        let (ids, warned, state) = try accepted(answer, isSchedule: time != nil)
         guard let id = ids.first else {
             let what = time == nil ? "push" : "schedule"
             throw CommandFailure(.failed, "the gateway accepted the \(what) but returned no id")
@@ -151,8 +151,10 @@ struct PublishCommand: CheckedCommand {
         }
         if gateway.json { return Terminal.print(json: answer) }
         Terminal.print(id)
-        if awaits {
+        if state == "awaiting_approval" {
             Terminal.error("nothing is sent until another person approves it: lamplighter schedule show \(id)")
+        } else if let state, state != "scheduled" {
+            throw CommandFailure(.failed, "it is \(state), and never sent: lamplighter schedule show \(id)")
         } else if let time, Terminal.standardErrorIsTerminal {
             Terminal.error("scheduled for \(time.text)")
         }
@@ -166,13 +168,13 @@ struct PublishCommand: CheckedCommand {
         for push in result.pushes { push.print() }
     }
 
-    private func accepted(_ answer: [UInt8], isSchedule: Bool) throws -> (ids: [String], Warned, awaits: Bool) {
+    private func accepted(_ answer: [UInt8], isSchedule: Bool) throws -> (ids: [String], Warned, state: String?) {
         if isSchedule {
             let made: SchedulesAnswer = try GatewayClient.decode(answer)
-            return (made.scheduleIDs, made.warned, made.schedules.contains { $0.state == "awaiting_approval" })
+            return (made.scheduleIDs, made.warned, made.schedules.first?.state)
         }
         let accepted: AcceptedAnswer = try GatewayClient.decode(answer)
-        return (accepted.pushIDs, accepted.warned, accepted.state != nil)
+        return (accepted.pushIDs, accepted.warned, accepted.state)
     }
 
     private func scheduleTime(_ text: String, now: Int) throws -> ScheduleTime {

@@ -32,8 +32,8 @@ struct Proposals {
     }
 
     /// Keeps the pushes of a publish until somebody approves them. Repeatable with the same ids.
-    /// - Returns: whether one of them waits still
-    func keep(_ pushes: [PublishBody.Push], ids: [PushID], _ call: Call) async throws -> Bool {
+    /// - Returns: their states. A repetition learns what became of them.
+    func keep(_ pushes: [PublishBody.Push], ids: [PushID], _ call: Call) async throws -> [Schedule.State] {
         var wanted: [Schedule] = []
         for (id, push) in zip(ids, pushes) {
             guard let posted = push.posted else { throw APIError.internalError("a push without its text") }
@@ -51,7 +51,7 @@ struct Proposals {
             throw APIError.tooManySchedules
         }
         metrics.scheduled(call.app.key, outcome: "proposed", count: standing.count)
-        return standing.contains { $0.state == .awaiting }
+        return standing.map(\.state)
     }
 }
 

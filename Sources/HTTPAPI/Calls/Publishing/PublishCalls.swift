@@ -73,11 +73,11 @@ struct PublishCalls: CallGroup {
     private func propose(
         _ pushes: [PublishBody.Push], _ ids: [PushID], _ warnings: [String], _ call: Call
     ) async throws -> Answer {
-        let waits = try await proposals.keep(pushes, ids: ids, call)
+        let standing = try await proposals.keep(pushes, ids: ids, call)
         let hints = await hints.hints(hints.unfollowed(pushes, call), call)
         let body = AcceptedAnswer(
             operationID: call.operation, pushIDs: ids.map(\.description), messageIDs: [], contentURLs: [],
-            state: waits ? Schedule.State.awaiting.rawValue : nil)
+            state: (standing.first { $0 == .awaiting } ?? standing.first(where: \.isRefused))?.rawValue)
         return Answer(202, body, warnings: warnings, hints: hints)
             .about(Self.subjects(pushes, ids), as: .propose, count: ids.count)
     }

@@ -73,10 +73,14 @@ struct PushCalls: CallGroup {
     }
 
     /// Cancels the push, whether it waits for its time or was committed, and returns its ledger.
-    private func cancelled(_ app: AppKey, _ id: PushID, now: Int64) async throws(StoreError) -> Ledger? {
+    /// - Throws: a 409 while a worker that took up the schedule has not committed the push: it may still go out.
+    private func cancelled(_ app: AppKey, _ id: PushID, now: Int64) async throws -> Ledger? {
         if let ledger = try await pushes.cancel(app, id, now: now) { return ledger }
         guard let cancellation = try await schedules.cancel(app, id, now: now) else { return nil }
-        if cancellation == .tooLate, let ledger = try await pushes.cancel(app, id, now: now) { return ledger }
+        guard cancellation == .tooLate else { return try await find(app, id) }
+        if let ledger = try await pushes.cancel(app, id, now: now) { return ledger }
+        if try await schedules.find(app, id)?.state == .taken { throw APIError.beingCommitted }
+        // It failed since, or its push is gone.
         return try await find(app, id)
     }
 }

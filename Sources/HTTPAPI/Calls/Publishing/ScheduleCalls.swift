@@ -136,6 +136,10 @@ struct ScheduleCalls: CallGroup {
 }
 
 extension APIError {
+    static let beingCommitted = APIError(
+        409, "A worker has taken up the push, and it may still go out: nothing was cancelled. Try again in 10 s.",
+        retryAfter: 10)
+
     static func scheduleOnItsWay(_ id: PushID) -> APIError {
         APIError(409, "The schedule's time has come and its push is on its way: cancel it with DELETE /api/push/\(id).")
     }

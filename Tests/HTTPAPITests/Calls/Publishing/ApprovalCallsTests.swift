@@ -1,4 +1,5 @@
 import LiveActivity
+import Redis
 import StrictJSON
 import TestSupport
 import Testing
@@ -150,6 +151,30 @@ import Testing
             let again = try await ask()
             #expect(try again.strings("push_ids") == [id] && !again.text.contains("awaiting_approval"), "\(again.text)")
             #expect(try await desk.schedule(id).state == "scheduled", "the repetition asks for nothing new")
+        }
+    }
+
+    @Test func `a repeated request says that it was rejected, withdrawn or lapsed`() async throws {
+        try await Desk.run { desk in
+            func ask(_ key: String) async throws -> Reply {
+                try await desk.gateway.send(
+                    "POST", "/api/push", Desk.push("end"), user: desk.ann, headers: [("Idempotency-Key", key)])
+            }
+            for (key, state) in [("r", "rejected"), ("w", "cancelled"), ("l", "failed")] {
+                let first = try await ask(key)
+                let id = try first.strings("push_ids")[0]
+                #expect(try first.string("state") == "awaiting_approval")
+                switch key {
+                case "r": #expect(try await desk.decide("reject", id, desk.bob).status == 200)
+                case "w": #expect(try await desk.send("DELETE", "/api/schedules/\(id)", nil, desk.ann).status == 204)
+                default:
+                    let record = desk.gateway.store.keys.schedule(try desk.gateway.app, try #require(PushID(id)))
+                    try await desk.gateway.store.redis.run("HSET", record, "state", "failed", "reason", "NotApproved")
+                }
+                let again = try await ask(key)
+                #expect(try again.status == 202 && again.strings("push_ids") == [id])
+                #expect(try again.string("state") == state, "\(again.text)")
+            }
         }
     }
 

@@ -1,12 +1,12 @@
 import LiveActivity
 import OpenSSL
 import Redis
-import Store
 import StrictJSON
 import TestSupport
 import Testing
 
 @testable import HTTPAPI
+@testable import Store
 
 /// Tests `POST`, `GET`, `PUT` and `DELETE /api/schedules` as Airship's clients use them.
 @Suite struct ScheduleTests {
@@ -256,6 +256,22 @@ import Testing
                 ])
             #expect(try await gateway.send("POST", "/api/schedules", body, headers: key).status == 201)
             #expect(try await gateway.send("POST", "/api/schedules", body).status == 400)
+        }
+    }
+
+    /// A worker that dies between claim and commit leaves the schedule so until another one claims it.
+    @Test func `a push that a worker has taken up is not called cancelled before its commit`() async throws {
+        try await GatewayFixture.run { gateway in
+            let made = try await gateway.send("POST", "/api/schedules", text("2026-11-21T19:00:00"))
+            let id = try made.strings("schedule_ids")[0]
+            let record = gateway.store.keys.schedule(try gateway.app, try #require(PushID(id)))
+            try await gateway.store.redis.run("HSET", record, "state", "taken")
+            let refused = try await gateway.send("DELETE", "/api/push/\(id)")
+            #expect(refused.status == 409 && refused.text.contains("nothing was cancelled"), "\(refused.text)")
+            #expect(try await gateway.send("GET", "/api/push/\(id)").string("state") == "scheduled")
+            // Its commit was refused since.
+            try await gateway.store.redis.run("HSET", record, "state", "failed", "reason", "NameEnded")
+            #expect(try await gateway.send("DELETE", "/api/push/\(id)").string("state") == "failed")
         }
     }
 
