@@ -53,7 +53,7 @@ import Testing
         #expect(tried >= 1)
         // A refusal is not repeated, and has the gateway's words.
         let refused = try await deployment.shell(
-            "cd '\(Repository.root.path)' && \(settings) \(Self.commands["python3"] ?? "") publish match-1 '[]' refused")
+            "cd '\(Repository.root.path)' && \(settings) \(Self.commands["python3"] ?? "") publish match-1 '[]' x")
         #expect(refused.code != 0 && refused.err.contains("content_state"))
     }
 }
