@@ -80,7 +80,7 @@ export class Lamplighter {
                 const answered = await answer.text()
                 failure = new LamplighterError(answer.status, answered)
                 const value = answer.ok && memberOf(answered, member)
-                if (value) return value
+                if (value?.length) return value
                 if (!answer.ok && answer.status < 500 && ![408, 429].includes(answer.status)) break
             } catch (error) {
                 failure = new LamplighterError(0, String(error.cause ?? error))

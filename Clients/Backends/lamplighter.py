@@ -71,12 +71,15 @@ class Lamplighter:
         request = urllib.request.Request(self.url + path, data, headers, method=method)
         attempts, timeout, longest = self.PATIENCE[method]
         for attempt in range(attempts):
-            asked = 0
+            asked, deadline = 0, time.monotonic() + timeout
             try:
                 with urllib.request.build_opener(_AsItComes).open(request, timeout=timeout) as answer:
                     asked = self._seconds(answer.headers.get("Retry-After", ""))
-                    status, text = answer.status, answer.read().decode(errors="replace")
-                failure = LamplighterError(status, text)
+                    status, text = answer.status, b""
+                    # urllib's timeout is that of one read. An answer that is cut off is no JSON.
+                    while (part := answer.read1(65536)) and time.monotonic() < deadline:
+                        text += part
+                failure = LamplighterError(status, text.decode(errors="replace"))
                 if status // 100 == 2 and (value := self._member(text, member)):
                     return value
                 if status // 100 != 2 and status < 500 and status not in (408, 429):
@@ -94,7 +97,8 @@ class Lamplighter:
             answer = json.loads(text)
         except (ValueError, RecursionError):
             return None
-        return answer.get(member) if isinstance(answer, dict) else None
+        value = answer.get(member) if isinstance(answer, dict) else None
+        return value if isinstance(value, (str, list)) else None
 
     @staticmethod
     def _seconds(retry_after):

@@ -2,10 +2,11 @@
 
 backends.py URL APP_KEY APP_SECRET MASTER_SECRET
 
-Each call is a process of its own. A fault holds for the first request or for all, and the proxy counts what arrives. A
-language that is not installed is left out.
+Each call is a process of its own. A fault holds for the first request or for all, and the proxy counts what arrives. Each
+language has a proxy of its own, because most of the time is pauses. One that is not installed is left out.
 """
 
+import concurrent.futures
 import datetime
 import email.utils
 import http.server
@@ -39,16 +40,18 @@ def answer(status, body="", **headers):
 class Proxy(http.server.BaseHTTPRequestHandler):
     """Passes requests on to the gateway, but for those that meet the fault."""
 
-    fault, only_first, seen = None, True, []
-    released = threading.Event()
-
     def do_GET(self):
-        self.seen.append(dict(self.headers))
+        server = self.server
+        server.seen.append(dict(self.headers))
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        fault = self.fault if len(self.seen) == 1 or not self.only_first else None
+        fault = server.fault if len(server.seen) == 1 or not server.only_first else None
         self.close_connection = True
         if fault == "hangs":
-            self.released.wait()
+            server.released.wait()
+        elif fault == "drips":
+            self.wfile.write(answer(200, Content_Length=1000))
+            while not server.released.wait(0.2):
+                self.wfile.write(b" ")
         elif fault == "is reset":
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             self.connection.close()
@@ -76,24 +79,17 @@ class Proxy(http.server.BaseHTTPRequestHandler):
 
 
 class Server(http.server.ThreadingHTTPServer):
+    def __init__(self, fault=None):
+        super().__init__(("127.0.0.1", 0), Proxy)
+        self.fault, self.only_first, self.seen, self.released = fault, fault is None, [], threading.Event()
+        self.url = f"http://127.0.0.1:{self.server_port}"
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
     def handle_error(self, *_):
         pass
 
 
-def serve(handler):
-    server = Server(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return f"http://127.0.0.1:{server.server_port}"
-
-
-class Other(Proxy):
-    """The host that a redirect names."""
-
-    fault, only_first, seen = answer(200, "{}"), False, []
-
-
-proxy, other = serve(Proxy), serve(Other)
-settings = {"LAMPLIGHTER_GATEWAY_URL": proxy, "LAMPLIGHTER_APP_KEY": key, "LAMPLIGHTER_APP_SECRET": secret,
+settings = {"LAMPLIGHTER_APP_KEY": key, "LAMPLIGHTER_APP_SECRET": secret,
             "LAMPLIGHTER_APP_MASTER_SECRET": master}
 work = tempfile.TemporaryDirectory(prefix="lamplighter-backends.")
 
@@ -115,12 +111,13 @@ def programs():
         yield "Go", [program], [program, "publish", "n", "{}", ""]
 
 
-def run(command, fault=None, only_first=True):
+def run(proxy, command, fault=None, only_first=True):
     """Runs it to its end. An attempt that waits as long as the proxy asks, or that hangs, is killed and fails."""
-    Proxy.fault, Proxy.only_first = fault, only_first
-    Proxy.seen.clear()
+    proxy.fault, proxy.only_first = fault, only_first
+    proxy.seen.clear()
+    environment = os.environ | settings | {"LAMPLIGHTER_GATEWAY_URL": proxy.url}
     try:
-        done = subprocess.run(command, env=os.environ | settings, capture_output=True, text=True, timeout=100)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100)
         return done.returncode, done.stdout.strip(), done.stderr
     except subprocess.TimeoutExpired:
         return None, "", "it did not end"
@@ -134,15 +131,18 @@ def is_push(text):
 
 
 def check_language(language, command, without_key):
+    # The other is the host that redirects name.
+    proxy, other = Server(), Server(answer(200, "{}"))
+
     def publish(fault, only_first=True):
         number = str(uuid.uuid4())
-        code, out, error = run([*command, "publish", "match-1", '{"home":1}', number], fault, only_first)
-        keys = {headers["Idempotency-Key"] for headers in Proxy.seen}
+        code, out, error = run(proxy, [*command, "publish", "match-1", '{"home":1}', number], fault, only_first)
+        keys = {headers["Idempotency-Key"] for headers in proxy.seen}
         check(f"{language}: {fault}: another key: {keys}", keys == {number})
         return code, out, error
 
     def token(fault, only_first=True):
-        return run([*command, "token", CHANNEL], fault, only_first)
+        return run(proxy, [*command, "token", CHANNEL], fault, only_first)
 
     def is_own_error(what, code, error):
         check(f"{language}: {what}: exit code {code}: {error}", code == 1)
@@ -150,45 +150,45 @@ def check_language(language, command, without_key):
         check(f"{language}: {what}: no error of the client: {error}", own and "panic" not in error)
 
     # Repeated with the same key.
-    page, maintenance = "<html>We will be back soon</html>", '{"status":"maintenance"}'
-    for fault in ("closes", "is reset", "is cut off", b"garbage\r\n\r\n", answer(200, page), answer(200, maintenance), answer(202),
+    page = "<html>We will be back soon</html>"
+    foreign = [answer(200, text) for text in (page, '{"status":"maintenance"}', '{"push_ids":[],"token":""}', '{"push_ids":7,"token":7}', "[]", "")]
+    for fault in ("closes", "is reset", "is cut off", b"garbage\r\n\r\n", *foreign,
                   answer(503, Retry_After="Wed, 21 Oct 2026 07:28:00 GMT"), answer(503, Retry_After="soon"),
                   answer(503, page, Content_Length=4000), answer(429, Retry_After="0")):
         code, out, error = publish(fault)
-        check(f"{language}: {fault}: {code} {out} {error}", code == 0 and is_push(out) and len(Proxy.seen) == 2)
+        check(f"{language}: {fault}: {code} {out} {error}", code == 0 and is_push(out) and len(proxy.seen) == 2)
 
     # The wait that the gateway asks for has a limit, which is short where a user waits.
     for asked in ("99999999", "99999999999999999999", "1e999", "Inf", "NaN", "-5", TOMORROW):
         code, out, error = token(answer(503, Retry_After=asked))
-        check(f"{language}: Retry-After: {asked}: {code} {out} {error}", code == 0 and out.startswith("eyJ") and len(Proxy.seen) == 2)
+        check(f"{language}: Retry-After: {asked}: {code} {out} {error}", code == 0 and out.startswith("eyJ") and len(proxy.seen) == 2)
         check(f"{language}: Retry-After: {asked}: {error}", error == "")
 
     # A user waits for a token, so it has two attempts.
-    Proxy.released.clear()
-    for fault in ("closes", "hangs", answer(503), answer(200, page), answer(200, maintenance), answer(200, "[]")):
+    for fault in ("closes", "hangs", "drips", answer(503), *foreign):
         code, _, error = token(fault, only_first=False)
         is_own_error(fault, code, error)
-        check(f"{language}: {fault}: {len(Proxy.seen)} attempts", len(Proxy.seen) == 2)
-    Proxy.released.set()
+        check(f"{language}: {fault}: {len(proxy.seen)} attempts", len(proxy.seen) == 2)
+    proxy.released.set()
 
     # A refusal and a redirect are final. Nothing goes to the other host.
     for status in (301, 302, 303, 307, 308, 400, 401, 404, 409):
-        code, _, error = publish(answer(status, "no", Location=f"{other}/api/push"), only_first=False)
+        code, _, error = publish(answer(status, "no", Location=f"{other.url}/api/push"), only_first=False)
         is_own_error(status, code, error)
-        check(f"{language}: {status}: {len(Proxy.seen)} attempts, {error}", len(Proxy.seen) == 1 and str(status) in error)
-    check(f"{language}: a redirect is followed with {Other.seen}", not Other.seen)
+        check(f"{language}: {status}: {len(proxy.seen)} attempts, {error}", len(proxy.seen) == 1 and str(status) in error)
+    check(f"{language}: a redirect is followed with {other.seen}", not other.seen)
 
     # A key that cannot be sent is refused before the first attempt.
     for wrong in ("ключ", "match\n42", "", "k" * 256):
-        code, _, error = run([*command, "publish", "match-1", "{}", wrong])
-        check(f"{language}: the key {wrong!r} is sent: {error}", code == 1 and not Proxy.seen and "key" in error)
-    code, _, error = run(without_key)
-    check(f"{language}: a publish without a key is sent: {error}", code == 1 and not Proxy.seen and "key" in error)
+        code, _, error = run(proxy, [*command, "publish", "match-1", "{}", wrong])
+        check(f"{language}: the key {wrong!r} is sent: {error}", code == 1 and not proxy.seen and "key" in error)
+    code, _, error = run(proxy, without_key)
+    check(f"{language}: a publish without a key is sent: {error}", code == 1 and not proxy.seen and "key" in error)
 
 
-tried = []
-for language, *commands in programs():
-    check_language(language, *commands)
-    tried.append(language)
-print("backends.py: " + ", ".join(tried))
+languages = list(programs())
+with concurrent.futures.ThreadPoolExecutor() as pool:
+    for done in [pool.submit(check_language, *language) for language in languages]:
+        done.result()
+print("backends.py: " + ", ".join(language for language, *_ in languages))
 passed()
