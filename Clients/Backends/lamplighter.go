@@ -13,37 +13,53 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"math/rand"
 	"net/http"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// Error is a refusal of the gateway.
+// Error is a refusal of the gateway, or an answer that is not the gateway's (a 2xx in another form).
 type Error struct {
 	Status int
 	Text   string
 }
 
-func (e *Error) Error() string { return fmt.Sprintf("%d %s", e.Status, e.Text) }
+func (e *Error) Error() string { return fmt.Sprintf("%d %.1000s", e.Status, e.Text) }
 
 // Lamplighter makes the calls. One value may be used by many goroutines.
 type Lamplighter struct {
 	URL, AppKey, AppSecret, MasterSecret string
 }
 
-const attempts = 6
+// call is one call of the API.
+type call struct {
+	method, path, secret string
+	// The header that names the channel or the push.
+	header, text string
+	body         []byte
+	// How long one attempt takes, and the longest pause between two.
+	attempts         int
+	timeout, longest time.Duration
+}
 
-var client = &http.Client{Timeout: 30 * time.Second}
+var (
+	// A redirect is an answer like others: the secrets are for this host.
+	client    = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	printable = regexp.MustCompile("^[ -~]{1,255}$")
+)
 
 // Token is the token that the app of this channel asks for. Check first that the channel is the caller's.
 func (l Lamplighter) Token(ctx context.Context, channel string) (string, error) {
-	var answer struct{ Token string }
-	headers := map[string]string{"X-UA-Channel-ID": channel}
-	err := l.call(ctx, "GET", "/api/auth/device?only=reports", l.AppSecret, headers, nil, &answer)
-	return answer.Token, err
+	return l.send(ctx, call{
+		method: "GET", path: "/api/auth/device?only=reports", secret: l.AppSecret, header: "X-UA-Channel-ID", text: channel,
+		// A user waits for a token: five seconds at most.
+		attempts: 2, timeout: 2 * time.Second, longest: time.Second,
+	})
 }
 
 // Publish sends a content state to everybody who follows the name, and returns the push id. The key names this publish:
@@ -66,68 +82,78 @@ func (l Lamplighter) push(ctx context.Context, event, name string, contentState 
 	if err != nil {
 		return "", err
 	}
-	var answer struct {
-		PushIDs []string `json:"push_ids"`
-	}
-	headers := map[string]string{"Idempotency-Key": key}
-	if err := l.call(ctx, "POST", "/api/push", l.MasterSecret, headers, body, &answer); err != nil {
-		return "", err
-	}
-	if len(answer.PushIDs) == 0 {
-		return "", fmt.Errorf("no push_ids in the answer")
-	}
-	return answer.PushIDs[0], nil
+	return l.send(ctx, call{
+		method: "POST", path: "/api/push", secret: l.MasterSecret, header: "Idempotency-Key", text: key, body: body,
+		attempts: 6, timeout: 30 * time.Second, longest: time.Minute,
+	})
 }
 
-// call repeats a 408, 429, 5xx and a broken connection, and waits as long as `Retry-After` says.
-func (l Lamplighter) call(
-	ctx context.Context, method, path, secret string, headers map[string]string, body []byte, answer any,
-) error {
-	for attempt := 0; ; attempt++ {
-		asked, err := l.attempt(ctx, method, path, secret, headers, body, answer)
-		refusal, isRefusal := err.(*Error)
-		isFinal := isRefusal && refusal.Status < 500 && refusal.Status != 408 && refusal.Status != 429
-		if err == nil || isFinal || attempt+1 == attempts {
-			return err
+// send repeats a 408, 429, 5xx, a broken connection, and a 2xx that is not the gateway's.
+func (l Lamplighter) send(ctx context.Context, call call) (string, error) {
+	if !printable.MatchString(call.text) {
+		return "", fmt.Errorf("key or channel must be 1 to 255 printable ASCII characters, not %q", call.text)
+	}
+	for attempt := 1; ; attempt++ {
+		result, status, asked, err := l.attempt(ctx, call)
+		isFinal := status != 0 && status/100 != 2 && status < 500 && status != 408 && status != 429
+		if err == nil || isFinal || attempt == call.attempts {
+			return result, err
 		}
-		pause := time.Duration((0.5 + rand.Float64()/2) * float64(time.Second) * float64(int(1)<<attempt))
+		pause := time.Duration((0.5 + rand.Float64()/2) * float64(time.Second) * float64(int(1)<<(attempt-1)))
 		if asked > pause {
 			pause = asked
 		}
+		if pause > call.longest {
+			pause = call.longest
+		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return "", ctx.Err()
 		case <-time.After(pause):
 		}
 	}
 }
 
-func (l Lamplighter) attempt(
-	ctx context.Context, method, path, secret string, headers map[string]string, body []byte, answer any,
-) (time.Duration, error) {
-	request, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(l.URL, "/")+path, bytes.NewReader(body))
+func (l Lamplighter) attempt(ctx context.Context, call call) (string, int, time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, call.timeout)
+	defer cancel()
+	url := strings.TrimRight(l.URL, "/") + call.path
+	request, err := http.NewRequestWithContext(ctx, call.method, url, bytes.NewReader(call.body))
 	if err != nil {
-		return 0, err
+		return "", 0, 0, err
 	}
-	request.SetBasicAuth(l.AppKey, secret)
+	request.SetBasicAuth(l.AppKey, call.secret)
 	request.Header.Set("Content-Type", "application/json")
-	for name, value := range headers {
-		request.Header.Set(name, value)
-	}
+	request.Header.Set(call.header, call.text)
 	response, err := client.Do(request)
 	if err != nil {
-		return 0, err
+		return "", 0, 0, err
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
-		return 0, err
+		return "", 0, 0, err
 	}
-	if response.StatusCode/100 != 2 {
-		seconds, _ := strconv.ParseFloat(response.Header.Get("Retry-After"), 64)
-		return time.Duration(seconds * float64(time.Second)), &Error{response.StatusCode, string(text)}
+	var answer struct {
+		Token   string
+		PushIDs []string `json:"push_ids"`
 	}
-	return 0, json.Unmarshal(text, answer)
+	isGateway := json.Unmarshal(text, &answer) == nil && response.StatusCode/100 == 2
+	if results := append(answer.PushIDs, answer.Token); isGateway && results[0] != "" {
+		return results[0], response.StatusCode, 0, nil
+	}
+	return "", response.StatusCode, seconds(response.Header.Get("Retry-After")), &Error{response.StatusCode, string(text)}
+}
+
+// seconds reads `Retry-After`, a number or a date. A proxy may send anything, also more than a Duration can hold.
+func seconds(text string) time.Duration {
+	if at, err := http.ParseTime(text); err == nil {
+		return time.Until(at)
+	}
+	if number, _ := strconv.ParseFloat(text, 64); number > 0 {
+		return time.Duration(math.Min(number, 3600) * float64(time.Second))
+	}
+	return 0
 }
 
 func main() {

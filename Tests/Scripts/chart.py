@@ -23,10 +23,34 @@ examples = chart_folder / "examples"
 # The oldest one that Chart.yaml admits, one between, and the newest that the package has.
 KUBERNETES = ["1.29.0", "1.33.0", "1.37.0"]
 # Kinds of operators. Their schemas are not in kubernetes-validate.
-FOREIGN = {"ServiceMonitor", "PrometheusRule", "ScaledObject"}
+FOREIGN = {"ServiceMonitor", "PrometheusRule", "ScaledObject", "HTTPRoute"}
 # Findings of checkov that stay. README.md of the chart says why.
 EXPLAINED = {"CKV_K8S_35", "CKV_K8S_15"}
 DIGEST = {"image": {"digest": "sha256:" + 64 * "0"}}
+# What no example has, by name.
+CASES = {
+    # Each component says something else than all of them, and the variables beside both.
+    "narrower": {
+        "settings": {"log.level": "info", "log.format": "json", "traces.endpoint": "http://collector:4318",
+                     "console.oidc.issuer": "https://id.example.com"},
+        "gateway": {"settings": {"log.level": "debug"},
+                    "extraEnv": [{"name": "MALLOC_ARENA_MAX", "value": "4"}, {"name": "LAMPLIGHTER_LOG_FORMAT", "value": "ecs"}]},
+        "worker": {"settings": {"log.format": "text", "pushes.export": "/exports"},
+                   "extraVolumes": [{"name": "exports", "persistentVolumeClaim": {"claimName": "exports"}}],
+                   "extraVolumeMounts": [{"name": "exports", "mountPath": "/exports"}]},
+        "networkPolicy": {"extraEgress": {name: [{"to": [{"ipBlock": {"cidr": "192.0.2.0/24"}}], "ports": [{"port": port}]}]
+                                          for name, port in (("gateway", 443), ("worker", 4318))}},
+        "prometheusRule": {"enabled": True, "runbooks": "https://wiki.example.com/runbooks.md"},
+    },
+    # An app without a file.
+    "variables": {
+        "config": {"secretName": ""}, "apnsKeys": {"secretName": ""},
+        "ingress": {"enabled": True, "console": True, "parentRefs": [{"name": "public", "namespace": "gateways"}]},
+    } | {component: {"extraEnv": [
+            {"name": "LAMPLIGHTER_APP_KEY", "value": "shop"}, {"name": "LAMPLIGHTER_APP_BUNDLE_ID", "value": "com.example.shop"},
+            {"name": name, "valueFrom": {"secretKeyRef": {"name": "shop", "key": "text"}}}]}
+         for component, name in (("gateway", "LAMPLIGHTER_APP_SECRET"), ("worker", "LAMPLIGHTER_APNS_KEY"))},
+}
 problems = []
 
 
@@ -36,7 +60,7 @@ def check(is_right, text):
 
 
 def values_files():
-    return {"values": {}} | {path.stem: yaml.safe_load(path.read_text()) for path in sorted(examples.glob("*.yaml"))}
+    return {"values": {}} | CASES | {path.stem: yaml.safe_load(path.read_text()) for path in sorted(examples.glob("*.yaml"))}
 
 
 def merged(values, more):
@@ -58,20 +82,20 @@ class UniqueKeys(yaml.SafeLoader):
 
 def render(chart, values, **more):
     """The text of the objects, and the objects."""
-    parts = [text for name, text in sorted(chart.render(values, name="demo", namespace="push", **more).items())
+    parts = [text for name, text in sorted(chart.render(values, **{"name": "demo", "namespace": "push"} | more).items())
              if name.endswith(".yaml")]
     text = "\n---\n".join(part.strip("\n") for part in parts if part.strip())
     return text, [item for item in yaml.load_all(text, UniqueKeys) if item]
 
 
-def refused(chart, values):
+def refusal(chart, values, name="demo"):
+    """The error, or None."""
     from helm_python import HelmError
     try:
-        chart.render(merged(chart.values, values), name="demo", namespace="push")
+        chart.render(merged(chart.values, values), name=name, namespace="push")
         chart.validate_schema(values)
-        return False
-    except HelmError:
-        return True
+    except HelmError as error:
+        return str(error)
 
 
 def pod_of(item):
@@ -80,12 +104,12 @@ def pod_of(item):
 
 def documented_settings():
     """The variables of config/lamplighter.yaml, where all settings but those of apps are listed."""
-    names, section = {"LAMPLIGHTER_CONFIG"}, None
+    names, sections = {"LAMPLIGHTER_CONFIG"}, []
     for line in (tree / "config/lamplighter.yaml").read_text().splitlines():
-        if found := re.match(r"([a-z_]+):$", line):
-            section = found.group(1)
-        elif section and (found := re.match(r"  (?:# )?([a-z_0-9]+):(?: |$)", line)):
-            names.add(f"LAMPLIGHTER_{section}_{found.group(1)}".upper())
+        if found := re.match(r"( *)([a-z_]+):$", line):
+            sections = [*sections[:len(found.group(1)) // 2], found.group(2)]
+        elif found := re.match(r"((?:  )+)# ([a-z_0-9]+): ", line):
+            names.add("_".join(["LAMPLIGHTER", *sections[:len(found.group(1)) // 2], found.group(2)]).upper())
     return names
 
 
@@ -95,6 +119,7 @@ def check_objects(name, objects):
     check(len(names) == len(objects), f"{name}: two objects have one name")
     check(not any(kind == "Secret" for kind, _ in names), f"{name}: the chart makes a Secret")
     pods = [(item, pod_of(item)) for item in objects if pod_of(item)]
+    variables_of = {item["metadata"]["name"]: pod["containers"][0]["env"] for item, pod in pods}
     for item in objects:
         where = f"{name}: {item['kind']} {item['metadata']['name']}"
         check(item["metadata"].get("namespace") == "push", f"{where} has no namespace")
@@ -115,6 +140,9 @@ def check_objects(name, objects):
             for endpoint in spec["endpoints"]:
                 check(endpoint["port"] in [port["name"] for one in chosen for port in one["spec"]["ports"]], f"{where}: no such port")
                 check(re.fullmatch("lamplighter.*", endpoint["relabelings"][0]["replacement"]), f"{where}: no alert knows the job")
+        if item["kind"] == "HTTPRoute":
+            reached = {(one["metadata"]["name"], port["port"]) for one in objects if one["kind"] == "Service" for port in one["spec"]["ports"]}
+            check(all((one["name"], one["port"]) in reached for rule in spec["rules"] for one in rule["backendRefs"]), f"{where} reaches nothing")
     for item, pod in pods:
         where = f"{name}: {item['kind']} {item['metadata']['name']}"
         container, context = pod["containers"][0], pod["containers"][0]["securityContext"]
@@ -125,10 +153,15 @@ def check_objects(name, objects):
         variables = [one["name"] for one in container["env"]]
         check(len(set(variables)) == len(variables), f"{where}: a variable is set twice")
         for one in container["env"]:
-            if one["name"].startswith("LAMPLIGHTER_"):
+            if one["name"].startswith("LAMPLIGHTER_") and not re.match("LAMPLIGHTER_AP(P|NS)_", one["name"]):
                 check(one["name"] in known, f"{where}: {one['name']} is no setting")
-            if re.search("SECRET|REDIS_URL", one["name"]):
+            if re.search("SECRET|REDIS_URL|APNS_KEY$", one["name"]):
                 check("value" not in one, f"{where}: {one['name']} is in the open")
+        if item["kind"] == "Job":
+            component = item["metadata"]["name"].split("-")[-2]
+            own = variables_of.get(f"demo-lamplighter-{component}", [])
+            own = [one for one in own if one["name"] != "LAMPLIGHTER_REDIS_URL"]
+            check(own and all(one in container["env"] for one in own), f"{where} lacks a variable of the {component}")
         volumes = {one["name"] for one in pod["volumes"]}
         check({one["name"] for one in container["volumeMounts"]} == volumes, f"{where}: volumes and mounts differ")
 
@@ -141,6 +174,9 @@ def check_sources(name, objects):
     for item in objects:
         seen.add(item["kind"])
         if item["kind"] == "PrometheusRule":
+            if runbooks := CASES.get(name, {}).get("prometheusRule", {}).get("runbooks"):
+                for alert in [rule for group in rules["groups"] for rule in group["rules"] if "alert" in rule]:
+                    alert["annotations"]["runbook_url"] = f"{runbooks}#{alert['annotations'].pop('runbook').split('#')[1]}"
             check(item["spec"] == rules, f"{name}: the rules are not those of config/prometheus-alerts.yaml")
         if item["kind"] == "ConfigMap":
             check(json.loads(item["data"]["lamplighter.json"]) == dashboard, f"{name}: the dashboard is not that of config")
@@ -203,10 +239,28 @@ def check_schema(chart):
     wrong = [
         {"gateway": {"replica": 3}}, {"settings": {"redis.url": "redis://:password@host"}}, {"settings": {"monitor.secret": "x"}},
         {"image": {"digest": "latest"}}, {"worker": {"autoscaling": {"mode": "yes"}}}, {"settings": {"worker.lanes": 4}},
-        {"redis": {"tls": {"certKey": "tls.crt"}}}, {"networkPolicy": {"apnsCIDRs": ["api.push.apple.com"]}}, {"config": {"secretName": ""}},
+        {"redis": {"tls": {"certKey": "tls.crt"}}}, {"networkPolicy": {"apnsCIDRs": ["api.push.apple.com"]}},
+        *({"settings": {name: "x"}} for name in ("worker.lane", "app.master_secret", "apns.key", "traces.headers", "console.oidc.client_secret")),
     ]
     for values in wrong:
-        check(refused(chart, values), f"values.schema.json takes {json.dumps(values)}")
+        check(refusal(chart, values), f"values.schema.json takes {json.dumps(values)}")
+    # A policy that closes what a setting needs names the rule that opens it.
+    for setting, component in (("console.oidc.issuer", "gateway"), ("traces.endpoint", "gateway"), ("traces.endpoint", "worker")):
+        open_ = {one: [{"ports": [{"port": 443}]}] for one in ("gateway", "worker") if one != component}
+        for values in ({"settings": {setting: "https://x.example.com"}}, {component: {"settings": {setting: "https://x.example.com"}}}):
+            error = refusal(chart, values | {"networkPolicy": {"extraEgress": open_}}) or ""
+            check(f"networkPolicy.extraEgress.{component}" in error, f"{json.dumps(values)}: {error}")
+            check(not refusal(chart, values | {"networkPolicy": {"enabled": False}}), f"{json.dumps(values)} needs the policies")
+
+
+def check_names(chart):
+    """Kubernetes allows 63 characters, and no dot or digit at the beginning of a Service's name."""
+    for name in ("a" * 36, "a" * 53, "a" * 46 + "-b", "my.release", "lamplighter"):
+        for values in ({}, {"fullnameOverride": name}):
+            for item in render(chart, merged(values_files()["sentinel"], values), name=name)[1]:
+                found = item["metadata"]["name"]
+                check(re.fullmatch("[a-z]([-a-z0-9]{0,61}[a-z0-9])?", found), f"{name}: {item['kind']} {found} is no name")
+    check("fullnameOverride" in (refusal(chart, {}, name="1st") or ""), "a release whose name begins with a digit is not refused")
 
 
 def checkov(texts, work):
@@ -265,6 +319,7 @@ def main():
 
     check_versions()
     check_schema(chart)
+    check_names(chart)
     kinds, texts, count = set(), {}, 0
     for name, values in files.items():
         report = lint(chart_folder, values, strict=True)

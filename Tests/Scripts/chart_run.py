@@ -59,8 +59,8 @@ class Deployment:
             if not (self.folder / file.name).is_symlink():
                 (self.folder / file.name).symlink_to(f"..data/{file.name}")
 
-    def container(self, kind, end):
-        return next(one["spec"]["template"]["spec"]["containers"][0] for one in self.objects[end.split("-")[0]]
+    def container(self, kind, end, of=None):
+        return next(one["spec"]["template"]["spec"]["containers"][0] for one in self.objects[of or end.split("-")[0]]
                     if one["kind"] == kind and one["metadata"]["name"].endswith(end))
 
     def environment(self, container):
@@ -83,8 +83,8 @@ class Deployment:
     def log(self, name):
         return (self.work / f"{name}.log").read_text()
 
-    def job(self, end):
-        container = self.container("Job", end)
+    def job(self, end, of=None):
+        container = self.container("Job", end, of)
         command = ["/bin/bash", "-c", container["command"][2]]
         return subprocess.run(command, cwd=self.work, env=self.environment(container), capture_output=True, text=True)
 
@@ -132,9 +132,10 @@ def run(tree, binary, render):
     more = {"monitor": {"secretName": "lamplighter-monitor"}, "listenAddress": "127.0.0.1"}
     objects = {}
     # All pods share one address here.
-    for name in ("gateway", "worker", "doctor"):
+    for name in ("gateway", "worker"):
         values = {**more, "monitor": {**more["monitor"], "port": free_port()}, "gateway": {"port": free_port(), "preStopSeconds": 0}}
         objects[name] = render(values)
+    objects["wrong"] = render({**more, "worker": {"settings": {"worker.lanes": "abc"}}})
     with tempfile.TemporaryDirectory(prefix="lamplighter-chart.") as work:
         work = pathlib.Path(work)
         deployment = Deployment(tree, binary, objects, work)
@@ -160,10 +161,13 @@ def story(run):
         pods[name] = run.start(name, [str(run.binary), command], run.environment(container))
         check_pod(run, name, pods[name])
 
-    done = run.job("doctor-test")
-    assert done.returncode == 0 and "✗" not in done.stdout and "!" not in done.stdout, f"helm test: {done.stdout}{done.stderr}"
-    assert run.job("doctor-upgrade").returncode == 0, "an upgrade is stopped without a reason"
-    print("  ✓ the test and the job before an upgrade pass", flush=True)
+    for component in ("gateway", "worker"):
+        done = run.job(f"{component}-doctor")
+        assert done.returncode == 0 and "✗" not in done.stdout and "!" not in done.stdout, f"helm test: {done.stdout}{done.stderr}"
+        assert run.job(f"{component}-upgrade").returncode == 0, "an upgrade is stopped without a reason"
+    done = run.job("worker-upgrade", "wrong")
+    assert done.returncode != 0 and "worker.lanes" in done.stdout, f"a wrong setting of the workers does not stop an upgrade: {done.stdout}"
+    print("  ✓ the tests and the jobs before an upgrade pass, and a wrong setting of one component stops it", flush=True)
 
     key = run.work / "apns/AuthKey_SIMULATOR1.p8"
     made = ["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", str(key)]
@@ -177,6 +181,6 @@ def story(run):
     print("  ✓ the gateway ends SIGTERM with 0", flush=True)
 
     subprocess.run(["redis-cli", "-p", str(ports["redis"]), "hset", "ll:meta", "format", "999"], check=True, capture_output=True)
-    assert run.job("doctor-upgrade").returncode != 0, "a rollback behind a newer format is not stopped"
+    assert run.job("gateway-upgrade").returncode != 0, "a rollback behind a newer format is not stopped"
     assert pods["worker"].wait(timeout=40) == 78, run.log("worker")
     print("  ✓ behind a newer format the job stops a rollback, and the worker ends with 78", flush=True)

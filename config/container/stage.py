@@ -39,8 +39,8 @@ def base(suite):
 def second_stage():
     """The suite of Debian, and the instructions of the image that is shipped as pairs of a word and its rest."""
     text = re.sub(r"(?m)^#.*\n", "", (here / "Dockerfile").read_text()).replace("\\\n", "")
-    first, *lines = text.split("\nFROM ")[-1].splitlines()
-    return re.match(r"debian:(\w+)-slim", first).group(1), [tuple(line.split(" ", 1)) for line in lines if line.strip()]
+    lines = text.split("\nFROM ")[-1].splitlines()[1:]
+    return re.search(r"ARG DEBIAN=debian:(\w+)-slim", text).group(1), [tuple(line.split(" ", 1)) for line in lines if line.strip()]
 
 
 def version():

@@ -16,6 +16,11 @@ wrong_call() {
     exit 64
 }
 
+# maintained TEXT: whether it has the form of a Maintainer of Debian. published TEXT: whether it is an address of the web.
+# Both go into a file by sed, so they have none of its signs.
+maintained() { [[ $1 =~ ^[^'<>|&\\']+' <'[^'<>|&\\ ']+@[^'<>|&\\ ']+'>'$ ]]; }
+published() { [[ $1 =~ ^https?://[^'|&\\ ']+$ ]]; }
+
 # usage: prints the head of the script, up to its first line that is no comment.
 usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; }
 

@@ -3,10 +3,10 @@ import TestSupport
 import Testing
 
 /// The calls of a backend in the languages of Clients/Backends. A language that is not installed is left out.
+/// `bin/clients` makes them through a proxy that misbehaves.
 @Suite("Backends") struct BackendClientTests {
     private static let commands = [
-        "curl": "sh Clients/Backends/lamplighter.sh", "python3": "python3 Clients/Backends/lamplighter.py",
-        "node": "node Clients/Backends/lamplighter.mjs", "java": "java Clients/Backends/Lamplighter.java",
+        "python3": "python3 Clients/Backends/lamplighter.py", "node": "node Clients/Backends/lamplighter.mjs",
         "go": "go run Clients/Backends/lamplighter.go",
     ]
 
@@ -53,7 +53,7 @@ import Testing
         #expect(tried >= 1)
         // A refusal is not repeated, and has the gateway's words.
         let refused = try await deployment.shell(
-            "cd '\(Repository.root.path)' && \(settings) \(Self.commands["curl"] ?? "") publish match-1 '[]' refused")
-        #expect(refused.code != 0 && refused.out.contains("content_state"))
+            "cd '\(Repository.root.path)' && \(settings) \(Self.commands["python3"] ?? "") publish match-1 '[]' x")
+        #expect(refused.code != 0 && refused.err.contains("content_state"))
     }
 }

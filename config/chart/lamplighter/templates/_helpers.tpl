@@ -1,14 +1,12 @@
+{{- /* Services have a name of one DNS label: a letter first, no dot, 63 characters. The longest end here is -gateway-monitor. */ -}}
 {{- define "lamplighter.fullname" -}}
-{{- if .Values.fullnameOverride -}}
-{{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
-{{- else -}}
 {{- $name := default .Chart.Name .Values.nameOverride -}}
-{{- if contains $name .Release.Name -}}
-{{- .Release.Name | trunc 50 | trimSuffix "-" -}}
-{{- else -}}
-{{- printf "%s-%s" .Release.Name $name | trunc 50 | trimSuffix "-" -}}
+{{- $full := contains $name .Release.Name | ternary .Release.Name (printf "%s-%s" .Release.Name $name) -}}
+{{- $full = .Values.fullnameOverride | default $full | replace "." "-" -}}
+{{- if not (regexMatch "^[a-z]" $full) -}}
+{{- fail (printf "the name of a Service begins with a letter, and '%s' does not: set fullnameOverride" $full) -}}
 {{- end -}}
-{{- end -}}
+{{- regexReplaceAll "-+$" (trunc 47 $full) "" -}}
 {{- end -}}
 
 {{- define "lamplighter.selector" -}}
@@ -76,11 +74,14 @@ securityContext:
 {{- end }}
 {{- end -}}
 
-{{- /* Variables of all processes. Context: root, redisKey. */ -}}
-{{- define "lamplighter.env" -}}
+{{- /* All variables of a process, the wide ones first. Context: root, component, redisKey. */ -}}
+{{- define "lamplighter.variables" -}}
 {{- $values := .root.Values -}}
+{{- $own := index $values .component -}}
+{{- if $values.config.secretName }}
 - name: LAMPLIGHTER_CONFIG
   value: /etc/lamplighter/lamplighter.yaml
+{{- end }}
 {{- if $values.redis.secretName }}
 - name: LAMPLIGHTER_REDIS_URL
   valueFrom:
@@ -105,18 +106,65 @@ securityContext:
       name: {{ $values.monitor.secretName }}
       key: {{ $values.monitor.secretKey }}
 {{- end }}
-{{- with include "lamplighter.settings" $values.settings }}
-{{- . }}
+{{- if eq .component "gateway" }}
+- name: LAMPLIGHTER_GATEWAY_HOST
+  value: {{ $values.listenAddress | quote }}
+- name: LAMPLIGHTER_GATEWAY_PORT
+  value: {{ $own.port | quote }}
+- name: LAMPLIGHTER_MONITOR_HOST
+  value: {{ $values.listenAddress | quote }}
+- name: LAMPLIGHTER_MONITOR_PORT
+  value: {{ $values.monitor.port | quote }}
+{{- with $own.trustedProxies }}
+- name: LAMPLIGHTER_GATEWAY_TRUSTED_PROXIES
+  value: {{ . | quote }}
+{{- end }}
+{{- if $own.tls.secretName }}
+- name: LAMPLIGHTER_GATEWAY_CERT_FILE
+  value: /etc/lamplighter-tls/tls.crt
+- name: LAMPLIGHTER_GATEWAY_KEY_FILE
+  value: /etc/lamplighter-tls/tls.key
+{{- end }}
+# Keeps the process smaller after a burst of large requests.
+- name: MALLOC_ARENA_MAX
+  value: "2"
+{{- else }}
+- name: LAMPLIGHTER_WORKER_HOST
+  value: {{ $values.listenAddress | quote }}
+- name: LAMPLIGHTER_WORKER_PORT
+  value: {{ $values.monitor.port | quote }}
+- name: LAMPLIGHTER_WORKER_DRAIN_TIMEOUT
+  value: {{ printf "%vs" $own.drainTimeoutSeconds | quote }}
+{{- end }}
+{{- include "lamplighter.settings" $values.settings }}
+{{- include "lamplighter.settings" $own.settings }}
+{{- end -}}
+
+{{- /*
+The variables of a container, each name once: a narrower one takes the place of a wider one. They keep their order, because
+one may refer to those before it. Context: root, component, redisKey, extra (entries that are narrower than extraEnv).
+*/ -}}
+{{- define "lamplighter.env" -}}
+{{- $own := index .root.Values .component -}}
+{{- $entries := concat (include "lamplighter.variables" . | fromYamlArray) $own.extraEnv (default list .extra) -}}
+{{- $last := dict -}}
+{{- range $index, $entry := $entries }}{{ $_ := set $last $entry.name $index }}{{ end -}}
+{{- range $index, $entry := $entries }}
+{{- if eq $index (get $last $entry.name) }}
+{{ toYaml (list $entry) }}
+{{- end }}
 {{- end }}
 {{- end -}}
 
-{{- /* Context: root, tls (whether the gateway's certificate is mounted). */ -}}
+{{- /* Context: root, component, keys (whether APNs keys are mounted). */ -}}
 {{- define "lamplighter.mounts" -}}
 {{- $values := .root.Values -}}
 volumeMounts:
+  {{- if or $values.config.secretName (and .keys $values.apnsKeys.secretName) }}
   - name: settings
     mountPath: /etc/lamplighter
     readOnly: true
+  {{- end }}
   - name: tmp
     mountPath: /tmp
   {{- if $values.redis.tls.secretName }}
@@ -124,31 +172,39 @@ volumeMounts:
     mountPath: /etc/lamplighter-redis
     readOnly: true
   {{- end }}
-  {{- if .tls }}
+  {{- if and (eq .component "gateway") $values.gateway.tls.secretName }}
   - name: certificate
     mountPath: /etc/lamplighter-tls
     readOnly: true
   {{- end }}
+  {{- with (index $values .component).extraVolumeMounts }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
 {{- end -}}
 
-{{- /* Context: root, configKey, keys (whether APNs keys are mounted), tls. */ -}}
+{{- /* Context: root, component, configKey, keys. */ -}}
 {{- define "lamplighter.volumes" -}}
 {{- $values := .root.Values -}}
+{{- $hasKeys := and .keys $values.apnsKeys.secretName -}}
 volumes:
+  {{- if or $values.config.secretName $hasKeys }}
   # Settings and keys in one directory, because a relative key_file begins at that of the settings.
   - name: settings
     projected:
       defaultMode: 0440
       sources:
+        {{- if $values.config.secretName }}
         - secret:
             name: {{ $values.config.secretName }}
             items:
               - key: {{ .configKey }}
                 path: lamplighter.yaml
-        {{- if and .keys $values.apnsKeys.secretName }}
+        {{- end }}
+        {{- if $hasKeys }}
         - secret:
             name: {{ $values.apnsKeys.secretName }}
         {{- end }}
+  {{- end }}
   - name: tmp
     emptyDir:
       medium: Memory
@@ -159,11 +215,14 @@ volumes:
       secretName: {{ $values.redis.tls.secretName }}
       defaultMode: 0440
   {{- end }}
-  {{- if .tls }}
+  {{- if and (eq .component "gateway") $values.gateway.tls.secretName }}
   - name: certificate
     secret:
       secretName: {{ $values.gateway.tls.secretName }}
       defaultMode: 0440
+  {{- end }}
+  {{- with (index $values .component).extraVolumes }}
+  {{- toYaml . | nindent 2 }}
   {{- end }}
 {{- end -}}
 
