@@ -3,8 +3,8 @@ import LiveActivity
 import StrictJSON
 
 /// Turns CSV into NDJSON, line by line. The first line is a header with the keys of NDJSON. Fields may be quoted (""
-/// for a quote inside). The apostrophe by which the console's files guard a formula is taken away. A field cannot hold a
-/// line break, because no column here needs one.
+/// for a quote inside). The apostrophe by which files of the console guard a formula is taken away. A field cannot hold
+/// a line break, because no column here needs one.
 struct CSVLines {
     let form: CSVForm
     private var header: [String]?

@@ -1,4 +1,6 @@
 import LiveActivity
+import StrictJSON
+import Synchronization
 import TestSupport
 import Testing
 
