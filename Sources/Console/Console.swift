@@ -39,7 +39,7 @@ public final class Console: Sendable {
         to request: ConsoleRequest, session: ConsoleSession?, body: [UInt8] = []
     ) async -> ConsoleResponse {
         do {
-            return try await answer(request, session, Form(body)).under(session?.base)
+            return try await answer(request, session, try Form(body)).under(session?.base)
         } catch {
             return failed(error, request, session).under(session?.base)
         }

@@ -178,6 +178,25 @@ import Testing
     @Test(arguments: ["", "0123456789abcdef0123456", "0123456789abcdef0123456G", "0123456789ABCDEF01234567", "../x"])
     func `an address that no draft has is refused`(id: String) { #expect(!Draft.isID(id)) }
 
+    @Test func `a field is found by its name, and set or left out with all of its values`() throws {
+        var form = Form("entry=a&name=x%0D%0Ay&entry=b&=1&&entry=a")
+        #expect(form["name"] == "x\ny" && form.values("entry") == ["a", "b"] && form["entry"] == "a")
+        #expect(form.fields.map(\.name) == ["entry", "entry", "entry", "name", ""])
+        form["entry"] = "c"
+        form["new"] = "d"
+        #expect(form.values("entry") == ["c"] && form.fields.map(\.name) == ["entry", "name", "", "new"])
+        #expect(form.without(["name", ""]).fields.map(\.value) == ["c", "d"])
+        #expect(!form.without(["name"]).has("name") && form.without(["name"])["name"].isEmpty)
+    }
+
+    @Test func `a form has a bounded number of fields`() throws {
+        func body(_ count: Int) -> [UInt8] { Array((0..<count).map { "\($0)=" }.joined(separator: "&").utf8) }
+        #expect(try Form(body(Form.mostFields)).fields.count == Form.mostFields)
+        #expect(Form.mostFields > Bulk.most, "the boxes of one decision fit")
+        let failure = #expect(throws: ConsoleFailure.self) { try Form(body(Form.mostFields + 1)) }
+        #expect(failure?.status == 413)
+    }
+
     @Test func `a new draft has such an address, and its record comes back`() throws {
         var draft = Draft(id: Draft.newID(), form: Form("name=a%0Ab&state=%7B%7D"))
         #expect(Draft.isID(draft.id))

@@ -9,6 +9,10 @@ import Testing
         LiveFeed.Owner(app: app, session: session ?? "\(UInt64.random(in: 0 ... .max))")
     }
 
+    private static func topic(_ part: String, _ app: String = "shop") throws -> LiveFeed.Topic {
+        LiveFeed.Topic(identity: ConsoleIdentity(app: try AppKey(app), proof: "00"), part: part)
+    }
+
     /// An event without the time of its look.
     private func text(_ bytes: [UInt8]?) -> String {
         String(decoding: bytes ?? [], as: UTF8.self).replacing(/^id: \d+\n/, with: "")
@@ -19,7 +23,7 @@ import Testing
         let looks = Mutex(0)
         var tabs: [LiveFeed.Events] = []
         for _ in 0..<50 {
-            let events = await feed.open("home", of: Self.owner(), isStanding: { true }) {
+            let events = try await feed.open(Self.topic("home"), of: Self.owner(), isStanding: { true }) {
                 .html("look \(looks.withLock { $0 += 1; return $0 })")
             }
             tabs.append(try #require(events))
@@ -37,7 +41,7 @@ import Testing
     @Test func `a part that is final ends its tabs with a word, so that they do not come back`() async throws {
         let feed = LiveFeed()
         let events = try #require(
-            await feed.open("push", of: Self.owner(), isStanding: { true }) { .last("<p>\n done</p>") })
+            await feed.open(Self.topic("push"), of: Self.owner(), isStanding: { true }) { .last("<p>\n done</p>") })
         var parts: [String] = []
         for await part in events.stream { parts.append(text(part)) }
         #expect(parts == ["data: <p>\ndata:  done</p>\n\n", "event: end\ndata: \n\n"])
@@ -47,8 +51,10 @@ import Testing
         let feed = LiveFeed()
         let looks = Mutex(0)
         let look: @Sendable () async -> LiveFeed.Look = { .html("\(looks.withLock { $0 += 1; return $0 })") }
-        let over = try #require(await feed.open("home", of: Self.owner(), isStanding: { false }, look: look))
-        let standing = try #require(await feed.open("home", of: Self.owner(), isStanding: { true }, look: look))
+        let over = try #require(
+            await feed.open(Self.topic("home"), of: Self.owner(), isStanding: { false }, look: look))
+        let standing = try #require(
+            await feed.open(Self.topic("home"), of: Self.owner(), isStanding: { true }, look: look))
         var last = ""
         for await part in over.stream { last = text(part) }
         #expect(last.hasPrefix("event: end"))
@@ -61,7 +67,7 @@ import Testing
         let fails = Mutex(false)
         let open: () async throws -> LiveFeed.Events = {
             try #require(
-                await feed.open("home", of: Self.owner(), isStanding: { true }) {
+                await feed.open(Self.topic("home"), of: Self.owner(), isStanding: { true }) {
                     fails.withLock(\.self) ? .unknown : .html("<p>")
                 })
         }
@@ -85,7 +91,7 @@ import Testing
         let now = Mutex(Int64(1_000))
         let feed = LiveFeed(clock: { now.withLock(\.self) })
         let open: () async throws -> LiveFeed.Events = {
-            try #require(await feed.open("home", of: Self.owner(), isStanding: { true }) { .html("<p>") })
+            try #require(await feed.open(Self.topic("home"), of: Self.owner(), isStanding: { true }) { .html("<p>") })
         }
         let tab = try await open()
         var parts = tab.stream.makeAsyncIterator()
@@ -99,15 +105,78 @@ import Testing
         for tab in [tab, late] { tab.end() }
     }
 
+    @Test func `a look that takes long delays no other part, of its app or of another one`() async throws {
+        let feed = LiveFeed()
+        let (gate, opener) = AsyncStream.makeStream(of: Void.self)
+        let begun = AsyncStream.makeStream(of: Void.self)
+        let slow = try #require(
+            await feed.open(Self.topic("slow"), of: Self.owner(), isStanding: { true }) {
+                begun.continuation.yield()
+                for await _ in gate {}
+                return .html("slow")
+            })
+        for await _ in begun.stream { break }
+        var tabs = [slow]
+        for topic in [try Self.topic("home"), try Self.topic("home", "bank")] {
+            let tab = try #require(await feed.open(topic, of: Self.owner(), isStanding: { true }) { .html("<p>") })
+            var parts = tab.stream.makeAsyncIterator()
+            #expect(text(await parts.next()) == "data: <p>\n\n")
+            tabs.append(tab)
+        }
+        opener.finish()
+        var parts = slow.stream.makeAsyncIterator()
+        #expect(text(await parts.next()) == "data: slow\n\n")
+        for tab in tabs { tab.end() }
+    }
+
+    @Test func `more looks than there are places wait their turn, and all of them come`() async throws {
+        let feed = LiveFeed(second: .milliseconds(10))
+        let running = Mutex(0)
+        let most = Mutex(0)
+        var tabs: [LiveFeed.Events] = []
+        for number in 0..<40 {
+            let tab = try await feed.open(Self.topic("push \(number)"), of: Self.owner(), isStanding: { true }) {
+                let now = running.withLock {
+                    $0 += 1; return $0
+                }
+                most.withLock { $0 = max($0, now) }
+                for _ in 0..<20 { await Task.yield() }
+                running.withLock { $0 -= 1 }
+                return .html("\(number)")
+            }
+            tabs.append(try #require(tab))
+        }
+        for (number, tab) in tabs.enumerated() {
+            var parts = tab.stream.makeAsyncIterator()
+            #expect(text(await parts.next()) == "data: \(number)\n\n")
+        }
+        #expect(most.withLock(\.self) <= 8)
+        for tab in tabs { tab.end() }
+    }
+
+    @Test func `a quiet part has a beat after seconds, and not after looks`() async throws {
+        let feed = LiveFeed(second: .milliseconds(5))
+        let looks = Mutex(0)
+        let pause = 5
+        let tab = try #require(
+            await feed.open(Self.topic("push"), of: Self.owner(), every: pause, isStanding: { true }) {
+                looks.withLock { $0 += 1 }
+                return .html("<p>")
+            })
+        for await part in tab.stream where part == Array(": \n\n".utf8) { break }
+        #expect(looks.withLock(\.self) <= LiveFeed.secondsBetweenBeats / pause + 2)
+        tab.end()
+    }
+
     @Test func `a part with a longer pause is looked at less often`() async throws {
         let feed = LiveFeed()
         let looks = Mutex((often: 0, seldom: 0))
         let often = try #require(
-            await feed.open("push", of: Self.owner(), isStanding: { true }) {
+            await feed.open(Self.topic("push"), of: Self.owner(), isStanding: { true }) {
                 .html("\(looks.withLock { $0.often += 1; return $0.often })")
             })
         let seldom = try #require(
-            await feed.open("home", of: Self.owner(), every: 2, isStanding: { true }) {
+            await feed.open(Self.topic("home"), of: Self.owner(), every: 2, isStanding: { true }) {
                 .html("\(looks.withLock { $0.seldom += 1; return $0.seldom })")
             })
         for await part in seldom.stream where text(part) == "data: 3\n\n" { break }
@@ -119,23 +188,23 @@ import Testing
     @Test func `too many tabs are refused, of all, of one app and of one session`() async throws {
         let feed = LiveFeed()
         var tabs: [LiveFeed.Events] = []
-        func open(_ app: String, _ session: String? = nil) async -> Bool {
+        func open(_ app: String, _ session: String? = nil) async throws -> Bool {
             guard
-                let tab = await feed.open(
-                    "home", of: Self.owner(app, session), isStanding: { true }, look: { .unknown })
+                let tab = try await feed.open(
+                    Self.topic("home"), of: Self.owner(app, session), isStanding: { true }, look: { .unknown })
             else { return false }
             tabs.append(tab)
             return true
         }
-        for _ in 0..<LiveFeed.mostTabsOfSession { #expect(await open("shop", "s")) }
-        #expect(await !open("shop", "s"), "one session")
-        for _ in LiveFeed.mostTabsOfSession..<LiveFeed.mostTabsOfApp { #expect(await open("shop")) }
-        #expect(await !open("shop"), "one app")
-        for number in LiveFeed.mostTabsOfApp..<LiveFeed.mostTabs { #expect(await open("bank \(number % 7)")) }
-        #expect(await !open("other"), "all")
+        for _ in 0..<LiveFeed.mostTabsOfSession { #expect(try await open("shop", "s")) }
+        #expect(try await !open("shop", "s"), "one session")
+        for _ in LiveFeed.mostTabsOfSession..<LiveFeed.mostTabsOfApp { #expect(try await open("shop")) }
+        #expect(try await !open("shop"), "one app")
+        for number in LiveFeed.mostTabsOfApp..<LiveFeed.mostTabs { #expect(try await open("bank \(number % 7)")) }
+        #expect(try await !open("other"), "all")
         tabs[0].end()
         while await feed.openTabs == LiveFeed.mostTabs { await Task.yield() }
-        #expect(await open("shop", "s"), "a closed tab makes room in each of the three")
+        #expect(try await open("shop", "s"), "a closed tab makes room in each of the three")
         tabs.forEach { $0.end() }
     }
 

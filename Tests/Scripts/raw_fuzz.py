@@ -107,7 +107,7 @@ def chunked(chance, body):
 
 def raw(chance, one):
     method, target, headers, body = one
-    way = chance.randrange(12)
+    way = chance.randrange(13)
     version = b"HTTP/1.1"
     hosts = b"Host: " + host.encode() + b"\r\n"
     if way == 0:
@@ -137,6 +137,14 @@ def raw(chance, one):
         headers += chance.choice((b"Idempotency-Key: \xff", b"Accept: \x00", b" folded", b"Upgrade: h2c", b"Expect: 100-continue")) + b"\r\n"
     elif way == 10:
         method = chance.choice((b"OPTIONS", b"HEAD", b"CONNECT", b"TRACE", b"get", b"POST ", b"\x16\x03\x01", method + b"\t"))
+    elif way == 12:
+        # Very many fields fit into a small form.
+        field = chance.choice((b"%d=", b"f:%d=1", b"entry=%d", b"name=%d", b"%d"))
+        many = b"&".join(field % number for number in range(chance.choice((10, 1_199, 1_300, 30_000))))
+        if chance.randrange(4) == 0:
+            target += b"?" + many[:7_000]
+        body += b"&" + many
+        headers = re.sub(rb"Content-Length: \d+", b"Content-Length: %d" % len(body), headers)
     data = b"%s %s %s\r\n%s%s\r\n%s" % (method, target, version, hosts, headers, body)
     if way == 11:
         data = chance.choice((broken(chance, data), data[:chance.randrange(len(data))], data * chance.randrange(2, 6)))

@@ -71,6 +71,13 @@ extension AnswerBody {
 
     public static var answerBodies: [any AnswerBody.Type] { [Self.self] }
 
+    /// The names of its members, in the order of the wire.
+    public static var memberNames: [String] {
+        var fields = FieldSchema<Self>()
+        _ = Self(&fields)
+        return fields.names
+    }
+
     /// The bodies in its members.
     public static var parts: [any AnswerBody.Type] {
         var fields = FieldSchema<Self>()

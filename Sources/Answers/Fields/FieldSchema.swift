@@ -6,6 +6,8 @@ public struct FieldSchema<Body>: Fields {
     private var required: [JSON] = []
     private(set) var bodies: [any AnswerBody.Type] = []
 
+    var names: [String] { properties.map(\.key) }
+
     init() {}
 
     public mutating func always<Value: AnswerValue>(

@@ -1,8 +1,10 @@
+import Answers
 import LiveActivity
 import StrictJSON
 
 /// Turns CSV into NDJSON, line by line. The first line is a header with the keys of NDJSON. Fields may be quoted (""
-/// for a quote inside). A field cannot hold a line break, because no column here needs one.
+/// for a quote inside). The apostrophe by which files of the console guard a formula is taken away. A field cannot hold
+/// a line break, because no column here needs one.
 struct CSVLines {
     let form: CSVForm
     private var header: [String]?
@@ -55,7 +57,7 @@ struct CSVLines {
         guard fields.count == header.count else {
             return reject("\(fields.count) fields where the header has \(header.count)")
         }
-        let cells = zip(header, fields).filter { !$1.isEmpty }.map { (column: $0, field: $1) }
+        let cells = zip(header, fields).filter { !$1.isEmpty }.map { (column: $0, field: CSVCell.unguarded($1)) }
         do throws(CSVProblem) {
             out += JSON.object(try form.members(cells)).bytes + [UInt8(ascii: "\n")]
         } catch {

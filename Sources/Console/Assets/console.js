@@ -63,45 +63,74 @@ function fromNow(root) {
 }
 
 // Says above the page why it may be old, until every live part of it is read again. One of them speaks for all.
-const notice = { silent: new Set(), element: null };
+const notice = { silent: new Map(), element: null, text: "" };
 function tell(part, text) {
   part.classList.toggle("stale", Boolean(text));
-  if (text) notice.silent.add(part); else notice.silent.delete(part);
+  if (text) notice.silent.set(part, text); else notice.silent.delete(part);
   if (!notice.element) {
     notice.element = document.createElement("p");
     notice.element.className = "problem silent";
     notice.element.setAttribute("role", "status");
-    notice.element.hidden = true;
     document.querySelector("body").append(notice.element);
   }
-  if (text && notice.element.hidden) notice.element.textContent = text;
-  notice.element.hidden = notice.silent.size === 0;
+  const [first] = notice.silent.values();
+  if (first && first !== notice.text) notice.element.textContent = first;
+  notice.text = first ?? "";
+  notice.element.hidden = !first;
 }
 
 // The beginning of the addresses of this app's pages.
 const base = document.querySelector("meta[name=base]").content;
 
+// Seconds until the next try, longer after each one that fails: a gateway that comes back has all tabs at once.
+function patience() {
+  let seconds = 1;
+  return {
+    next() { seconds = Math.min(60, seconds * 2); return seconds * (750 + Math.random() * 500); },
+    reset() { seconds = 1; },
+  };
+}
+const timeOf = (date) => date.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const isSignedOut = (answer) => answer.type === "opaqueredirect" || answer.status === 401;
+
 // A hidden tab closes its stream: a browser allows few connections to one server.
 function live(element) {
   let events = null;
   let isOver = false;
-  const time = (date) => date.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  let again = 0;
+  let since = null;
+  const pause = patience();
+  const wellAgain = () => { since = null; pause.reset(); tell(element, ""); };
   const open = () => {
+    clearTimeout(again);
     if (events || isOver || document.hidden || !element.isConnected) return;
     events = new EventSource(element.dataset.live);
-    events.onopen = () => tell(element, "");
+    events.onopen = wellAgain;
     events.onmessage = (event) => {
       if (Number(event.lastEventId) < made) return;
       tell(element, "");
       fill(element, event.data);
     };
-    events.onerror = () =>
-      tell(element, `No connection to Lamplighter since ${time(new Date())}. This is what was known then.`);
+    events.onerror = lost;
     events.addEventListener("unknown", (event) =>
-      tell(element, `Redis has not answered since ${time(new Date(event.data))}. This is what was known then.`));
+      tell(element, `Redis has not answered since ${timeOf(new Date(event.data))}. This is what was known then.`));
     events.addEventListener("end", () => { isOver = true; close(); finished(); });
   };
-  const close = () => { if (events) events.close(); events = null; };
+  const close = () => { clearTimeout(again); if (events) events.close(); events = null; };
+  // The browser repeats a broken connection. Any other answer, such as a proxy's 502, ends an EventSource for good.
+  const lost = async () => {
+    since ??= new Date();
+    const silence = `No connection to Lamplighter since ${timeOf(since)}. This is what was known then.`;
+    tell(element, silence);
+    if (events?.readyState !== EventSource.CLOSED) return;
+    close();
+    again = setTimeout(open, pause.next());
+    try {
+      const answer = await fetch(element.dataset.live, { method: "HEAD", redirect: "manual", credentials: "same-origin" });
+      if (isSignedOut(answer)) { close(); tell(element, "You are signed out. Sign in again in another tab, then come back."); }
+      else if (answer.status === 429) tell(element, "Too many tabs or requests of the console. Close some tabs.");
+    } catch { /* It is away. */ }
+  };
   document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
   addEventListener("pagehide", close);
   addEventListener("pageshow", open);
@@ -109,17 +138,24 @@ function live(element) {
 }
 
 // A push that goes out or finishes has other buttons, so the page is read again.
-function finished() {
+async function finished() {
   for (const button of document.querySelectorAll(".head form button.danger")) button.disabled = true;
-  fetch(location.href, { credentials: "same-origin" }).then((answer) => answer.text()).then((html) => {
-    const page = new DOMParser().parseFromString(html, "text/html");
-    made = madeAt(page);
-    for (const old of document.querySelectorAll("main > :not(.strip, .notice)")) old.remove();
-    const main = document.querySelector("main");
-    main.append(...page.querySelectorAll("main > :not(.strip, .notice)"));
-    localTimes(main);
-    for (const part of main.querySelectorAll("[data-live]:not(.strip)")) live(part);
-  }).catch(() => {});
+  const main = document.querySelector("main");
+  for (const pause = patience(); ; await new Promise((go) => { setTimeout(go, pause.next()); })) {
+    try {
+      const answer = await fetch(location.href, { redirect: "manual", credentials: "same-origin" });
+      if (isSignedOut(answer)) return location.reload();
+      if (!answer.ok) throw new Error(`${answer.status}`);
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      made = madeAt(page);
+      for (const old of document.querySelectorAll("main > :not(.strip, .notice)")) old.remove();
+      main.append(...page.querySelectorAll("main > :not(.strip, .notice)"));
+      break;
+    } catch { tell(main, "No connection to Lamplighter. This is what was known before."); }
+  }
+  tell(main, "");
+  localTimes(main);
+  for (const part of main.querySelectorAll("[data-live]:not(.strip)")) live(part);
 }
 
 // The text that the server does not have yet, for the way back from a sign-in or a broken connection.
@@ -144,6 +180,64 @@ const stash = {
   },
 };
 
+// The members of a JSON object: the key, the value as it is written, and the place of both in the text. The numbers of a
+// browser have 16 digits, so no value goes through them. Null: it is no object.
+function members(text) {
+  try {
+    const object = JSON.parse(text);
+    if (object === null || typeof object !== "object" || Array.isArray(object)) return null;
+  } catch { return null; }
+  const found = [];
+  let [depth, member] = [0, null];
+  // The text is JSON, so these tokens are enough: strings, signs, and numbers or words.
+  for (const { 0: token, index } of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g)) {
+    const end = index + token.length;
+    if (token === "}" || token === "]") depth -= 1;
+    if (depth === 0 || (depth === 1 && token === ",")) member = null;
+    else if (depth === 1 && !member) found.push(member = { key: JSON.parse(token), start: index, from: -1, end });
+    else if (member.from >= 0 || token !== ":" || depth > 1) {
+      if (member.from < 0) member.from = index;
+      member.end = end;
+    }
+    if (token === "{" || token === "[") depth += 1;
+  }
+  return found.map((member) => ({ ...member, text: text.slice(member.from, member.end) }));
+}
+
+// The text with one member written, or without it (null). The others stay as they are. Null: it is no object.
+function withMember(text, key, value) {
+  const object = text.trim() === "" ? "{}" : text;
+  const found = members(object);
+  if (!found) return null;
+  const place = found.findLastIndex((member) => member.key === key);
+  const { [place]: old, [place - 1]: before, [place + 1]: after, [found.length - 1]: last } = found;
+  const put = (from, to, part) => object.slice(0, from) + part + object.slice(to);
+  if (value !== null && old) return put(old.from, old.end, value);
+  if (value !== null) {
+    const written = `\n  ${JSON.stringify(key)}: ${value}`;
+    if (last) return put(last.end, last.end, `,${written}`);
+    return put(object.indexOf("{") + 1, object.lastIndexOf("}"), `${written}\n`);
+  }
+  if (!old) return object;
+  if (after) return put(old.start, after.start, "");
+  return before ? put(before.end, old.end, "") : put(object.indexOf("{") + 1, object.lastIndexOf("}"), "\n  \n");
+}
+
+// What somebody typed as a number of JSON, digit for digit. Null: it is none. A browser takes 05 and .5 too.
+function numberText(text) {
+  const written = text.replace(/^(-?)0+(?=\d)/, (_, sign) => sign).replace(/^(-?)\./, (_, sign) => `${sign}0.`);
+  return written === "" || /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/.test(written) ? written : null;
+}
+
+// Minutes from a local time to UTC: one value, two if the clocks show the time twice, none if they skip it. Null: it is no time.
+function offsetsOf(text) {
+  const utc = new Date(`${text}Z`).getTime();
+  if (isNaN(utc)) return null;
+  // The offsets a day before and after are those on both sides of a change of the clocks.
+  const near = new Set([-864e5, 0, 864e5].map((distance) => new Date(utc + distance).getTimezoneOffset()));
+  return [...near].filter((offset) => new Date(utc + offset * 60000).getTimezoneOffset() === offset);
+}
+
 function compose(form) {
   const fields = () => [...form.querySelectorAll("[data-key]")];
   const address = `${base}/compose?draft=${form.dataset.draft}`;
@@ -155,26 +249,28 @@ function compose(form) {
     }
   };
 
-  const read = () => { try { return JSON.parse(form.elements.state.value || "{}"); } catch { return null; } };
-
   // The fields write into the JSON, and the JSON into the fields.
   const write = (field) => {
-    const object = read();
-    if (object === null || typeof object !== "object" || Array.isArray(object)) return;
+    const state = form.elements.state;
     const { key, kind } = field.dataset;
-    const text = field.value;
-    if (text === "") delete object[key];
-    else if (kind === "flag") object[key] = text === "true";
-    else if (kind === "number" || kind === "whole") object[key] = Number(text);
-    else object[key] = text;
-    form.elements.state.value = JSON.stringify(object, null, 2);
+    const isNumber = kind === "number" || kind === "whole";
+    const text = isNumber ? numberText(field.value) : field.value;
+    // The browser has no value for a number that it cannot read. That is no wish to remove the member.
+    if (text === null || field.validity.badInput) {
+      field.setAttribute("aria-invalid", "true");
+      return;
+    }
+    field.removeAttribute("aria-invalid");
+    const value = isNumber || kind === "flag" ? text : JSON.stringify(text);
+    state.value = withMember(state.value, key, text === "" ? null : value) ?? state.value;
   };
   const show = () => {
-    const object = read();
-    if (object === null || typeof object !== "object") return;
+    const found = members(form.elements.state.value || "{}");
+    if (!found) return;
     for (const field of fields()) {
-      const value = object[field.dataset.key];
-      field.value = value === undefined || value === null ? "" : String(value);
+      const text = found.findLast((member) => member.key === field.dataset.key)?.text ?? "";
+      field.value = text === "null" ? "" : text.startsWith('"') ? JSON.parse(text) : text;
+      field.removeAttribute("aria-invalid");
     }
   };
 
@@ -182,6 +278,7 @@ function compose(form) {
   let waiting = 0;
   let changes = 0;
   let isAsking = false;
+  const pause = patience();
   const check = async () => {
     if (isAsking) { soon(); return; }
     isAsking = true;
@@ -204,8 +301,15 @@ function compose(form) {
       } else if (answer.status === 403) {
         // Another session began in this browser. The page comes again with its token and with this text.
         location.replace(address);
-      }
-    } catch { /* The next change asks again. */ }
+      } else if (answer.status === 413) {
+        tell(form, "This is too long to be kept.");
+      } else throw new Error(`${answer.status}`);
+      if (answer.ok) { pause.reset(); tell(form, ""); }
+    } catch {
+      tell(form, "No connection to Lamplighter. Your text is kept in this tab, and sent as soon as it is back.");
+      clearTimeout(waiting);
+      waiting = setTimeout(check, pause.next());
+    }
     isAsking = false;
   };
   const soon = () => { clearTimeout(waiting); waiting = setTimeout(check, 350); };
@@ -242,15 +346,20 @@ function compose(form) {
   // A copied time is UTC, and the field shows the reader's.
   if (time.dataset.utc !== undefined && time.value) {
     const date = new Date(`${time.value}Z`);
-    date.setMinutes(date.getMinutes() - date.getTimezoneOffset());
-    if (!isNaN(date)) time.value = date.toISOString().slice(0, time.value.length);
+    const local = new Date(date.getTime() - date.getTimezoneOffset() * 60000);
+    if (!isNaN(local)) time.value = local.toISOString().slice(0, time.value.length);
   }
-  const zone = () => {
-    const date = time.value ? new Date(time.value) : new Date();
-    form.elements.zone.value = isNaN(date) ? "" : date.getTimezoneOffset();
-  };
+  const zoneName = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const hint = form.querySelector("#send-at-zone");
-  if (hint) hint.textContent = `Your time, ${Intl.DateTimeFormat().resolvedOptions().timeZone}. Empty: now.`;
+  // As the command line: a time that the clocks skip or show twice is refused, because nobody knows which one is meant.
+  const zone = () => {
+    const offsets = time.value ? offsetsOf(time.value) : [new Date().getTimezoneOffset()];
+    form.elements.zone.value = offsets === null ? "" : offsets.length === 1 ? offsets[0] : offsets.length ? "twice" : "skipped";
+    const problem = !offsets || offsets.length === 1 ? "" : offsets.length
+      ? `This time happens twice in ${zoneName}: the clocks are put back. Choose another one.`
+      : `This time does not exist in ${zoneName}: the clocks are put forward over it. Choose another one.`;
+    if (hint) hint.textContent = problem || `Your time, ${zoneName}. Empty: now.`;
+  };
 
   form.addEventListener("input", (event) => {
     if (event.target.dataset.key) write(event.target);

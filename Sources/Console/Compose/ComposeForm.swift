@@ -46,6 +46,14 @@ struct ComposeForm {
         guard let local = TimeText.parse(text) ?? TimeText.parse("\(text):00") else {
             throw Problem(field: "send_at", message: "must be a time such as 2026-11-21T18:00")
         }
+        // The clocks of the browser's zone are put forward over the time, or back.
+        switch form.text("zone") {
+        case "skipped":
+            throw Problem(field: "send_at", message: "does not exist where you are: the clocks skip it. Take another")
+        case "twice":
+            throw Problem(field: "send_at", message: "happens twice where you are: the clocks go back. Take another")
+        default: break
+        }
         // `getTimezoneOffset`: minutes from the browser's time to UTC. Absent without a script: UTC.
         let zone = form.number("zone", in: -1_440...1_440)
         guard zone != nil || form.text("zone") == nil else {

@@ -139,6 +139,9 @@ enum ComposePage {
         }
         let kept = ComposeForm.fields.filter { !["send_at", "zone", "schedule"].contains($0) && form.has($0) }
         let body = JSON.object(kept.map { JSON.Member($0, .string(form[$0])) })
+        guard body.bytes.count <= ConsoleStore.mostTemplateBytes else {
+            return try await refused("A template has \(ConsoleStore.mostTemplateBytes >> 10) KB at most.", 422)
+        }
         try await TemplatesPage.check(title, body.bytes, visit)
         let isAnother = try await TemplatesPage.templates(visit).contains { $0.title == title && $0.body != body.bytes }
         guard try await visit.console.store.console.keep(visit.app, template: title, body.bytes) else {
@@ -178,11 +181,7 @@ enum ComposePage {
         shown["hasTemplates"] = templates.isEmpty ? nil : true
         let drafts = try await visit.drafts().filter { $0.id != draft.id }
         shown["drafts"] = drafts.map { other in
-            let name = other.form.text("name") ?? "no name yet"
-            return values([
-                "title": "\(other.form.text("event") ?? "update") of \(name)", "path": other.path(),
-                "at": Shown.time(other.savedAt, now: visit.now),
-            ])
+            values(["title": other.text, "path": other.path, "at": Shown.time(other.savedAt, now: visit.now)])
         }
         shown["hasDrafts"] = drafts.isEmpty ? nil : true
         shown["savedAt"] = Shown.time(draft.savedAt, now: visit.now)

@@ -13,6 +13,10 @@ struct Draft {
         var status: Int
     }
 
+    /// The fields of Compose and of the question before a publish, beside those of a schema.
+    private static let fields = Set(
+        ComposeForm.fields + ["at", "key", "asks", "state_before", "filled", "of", "template_title"])
+
     let id: String
     var form: Form
     /// Epoch ms. Nil: it was never kept.
@@ -24,7 +28,13 @@ struct Draft {
     /// The form that was sent to `…?draft=ID`.
     init(sent visit: Visit) {
         id = visit.query.text("draft").flatMap { Self.isID($0) ? $0 : nil } ?? Self.newID()
-        form = visit.form.without(["csrf", "action", "draft", "test_device"])
+        var left = SchemaFields.most
+        // A draft is read again for days, so it has nothing that Compose does not.
+        form = visit.form.only { name in
+            guard name.hasPrefix(SchemaFields.prefix) else { return Self.fields.contains(name) }
+            left -= 1
+            return left >= 0
+        }
     }
 
     static func newID() -> String { String(ConsoleSession.random().prefix(24)) }
@@ -59,6 +69,13 @@ struct Draft {
         ]).bytes
     }
 
+    /// The entry in the list of drafts.
+    func title(now: Int64) -> DraftTitle {
+        let name = form.text("name") ?? "no name yet"
+        let shown = String(name.unicodeScalars.prefix(DraftTitle.mostScalars))
+        return DraftTitle(id: id, text: "\(form.text("event") ?? "update") of \(shown)", savedAt: now)
+    }
+
     /// Begins the question before its publish, which has one key. Minutes count from here.
     mutating func ask(now: Int64) {
         form["key"] = "console/\(ConsoleSession.random())"
@@ -71,6 +88,32 @@ struct Draft {
     }
 }
 
+/// A draft in the list of drafts.
+struct DraftTitle {
+    /// Of the name: the field takes any text.
+    static let mostScalars = 100
+
+    let id: String
+    let text: String
+    /// Epoch ms.
+    let savedAt: Int64
+
+    init(id: String, text: String, savedAt: Int64) { (self.id, self.text, self.savedAt) = (id, text, savedAt) }
+
+    /// Nil for a record of another form.
+    init?(id: String, record: [UInt8]) {
+        guard let body = try? JSONDocument(record).root.object(), let text = body.text("title"),
+            let savedAt = body["saved_at"].flatMap({ try? $0.integer() })
+        else { return nil }
+        self.init(id: id, text: text, savedAt: savedAt)
+    }
+
+    var record: [UInt8] { JSON.fields(["title": .string(text), "saved_at": .integer(savedAt)]).bytes }
+
+    /// The page that has this draft.
+    var path: String { Draft(id: id).path() }
+}
+
 extension Visit {
     /// Drafts belong to the credential. People who share one share its drafts.
     private var owner: String {
@@ -81,13 +124,12 @@ extension Visit {
     }
 
     func keep(_ draft: Draft) async throws {
-        let console = console.store.console
-        var oldest: String?
-        if try await console.draft(app, of: owner, draft.id) == nil {
-            let others = try await drafts()
-            if others.count >= ConsoleStore.mostDrafts { oldest = others.last?.id }
-        }
-        try await console.keep(app, of: owner, draft: draft.id, draft.record(now: now), insteadOf: oldest)
+        let others = try await drafts()
+        let isNew = !others.contains { $0.id == draft.id }
+        let oldest = isNew && others.count >= ConsoleStore.mostDrafts ? others.last?.id : nil
+        try await console.store.console.keep(
+            app, of: owner, draft: draft.id, draft.record(now: now), title: draft.title(now: now).record,
+            insteadOf: oldest)
     }
 
     /// The draft of the address. Nil: the address has none, or it is gone.
@@ -96,10 +138,12 @@ extension Visit {
         return try await console.store.console.draft(app, of: owner, id).flatMap { Draft(id: id, record: $0) }
     }
 
-    /// The newest first.
-    func drafts() async throws -> [Draft] {
-        try await console.store.console.drafts(app, of: owner).compactMap { Draft(id: $0.id, record: $0.body) }
-            .sorted { ($0.savedAt ?? 0) > ($1.savedAt ?? 0) }
+    /// The newest first. This reads no draft: each may be as long as a form.
+    func drafts() async throws -> [DraftTitle] {
+        try await console.store.console.draftTitles(app, of: owner).compactMap {
+            DraftTitle(id: $0.id, record: $0.body)
+        }
+        .sorted { $0.savedAt > $1.savedAt }
     }
 
     func drop(_ draft: Draft) async throws { try await console.store.console.drop(app, of: owner, draft: draft.id) }

@@ -16,7 +16,7 @@ struct SchemaFields {
         var maximum: String?
     }
 
-    private static let most = 40
+    static let most = 40
     static let prefix = "f:"
     let type: String
     /// Members that no field can hold, such as objects and lists.

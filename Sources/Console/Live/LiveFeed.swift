@@ -3,8 +3,14 @@ import LiveActivity
 /// Sends live parts of pages to open tabs as server-sent events. All tabs that watch the same thing share one look
 /// at Redis a second. Without a tab nothing runs.
 actor LiveFeed {
-    /// A part of a page that tabs watch. Tabs of one credential on the same part share a topic.
-    typealias Topic = String
+    /// A part of a page that tabs watch, and all that decides about its text. Tabs of one topic share each look.
+    struct Topic: Hashable {
+        /// The rights with which the part is read. Others may see more of it, or less.
+        var identity: ConsoleIdentity
+        /// The beginning of the addresses in the part.
+        var base = "/console"
+        var part: String
+    }
 
     /// The result of a look.
     enum Look: Sendable {
@@ -31,11 +37,12 @@ actor LiveFeed {
     static let mostTabs = 500
     static let mostTabsOfApp = 250
     static let mostTabsOfSession = 20
-    static let interval: Duration = .seconds(1)
-    /// A comment after this many looks without a change shows that the other side is still there.
-    private static let looksBetweenBeats = 15
-    /// A tab's session is looked at again after this many looks.
-    private static let looksBetweenChecks = 10
+    /// A comment after this many seconds without an event shows that the other side is still there.
+    static let secondsBetweenBeats = 15
+    /// A tab's session is looked at again after this many seconds.
+    private static let secondsBetweenChecks = 10
+    /// The most looks of an app at once. A slow one takes one place, and no other app waits for it.
+    private static let looksAtOnce = 8
     /// A tab is told after this many looks in a row that fail. One alone may be a connection that was replaced.
     private static let failuresToTell = 2
 
@@ -43,7 +50,7 @@ actor LiveFeed {
         var owner: Owner
         var writer: AsyncStream<[UInt8]>.Continuation
         var isStanding: @Sendable () async -> Bool
-        var looks = 0
+        var secondsSinceCheck = 0
         /// When its page was made at the latest, epoch ms. A look from before may not know what the page knows.
         var opened: Int64
         /// Whether it has got a look from after that.
@@ -55,11 +62,13 @@ actor LiveFeed {
         /// Seconds from a look to the next, and until then.
         var pause: Int
         var left = 0
+        /// A look is under way, or waits for a place.
+        var isLooking = false
         var tabs: [Int: Tab] = [:]
         var shown: String?
         /// `shown` as it goes to every tab.
         var event: [UInt8]?
-        var looksSinceEvent = 0
+        var secondsSinceEvent = 0
         /// How many looks failed since the last one that did not, and when the first of them began, epoch ms.
         var failures = 0
         var failedSince: Int64 = 0
@@ -72,12 +81,20 @@ actor LiveFeed {
     }
 
     private let clock: @Sendable () -> Int64
+    private let second: Duration
     private var watches: [Topic: Watch] = [:]
+    /// Topics whose look waits for a place, and how many looks are under way, by app.
+    private var waiting: [AppKey: [Topic]] = [:]
+    private var looking: [AppKey: Int] = [:]
     private var nextTab = 0
     private var loop: Task<Void, Never>?
 
-    /// - Parameter clock: epoch ms
-    init(clock: @escaping @Sendable () -> Int64 = wallClock) { self.clock = clock }
+    /// - Parameters:
+    ///   - second: the unit of all pauses. Tests have a shorter one.
+    ///   - clock: epoch ms
+    init(second: Duration = .seconds(1), clock: @escaping @Sendable () -> Int64 = wallClock) {
+        (self.second, self.clock) = (second, clock)
+    }
 
     /// - Parameters:
     ///   - pause: seconds between two looks
@@ -120,28 +137,51 @@ actor LiveFeed {
 
     private func run() async {
         while !Task.isCancelled {
-            for topic in Array(watches.keys) {
-                await drop(signedOutOf: topic)
-                guard let watch = watches[topic], isDue(topic) else { continue }
-                let began = clock()
-                let look = await watch.look()
-                show(look, of: topic, began: began)
-            }
-            do { try await Task.sleep(for: Self.interval) } catch { return }
+            for topic in Array(watches.keys) { secondHasPassed(topic) }
+            do { try await Task.sleep(for: second) } catch { return }
         }
     }
 
-    private func isDue(_ topic: Topic) -> Bool {
-        guard var watch = watches[topic] else { return false }
-        let isDue = watch.left <= 0
-        watch.left = isDue ? watch.pause - 1 : watch.left - 1
+    private func secondHasPassed(_ topic: Topic) {
+        guard var watch = watches[topic] else { return }
+        for number in watch.tabs.keys { watch.tabs[number]?.secondsSinceCheck += 1 }
+        watch.secondsSinceEvent += 1
+        if watch.secondsSinceEvent >= Self.secondsBetweenBeats {
+            watch.secondsSinceEvent = 0
+            for tab in watch.tabs.values { tab.writer.yield(Array(": \n\n".utf8)) }
+        }
+        watch.left -= 1
+        let isDue = watch.left <= 0 && !watch.isLooking
+        if isDue { (watch.left, watch.isLooking) = (watch.pause, true) }
         watches[topic] = watch
-        return isDue
+        guard isDue else { return }
+        waiting[topic.identity.app, default: []].append(topic)
+        beginLooks(of: topic.identity.app)
+    }
+
+    private func beginLooks(of app: AppKey) {
+        while looking[app, default: 0] < Self.looksAtOnce, let topic = waiting[app]?.first {
+            waiting[app]?.removeFirst()
+            looking[app, default: 0] += 1
+            Task { await look(at: topic) }
+        }
+        if waiting[app]?.isEmpty == true { waiting[app] = nil }
+        if looking[app] == 0 { looking[app] = nil }
+    }
+
+    private func look(at topic: Topic) async {
+        await drop(signedOutOf: topic)
+        if let watch = watches[topic] {
+            let began = clock()
+            show(await watch.look(), of: topic, began: began)
+            watches[topic]?.isLooking = false
+        }
+        looking[topic.identity.app, default: 1] -= 1
+        beginLooks(of: topic.identity.app)
     }
 
     private func show(_ look: Look, of topic: Topic, began: Int64) {
         guard var watch = watches[topic] else { return }
-        watch.looksSinceEvent += 1
         switch look {
         case .html(let html), .last(let html):
             // A tab that was told of failures gets the part again, which takes the warning away.
@@ -149,7 +189,7 @@ actor LiveFeed {
             let tabs = watch.tabs.filter { isChanged || !$0.value.isUpToDate }
             if !tabs.isEmpty {
                 watch.shown = html
-                watch.looksSinceEvent = 0
+                watch.secondsSinceEvent = 0
                 let event = Self.event(html, at: began)
                 watch.event = event
                 for (number, tab) in tabs {
@@ -165,18 +205,16 @@ actor LiveFeed {
                 for tab in watch.tabs.values { tab.writer.yield(warning) }
             }
         }
-        if watch.looksSinceEvent >= Self.looksBetweenBeats {
-            watch.looksSinceEvent = 0
-            for tab in watch.tabs.values { tab.writer.yield(Array(": \n\n".utf8)) }
-        }
         watches[topic] = watch
         if case .last = look { for tab in watch.tabs.values { end(tab) } }
     }
 
     private func drop(signedOutOf topic: Topic) async {
         for number in Array((watches[topic]?.tabs ?? [:]).keys) {
-            watches[topic]?.tabs[number]?.looks += 1
-            guard let tab = watches[topic]?.tabs[number], tab.looks % Self.looksBetweenChecks == 0 else { continue }
+            guard let tab = watches[topic]?.tabs[number], tab.secondsSinceCheck >= Self.secondsBetweenChecks else {
+                continue
+            }
+            watches[topic]?.tabs[number]?.secondsSinceCheck = 0
             if await !tab.isStanding() { end(tab) }
         }
     }

@@ -4,11 +4,11 @@ import Store
 extension Visit {
     /// Answers a stream of events for a part of a page.
     func watch(
-        _ topic: String, every pause: Int = 1, look: @escaping @Sendable (Visit) async throws -> LiveFeed.Look
+        _ part: String, every pause: Int = 1, look: @escaping @Sendable (Visit) async throws -> LiveFeed.Look
     ) async throws -> ConsoleResponse {
         let visit = self
         let events = await console.live.open(
-            "\(session.identity.app) \(session.identity.proof) \(session.base) \(topic)",
+            LiveFeed.Topic(identity: session.identity, base: session.base, part: part),
             of: .init(app: session.identity.app.rawValue, session: session.id), every: pause,
             isStanding: {
                 // Without Redis nobody knows, so the tab stays.
@@ -23,7 +23,7 @@ extension Visit {
                 guard let identity = standing ?? nil else { return .unknown }
                 return ((try? await look(visit.at(now, identity))) ?? .unknown).under(visit.session.base)
             })
-        guard let events else { throw ConsoleFailure(503, "Too many tabs of the console are open.") }
+        guard let events else { throw ConsoleFailure(429, "Too many tabs of the console are open.") }
         return .events(events)
     }
 

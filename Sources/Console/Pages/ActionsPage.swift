@@ -26,7 +26,9 @@ enum ActionsPage {
             "action": query.text("action"), "name": query.text("name"), "credential": query.text("credential"),
             "from": days.from, "to": days.to,
         ]
-        if let file = try await Export.file(visit, "/api/actions", "actions", filter) { return file }
+        let file = try await Export.file(
+            visit, "/api/actions", "actions", columns: ActionAnswer.memberNames, filter)
+        if let file { return file }
         let page = try await visit.list("/api/actions", \ActionsAnswer.actions, next: \.next, filter, limit: 100)
         let rows = page.rows.map { row($0, visit) }
         let choices = [("", "Any action")] + words.map { ($0, words(of: $0)) }

@@ -4,7 +4,9 @@ import LiveActivity
 /// The broadcast channels of the app at APNs.
 enum BroadcastsPage {
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
-        if let file = try await Export.file(visit, "/api/broadcasts", "broadcasts") { return file }
+        let file = try await Export.file(
+            visit, "/api/broadcasts", "broadcasts", columns: ListedBroadcastAnswer.memberNames)
+        if let file { return file }
         let page: BroadcastsAnswer = try await visit.get(
             "/api/broadcasts", query: Form.query(["limit": "100", "after": visit.query.text("after")]))
         let rows = page.broadcasts.map { entry in

@@ -30,7 +30,7 @@ struct Bulk {
     static let most = 1_000
     private static let atOnce = 8
     /// A proxy waits for an answer for 30 seconds or so.
-    private static let patience: Duration = .seconds(20)
+    static let patience: Duration = .seconds(20)
 
     let visit: Visit
     let back: String

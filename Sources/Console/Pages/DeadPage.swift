@@ -9,7 +9,7 @@ enum DeadPage {
 
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let (days, wanted) = (DayRange(visit.query), visit.query.text("name"))
-        let file = try await Export.file(visit, "/api/dead", "dead") { letter in
+        let file = try await Export.file(visit, "/api/dead", "dead", columns: DeadLetterAnswer.memberNames) { letter in
             days.contains(letter.text("at") ?? "") && (wanted == nil || letter.text("name") == wanted)
         }
         if let file { return file }

@@ -18,7 +18,8 @@ enum DevicesPage {
         let tag = query.text("tag").map(Tag.init)
         let filter: KeyValuePairs = ["prefix": query.text("id"), "tag": tag?.name, "group": tag?.group]
         if query.text("user") == nil,
-            let file = try await Export.file(visit, "/api/channels", "channels", filter, limit: 1_000)
+            let file = try await Export.file(
+                visit, "/api/channels", "channels", columns: ListedChannelAnswer.memberNames, filter)
         {
             return file
         }

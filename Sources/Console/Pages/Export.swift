@@ -1,72 +1,145 @@
+import Answers
 import LiveActivity
 import StrictJSON
 
 /// A whole list as a file: NDJSON has the entries as the API answers them, CSV their members in columns.
-enum Export {
+///
+/// The file is read page by page, as fast as its reader takes it, so a gateway has one page of it in memory. If it ends
+/// before the list does, its last line says so.
+actor Export {
     static let most = 10_000
+    static let mostBytes = 64 << 20
 
-    /// The file, if the address asks for one.
+    enum Kind: String { case csv, ndjson }
+
+    struct Page {
+        var rows: [JSONObject]
+        /// Where the next page begins. Nil: this is the last one.
+        var next: String?
+    }
+
+    private let kind: Kind
+    private let columns: [String]
+    private let end: ContinuousClock.Instant
+    private let read: @Sendable (_ position: String) async throws -> Page
+    /// Nil: it has to be read.
+    private var page: Page?
+    private var next: String?
+    private var hasBegun = false
+    private var isOver = false
+    private var (rows, bytes) = (0, 0)
+
     /// - Parameters:
-    ///   - member: the array of the API's answer
-    ///   - limit: the most entries that the API answers at once
-    ///   - isWanted: for filters that the API does not have
-    static func file(
-        _ visit: Visit, _ path: String, _ member: String, _ fields: KeyValuePairs<String, String?> = [:],
-        limit: Int = 1_000, where isWanted: (JSONObject) -> Bool = { _ in true }
-    ) async throws -> ConsoleResponse? {
-        let form = visit.query["as"]
-        guard form == "csv" || form == "ndjson" else { return nil }
-        var rows: [JSONObject] = []
-        var position: String?
-        repeat {
-            let rest = Form.query(fields).dropFirst()
-            let query = [position ?? "limit=\(limit)", String(rest)].filter { !$0.isEmpty }.joined(separator: "&")
-            let page = try JSONDocument(try await visit.call("GET", path, query: query)).root.object()
-            rows += page.list(member).compactMap { try? $0.object() }.filter(isWanted)
-            // Some lists answer a whole address, which keeps the limit.
-            let address = page.text("next_page")?.split(separator: "?").last.map { Form($0)["start"] }
-            position =
-                page.text("next").map { "limit=\(limit)&after=\(Form.encoded($0))" }
-                ?? address.map { "limit=\(limit)&start=\(Form.encoded($0))" }
-        } while position != nil && rows.count < most
-        rows = Array(rows.prefix(most))
-        let name = "\(visit.app)-\(path.split(separator: "/").last ?? "list")"
-        return form == "csv"
-            ? .file(Array(csv(rows).utf8), "text/csv; charset=utf-8", "\(name).csv")
-            : .file(ndjson(rows), "application/x-ndjson", "\(name).ndjson")
+    ///   - columns: of a CSV file; `options.catch_up` is a member of a member
+    ///   - first: is read before the answer begins, so that a refusal is a page
+    init(
+        _ kind: Kind, _ columns: [String], first: Page, patience: Duration = Bulk.patience,
+        read: @escaping @Sendable (_ position: String) async throws -> Page
+    ) {
+        (self.kind, self.columns, self.read) = (kind, columns, read)
+        (page, next) = (first, first.next)
+        end = .now + patience
     }
 
-    private static func ndjson(_ rows: [JSONObject]) -> [UInt8] {
-        rows.flatMap { JSON($0.value).bytes + [UInt8(ascii: "\n")] }
-    }
-
-    static func csv(_ rows: [JSONObject]) -> String {
-        var columns: [String] = []
-        var known: Set<ExactText> = []
-        for key in rows.flatMap({ $0.members.map(\.key) }) where known.insert(ExactText(key)).inserted {
-            columns.append(key)
+    /// The next bytes, which may be none: a filter may pick nothing of a page. Nil: the file is complete.
+    func piece() async -> [UInt8]? {
+        guard !isOver else { return nil }
+        var piece: [UInt8] = []
+        if !hasBegun, kind == .csv { piece += Self.line(columns.map(Self.cell)) }
+        hasBegun = true
+        guard let page = await takePage() else { return piece + rest("The gateway could not read on.") }
+        for row in page.rows {
+            guard rows < Self.most else { return piece + rest("A file has \(Self.most) entries at most.") }
+            let line = kind == .csv ? csv(row) : JSON(row.value).bytes + [UInt8(ascii: "\n")]
+            bytes += line.count
+            guard bytes <= Self.mostBytes else { return piece + rest("A file has \(Self.mostBytes >> 20) MB at most.") }
+            piece += line
+            rows += 1
         }
-        let lines = [columns.map(cell)] + rows.map { row in columns.map { row[$0].map(cell) ?? "" } }
-        return lines.map { $0.joined(separator: ",") + "\r\n" }.joined()
+        guard next != nil else {
+            isOver = true
+            return piece
+        }
+        if rows >= Self.most { return piece + rest("A file has \(Self.most) entries at most.") }
+        if .now >= end { return piece + rest("It took too long.") }
+        return piece
     }
+
+    private func takePage() async -> Page? {
+        if let page {
+            self.page = nil
+            return page
+        }
+        guard let next, let page = try? await read(next) else { return nil }
+        self.next = page.next
+        return page
+    }
+
+    /// The last line of a file that ends before the list does.
+    private func rest(_ why: String) -> [UInt8] {
+        isOver = true
+        let text = "This file is not complete. \(why) Filter the list, or read it by the API."
+        return kind == .csv
+            ? Self.line([Self.cell(text)]) : JSON.fields(["incomplete": .string(text)]).bytes + [UInt8(ascii: "\n")]
+    }
+
+    private func csv(_ row: JSONObject) -> [UInt8] {
+        Self.line(columns.map { Self.value(row, $0).map(Self.cell) ?? "" })
+    }
+
+    private static func value(_ row: JSONObject, _ column: String) -> JSONValue? {
+        guard let parts = column.cut(at: UInt8(ascii: ".")) else { return row[column] }
+        return row.object(parts.head)?[parts.tail]
+    }
+
+    private static func line(_ cells: [String]) -> [UInt8] { Array((cells.joined(separator: ",") + "\r\n").utf8) }
 
     private static func cell(_ value: JSONValue) -> String {
         switch value.kind {
         case .null: ""
         case .string: cell((try? value.string()) ?? "")
         case .number, .bool: value.text
-        case .array, .object: quoted(value.text)
+        case .array, .object: cell(value.text)
         }
     }
 
-    /// Names come from devices. A spreadsheet would run one that begins so as a formula.
     private static func cell(_ text: String) -> String {
-        quoted(text.utf8.first.map { "=+-@\t\r".utf8.contains($0) } == true ? "'" + text : text)
-    }
-
-    private static func quoted(_ text: String) -> String {
+        let text = CSVCell.guarded(text)
         guard text.utf8.contains(where: { "\",\r\n".utf8.contains($0) }) else { return text }
         return "\"\(text.replacing("\"", with: "\"\""))\""
+    }
+}
+
+extension Export {
+    /// The file, if the address asks for one.
+    /// - Parameters:
+    ///   - member: the array of the API's answer
+    ///   - limit: the most entries of one page
+    ///   - isWanted: for filters that the API does not have
+    static func file(
+        _ visit: Visit, _ path: String, _ member: String, columns: [String],
+        _ fields: KeyValuePairs<String, String?> = [:], limit: Int = 1_000,
+        where isWanted: @escaping @Sendable (JSONObject) -> Bool = { _ in true }
+    ) async throws -> ConsoleResponse? {
+        guard let kind = Kind(rawValue: visit.query["as"]) else { return nil }
+        let filter = String(Form.query(fields).dropFirst())
+        let read: @Sendable (String) async throws -> Page = { position in
+            let query = [position, filter].filter { !$0.isEmpty }.joined(separator: "&")
+            let answer = try await visit.call("GET", path, query: query)
+            // A body of a request may be in it, which may be as deep as a document.
+            let depth = 2 * JSONDocument.defaultMaximumDepth
+            let page = try JSONDocument(answer, maximumDepth: depth).root.object()
+            // Some lists answer a whole address.
+            let address = page.text("next_page")?.split(separator: "?").last.map { Form($0)["start"] }
+            let next =
+                page.text("next").map { "limit=\(limit)&after=\(Form.encoded($0))" }
+                ?? address.map { "limit=\(limit)&start=\(Form.encoded($0))" }
+            return Page(
+                rows: page.list(member).compactMap { try? $0.object() }.filter(isWanted), next: next)
+        }
+        let export = Export(kind, columns, first: try await read("limit=\(limit)"), read: read)
+        let name = "\(visit.app)-\(path.split(separator: "/").last ?? "list").\(kind)"
+        return .file(kind == .csv ? "text/csv; charset=utf-8" : "application/x-ndjson", name) { await export.piece() }
     }
 
     /// The addresses of the files of a page.

@@ -4,15 +4,21 @@ import StrictJSON
 
 /// The devices that follow a name. The API answers whole tokens; the page shows none of them, and the file has all.
 enum FollowersPage {
+    /// Those that `import` reads.
+    private static let columns = [
+        "channel", "token", "registered_at_ms", "started_at_ms", "activity_id", "frequent_pushes_enabled",
+        "options.catch_up",
+    ]
+
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let (name, wanted, days) = (visit.parameter("name"), visit.query.text("device"), DayRange(visit.query))
         let (path, keys) = ("/api/activities/\(Form.encoded(name))/channels", ["device", "from", "to"])
-        func fits(_ follower: JSONObject) -> Bool {
+        @Sendable func fits(_ follower: JSONObject) -> Bool {
             guard wanted.map({ follower.text("channel")?.hasPrefix($0) ?? false }) ?? true else { return false }
             let at = follower["registered_at_ms"].flatMap { try? $0.integer() }.map { TimeText.text(Int64($0)) }
             return at.map(days.contains) ?? true
         }
-        if let file = try await Export.file(visit, path, "channels", limit: 10_000, where: fits) { return file }
+        if let file = try await Export.file(visit, path, "channels", columns: columns, where: fits) { return file }
         let page = try await visit.list(
             path, \FollowersAnswer.channels, next: \.next, [:], limit: 100, where: { $0.object.map(fits) ?? false })
         let rows = try page.rows.map { try FollowerAnswer(answer: $0.bytes) }.map { follower in

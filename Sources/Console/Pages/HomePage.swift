@@ -29,9 +29,8 @@ enum HomePage {
 
     /// The strip of the pages that are open.
     static func strip(_ visit: Visit) async throws -> ConsoleResponse {
-        let identity = visit.session.identity
-        return try await visit.watch("strip", every: 2) { visit in
-            let strip = await Standing(visit).strip(now: nil, for: identity, isShort: true)
+        try await visit.watch("strip", every: 2) { visit in
+            let strip = await Standing(visit).strip(now: nil, for: visit.session.identity, isShort: true)
             guard strip["unknown"] == nil else { return .unknown }
             return .html(visit.console.templates.render("strip", ["strip": strip]))
         }

@@ -11,7 +11,9 @@ enum NamesPage {
         let filter: KeyValuePairs = [
             "contains": query.text("contains"), "ended": ended, "followed": query["show"] == "followed" ? "true" : nil,
         ]
-        if let file = try await Export.file(visit, "/api/activities", "activities", filter) { return file }
+        let file = try await Export.file(
+            visit, "/api/activities", "activities", columns: ListedNameAnswer.memberNames, filter)
+        if let file { return file }
         let page = try await visit.list(
             "/api/activities", \ActivitiesAnswer.activities, next: \.next, filter, limit: 50)
         let rows = page.rows.map { name -> Values in

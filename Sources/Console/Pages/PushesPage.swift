@@ -16,8 +16,10 @@ enum PushesPage {
             "name": query.text("name"), "state": query.text("state"), "event": query.text("event"), "from": days.from,
             "to": days.to,
         ]
-        let file = try await Export.file(visit, "/api/pushes", "pushes", filter) { push in
-            person == nil || push.object("by")?.text("credential") == person
+        let file = try await Export.file(visit, "/api/pushes", "pushes", columns: LedgerAnswer.memberNames, filter) {
+            push in
+            let by = push.object("by")
+            return person == nil || by?.text("credential") == person || by?.text("who") == person
         }
         if let file { return file }
         let page = try await visit.list(

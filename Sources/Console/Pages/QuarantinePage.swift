@@ -11,7 +11,8 @@ enum QuarantinePage {
 
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let wanted = visit.query.text("name")
-        let file = try await Export.file(visit, "/api/quarantine", "names") { entry in
+        let file = try await Export.file(visit, "/api/quarantine", "names", columns: QuarantinedAnswer.memberNames) {
+            entry in
             fits(entry.text("name") ?? entry.text("attributes_type"), wanted)
         }
         if let file { return file }

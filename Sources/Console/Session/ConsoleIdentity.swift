@@ -27,7 +27,7 @@ public struct ConsoleIdentity: Sendable, Hashable {
     }
 
     /// For people.
-    var credential: String {
+    public var credential: String {
         person.map { "account \($0.name)" } ?? credentialID.map { "credential \($0)" } ?? "master secret"
     }
 

@@ -72,7 +72,9 @@ enum CredentialsPage {
     }
 
     private static func list(_ visit: Visit, refused: ConsoleFailure? = nil) async throws -> ConsoleResponse {
-        if let file = try await Export.file(visit, "/api/credentials", "credentials") { return file }
+        let file = try await Export.file(
+            visit, "/api/credentials", "credentials", columns: CredentialAnswer.memberNames)
+        if let file { return file }
         let found: CredentialListAnswer = try await visit.get("/api/credentials")
         let identity = visit.session.identity
         let form = visit.form

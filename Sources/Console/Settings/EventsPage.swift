@@ -6,7 +6,8 @@ enum EventsPage {
     private static let path = "/console/events"
 
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
-        if let file = try await Export.file(visit, "/api/webhook/dead", "dead") { return file }
+        let file = try await Export.file(visit, "/api/webhook/dead", "dead", columns: DeadEventAnswer.memberNames)
+        if let file { return file }
         let webhook: WebhookAnswer = try await visit.get("/api/webhook")
         let page = try await visit.list("/api/webhook/dead", \DeadEventsAnswer.dead, next: \.next, [:], limit: 50)
         let rows = page.rows.map { row($0, visit) }

@@ -57,7 +57,8 @@ enum SchemasPage {
     }
 
     private static func list(_ visit: Visit, refused: ConsoleFailure? = nil) async throws -> ConsoleResponse {
-        if let file = try await Export.file(visit, "/api/schemas", "schemas") { return file }
+        let file = try await Export.file(visit, "/api/schemas", "schemas", columns: ListedSchemaAnswer.memberNames)
+        if let file { return file }
         let found: SchemasAnswer = try await visit.get("/api/schemas")
         let rows = found.schemas.map { schema -> Values in
             let names = ((try? schema.names.value?.array()) ?? []).compactMap { try? $0.string() }

@@ -3,7 +3,8 @@ import Answers
 /// The settings that this gateway uses. They are read only: the file, the environment and the flags set them.
 enum SettingsPage {
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
-        if let file = try await Export.file(visit, "/api/settings", "settings") { return file }
+        let file = try await Export.file(visit, "/api/settings", "settings", columns: SettingAnswer.memberNames)
+        if let file { return file }
         let found: SettingsAnswer = try await visit.get("/api/settings")
         let part = visit.query.text("contains")
         let isOnlySet = visit.query["show"] == "set"

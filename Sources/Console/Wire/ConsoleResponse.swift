@@ -5,6 +5,8 @@ import OpenSSL
 public struct ConsoleResponse: Sendable {
     public enum Body: Sendable {
         case bytes([UInt8])
+        /// A file that is made while it is read. Each call gives the next bytes, which may be none; nil is the end.
+        case pieces(@Sendable () async -> [UInt8]?)
         /// Server-sent events. The last two are kept for a reader that is slow, because each tells everything.
         case events(AsyncStream<[UInt8]>, end: @Sendable () -> Void)
     }
@@ -56,13 +58,15 @@ public struct ConsoleResponse: Sendable {
     }
 
     /// A file that the browser saves.
-    static func file(_ bytes: [UInt8], _ type: String, _ name: String) -> ConsoleResponse {
+    static func file(
+        _ type: String, _ name: String, _ piece: @escaping @Sendable () async -> [UInt8]?
+    ) -> ConsoleResponse {
         ConsoleResponse(
             200,
             [
                 ("Content-Type", type), ("Cache-Control", "no-store"),
                 ("Content-Disposition", "attachment; filename=\"\(name)\""),
-            ], .bytes(bytes))
+            ], .pieces(piece))
     }
 
     static func asset(_ asset: Asset) -> ConsoleResponse {
@@ -74,7 +78,7 @@ public struct ConsoleResponse: Sendable {
             ], .bytes(asset.bytes))
     }
 
-    func with(_ name: String, _ value: String) -> ConsoleResponse {
+    public func with(_ name: String, _ value: String) -> ConsoleResponse {
         var copy = self
         copy.fields.append((name, value))
         return copy

@@ -1,41 +1,60 @@
 import LiveActivity
 
-/// The fields of a form or a query, as a browser encodes them.
+/// The fields of a form or a query, as a browser encodes them. A field is found without a look at the others.
 struct Form: Sendable {
-    private(set) var fields: [(name: String, value: String)] = []
+    /// The most fields of a form: the boxes of `Bulk.most` rows, and some more. A small form can have very many.
+    static let mostFields = 1_200
+
+    /// In the order in which they came first.
+    private var names: [ExactText] = []
+    private var texts: [ExactText: [String]] = [:]
 
     init() {}
 
     /// Parts that are not percent-encoded UTF-8 are left out: no browser sends them.
     init(_ text: some StringProtocol) {
-        for pair in text.split(separator: "&") {
-            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        for pair in text.parts(between: UInt8(ascii: "&")) where !pair.isEmpty {
+            let parts = pair.parts(between: UInt8(ascii: "="), atMost: 2)
             guard let name = Self.decoded(parts[0]), let value = Self.decoded(parts.count > 1 ? parts[1] : "") else {
                 continue
             }
-            fields.append((name, value))
+            add(name, value)
         }
     }
 
-    init(_ bytes: [UInt8]) { self.init(String(decoding: bytes, as: UTF8.self)) }
+    /// The body of a request.
+    /// - Throws: 413 for more than `mostFields`
+    init(_ bytes: [UInt8]) throws(ConsoleFailure) {
+        guard bytes.count(where: { $0 == UInt8(ascii: "&") }) < Self.mostFields else {
+            throw ConsoleFailure(413, "The form has more than \(Self.mostFields) fields. Send fewer at once.")
+        }
+        self.init(String(decoding: bytes, as: UTF8.self))
+    }
 
-    /// Empty if the field is absent. Browsers send line ends as CR and LF.
+    var fields: [(name: String, value: String)] {
+        names.flatMap { name in (texts[name] ?? []).map { (name.description, $0) } }
+    }
+
+    /// Empty if the field is absent.
     subscript(_ name: String) -> String {
-        get {
-            (fields.first { $0.name == name }?.value ?? "").replacing("\r\n", with: "\n")
-        }
+        get { texts[ExactText(name)]?.first ?? "" }
         set {
-            fields.removeAll { $0.name == name }
-            fields.append((name, newValue))
+            if texts.updateValue([newValue], forKey: ExactText(name)) == nil { names.append(ExactText(name)) }
         }
     }
 
-    mutating func add(_ name: String, _ value: String) { fields.append((name, value)) }
+    /// Browsers send line ends as CR and LF.
+    mutating func add(_ name: String, _ value: String) {
+        let hasReturns = value.utf8.contains(UInt8(ascii: "\r"))
+        let value = hasReturns ? value.replacing("\r\n", with: "\n") : value
+        if texts[ExactText(name), default: []].isEmpty { names.append(ExactText(name)) }
+        texts[ExactText(name), default: []].append(value)
+    }
 
     /// The values of all fields with this name, such as checkboxes, each once.
     func values(_ name: String) -> [String] {
         var known: Set<ExactText> = []
-        return fields.filter { $0.name == name }.map(\.value).filter { known.insert(ExactText($0)).inserted }
+        return (texts[ExactText(name)] ?? []).filter { known.insert(ExactText($0)).inserted }
     }
 
     /// The value without white space around it. Nil if nothing is left.
@@ -50,13 +69,19 @@ struct Form: Sendable {
         text(name).flatMap { Int($0) }.flatMap { range.contains($0) ? $0 : nil }
     }
 
-    func without(_ names: Set<String>) -> Form {
-        var form = self
-        form.fields.removeAll { names.contains($0.name) }
+    func without(_ names: Set<String>) -> Form { only { !names.contains($0) } }
+
+    /// The fields whose names are wanted.
+    func only(where isWanted: (String) -> Bool) -> Form {
+        var form = Form()
+        for name in names where isWanted(name.description) {
+            form.names.append(name)
+            form.texts[name] = texts[name]
+        }
         return form
     }
 
-    func has(_ name: String) -> Bool { fields.contains { $0.name == name } }
+    func has(_ name: String) -> Bool { texts[ExactText(name)] != nil }
 
     static func decoded(_ text: some StringProtocol) -> String? {
         text.formDecoded

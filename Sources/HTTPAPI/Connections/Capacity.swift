@@ -27,6 +27,8 @@ final class Capacity: Sendable {
 
     /// The most bodies in transit for each request that may run. A slow body waits here, where it costs little.
     static let bodiesPerRequest = 4
+    /// The most files that the console makes at once: each is a whole list.
+    static let filesOfConsole = 2
 
     private struct CallerKey: Hashable {
         var caller: Caller
@@ -44,7 +46,11 @@ final class Capacity: Sendable {
     /// Each kind of caller may run `requests` at once, of which `streams` read a body without an end, and have `bytes`
     /// of bodies in memory.
     init(requests: [Caller: Int], bytes: Int, streams: Int = 64, apps: Int) {
-        limits = requests.mapValues { [max(1, $0), max(1, $0) * Self.bodiesPerRequest, bytes, max(1, streams)] }
+        limits = Dictionary(
+            uniqueKeysWithValues: requests.map { caller, count in
+                let (count, streams) = (max(1, count), caller == .console ? Self.filesOfConsole : max(1, streams))
+                return (caller, [count, count * Self.bodiesPerRequest, bytes, streams])
+            })
         isShared = apps > 1
     }
 
@@ -93,6 +99,9 @@ final class Capacity: Sendable {
             self.app = app
             self.network = network
         }
+
+        /// Nobody may read an answer that has a share.
+        deinit { giveBackAll() }
 
         func take(_ resource: Resource, _ amount: Int = 1) -> Bool {
             guard capacity.change(resource, by: amount, caller, app, network) else { return false }

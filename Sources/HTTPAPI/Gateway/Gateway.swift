@@ -108,12 +108,13 @@ public final class Gateway: ListeningService {
             let callers = configuration.apps.map { IntakeService.Caller(app: $0, tokens: SDKTokens(app: $0)) }
             services.append(IntakeService(live, callers, recorder, logger: logger, clock: clock))
         }
+        let tasks = EventLoopTasks.Group(LoopTurns.group)
         let application = Application(
             responder: responder,
             server: .http1(
                 addresses: AddressLimit(configuration.maximumConnectionsPerAddress),
                 headTimeout: configuration.headTimeout,
-                tasks: EventLoopTasks.Group(LoopTurns.group), turns: LoopTurns.gateways,
+                tasks: tasks, turns: LoopTurns.gateways,
                 identity: { live.current.configuration.identity },
                 configuration: .init(
                     additionalChannelHandlers: [StalledReaderHandler(timeout: configuration.writeTimeout)],
@@ -126,7 +127,8 @@ public final class Gateway: ListeningService {
             eventLoopGroupProvider: .shared(LoopTurns.group),
             logger: logger.quietAtInfo)
         do {
-            try await application.run()
+            // Connections are taken up on an event loop, because costly pages may have all threads of the usual pool.
+            try await withTaskExecutorPreference(tasks[LoopTurns.group.next()]) { try await application.run() }
         } catch {
             await recorder.flush(all: true)
             throw error

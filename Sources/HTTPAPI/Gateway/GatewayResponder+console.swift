@@ -5,6 +5,7 @@ import LiveActivity
 import Logging
 import NIOCore
 import ServiceLifecycle
+import Synchronization
 import Threads
 
 /// Requests below `/console`. A form is read only after its session is known, but for the one that signs in.
@@ -17,8 +18,8 @@ extension GatewayResponder {
             timeout: configuration.readTimeout)
         let address = address(of: request, context.channel)
         let asked = consoleRequest(request, address)
-        let (answer, app) = await answer(asked, request, address, body, console)
-        var response = answer.response(context.channel)
+        let (answer, app, share) = await answer(asked, request, address, body, console)
+        var response = answer.response(context.channel, share)
         if configuration.identity != nil {
             response.headers[.strictTransportSecurity] = "max-age=2592000"
         }
@@ -41,19 +42,23 @@ extension GatewayResponder {
         } else if answer.status != 401 || refusals.take() != nil {
             logger.log(level: answer.status >= 500 ? .warning : .info, "console", metadata: metadata)
         }
-        return request.method == .head ? response.createHeadResponse() : response
+        guard request.method == .head else { return response }
+        // Nobody reads the events.
+        if case .events(_, let end) = answer.body { end() }
+        return response.createHeadResponse()
     }
 
     private func answer(
         _ asked: ConsoleRequest, _ request: Request, _ address: ClientAddress, _ body: IncomingBody,
         _ console: Console
-    ) async -> (ConsoleResponse, AppKey?) {
+    ) async -> (ConsoleResponse, AppKey?, Capacity.Share?) {
         var session: ConsoleSession?
         do {
             try checkForm(request)
             guard configuration.isServer(address) else { throw APIError.notFound }
             try await checkRate(address, configuration)
             session = try await Self.isFile(asked.path) ? nil : console.session(of: asked)
+            if let identity = session?.identity { try await checkRate(identity) }
             let share = live.current.capacity.share(
                 of: session == nil ? .signIn : .console, session?.identity.app,
                 network: address.countedNetwork)
@@ -67,11 +72,29 @@ extension GatewayResponder {
             }
             guard share.take(.requests) else { throw APIError.busy("requests to the console that run at once") }
             let answer = await console.respond(to: asked, session: session, body: body.collect())
-            return (answer.unchanged(for: request.headers) ?? answer, session?.identity.app)
+            guard case .pieces = answer.body else {
+                return (answer.unchanged(for: request.headers) ?? answer, session?.identity.app, nil)
+            }
+            let file = live.current.capacity.share(of: .console, session?.identity.app)
+            guard file.take(.streams) else { throw APIError.busy("files of the console that are made at once") }
+            return (answer, session?.identity.app, file)
         } catch let error as APIError {
-            return (console.refuse(error.status, error.message, asked, session), session?.identity.app)
+            let page = console.refuse(error.status, error.message, asked, session)
+            return (error.retryAfter.map { page.with("Retry-After", "\($0)") } ?? page, session?.identity.app, nil)
         } catch {
-            return (console.failed(error, asked, session), session?.identity.app)
+            return (console.failed(error, asked, session), session?.identity.app, nil)
+        }
+    }
+
+    /// Counts a request of a signed-in browser as one of its credential. The calls that a page makes do not count. All
+    /// people of a provider have one credential, so each counts alone.
+    private func checkRate(_ identity: ConsoleIdentity) async throws {
+        let most = configuration.requestsPerCredential
+        guard most > 0 else { return }
+        let id = identity.credentialID ?? Credential.master.id
+        let subject = ["credential \(identity.app) \(id)", identity.person?.subject].compactMap(\.self)
+        if let seconds = await rates.wait(subject.joined(separator: " "), perSecond: most) {
+            throw APIError.tooFast("the \(identity.credential)", seconds)
         }
     }
 
@@ -99,7 +122,8 @@ extension ConsoleResponse {
         return answer
     }
 
-    func response(_ channel: any Channel) -> Response {
+    /// - Parameter share: is given back once a file is written, or nobody reads it
+    func response(_ channel: any Channel, _ share: Capacity.Share?) -> Response {
         var headers = HTTPFields()
         for (name, value) in fields {
             if let name = HTTPField.Name(name) { headers.append(HTTPField(name: name, value: value)) }
@@ -109,6 +133,21 @@ extension ConsoleResponse {
         case .bytes(let bytes):
             guard !bytes.isEmpty else { return Response(status: status, headers: headers) }
             return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+        case .pieces(let piece):
+            return Response(
+                status: status, headers: headers,
+                body: ResponseBody { writer in
+                    defer { share?.giveBackAll() }
+                    let hasReader = Mutex(true)
+                    RequestFormHandler.whenGone(channel) { hasReader.withLock { $0 = false } }
+                    // As for pages: the connections of this event loop must not wait for it.
+                    while let bytes = await withTaskExecutorPreference(globalConcurrentExecutor, operation: piece) {
+                        // Not as the end of the file: a client may have closed its side alone.
+                        guard hasReader.withLock(\.self) else { throw CancellationError() }
+                        if !bytes.isEmpty { try await writer.write(ByteBuffer(bytes: bytes)) }
+                    }
+                    try await writer.finish(nil)
+                })
         case .events(let stream, let end):
             return Response(
                 status: status, headers: headers,

@@ -42,8 +42,11 @@ struct IntakeService: Service {
     }
 
     func run() async {
-        await withDiscardingTaskGroup { group in
-            for caller in callers { group.addTask { await serve(caller) } }
+        // As for bulk calls: it reads much, and the services of a gateway run on an event loop.
+        await withTaskExecutorPreference(globalConcurrentExecutor) {
+            await withDiscardingTaskGroup { group in
+                for caller in callers { group.addTask { await serve(caller) } }
+            }
         }
     }
 

@@ -13,23 +13,27 @@ extension ConsoleStore {
         try await redis.run("HGET", keys.consoleDrafts(app, credential), .string(id)).optionalBytes().map { Array($0) }
     }
 
-    public func drafts(
+    /// The entries of the list of drafts.
+    public func draftTitles(
         _ app: AppKey, of credential: String
     ) async throws(StoreError) -> [(id: String, body: [UInt8])] {
         var found: [(id: String, body: [UInt8])] = []
-        for (id, body) in try await redis.run("HGETALL", keys.consoleDrafts(app, credential)).pairs() {
+        for (id, body) in try await redis.run("HGETALL", keys.consoleDraftTitles(app, credential)).pairs() {
             found.append((try id.string(), Array(try body.bytes())))
         }
         return found
     }
 
-    /// - Parameter other: gives way if there are too many
+    /// - Parameters:
+    ///   - title: its entry in the list of drafts
+    ///   - other: gives way if there are too many
     public func keep(
-        _ app: AppKey, of credential: String, draft id: String, _ body: [UInt8], insteadOf other: String? = nil
+        _ app: AppKey, of credential: String, draft id: String, _ body: [UInt8], title: [UInt8],
+        insteadOf other: String? = nil
     ) async throws(StoreError) {
-        let key = keys.consoleDrafts(app, credential)
-        if let other { try await redis.run("HDEL", key, .string(other)) }
-        try await put(key, id, body)
+        if let other { try await drop(app, of: credential, draft: other) }
+        try await put(keys.consoleDrafts(app, credential), id, body)
+        try await put(keys.consoleDraftTitles(app, credential), id, title)
     }
 
     /// Writes a record, and begins the life of all records of the key anew.
@@ -41,7 +45,10 @@ extension ConsoleStore {
     }
 
     public func drop(_ app: AppKey, of credential: String, draft id: String) async throws(StoreError) {
-        try await redis.run("HDEL", keys.consoleDrafts(app, credential), .string(id))
+        _ = try await redis.atOnce([
+            RedisCommand("HDEL", keys.consoleDrafts(app, credential), [.string(id)]),
+            RedisCommand("HDEL", keys.consoleDraftTitles(app, credential), [.string(id)]),
+        ])
     }
 
     /// The time at which the publish with this key goes out, epoch ms: the one that its first click gave.

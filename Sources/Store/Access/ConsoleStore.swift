@@ -6,6 +6,8 @@ import Redis
 public struct ConsoleStore: Sendable {
     /// The most templates of an app.
     public static let mostTemplates = 100
+    /// A push is 5 KiB. Each page of Compose reads all templates of the app.
+    public static let mostTemplateBytes = 16 << 10
 
     let redis: RedisClient
     let keys: Keyspace

@@ -170,6 +170,10 @@ public struct Keyspace: Sendable {
     package func consoleDrafts(_ app: AppKey, _ credential: String) -> RedisKey {
         key("console:d:{\(app)}:\(credential)")
     }
+    /// The entries of the list of these.
+    package func consoleDraftTitles(_ app: AppKey, _ credential: String) -> RedisKey {
+        key("console:dt:{\(app)}:\(credential)")
+    }
     /// Alarms of which an operator has said that they are known.
     package func consoleKnownAlarms(_ app: AppKey) -> RedisKey { key("console:a:{\(app)}") }
     /// The time at which a publish of the console goes out; `digest` is of its idempotency key.

@@ -29,6 +29,16 @@ import Testing
         }
     }
 
+    @Test func `a file of the console comes back as it was, formulas and apostrophes too`() throws {
+        let row =
+            #"{"channel":"=dev","token":"0a","options":{"catch_up":true}}"#
+            + "\n" + #"{"channel":"'a\"b;-c","token":"0b","registered_at_ms":12}"# + "\n"
+        let csv = "channel,token,registered_at_ms,options.catch_up\r\n'=dev,0a,,true\r\n\"''a\"\"b;'-c\",0b,12,\r\n"
+        var lines = CSVLines()
+        #expect(String(decoding: try lines.feed(Array(csv.utf8)), as: UTF8.self) == row)
+        #expect(lines.rejected.isEmpty)
+    }
+
     @Test(arguments: [
         ("0012", "12"), ("+5", "5"), ("-7", "-7"), ("0", "0"), ("9223372036854775808", #""9223372036854775808""#),
         ("1e3", #""1e3""#), ("true", "true"), ("True", #""True""#),

@@ -66,7 +66,7 @@ final class Socket: Sendable {
     /// Reads a head, and a body that ends with a brace.
     func readAnswer() async -> String { await read { $0.contains("\r\n\r\n") && $0.hasSuffix("}") } }
 
-    private func read(until isEnough: @escaping @Sendable (String) -> Bool) async -> String {
+    func read(until isEnough: @escaping @Sendable (String) -> Bool) async -> String {
         let descriptor = self.descriptor
         return await withCheckedContinuation { continuation in
             Thread.detachNewThread {

@@ -83,7 +83,7 @@ import Testing
                 #expect(kept.status == 200)
             }
             let app = try gateway.app
-            #expect(try await gateway.store.console.drafts(app, of: "master").count == ConsoleStore.mostDrafts)
+            #expect(try await gateway.store.console.draftTitles(app, of: "master").count == ConsoleStore.mostDrafts)
             let secret = try await CredentialTests.create(gateway, #"{"id":"feed","scopes":["read","publish"]}"#)
             var other = ConsoleBrowser(gateway)
             _ = try await other.signIn(GatewayFixture.key, secret)
@@ -92,7 +92,46 @@ import Testing
             let removed = try await browser.post(
                 "/console/compose?draft=0123456789abcdef01234505", ["csrf": token, "action": "discard"])
             #expect(removed.header("location") == "/console/compose?notice=draft-dropped")
-            #expect(try await gateway.store.console.drafts(app, of: "master").count == ConsoleStore.mostDrafts - 1)
+            #expect(try await gateway.store.console.draftTitles(app, of: "master").count == ConsoleStore.mostDrafts - 1)
+        }
+    }
+
+    @Test func `a draft keeps the fields of Compose alone, and a page reads no draft of others`() async throws {
+        try await GatewayFixture.run { gateway in
+            let (browser, token) = try await ConsoleBrowser.start(gateway)
+            func keep(_ number: Int, _ fields: [(String, String)]) async throws -> Int {
+                try await browser.post(
+                    "/console/compose/check?draft=0123456789abcdef01234\(number)", [("csrf", token)] + fields
+                ).status
+            }
+            let own = [("name", "match-1"), ("event", "end"), ("state", "{}"), ("audience", "all")]
+            let fields = (0..<80).map { ("f:\($0)", "1") }
+            #expect(try await keep(100, own + fields + (0..<900).map { ("\($0)", "") }) == 200)
+            let app = try gateway.app
+            let record = try await gateway.store.console.draft(app, of: "master", "0123456789abcdef01234100")
+            let draft = try #require(record.flatMap { Draft(id: "0123456789abcdef01234100", record: $0) })
+            #expect(draft.form.fields.count == own.count + SchemaFields.most, "\(draft.form.fields)")
+            #expect(try await keep(101, (0..<30_000).map { ("\($0)", "") }) == 413)
+            #expect(try await gateway.store.console.draftTitles(app, of: "master").count == 1)
+
+            /// The bytes that Redis sends for one page.
+            func read() async throws -> Int {
+                func sent() async throws -> Int {
+                    let info = try await gateway.store.redis.send(RedisCommand("INFO", ["stats"])).string()
+                    let line = info.split(whereSeparator: \.isNewline).first { $0.hasPrefix("total_net_output_bytes:") }
+                    return try #require(line?.split(separator: ":").last.flatMap { Int($0) })
+                }
+                let before = try await sent()
+                let page = try await browser.get("/console/compose?draft=0123456789abcdef01234999").text
+                #expect(page.contains("end of match-1"), "\(page)")
+                return try await sent() - before
+            }
+            let few = try await read()
+            for number in 101..<119 {
+                let long = String(repeating: "x", count: 200_000)
+                #expect(try await keep(number, own + [("attributes", long)]) == 200)
+            }
+            #expect(try await read() < few + 20_000, "18 drafts have 3,600,000 bytes")
         }
     }
 
@@ -133,6 +172,38 @@ import Testing
                 ["csrf": token, "action": "publish", "name": "match-42", "event": "update", "state": "{}"])
             #expect(wrong.status == 422 && wrong.text.contains("Home goals is required."), "\(wrong.text)")
             #expect(!wrong.text.contains("notification.ios"))
+        }
+    }
+
+    @Test(arguments: [("skipped", "the clocks skip it"), ("twice", "happens twice where you are")])
+    func `a time that the clocks skip or show twice is refused`(zone: String, text: String) async throws {
+        try await GatewayFixture.run { gateway in
+            let (browser, token) = try await ConsoleBrowser.start(gateway)
+            let answer = try await browser.submit(
+                "/console/compose?draft=\(Self.draft)",
+                [
+                    "csrf": token, "action": "publish", "name": "match-42", "event": "end", "state": "{}",
+                    "send_at": "2027-03-28T02:30", "zone": zone,
+                ])
+            #expect(answer.status == 422 && answer.text.contains(text), "\(answer.text)")
+        }
+    }
+
+    @Test func `a template has a bounded size`() async throws {
+        try await GatewayFixture.run { gateway in
+            let (browser, token) = try await ConsoleBrowser.start(gateway)
+            func keep(_ count: Int) async throws -> Reply {
+                try await browser.submit(
+                    "/console/compose?draft=\(Self.draft)",
+                    [
+                        "csrf": token, "action": "keep", "template_title": "Goal", "name": "match-42",
+                        "attributes": String(repeating: "x", count: count),
+                    ])
+            }
+            let refused = try await keep(ConsoleStore.mostTemplateBytes)
+            #expect(refused.status == 422 && refused.text.contains("A template has 16 KB at most."), "\(refused.text)")
+            #expect(try await gateway.store.console.templates(try gateway.app).isEmpty)
+            #expect(try await keep(15_000).text.contains("The template is saved."))
         }
     }
 

@@ -104,6 +104,43 @@ import Testing
         }
     }
 
+    @Test func `two files are made at once, and the third is refused until one is done`() async throws {
+        try await GatewayFixture.run { gateway in
+            let (browser, _) = try await ConsoleBrowser.start(gateway)
+            let capacity = gateway.gateway.live.current.capacity
+            let app = try gateway.app
+            let shares = (0..<Capacity.filesOfConsole).map { _ in capacity.share(of: .console, app) }
+            let isTaken = shares.map { $0.take(.streams) }
+            // One app of several has half of the places.
+            #expect(isTaken.contains(true))
+            let busy = try await browser.get("/console/names?as=csv")
+            #expect(busy.status == 503 && busy.text.contains("files of the console"), "\(busy.text)")
+            for share in shares { share.giveBackAll() }
+            for _ in 0..<5 {
+                #expect(try await browser.get("/console/names?as=csv").status == 200)
+                let cookie = ("Cookie", "lamplighter_console=\(browser.cookie ?? "")")
+                let head = try await gateway.send("HEAD", "/console/names?as=csv", user: nil, headers: [cookie])
+                #expect(head.status == 200)
+            }
+        }
+    }
+
+    @Test func `a schedule's file has its time and state, and not the body that was posted`() async throws {
+        try await GatewayFixture.run { gateway in
+            let time = #""schedule":{"scheduled_time":"2027-01-01T00:00:00"}"#
+            for number in 0..<25 {
+                let push = CredentialTests.update("match-\(number)")
+                _ = try await gateway.send("POST", "/api/schedules", #"{\#(time),"push":\#(push)}"#)
+            }
+            let (browser, _) = try await ConsoleBrowser.start(gateway)
+            let csv = try await browser.get("/console/schedules?as=csv").text
+            #expect(csv.split(separator: "\r\n").count == 26 && csv.contains("scheduled_time"), "\(csv)")
+            #expect(!csv.contains("live_activity"), "\(csv)")
+            let whole = try await browser.get("/console/schedules?as=ndjson").text
+            #expect(whole.split(separator: "\n").count == 25 && whole.contains("live_activity"))
+        }
+    }
+
     @Test func `devices are searched by a tag and by how their ids begin`() async throws {
         try await GatewayFixture.run { gateway in
             for channel in ["phone-1", "phone-2", "tablet-1"] {

@@ -18,15 +18,19 @@ import Threads
     private static var app: String { GatewayFixture.key }
 
     /// A gateway with a provider.
-    private func run(
+    func run(
         _ access: String = "editors = \(app) read,publish,operate", _ change: (inout OpenIDOptions) -> Void = { _ in },
+        configure: (inout GatewayConfiguration) -> Void = { _ in },
         _ body: (GatewayFixture, TestProvider) async throws -> Void
     ) async throws {
         let provider = try await TestProvider()
         var options = try provider.options(access)
         change(&options)
         let given = options
-        try await GatewayFixture.run(configure: { $0.openID = given }) { gateway in try await body(gateway, provider) }
+        try await GatewayFixture.run(configure: {
+            $0.openID = given
+            configure(&$0)
+        }) { gateway in try await body(gateway, provider) }
     }
 
     /// Follows the button, up to the provider's page.
@@ -40,7 +44,7 @@ import Threads
         return (try #require(reply.header("location")), ("Cookie", String(pair)))
     }
 
-    private func signIn(
+    func signIn(
         _ gateway: GatewayFixture, _ provider: TestProvider, _ query: String = ""
     ) async throws -> (reply: Reply, browser: ConsoleBrowser) {
         let (page, cookie) = try await begin(gateway, query)
