@@ -166,7 +166,7 @@ let package = Package(
         .target(name: "CThreadSanitizer"),
 
         // What runs in an app.
-        .target(name: "LamplighterKit"),
+        .target(name: "LamplighterKit", resources: [.copy("PrivacyInfo.xcprivacy")]),
 
         // What bin/bench runs.
         .executableTarget(

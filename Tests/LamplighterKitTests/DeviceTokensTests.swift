@@ -62,11 +62,23 @@ import Testing
         let tokens = DeviceTokens(
             clock: FakeClock().clock,
             ask: { _ in .signature(nonce: "n", timestamp: "2026-11-21T18:00:00", signature: "x") },
-            exchange: { _, _ in (401, Data()) }, attest: { _ in "" })
+            exchange: { _, _ in (401, Data(#"{"ok":false,"error":"no","error_code":40101}"#.utf8)) },
+            attest: { _ in "" })
         let error = await #expect(throws: NoToken.self) { try await tokens.token(for: "c") }
         #expect(
             error?.description == "the gateway answered 401 to the signature of your app's backend. "
                 + "Look at the backend's app key, app secret and clock")
+    }
+
+    @Test(arguments: ["<html></html>", #"{"status":"maintenance"}"#, #"{"ok":false,"token":"t"}"#])
+    func `a page that answers in place of the gateway is no token`(_ page: String) async {
+        let tokens = DeviceTokens(
+            clock: FakeClock().clock,
+            ask: { _ in .signature(nonce: "n", timestamp: "2026-11-21T18:00:00", signature: "x") },
+            exchange: { _, _ in (200, Data(page.utf8)) }, attest: { _ in "" })
+        let error = await #expect(throws: NoToken.self) { try await tokens.token(for: "c") }
+        #expect(
+            error?.description == "something before the gateway answered 200 to the signature of your app's backend")
     }
 
     @Test func `a call for the last channel ends without harm to that of the next`() async throws {

@@ -36,7 +36,7 @@ final class FakeGateway: Sendable {
             body: String(decoding: request.httpBody ?? Data(), as: UTF8.self))
         let answer = state.withLock { state -> (status: Int, fields: [String: String], body: String)? in
             state.requests.append(noted)
-            return state.answers.isEmpty ? (200, [:], "{}") : state.answers.removeFirst()
+            return state.answers.isEmpty ? (200, [:], #"{"ok":true}"#) : state.answers.removeFirst()
         }
         guard let answer else { throw URLError(.notConnectedToInternet) }
         let response = HTTPURLResponse(
@@ -47,16 +47,17 @@ final class FakeGateway: Sendable {
     /// A kit whose pauses take no time.
     func kit(
         _ directory: String, clock: FakeClock = FakeClock(), owner: String = "app",
-        tell: @escaping @Sendable (LamplighterProblem) -> Void = { _ in },
+        tell: @escaping @Sendable (LamplighterError) -> Void = { _ in },
+        isApp: Bool = true, notices: NotificationCenter = NotificationCenter(),
         access: @escaping @Sendable (String) async throws -> ChannelAccess = { _ in .token("t") }
     ) -> Lamplighter {
         let gateway = Gateway(
             url: URL(string: "https://push.example.com")!, appKey: "shop", clock: clock.clock,
-            transport: transport, access: access)
+            transport: transport, authorize: access)
         let directory = URL(fileURLWithPath: directory)
         return Lamplighter(
             gateway, directory: directory, store: FileInstallStore(directory: directory), clock: clock.clock,
-            owner: owner, tell: tell)
+            owner: owner, isApp: isApp, notices: notices, tell: tell)
     }
 }
 
@@ -66,10 +67,16 @@ final class FakeClock: Sendable {
         var now: Int64 = 1_795_284_000_000
         var uptime = 0.0
         var pauses: [Double] = []
+        var interrupts: [@Sendable () async -> Void] = []
     }
     private let state = Mutex(State())
 
     var pauses: [Double] { state.withLock { $0.pauses } }
+
+    /// Calls this at the beginning of the first pauses. One that is cancelled then takes no time.
+    func interrupt(first count: Int, _ body: @escaping @Sendable () async -> Void) {
+        state.withLock { $0.interrupts = Array(repeating: body, count: count) }
+    }
 
     func advance(_ milliseconds: Int64) { state.withLock { $0.now += milliseconds } }
 
@@ -82,10 +89,17 @@ final class FakeClock: Sendable {
                     try? await Task.sleep(for: .seconds(86_400))
                     return
                 }
+                let interrupt = state.withLock { state in
+                    state.pauses.append(seconds)
+                    return state.interrupts.isEmpty ? nil : state.interrupts.removeFirst()
+                }
+                if let interrupt {
+                    await interrupt()
+                    if Task.isCancelled { return }
+                }
                 state.withLock { state in
                     state.now += Int64(seconds * 1_000)
                     state.uptime += seconds
-                    state.pauses.append(seconds)
                 }
                 await Task.yield()
             }, random: { $0.upperBound })

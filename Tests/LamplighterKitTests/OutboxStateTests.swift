@@ -19,6 +19,7 @@ import Testing
             case .follow(let follow): follow.token
             case .unfollow(let unfollow): "-" + unfollow.activity
             case .start(let start): start.token
+            case .unstart(let unstart): "-" + unstart.attributesType
             case .device(let device): device.system
             }
         }
@@ -103,6 +104,34 @@ import Testing
         #expect(state == before)
     }
 
+    @Test mutating func `a report is newer than the gateway's last answer, however slow the clock is`() {
+        Self.follow(&state, "A", "1", 0)
+        state.answered(at: now, now: 0)
+        state.unfollow("A", now: 0)
+        #expect(state.entries.allSatisfy { $0.at > now })
+        // A clock that is right, or fast, is believed.
+        for ahead in [0, OutboxState.day] {
+            var state = OutboxState(install: "c-1")
+            Self.follow(&state, "B", "1", now + ahead)
+            state.answered(at: now + 30_000, now: now + ahead)
+            #expect(state.lastStamp == now + ahead)
+        }
+    }
+
+    @Test mutating func `an install that opted out has only ends to report`() {
+        Self.follow(&state, "A", "1", now)
+        state.start("T", token: "s", now: now)
+        state.receive(Receipt(push: "p", event: .shown))
+        state.optOut(now: now)
+        Self.follow(&state, "B", "1", now)
+        state.start("T", token: "t", now: now)
+        state.receive(Receipt(push: "q", event: .shown))
+        #expect(tokens(state) == ["-A", "-T"] && state.receipts.isEmpty)
+        state.optIn()
+        state.start("T", token: "s", now: now)
+        #expect(tokens(state) == ["-A", "s"])
+    }
+
     @Test mutating func `each receipt is sent once`() {
         let receipt = Receipt(push: "p", event: .shown)
         for _ in 0..<2 { state.receive(receipt) }
@@ -154,10 +183,10 @@ import Testing
     @Test func `pauses grow, stay below a bound and are as long as the gateway asks`() {
         var backoff = Backoff()
         let pauses = (0..<100).map { _ in backoff.failed(asked: nil) { $0.upperBound } }
-        #expect(pauses.prefix(4) == [2, 4, 8, 16] && pauses.last == Backoff.longest)
-        #expect(backoff.failed(asked: 600) { $0.lowerBound } == 600)
-        #expect(backoff.failed(asked: 1e9) { $0.lowerBound } == Backoff.longestAsked)
+        #expect(pauses.prefix(4).map(\.length) == [2, 4, 8, 16] && pauses.last?.length == Backoff.longest)
+        #expect(backoff.failed(asked: 600) { $0.lowerBound } == Backoff.Pause(length: 600, asked: 600))
+        #expect(backoff.failed(asked: 1e9) { $0.lowerBound }.asked == Backoff.longestAsked)
         backoff.succeeded()
-        #expect(backoff.failed(asked: nil) { $0.lowerBound } == 1)
+        #expect(backoff.failed(asked: nil) { $0.lowerBound } == Backoff.Pause(length: 1, asked: 0))
     }
 }

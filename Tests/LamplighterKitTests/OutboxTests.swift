@@ -5,6 +5,10 @@ import Testing
 
 @testable import LamplighterKit
 
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
 @Suite struct OutboxTests {
     private let directory: TemporaryDirectory
     private let gateway = FakeGateway()
@@ -13,10 +17,10 @@ import Testing
     private var path: String { directory.path("kit") }
 
     final class Problems: Sendable {
-        private let all = Mutex<[LamplighterProblem]>([])
-        var kinds: [LamplighterProblem.Kind] { all.withLock { $0.map(\.kind) } }
+        private let all = Mutex<[LamplighterError]>([])
+        var kinds: [LamplighterError.Kind] { all.withLock { $0.map(\.kind) } }
         var texts: [String] { all.withLock { $0.map(\.description) } }
-        func note(_ problem: LamplighterProblem) { all.withLock { $0.append(problem) } }
+        func note(_ problem: LamplighterError) { all.withLock { $0.append(problem) } }
     }
 
     init() throws { directory = try TemporaryDirectory() }
@@ -64,7 +68,8 @@ import Testing
     }
 
     @Test func `one report that fails again and again holds up no other`() async throws {
-        gateway.answer((500, [:], #"{"error_code":50000}"#), (200, [:], "{}"), (500, [:], #"{"error_code":50000}"#))
+        let failure = (status: 500, fields: [:] as [String: String], body: #"{"error_code":50000}"#)
+        gateway.answer(failure, (200, [:], #"{"ok":true}"#), failure)
         let kit = kit()
         await kit.outbox.start("A", token: Self.token(1))
         await kit.outbox.start("B", token: Self.token(2))
@@ -80,6 +85,99 @@ import Testing
         #expect(clock.pauses == [90, 13.5])
     }
 
+    @Test func `a change of the network shortens no pause that the gateway asked for`() async throws {
+        gateway.answer(nil, (503, ["Retry-After": "600"], #"{"error_code":50300}"#))
+        let kit = kit()
+        let outbox = kit.outbox
+        // The phone comes online in both pauses.
+        clock.interrupt(first: 2) { await outbox.retryNow() }
+        await kit.outbox.start("A", token: Self.token(1))
+        await kit.outbox.sent()
+        #expect(gateway.requests.count == 3)
+        #expect(clock.pauses == [2, 900, 900], "the second goes on")
+    }
+
+    @Test func `a page that is no answer of the gateway ends no report, receipt or removal`() async throws {
+        for _ in 0..<3 { gateway.answer((200, [:], "<html>We will be back soon</html>")) }
+        let kit = kit()
+        await kit.outbox.start("A", token: Self.token(1))
+        await kit.outbox.sent()
+        #expect(gateway.requests.count == 4 && problems.kinds == [.delayed])
+        #expect(problems.texts == ["200 without the gateway's words"])
+        gateway.answer((200, [:], #"{"status":"maintenance"}"#))
+        await kit.outbox.receive(Receipt(push: "p", event: .shown))
+        await kit.outbox.sent()
+        #expect(paths.suffix(2) == ["receipts", "receipts"])
+        gateway.answer((200, [:], #"{"ok":true}"#), (200, [:], #"{"ok":false}"#))
+        await kit.outbox.follow("E1", name: "n", of: "A", token: Self.token(2), hasFrequentPushes: true)
+        await kit.outbox.sent()
+        await kit.outbox.unfollow("E1")
+        await kit.outbox.sent()
+        #expect(paths.suffix(3) == ["activities/n", "channels/sdk", "channels/sdk"])
+    }
+
+    @Test func `a redirect is no answer, and its page gets no token`() async throws {
+        let (listener, port) = try listeningSocket()
+        let lines = Mutex<[String]>([])
+        Thread {
+            while true {
+                let socket = accept(listener, nil, nil)
+                guard socket >= 0 else { return }
+                defer { close(socket) }
+                var buffer = [UInt8](repeating: 0, count: 4_096)
+                let text = String(decoding: buffer[..<max(0, recv(socket, &buffer, buffer.count, 0))], as: UTF8.self)
+                lines.withLock { $0.append(String(text.prefix { !$0.isNewline })) }
+                let answer =
+                    "HTTP/1.1 302 Found\r\nLocation: /portal\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+                send(socket, answer, answer.utf8.count, Int32(MSG_NOSIGNAL))
+            }
+        }.start()
+        defer {
+            shutdown(listener, Int32(SHUT_RDWR))
+            close(listener)
+        }
+        var request = URLRequest(url: URL(string: "http://127.0.0.1:\(port)/api")!)
+        request.httpMethod = "PUT"
+        let (_, answer) = try await Gateway.session()(request)
+        #expect(answer.statusCode == 302 && lines.withLock { $0 } == ["PUT /api HTTP/1.1"])
+    }
+
+    @Test func `a question for a broadcast channel is answered by the gateway alone`() async throws {
+        let kit = kit()
+        for page in ["<html></html>", #"{"ok":true}"#] {
+            gateway.answer((200, [:], page))
+            let error = await #expect(throws: LamplighterError.self) { try await kit.broadcastChannel(of: "n") }
+            #expect(error?.kind == .delayed)
+        }
+        gateway.answer((403, [:], #"{"ok":false,"error":"no","error_code":40301}"#))
+        let error = await #expect(throws: LamplighterError.self) { try await kit.broadcastChannel(of: "n") }
+        #expect(error?.kind == .refused)
+        gateway.answer((404, [:], #"{"ok":false,"error":"none","error_code":40401}"#))
+        #expect(try await kit.broadcastChannel(of: "n") == nil)
+    }
+
+    @Test func `an app that gets an app group keeps its channel and its reports`() async throws {
+        let (own, shared) = (directory.path("own"), directory.path("shared"))
+        gateway.answer(nil)
+        _ = try OutboxFile(directory: URL(fileURLWithPath: own)).change(
+            install: FileInstallStore(directory: URL(fileURLWithPath: own)).idOrStore("first")
+        ) { $0.start("A", token: "aa", now: 1_795_284_000_000) }
+        // An extension of the new version ran before the app.
+        _ = try OutboxFile(directory: URL(fileURLWithPath: shared)).change(
+            install: FileInstallStore(directory: URL(fileURLWithPath: shared)).idOrStore("second")
+        ) { _ in }
+        for _ in 0..<2 {
+            OutboxFile.move(from: URL(fileURLWithPath: own), to: URL(fileURLWithPath: shared))
+            let store = SharedInstallStore(
+                own: FileInstallStore(directory: URL(fileURLWithPath: own)),
+                shared: FileInstallStore(directory: URL(fileURLWithPath: shared)))
+            let id = try store.idOrStore("third")
+            let state = try OutboxFile(directory: URL(fileURLWithPath: shared)).change(install: id) { _ in }
+            #expect(id == "first" && state.entries.count == 1 && state.starts["A"]?.value == "aa")
+        }
+        #expect(try FileInstallStore(directory: URL(fileURLWithPath: shared)).stored() == "first")
+    }
+
     @Test func `a refusal stops the report and tells the developer`() async throws {
         gateway.answer((400, [:], #"{"ok":false,"error":"token: must be hex","error_code":40000}"#))
         let kit = kit()
@@ -91,7 +189,8 @@ import Testing
 
     @Test func `a token that is over is replaced once`() async throws {
         let asked = Mutex(0)
-        gateway.answer((401, [:], #"{"error_code":40101}"#), (200, [:], "{}"), (401, [:], ""), (401, [:], ""))
+        gateway.answer((401, [:], #"{"error_code":40101}"#), (200, [:], #"{"ok":true}"#))
+        for _ in 0..<2 { gateway.answer((401, [:], "")) }
         let kit = kit { _ in
             let count = asked.withLock { count in
                 count += 1
@@ -141,7 +240,7 @@ import Testing
         let restored = kit()
         await restored.outbox.start("A", token: Data([0xaa]))
         await restored.outbox.sent()
-        let channel = try await restored.channel
+        let channel = try await restored.installID
         #expect(gateway.requests.count == 5 && channel != "here")
     }
 

@@ -5,67 +5,85 @@ import Testing
 
 @testable import LamplighterKit
 
-/// The registrar with a double of ActivityKit, and what reaches the gateway.
+/// The registrar with a double of ActivityKit, also at its worst, and what reaches the gateway.
 @Suite struct RegistrarTests {
     private let directory: TemporaryDirectory
     private let gateway = FakeGateway()
-    private let phone = FakePhone()
+    private let phone = SimulatedActivities(type: "MatchAttributes")
+    /// Of each launch, so that a test brings its app alone to the foreground.
+    private let notices = NotificationCenter()
 
     init() throws { directory = try TemporaryDirectory() }
 
-    private func launch() async -> Lamplighter {
-        let kit = gateway.kit(directory.path("kit"))
-        await kit.registrar.follow(phone)
-        await kit.registrar.follow(phone)
+    private func launch(_ phone: SimulatedActivities? = nil, isApp: Bool = true) async -> Lamplighter {
+        let kit = gateway.kit(directory.path("kit"), isApp: isApp, notices: notices)
+        for _ in 0..<2 { await kit.follow(phone ?? self.phone) }
         return kit
     }
+
+    private func comeToForeground() { notices.post(name: Lamplighter.foreground, object: nil) }
+
+    private func token(_ byte: UInt8) -> Data { Data([byte]) }
 
     /// Waits until as many requests with all of these parts were made, or more: two launches of a test are one process,
     /// and may both send.
     private func expect(_ parts: String..., count: Int = 1) async throws {
+        try await eventually("\(parts) in \(gateway.requests)", within: .seconds(60)) { requests(parts) >= count }
+    }
+
+    private func requests(_ parts: [String]) -> Int {
+        gateway.requests.count { request in parts.allSatisfy { (request.path + request.body).contains($0) } }
+    }
+
+    private func expectNone(_ parts: String..., of kit: Lamplighter) async {
+        await kit.registrar.look()
+        await kit.outbox.sent()
+        #expect(requests(parts) == 0, "\(gateway.requests)")
+    }
+
+    /// Brings the app to the foreground until a request with all of these parts was made.
+    private func expectInForeground(_ parts: String...) async throws {
         try await eventually("\(parts) in \(gateway.requests)", within: .seconds(60)) {
-            let found = gateway.requests.count { request in
-                parts.allSatisfy { (request.path + request.body).contains($0) }
-            }
-            return count == 0 ? found == 0 : found >= count
+            comeToForeground()
+            return requests(parts) > 0
         }
     }
 
     @Test func `an activity that exists, begins, rotates and ends is reported`() async throws {
-        let old = phone.begin("E1", "match-1", token: 1)
+        phone.begin("E1", name: "match-1", token: token(1))
         _ = await launch()
         try await expect("/activities/match-1/", #""activity_id":"E1""#, #""token":"01""#)
-        let new = phone.begin("E2", "match-2", token: nil)
-        new.rotate(2)
+        phone.begin("E2", name: "match-2", token: nil)
+        phone.rotate("E2", to: token(2))
         try await expect("/activities/match-2/", #""activity_id":"E2""#, #""token":"02""#)
-        new.rotate(3)
+        phone.rotate("E2", to: token(3))
         try await expect("/activities/match-2/", #""token":"03""#, "started_at_ms")
-        new.show("mark-1")
-        new.end(.dismissed)
-        try await expect("/sdk/batch/", #""action":"remove""#, #""id":"E2","name":"match-2""#)
+        phone.show("mark-1", on: "E2")
         try await expect("/receipts", #"{"event":"shown","push_id":"mark-1"}"#)
+        phone.dismiss("E2")
+        try await expect("/sdk/batch/", #""action":"remove""#, #""id":"E2","name":"match-2""#)
         try await expect("/receipts", #"{"event":"dismissed","push_id":"mark-1"}"#)
-        old.end(.ended)
+        phone.end("E1")
         try await expect("/sdk/batch/", #""id":"E1""#)
     }
 
     @Test func `what ended while the app was away is reported at the next launch`() async throws {
-        phone.begin("E1", "match-1", token: 1)
-        let dismissed = phone.begin("E2", "match-2", token: 2)
+        phone.begin("E1", name: "match-1", token: token(1))
+        phone.begin("E2", name: "match-2", token: token(2))
         _ = await launch()
         try await expect(#""activity_id":"E1""#)
         try await expect(#""activity_id":"E2""#)
-        phone.stopWatching()
-        dismissed.leave()
-        _ = await launch()
+        phone.endSequences()
+        phone.leave("E2")
+        let kit = await launch()
         try await expect("/sdk/batch/", #""id":"E2""#)
         try await expect(#""activity_id":"E1""#, count: 2)
-        try await expect("/sdk/batch/", #""id":"E1""#, count: 0)
+        await expectNone("/sdk/batch/", #""id":"E1""#, of: kit)
     }
 
     @Test func `a start token and the setting for frequent pushes are reported`() async throws {
-        phone.begin("E1", "match-1", token: 1)
-        phone.startToken(0xaa)
+        phone.begin("E1", name: "match-1", token: token(1))
+        phone.setStartToken(token(0xaa))
         _ = await launch()
         try await expect("/start-tokens/MatchAttributes/", #""token":"aa""#)
         try await expect("/activities/match-1/", #""frequent_pushes_enabled":true"#)
@@ -74,186 +92,150 @@ import Testing
     }
 
     @Test func `an activity that starts later counts from its start`() async throws {
-        let card = phone.begin("E1", "match-1", token: 1, state: .pending)
-        _ = await launch()
+        phone.begin("E1", name: "match-1", token: token(1), startsLater: true)
+        let kit = await launch()
         try await expect(#""activity_id":"E1""#)
-        card.end(.active)
+        phone.activate("E1")
         try await expect(#""activity_id":"E1""#, count: 2)
-        try await expect("started_at_ms", count: 0)
+        await expectNone("started_at_ms", of: kit)
     }
 
     @Test func `an activity on a broadcast channel registers nothing`() async throws {
-        let card = phone.begin("E1", "match-1", token: nil)
+        phone.begin("E1", name: "match-1", token: nil)
         let kit = await launch()
-        card.end(.dismissed)
-        phone.startToken(1)
+        phone.dismiss("E1")
+        await expectNone("/activities/", of: kit)
+    }
+
+    // MARK: ActivityKit at its worst
+
+    @Test func `a list that is late after a launch hides no card, and no rotation of its token`() async throws {
+        phone.begin("E1", name: "match-1", token: token(1))
+        _ = await launch()
+        try await expect("/activities/match-1/", #""token":"01""#)
+        phone.endSequences()
+        phone.rotate("E1", to: token(2))
+        phone.listNothing(looks: 1)
+        let kit = await launch()
+        try await expect("/activities/match-1/", #""token":"02""#)
+        phone.rotate("E1", to: token(3))
+        try await expect("/activities/match-1/", #""token":"03""#)
+        await expectNone("/sdk/batch/", of: kit)
+    }
+
+    @Test func `a card that a push starts in the background is followed once it is listed`() async throws {
+        let kit = await launch()
+        await expectNone("/activities/", of: kit)
+        phone.listNothing(looks: 7)
+        phone.begin("E1", name: "match-1", token: token(1))
+        try await expect("/activities/match-1/", #""token":"01""#)
+        phone.rotate("E1", to: token(2))
+        try await expect("/activities/match-1/", #""token":"02""#)
+        await expectNone("/sdk/batch/", of: kit)
+    }
+
+    @Test func `sequences that end while the card lives are begun again`() async throws {
+        phone.begin("E1", name: "match-1", token: token(1))
+        _ = await launch()
+        try await expect("/activities/match-1/", #""token":"01""#)
+        phone.endSequences()
+        phone.rotate("E1", to: token(2))
+        try await expectInForeground("/activities/match-1/", #""token":"02""#)
+        phone.show("mark-1", on: "E1")
+        try await expectInForeground("/receipts", #"{"event":"shown","push_id":"mark-1"}"#)
+        phone.end("E1")
+        try await expectInForeground("/sdk/batch/", #""id":"E1""#)
+    }
+
+    @Test func `a process that lists no card removes none`() async throws {
+        phone.begin("E1", name: "match-1", token: token(1))
+        let kit = await launch()
+        try await expect("/activities/match-1/", #""token":"01""#)
+        phone.listNothing(looks: .max)
+        await expectNone("/sdk/batch/", of: kit)
+    }
+
+    @Test func `an extension removes no card, whatever it lists`() async throws {
+        for number in 1...2 { phone.begin("E\(number)", name: "match-\(number)", token: token(UInt8(number))) }
+        _ = await launch()
+        for number in 1...2 { try await expect("/activities/match-\(number)/") }
+        let inExtension = SimulatedActivities(type: "MatchAttributes")
+        inExtension.begin("E1", name: "match-1", token: token(1))
+        let kit = await launch(inExtension, isApp: false)
+        await expectNone("/sdk/batch/", of: kit)
+    }
+
+    @Test func `an empty list is believed once Live Activities are off`() async throws {
+        phone.begin("E1", name: "match-1", token: token(1))
+        _ = await launch()
+        try await expect("/activities/match-1/", #""token":"01""#)
+        phone.switchOff()
+        comeToForeground()
+        try await expect("/sdk/batch/", #""id":"E1""#)
+    }
+
+    @Test func `a start token and a card's token that no sequence tells of are found`() async throws {
+        phone.begin("E1", name: "match-1", token: token(1))
+        phone.setStartToken(token(0xaa))
+        _ = await launch()
+        try await expect("/activities/match-1/", #""token":"01""#)
+        try await expect("/start-tokens/MatchAttributes/", #""token":"aa""#)
+        phone.setSilent(true)
+        phone.setStartToken(token(0xbb))
+        phone.rotate("E1", to: token(2))
+        comeToForeground()
+        try await expect("/start-tokens/MatchAttributes/", #""token":"bb""#)
+        try await expect("/activities/match-1/", #""token":"02""#)
+    }
+
+    @Test func `a property that lags behind its sequence replaces no newer token`() {
+        var reading = TokenReading()
+        #expect(reading.read(token(1)) && !reading.heard(token(1)))
+        #expect(reading.heard(token(2)) && !reading.read(token(1)) && reading.newest == token(2))
+        #expect(reading.read(token(3)) && reading.newest == token(3) && !reading.read(nil))
+    }
+
+    // MARK: Users
+
+    @Test func `an install that opts out is forgotten, and reports nothing until it opts in`() async throws {
+        phone.begin("E1", name: "match-1", token: token(1))
+        phone.setStartToken(token(0xaa))
+        let kit = await launch()
+        try await expect("/activities/match-1/")
         try await expect("/start-tokens/")
+        await kit.optOut()
+        try await expect("/sdk/batch/", #""id":"E1""#)
+        try await expect("/sdk/batch/", #""attributes_type":"MatchAttributes""#, #""type":"start_token""#)
         await kit.outbox.sent()
-        #expect(gateway.requests.count == 1)
-    }
-}
-
-/// Plays ActivityKit.
-private final class FakePhone: ActivitySource {
-    private struct State {
-        var cards: [FakeCard] = []
-        var isFrequent = true
-        var newCards: [AsyncStream<any Card>.Continuation] = []
-        var starts: [AsyncStream<Data>.Continuation] = []
-        var settings: [AsyncStream<Bool>.Continuation] = []
-        var startToken: Data?
-    }
-    private let state = Mutex(State())
-    let attributesType = "MatchAttributes"
-
-    @discardableResult
-    func begin(_ id: String, _ name: String, token: UInt8?, state: CardState = .active) -> FakeCard {
-        let card = FakeCard(id, name, token, state)
-        let watchers = self.state.withLock { state in
-            state.cards.append(card)
-            return state.newCards
-        }
-        for watcher in watchers { watcher.yield(card) }
-        return card
+        let before = gateway.requests.count
+        // The next launch knows it too.
+        let next = await launch()
+        phone.rotate("E1", to: token(2))
+        phone.setStartToken(token(0xbb))
+        await next.registrar.look()
+        await next.outbox.sent()
+        #expect(gateway.requests.count == before)
+        await next.optIn()
+        try await expect("/activities/match-1/", #""token":"02""#)
+        try await expect("/start-tokens/MatchAttributes/", #""token":"bb""#)
     }
 
-    func startToken(_ byte: UInt8) {
-        let watchers = state.withLock { state in
-            state.startToken = Data([byte])
-            return state.starts
-        }
-        for watcher in watchers { watcher.yield(Data([byte])) }
-    }
-
-    func setFrequentPushes(_ isOn: Bool) {
-        let watchers = state.withLock { state in
-            state.isFrequent = isOn
-            return state.settings
-        }
-        for watcher in watchers { watcher.yield(isOn) }
-    }
-
-    /// The app is away.
-    func stopWatching() {
-        let cards = state.withLock { state in
-            for watcher in state.newCards { watcher.finish() }
-            return state.cards
-        }
-        for card in cards { card.stopWatching() }
-    }
-
-    func cards() -> [any Card] { state.withLock { $0.cards }.filter { !$0.isGone } }
-
-    func newCards() -> AsyncStream<any Card> {
-        let (stream, continuation) = AsyncStream<any Card>.makeStream()
-        state.withLock { $0.newCards.append(continuation) }
-        return stream
-    }
-
-    func startTokens() -> AsyncStream<Data> {
-        let (stream, continuation) = AsyncStream<Data>.makeStream()
-        let token = state.withLock { state in
-            state.starts.append(continuation)
-            return state.startToken
-        }
-        if let token { continuation.yield(token) }
-        return stream
-    }
-
-    var hasFrequentPushes: Bool { state.withLock { $0.isFrequent } }
-
-    func frequentPushes() -> AsyncStream<Bool> {
-        let (stream, continuation) = AsyncStream<Bool>.makeStream()
-        state.withLock { $0.settings.append(continuation) }
-        return stream
-    }
-}
-
-private final class FakeCard: Card {
-    private struct State {
-        var token: Data?
-        var state: CardState
-        var mark: String?
-        var isGone = false
-        var tokens: [AsyncStream<Data>.Continuation] = []
-        var states: [AsyncStream<CardState>.Continuation] = []
-        var marks: [AsyncStream<String?>.Continuation] = []
-    }
-    let id: String
-    let name: String
-    private let now: Mutex<State>
-
-    init(_ id: String, _ name: String, _ token: UInt8?, _ state: CardState) {
-        (self.id, self.name) = (id, name)
-        now = Mutex(State(token: token.map { Data([$0]) }, state: state))
-    }
-
-    func rotate(_ byte: UInt8) {
-        let watchers = now.withLock { now in
-            now.token = Data([byte])
-            return now.tokens
-        }
-        for watcher in watchers { watcher.yield(Data([byte])) }
-    }
-
-    func show(_ mark: String) {
-        let watchers = now.withLock { now in
-            now.mark = mark
-            return now.marks
-        }
-        for watcher in watchers { watcher.yield(mark) }
-    }
-
-    func end(_ state: CardState) {
-        let watchers = now.withLock { now in
-            now.state = state
-            return now.states
-        }
-        for watcher in watchers { watcher.yield(state) }
-    }
-
-    func leave() { now.withLock { $0.isGone = true } }
-
-    func stopWatching() {
-        now.withLock { now in
-            for watcher in now.tokens { watcher.finish() }
-            for watcher in now.states { watcher.finish() }
-            for watcher in now.marks { watcher.finish() }
-        }
-    }
-
-    var isGone: Bool { now.withLock { $0.isGone } }
-    var token: Data? { now.withLock { $0.token } }
-    var state: CardState { now.withLock { $0.state } }
-    var mark: String? { now.withLock { $0.mark } }
-
-    func tokens() -> AsyncStream<Data> {
-        let (stream, continuation) = AsyncStream<Data>.makeStream()
-        let token = now.withLock { now in
-            now.tokens.append(continuation)
-            return now.token
-        }
-        if let token { continuation.yield(token) }
-        return stream
-    }
-
-    func states() -> AsyncStream<CardState> {
-        let (stream, continuation) = AsyncStream<CardState>.makeStream()
-        continuation.yield(
-            now.withLock { now in
-                now.states.append(continuation)
-                return now.state
-            })
-        return stream
-    }
-
-    func marks() -> AsyncStream<String?> {
-        let (stream, continuation) = AsyncStream<String?>.makeStream()
-        continuation.yield(
-            now.withLock { now in
-                now.marks.append(continuation)
-                return now.mark
-            })
-        return stream
+    @Test func `the next user has another channel, once the gateway has forgotten the last one`() async throws {
+        phone.begin("E1", name: "match-1", token: token(1))
+        let kit = await launch()
+        try await expect("/activities/match-1/")
+        await kit.outbox.sent()
+        let last = try await kit.installID
+        gateway.answer(nil)
+        let error = await #expect(throws: LamplighterError.self) { try await kit.logOut() }
+        #expect(error?.kind == .delayed)
+        #expect(try await kit.installID == last)
+        try await expect("/sdk/batch/\(last)", #""id":"E1""#, count: 2)
+        try await kit.logOut()
+        let next = try await kit.installID
+        #expect(next != last)
+        try await expect("/activities/match-1/channels/\(next)", #""token":"01""#)
+        let stored = try FileInstallStore(directory: URL(fileURLWithPath: directory.path("kit"))).stored()
+        #expect(stored == next)
     }
 }

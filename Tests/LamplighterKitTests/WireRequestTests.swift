@@ -34,6 +34,11 @@ import Testing
                 == base + "/start-tokens/MatchAttributes/channels/c-1 "
                 + #"{"registered_at_ms":1795284000000,"token":"aa"}"#)
         #expect(
+            request(.unstart(.init(attributesType: "MatchAttributes")))
+                == base + "/channels/sdk/batch/c-1?platform=ios "
+                + #"{"live_activities":[{"action":"remove","action_ts_ms":1795284000000,"#
+                + #""attributes_type":"MatchAttributes","type":"start_token"}]}"#)
+        #expect(
             request(.device(.init(system: "18.1")))
                 == base + #"/channels/c-1 {"channel":{"device_os":"18.1","device_type":"ios"}}"#)
     }
@@ -47,7 +52,12 @@ import Testing
     }
 
     @Test(arguments: [
-        (200, "", Fate.done), (204, "", .done), (200, #"{"ok":true,"result":"stale"}"#, .done),
+        (200, #"{"ok":true,"result":"stale"}"#, Fate.done),
+        (200, "<html>We will be back soon</html>", .again(after: 7, reason: "200 without the gateway's words")),
+        (200, #"{"status":"maintenance"}"#, .again(after: 7, reason: "200 without the gateway's words")),
+        (200, #"{"ok":false}"#, .again(after: 7, reason: "200 without the gateway's words")),
+        (204, "", .again(after: 7, reason: "204 without the gateway's words")),
+        (302, "<html>Sign in to the Wi-Fi</html>", .again(after: 7, reason: "302 without the gateway's words")),
         (200, #"{"ok":true,"problems":["live_activities[0]: no"]}"#, .refused("live_activities[0]: no")),
         (400, #"{"error":"no","error_code":40000}"#, .refused("400 no")),
         (
@@ -62,7 +72,7 @@ import Testing
         (503, "", .again(after: 7, reason: "503 without the gateway's words")),
     ])
     func `an answer decides what becomes of a report`(_ status: Int, _ body: String, _ fate: Fate) {
-        #expect(Fate(.answered(status: status, retryAfter: 7, body: Data(body.utf8))) == fate)
+        #expect(Fate(.answered(status: status, retryAfter: 7, date: nil, body: Data(body.utf8))) == fate)
     }
 
     @Test func `without an answer it is sent again`() {

@@ -61,6 +61,7 @@ public class Activity<Attributes: ActivityAttributes>: Identifiable {
 
 public final class ActivityAuthorizationInfo: Sendable {
     public init() { fatalError() }
+    public var areActivitiesEnabled: Bool { fatalError() }
     public var frequentPushesEnabled: Bool { fatalError() }
     public var frequentPushEnablementUpdates: Updates<Bool> { fatalError() }
 }

@@ -1,6 +1,13 @@
 // A stand-in for Apple's declarations: see ActivityKit.swift.
 public import Foundation
 
+public struct DCError: Error {
+    public enum Code: Int, Sendable {
+        case unknownSystemFailure, featureUnsupported, invalidInput, invalidKey, serverUnavailable
+    }
+    public var code: Code { fatalError() }
+}
+
 /// Not Sendable, as in Apple's SDK.
 public class DCAppAttestService {
     init() { fatalError() }

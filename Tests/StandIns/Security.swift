@@ -13,9 +13,14 @@ public let kSecAttrAccessible: CFString = ""
 public let kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly: CFString = ""
 public let kSecValueData: CFString = ""
 public let kSecReturnData: CFString = ""
+public let kSecReturnAttributes: CFString = ""
+public let kSecMatchLimit: CFString = ""
+public let kSecMatchLimitAll: CFString = ""
 public let errSecSuccess: OSStatus = 0
 public let errSecItemNotFound: OSStatus = -25300
 public let errSecDuplicateItem: OSStatus = -25299
 
 public func SecItemAdd(_: CFDictionary, _: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus { fatalError() }
 public func SecItemCopyMatching(_: CFDictionary, _: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus { fatalError() }
+public func SecItemUpdate(_: CFDictionary, _: CFDictionary) -> OSStatus { fatalError() }
+public func SecItemDelete(_: CFDictionary) -> OSStatus { fatalError() }

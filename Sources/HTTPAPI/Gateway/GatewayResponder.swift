@@ -87,7 +87,7 @@ struct GatewayResponder: HTTPResponder {
         } catch {
             let error = APIError(thrown: error)
             record.cause = error.cause
-            answer = Answer(error, operation: operation)
+            answer = Answer(error, operation: operation, to: request.headers)
         }
         var response = answer.response(record.endpoint?.answerType ?? Answer.jsonType)
         if await body.finish() || request.headers[.connection] == "close" { response.headers[.connection] = "close" }

@@ -107,8 +107,7 @@ struct APIError: Error, Sendable, Hashable {
             + "own channel, for an hour. Airship's OAuth tokens of servers are not served.", code: 40101)
 
     static func unauthorized(_ headers: HTTPFields) -> APIError {
-        let isBearer = headers[.authorization]?.lowercased().hasPrefix("bearer ") ?? false
-        return isBearer && headers[.airshipNonce] == nil ? unservedBearer : unauthorized
+        headers.areBearer && headers[.airshipNonce] == nil ? unservedBearer : unauthorized
     }
 
     // The path names a thing that Redis does not have.

@@ -81,10 +81,15 @@ struct Answer: Sendable {
 
     static let empty = Answer(204, text: "")
 
-    init(_ error: APIError, operation: String) {
+    /// - Parameter headers: of the request, if it may have a credential.
+    init(_ error: APIError, operation: String, to headers: HTTPFields = [:]) {
         self.init(error.status, json: error.body(operation: operation).bytes)
         if let seconds = error.retryAfter { fields.append((.retryAfter, "\(seconds)")) }
-        if error.status == 401 { fields.append((.wwwAuthenticate, #"Basic realm="lamplighter""#)) }
+        // RFC 6750. A client that is asked for a password in place of its token may wait for one for ever, as
+        // Foundation on Linux does.
+        let scheme =
+            headers.areBearer ? #"Bearer realm="lamplighter", error="invalid_token""# : #"Basic realm="lamplighter""#
+        if error.status == 401 { fields.append((.wwwAuthenticate, scheme)) }
         if !error.allow.isEmpty { fields.append((.allow, error.allow.joined(separator: ", "))) }
     }
 

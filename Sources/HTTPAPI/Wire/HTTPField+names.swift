@@ -23,6 +23,9 @@ extension HTTPField.Name {
 }
 
 extension HTTPFields {
+    /// Whether the request has a token, or a signature in its place.
+    var areBearer: Bool { self[.authorization]?.lowercased().hasPrefix("bearer ") ?? false }
+
     /// Whether `If-None-Match` holds this tag: the caller has the body already.
     func hold(_ tag: String?) -> Bool {
         guard let tag, let known = self[.ifNoneMatch] else { return false }

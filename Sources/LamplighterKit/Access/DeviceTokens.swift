@@ -11,10 +11,13 @@ struct NoToken: Error, CustomStringConvertible {
             + "Look at the closure of Lamplighter(url:appKey:), and at the backend's call of /api/auth/device"
     }
 
-    init(ofSignature status: Int) {
+    /// - Parameter isGateway: whether the answer is in the gateway's form.
+    init(ofSignature status: Int, isGateway: Bool) {
         description =
-            "the gateway answered \(status) to the signature of your app's backend. "
-            + "Look at the backend's app key, app secret and clock"
+            isGateway
+            ? "the gateway answered \(status) to the signature of your app's backend. "
+                + "Look at the backend's app key, app secret and clock"
+            : "something before the gateway answered \(status) to the signature of your app's backend"
     }
 }
 
@@ -75,8 +78,10 @@ actor DeviceTokens {
         case .attestation: return try await attest(channel)
         case .signature(let signature):
             let (status, body) = try await exchange(signature, channel)
-            guard status == 200 else { throw NoToken(ofSignature: status) }
-            return try JSONDecoder().decode(Exchanged.self, from: body).token
+            guard let token = Exchanged.token(status, body) else {
+                throw NoToken(ofSignature: status, isGateway: GatewayAnswer(body)?.code != nil)
+            }
+            return token
         }
     }
 
@@ -91,7 +96,18 @@ actor DeviceTokens {
     }
 }
 
-struct Exchanged: Decodable { var token: String }
+struct Exchanged: Decodable {
+    private var ok: Bool
+    private var token: String
+
+    /// Nil: the answer is a refusal, or not the gateway's.
+    static func token(_ status: Int, _ body: Data) -> String? {
+        guard status == 200, let answer = try? JSONDecoder().decode(Exchanged.self, from: body), answer.ok else {
+            return nil
+        }
+        return answer.token
+    }
+}
 
 private struct Claims: Decodable {
     var iat: Int

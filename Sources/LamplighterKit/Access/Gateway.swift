@@ -15,11 +15,11 @@ struct Gateway: Sendable {
 
     /// - Parameters:
     ///   - attestation: App Attest, and where the id of its key is kept. Nil: it is not there.
-    ///   - access: the app's code, which gets a token or a signature for the channel from its backend.
+    ///   - authorize: the app's code, which gets a token or a signature for the channel from its backend.
     init(
         url: URL, appKey: String, clock: KitClock, transport: @escaping Transport = Gateway.session(),
         attestation: (service: any AppAttestService, file: URL)? = nil,
-        access: @escaping @Sendable (String) async throws -> ChannelAccess
+        authorize: @escaping @Sendable (String) async throws -> ChannelAccess
     ) {
         (self.url, self.appKey, self.transport) = (url, appKey, transport)
         let send: AppAttest.Send = { wire, channel, fields in
@@ -30,7 +30,7 @@ struct Gateway: Sendable {
         }
         let attest = attestation.map { AppAttest(service: $0.service, file: $0.file, send: send) }
         self.access = DeviceTokens(
-            clock: clock, ask: access,
+            clock: clock, ask: authorize,
             exchange: { signature, channel in try await send(.deviceToken, channel, signature.fields) },
             attest: { channel in
                 guard let attest else { throw AppAttest.Failure(description: "App Attest is not there") }
@@ -55,7 +55,9 @@ struct Gateway: Sendable {
                     }
                 }
                 let retryAfter = response.value(forHTTPHeaderField: "Retry-After").flatMap { Double($0) }
-                return .answered(status: status, retryAfter: retryAfter.flatMap { $0 >= 0 ? $0 : nil }, body: body)
+                return .answered(
+                    status: status, retryAfter: retryAfter.flatMap { $0 >= 0 ? $0 : nil },
+                    date: Self.date(of: response), body: body)
             }
         } catch {
             return .unreachable("\(error)")
@@ -76,13 +78,29 @@ struct Gateway: Sendable {
         return request
     }
 
-    /// A session without cookies and cache.
+    private static func date(of response: HTTPURLResponse) -> Int64? {
+        let format = DateFormatter()
+        format.locale = Locale(identifier: "en_US_POSIX")
+        format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss zzz"
+        let date = response.value(forHTTPHeaderField: "Date").flatMap { format.date(from: $0) }
+        return date.map { Int64($0.timeIntervalSince1970) * 1_000 }
+    }
+
+    /// A session without cookies and cache, which follows no redirect.
     static func session() -> Transport {
-        let session = URLSession(configuration: .ephemeral)
+        let session = URLSession(configuration: .ephemeral, delegate: Redirects(), delegateQueue: nil)
         return { request in
             let (body, response) = try await session.data(for: request)
             guard let response = response as? HTTPURLResponse else { throw URLError(.badServerResponse) }
             return (body, response)
         }
     }
+}
+
+/// Refuses each redirect: the page at its end is not the gateway's, and must not get the token.
+private final class Redirects: NSObject, URLSessionTaskDelegate {
+    func urlSession(
+        _: URLSession, task _: URLSessionTask, willPerformHTTPRedirection _: HTTPURLResponse, newRequest _: URLRequest,
+        completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) { completionHandler(nil) }
 }

@@ -1,21 +1,17 @@
-// This file and `Lamplighter+iOS.swift` are compiled for iOS only. On Linux they are type-checked against a stand-in of
-// Apple's declarations (Tests/StandIns), and have not run: `Registrar` behind them has, with a double of
-// `ActivitySource`.
-#if canImport(ActivityKit) && !os(macOS)
+// The files of this folder are compiled for iOS only. On Linux they are type-checked against a stand-in of Apple's
+// declarations (Tests/StandIns), and have not run: `Registrar` behind them has, with `SimulatedActivities`. Mac
+// Catalyst has the module ActivityKit, with each declaration unavailable.
+#if canImport(ActivityKit) && !os(macOS) && !targetEnvironment(macCatalyst)
     import ActivityKit
     import Foundation
-
-    /// A content state that holds the id of its push. With `defaults.receipts` the gateway puts it there, and the kit
-    /// reports which pushes the cards show.
-    public protocol LamplighterContent {
-        var lamplighter: String? { get }
-    }
 
     /// The activities of one type. `Activity` is looked up by its id for each use, and so never crosses to another
     /// task.
     struct ActivityKitSource<Attributes: ActivityAttributes & SendableMetatype>: ActivitySource {
         let attributesType: String
         let name: @Sendable (Attributes) -> String
+
+        var isOn: Bool { ActivityAuthorizationInfo().areActivitiesEnabled }
 
         var hasFrequentPushes: Bool { ActivityAuthorizationInfo().frequentPushesEnabled }
 
@@ -33,10 +29,14 @@
             }
         }
 
+        var startToken: Data? {
+            guard #available(iOS 17.2, *) else { return nil }
+            return Activity<Attributes>.pushToStartToken
+        }
+
         func startTokens() -> AsyncStream<Data> {
             stream { continuation in
                 guard #available(iOS 17.2, *) else { return }
-                if let token = Activity<Attributes>.pushToStartToken { continuation.yield(token) }
                 for await token in Activity<Attributes>.pushToStartTokenUpdates { continuation.yield(token) }
             }
         }
@@ -52,11 +52,11 @@
         let id: String
         let name: String
 
-        /// Nil: it left the lock screen.
+        /// Nil: ActivityKit does not list it now.
         private var activity: Activity<Attributes>? { Activity<Attributes>.activities.first { $0.id == id } }
 
         var token: Data? { activity?.pushToken }
-        var state: CardState { activity.map { CardState($0.activityState) } ?? .dismissed }
+        var state: CardState? { activity.map { CardState($0.activityState) } }
         var mark: String? { activity.flatMap { Self.mark($0.content.state) } }
 
         // Each sequence below begins with the present value, because ActivityKit's may begin with the next change.
@@ -78,10 +78,7 @@
 
         func states() -> AsyncStream<CardState> {
             stream { continuation in
-                guard let activity else {
-                    continuation.yield(.dismissed)
-                    return
-                }
+                guard let activity else { return }
                 continuation.yield(CardState(activity.activityState))
                 for await state in activity.activityStateUpdates { continuation.yield(CardState(state)) }
             }

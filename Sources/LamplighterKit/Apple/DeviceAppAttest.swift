@@ -1,5 +1,5 @@
 // See the head of `ActivityKitSource.swift`: type-checked against a stand-in, not run.
-#if canImport(ActivityKit) && !os(macOS)
+#if canImport(ActivityKit) && !os(macOS) && !targetEnvironment(macCatalyst)
     import CryptoKit
     import DeviceCheck
     import Foundation
@@ -9,11 +9,18 @@
         func generateKey() async throws -> String { try await Self.service().generateKey() }
 
         func attestation(of key: String, _ clientData: Data) async throws -> Data {
-            try await Self.service().attestKey(key, clientDataHash: Self.hash(clientData))
+            try await Self.telling { try await $0.attestKey(key, clientDataHash: Self.hash(clientData)) }
         }
 
         func assertion(by key: String, _ clientData: Data) async throws -> Data {
-            try await Self.service().generateAssertion(key, clientDataHash: Self.hash(clientData))
+            try await Self.telling { try await $0.generateAssertion(key, clientDataHash: Self.hash(clientData)) }
+        }
+
+        /// After other errors, as `serverUnavailable`, the key is as good as before.
+        private static func telling(_ body: (DCAppAttestService) async throws -> Data) async throws -> Data {
+            do { return try await body(service()) } catch let error as DCError
+                where error.code == .invalidKey || error.code == .invalidInput
+            { throw AppAttest.InvalidKey() }
         }
 
         private static func hash(_ data: Data) -> Data { Data(SHA256.hash(data: data)) }

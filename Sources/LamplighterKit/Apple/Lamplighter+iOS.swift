@@ -1,5 +1,5 @@
 // See the head of `ActivityKitSource.swift`: type-checked against a stand-in, not run.
-#if canImport(ActivityKit) && !os(macOS)
+#if canImport(ActivityKit) && !os(macOS) && !targetEnvironment(macCatalyst)
     public import ActivityKit
     import Dispatch
     public import Foundation
@@ -14,33 +14,45 @@
         ///   - url: the gateway's address.
         ///   - group: an app group, if extensions of the app make a kit too. It is their keychain group as well.
         ///   - onProblem: is told what a developer should know.
-        ///   - access: asks the app's backend for a token or a signature for a channel.
+        ///   - authorize: asks the app's backend for a token or a signature for a channel.
         public convenience init(
             url: URL, appKey: String, group: String? = nil,
-            onProblem: @escaping @Sendable (LamplighterProblem) -> Void = LamplighterProblem.log,
-            access: @escaping @Sendable (_ channel: String) async throws -> ChannelAccess
+            onProblem: @escaping @Sendable (LamplighterError) -> Void = LamplighterError.log,
+            authorize: @escaping @Sendable (_ channel: String) async throws -> ChannelAccess
         ) {
             let files = FileManager.default
             let shared = group.flatMap { files.containerURL(forSecurityApplicationGroupIdentifier: $0) }
             if group != nil, shared == nil {
-                onProblem(LamplighterProblem(kind: .storage, description: "the app is not in the group \(group ?? "")"))
+                onProblem(LamplighterError(kind: .storage, description: "the app is not in the group \(group ?? "")"))
             }
-            let home = shared ?? files.urls(for: .applicationSupportDirectory, in: .userDomainMask)[0]
-            var directory = home.appendingPathComponent("LamplighterKit", isDirectory: true)
+            func kit(in home: URL) -> URL { home.appendingPathComponent("LamplighterKit", isDirectory: true) }
+            let own = kit(in: files.urls(for: .applicationSupportDirectory, in: .userDomainMask)[0])
+            var directory = shared.map(kit) ?? own
+            try? files.createDirectory(at: directory, withIntermediateDirectories: true)
+            // Tokens come while the phone is locked. New files have the protection of their directory.
+            try? files.setAttributes(
+                [.protectionKey: FileProtectionType.completeUntilFirstUserAuthentication], ofItemAtPath: directory.path)
             // A restored backup is another install, with other tokens. `OutboxState.install` guards against one that is
             // older.
-            try? files.createDirectory(at: directory, withIntermediateDirectories: true)
             var values = URLResourceValues()
             values.isExcludedFromBackup = true
             try? directory.setResourceValues(values)
+            let keychain = KeychainInstallStore(group: group, except: nil, appKey: appKey)
+            var store: any InstallStore = keychain
+            // An update of the app may have brought the group. An extension has nothing of the app's to move.
+            if let group, shared != nil, Self.isApp {
+                store = SharedInstallStore(
+                    own: KeychainInstallStore(group: nil, except: group, appKey: appKey), shared: keychain)
+                OutboxFile.move(from: own, to: directory)
+            }
+            let system = ProcessInfo.processInfo.operatingSystemVersion
             self.init(
                 Gateway(
                     url: url, appKey: appKey, clock: .device,
-                    attestation: (DeviceAppAttest(), directory.appendingPathComponent("attested-key")), access: access),
-                directory: directory, store: KeychainInstallStore(group: group, appKey: appKey), tell: onProblem,
-                hold: Self.holdInBackground)
-            let system = ProcessInfo.processInfo.operatingSystemVersion
-            Task { [outbox] in await outbox.device("\(system.majorVersion).\(system.minorVersion)") }
+                    attestation: (DeviceAppAttest(), directory.appendingPathComponent("attested-key")),
+                    authorize: authorize),
+                directory: directory, store: store, system: "\(system.majorVersion).\(system.minorVersion)",
+                tell: onProblem, hold: Self.holdInBackground)
             retryWhenOnline()
         }
 
@@ -88,6 +100,8 @@
         }
 
         let group: String?
+        /// A group whose items do not count. A query without a group finds the items of all.
+        let except: String?
         let appKey: String
 
         private var item: [String: Any] {
@@ -101,25 +115,78 @@
 
         func idOrStore(_ id: String) throws -> String {
             if let known = try stored() { return known }
-            var new = item
-            new[kSecValueData as String] = Data(id.utf8)
-            // Tokens come while the screen is locked.
-            new[kSecAttrAccessible as String] = kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly
-            let status = SecItemAdd(new as CFDictionary, nil)
+            let status = add(id)
             // Another process of the app was faster.
             if status == errSecDuplicateItem, let known = try stored() { return known }
             guard status == errSecSuccess else { throw Failure(status: status) }
             return id
         }
 
-        private func stored() throws -> String? {
+        func stored() throws -> String? { try found()?.id }
+
+        func replace(with id: String?) throws {
+            guard let old = try found() else {
+                let status = id.map(add) ?? errSecSuccess
+                guard status == errSecSuccess else { throw Failure(status: status) }
+                return
+            }
+            var query = item
+            query[kSecAttrAccessGroup as String] = old.group
+            let status =
+                if let id {
+                    SecItemUpdate(
+                        query as CFDictionary, [kSecValueData as String: Data(id.utf8)] as [String: Any] as CFDictionary
+                    )
+                } else { SecItemDelete(query as CFDictionary) }
+            guard status == errSecSuccess else { throw Failure(status: status) }
+        }
+
+        private func add(_ id: String) -> OSStatus {
+            var new = item
+            new[kSecValueData as String] = Data(id.utf8)
+            // Tokens come while the screen is locked.
+            new[kSecAttrAccessible as String] = kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly
+            return SecItemAdd(new as CFDictionary, nil)
+        }
+
+        private func found() throws -> (id: String, group: String)? {
             var query = item
             query[kSecReturnData as String] = true
+            query[kSecReturnAttributes as String] = true
+            query[kSecMatchLimit as String] = kSecMatchLimitAll
             var found: CFTypeRef?
             let status = SecItemCopyMatching(query as CFDictionary, &found)
             if status == errSecItemNotFound { return nil }
-            guard status == errSecSuccess, let data = found as? Data else { throw Failure(status: status) }
-            return String(decoding: data, as: UTF8.self)
+            guard status == errSecSuccess, let items = found as? [[String: Any]] else { throw Failure(status: status) }
+            for item in items {
+                guard let data = item[kSecValueData as String] as? Data,
+                    let group = item[kSecAttrAccessGroup as String] as? String, group != except
+                else { continue }
+                return (String(decoding: data, as: UTF8.self), group)
+            }
+            return nil
         }
+    }
+#else
+    public import Foundation
+
+    extension Lamplighter {
+        /// Makes a kit where there are no Live Activities, such as Mac Catalyst, so that an app needs no `#if`.
+        public convenience init(
+            url: URL, appKey: String, group _: String? = nil,
+            onProblem: @escaping @Sendable (LamplighterError) -> Void = LamplighterError.log,
+            authorize: @escaping @Sendable (_ channel: String) async throws -> ChannelAccess
+        ) {
+            let home = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask)[0]
+            self.init(
+                url: url, appKey: appKey, directory: home.appendingPathComponent("LamplighterKit", isDirectory: true),
+                onProblem: onProblem, authorize: authorize)
+        }
+
+        /// Does nothing, because there are no Live Activities here.
+        public func follow<Attributes>(
+            _: Attributes.Type, type _: String = "\(Attributes.self)",
+            name _: @escaping @Sendable (Attributes) -> String
+        ) {}
     }
 #endif

@@ -16,7 +16,7 @@ package actor Outbox {
     private let gateway: Gateway
     private let clock: KitClock
     private let owner: String
-    private let tell: @Sendable (LamplighterProblem) -> Void
+    private let tell: @Sendable (LamplighterError) -> Void
     /// Asks iOS to let the app run on. It returns what ends that.
     private let hold: @Sendable () -> @Sendable () -> Void
 
@@ -29,14 +29,18 @@ package actor Outbox {
     private var backoff = Backoff()
     /// The `uptime` before which nothing is sent after a failure.
     private var retryAt: Double?
+    /// The `uptime` before which the gateway asked to send nothing.
+    private var askedUntil: Double?
     /// The `uptime` before which receipts are collected.
     private var receiptsAt: Double?
     private var areReceiptsOff = false
     private var toldStorage = false
+    /// Callers of `settle`.
+    private var waiters: [CheckedContinuation<String?, Never>] = []
 
     init(
         file: OutboxFile, install: Install, gateway: Gateway, clock: KitClock, owner: String,
-        tell: @escaping @Sendable (LamplighterProblem) -> Void,
+        tell: @escaping @Sendable (LamplighterError) -> Void,
         hold: @escaping @Sendable () -> @Sendable () -> Void = { {} }
     ) {
         (self.file, self.install, self.gateway, self.clock) = (file, install, gateway, clock)
@@ -89,6 +93,30 @@ package actor Outbox {
         wake()
     }
 
+    func optOut() async {
+        let now = clock.now()
+        await change { $0.optOut(now: now) }
+        wake()
+    }
+
+    func optIn() async { await change { $0.optIn() } }
+
+    /// Waits until the gateway has each report.
+    ///
+    /// - Throws: after the first attempt that fails. The outbox goes on trying.
+    func settle() async throws {
+        retryNow()
+        let reason =
+            retryAt != nil ? "the gateway asked to wait" : await withCheckedContinuation { waiters.append($0) }
+        if let reason { throw LamplighterError(kind: .delayed, description: reason) }
+    }
+
+    /// - Parameter reason: why the reports wait. Nil: the gateway has them.
+    private func settled(_ reason: String?) {
+        for waiter in waiters { waiter.resume(returning: reason) }
+        waiters = []
+    }
+
     /// Sends what an earlier run of the app left. Call it at launch.
     func wake() {
         // Receipts that are being collected do not hold up a report. A pause after a failure goes on.
@@ -97,9 +125,11 @@ package actor Outbox {
         sending = Task { await drain() }
     }
 
-    /// The phone is online again, or the app came to the foreground: an attempt is worth it now.
+    /// The phone is online again, or the app came to the foreground: an attempt is worth it now, unless the gateway
+    /// asked to wait.
     func retryNow() {
-        retryAt = nil
+        if retryAt != nil { retryAt = askedUntil.flatMap { $0 > clock.uptime() ? $0 : nil } }
+        pause?.cancel()
         wake()
     }
 
@@ -152,8 +182,8 @@ package actor Outbox {
         toldStorage = true
     }
 
-    private func told(_ kind: LamplighterProblem.Kind, _ text: String) {
-        tell(LamplighterProblem(kind: kind, description: text))
+    private func told(_ kind: LamplighterError.Kind, _ text: String) {
+        tell(LamplighterError(kind: kind, description: text))
     }
 
     // MARK: Sending
@@ -199,11 +229,15 @@ package actor Outbox {
         await change(isKept: false) { state in
             if !state.entries.isEmpty || !state.receipts.isEmpty { state.take(owner, now: now) }
         }
-        guard let state else { return .wait(backoff.failed(asked: nil, random: clock.random)) }
+        guard let state else {
+            settled("the outbox cannot be read")
+            return .wait(backoff.failed(asked: nil, random: clock.random).length)
+        }
+        if state.entries.isEmpty { settled(nil) }
         if !hasWork {
             if state.lease?.owner == owner { await change { $0.release(owner) } }
             // Changes are in memory alone: try to write them later.
-            if !unsaved.isEmpty { return .wait(backoff.failed(asked: nil, random: clock.random)) }
+            if !unsaved.isEmpty { return .wait(backoff.failed(asked: nil, random: clock.random).length) }
             // Something came while this was written.
             if hasWork { return .wait(0) }
             sending = nil
@@ -233,7 +267,11 @@ package actor Outbox {
         switch Fate(reply) {
         case .done:
             succeeded()
-            await change { $0.remove(entry) }
+            let (date, now) = (reply.date, clock.now())
+            await change { state in
+                state.remove(entry)
+                if let date { state.answered(at: date, now: now) }
+            }
         case .withoutStart: await change { $0.leaveOutStart(entry) }
         case .again(let after, let reason):
             failed(asked: after, reason)
@@ -270,6 +308,8 @@ package actor Outbox {
 
     private func failed(asked: Double?, _ reason: String) {
         if backoff.failures == 0 { told(.delayed, reason) }
-        retryAt = clock.uptime() + backoff.failed(asked: asked, random: clock.random)
+        let (pause, uptime) = (backoff.failed(asked: asked, random: clock.random), clock.uptime())
+        (retryAt, askedUntil) = (uptime + pause.length, uptime + pause.asked)
+        settled(reason)
     }
 }

@@ -43,6 +43,14 @@ struct OutboxFile: Sendable {
         return state
     }
 
+    /// Takes the files of an app that had no app group before, in place of those of an extension that ran first.
+    static func move(from own: URL, to shared: URL) {
+        for name in ["outbox.json", "attested-key"] {
+            let old = own.appendingPathComponent(name).path
+            if access(old, F_OK) == 0 { _ = rename(old, shared.appendingPathComponent(name).path) }
+        }
+    }
+
     /// Nil: there is no file, or its content is damaged.
     private func read(damaged: (Failure) -> Void) throws -> OutboxState? {
         let data: Data

@@ -39,6 +39,8 @@ struct OutboxState: Codable, Hashable, Sendable {
     static let earliest: Int64 = 1_600_000_000_000
     static let longestLife: Int64 = 28_800_000
     static let leaseLength: Int64 = 60_000
+    /// A clock that is slower than this is not believed.
+    static let slowness: Int64 = 60_000
     /// Start tokens are stale after 48 h at the gateway.
     static let day: Int64 = 86_400_000
 
@@ -54,6 +56,8 @@ struct OutboxState: Codable, Hashable, Sendable {
     private(set) var lease: Lease?
     private(set) var lastNumber: Int64 = 0
     private(set) var lastStamp: Int64 = 0
+    /// The user opted out: nothing is reported. Nil: false.
+    private(set) var isOut: Bool?
     /// How many entries made room since the developer was told.
     private(set) var dropped = 0
 
@@ -70,8 +74,8 @@ struct OutboxState: Codable, Hashable, Sendable {
         }
     }
 
-    /// A time after each earlier one of this install: a token that comes after a step of the clock must still be the
-    /// newest.
+    /// A time after each earlier one of this install, and after the gateway's last answer. A report that comes after a
+    /// step of the clock must still be the newest, and so must one of a phone whose clock is years slow.
     private mutating func stamp(_ now: Int64) -> Int64 {
         lastStamp = max(now, lastStamp + 1, Self.earliest)
         return lastStamp
@@ -82,6 +86,7 @@ struct OutboxState: Codable, Hashable, Sendable {
         _ activity: String, name: String, of attributesType: String, token: String, hasFrequentPushes: Bool,
         isPending: Bool, now: Int64
     ) {
+        guard isOut != true else { return }
         let at = stamp(now)
         var startedAt = isPending ? nil : followed[activity]?.startedAt ?? at
         // iOS ends an activity after 8 hours. An older start is of a clock that was set since: the gateway would find
@@ -113,7 +118,7 @@ struct OutboxState: Codable, Hashable, Sendable {
 
     /// Does nothing if this token was reported within a day.
     mutating func start(_ attributesType: String, token: String, now: Int64) {
-        guard !Self.isFresh(starts[attributesType], token, now, for: Self.day) else { return }
+        guard isOut != true, !Self.isFresh(starts[attributesType], token, now, for: Self.day) else { return }
         starts[attributesType] = Made(value: token, at: now)
         add(.start(.init(attributesType: attributesType, token: token)), at: stamp(now))
     }
@@ -132,14 +137,31 @@ struct OutboxState: Codable, Hashable, Sendable {
     }
 
     mutating func receive(_ receipt: Receipt) {
-        guard !receipts.contains(receipt), !told.contains(receipt) else { return }
+        guard isOut != true, !receipts.contains(receipt), !told.contains(receipt) else { return }
         receipts.append(receipt)
         if receipts.count > Self.mostReceipts { receipts.removeFirst() }
     }
 
+    /// Reports the end of everything, and then nothing more.
+    mutating func optOut(now: Int64) {
+        for activity in followed.keys.sorted() { unfollow(activity, now: now) }
+        for type in starts.keys.sorted() { add(.unstart(.init(attributesType: type)), at: stamp(now)) }
+        (starts, receipts, isOut) = ([:], [], true)
+    }
+
+    mutating func optIn() { isOut = nil }
+
     // MARK: After a reply
 
     mutating func remove(_ entry: Entry) { entries.removeAll { $0.number == entry.number } }
+
+    /// The gateway takes a time ahead of its own clock for now, and dates an unknown card of a slow clock itself. So
+    /// later reports of a slow clock lie ahead of what it has stored.
+    ///
+    /// - Parameter date: the `Date` of the answer, which may be some seconds old.
+    mutating func answered(at date: Int64, now: Int64) {
+        if date - now > Self.slowness { lastStamp = max(lastStamp, date + Self.slowness) }
+    }
 
     /// The others go first, so that one report that fails again and again holds up none of them.
     mutating func postpone(_ entry: Entry) {

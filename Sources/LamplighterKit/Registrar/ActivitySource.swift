@@ -1,14 +1,20 @@
 import Foundation
 
 /// The side of ActivityKit that the registrar needs, for one attributes type. The app's is `ActivityKitSource`; tests
-/// have a double.
+/// have `SimulatedActivities`.
+///
+/// ActivityKit may list a card late, or not at all in an extension. A sequence of it may be silent, or end while the
+/// card lives. So an absence proves nothing, and each value can be read again.
 protocol ActivitySource: Sendable {
     var attributesType: String { get }
-    /// Those that exist now.
+    /// False: the user switched Live Activities off, so there are no cards.
+    var isOn: Bool { get }
+    /// Those that ActivityKit lists now.
     func cards() -> [any Card]
     /// Those that begin, started by the app or by a push.
     func newCards() -> AsyncStream<any Card>
-    /// Push-to-start tokens, the present one first.
+    /// The present push-to-start token.
+    var startToken: Data? { get }
     func startTokens() -> AsyncStream<Data>
     var hasFrequentPushes: Bool { get }
     /// The user changed the setting.
@@ -22,9 +28,11 @@ protocol Card: Sendable {
     /// The name that publishers use.
     var name: String { get }
     var token: Data? { get }
-    var state: CardState { get }
+    /// Nil: ActivityKit does not list the card now.
+    var state: CardState? { get }
     /// The `lamplighter` of the content state that it shows.
     var mark: String? { get }
+    // Each sequence begins with the present value, and ends at once if the card is not listed.
     func tokens() -> AsyncStream<Data>
     func states() -> AsyncStream<CardState>
     func marks() -> AsyncStream<String?>
@@ -38,4 +46,10 @@ enum CardState: Hashable, Sendable {
     case dismissed
 
     var isOver: Bool { self == .ended || self == .dismissed }
+}
+
+/// A content state that holds the id of its push. With `defaults.receipts` the gateway puts it there, and the kit
+/// reports which pushes the cards show.
+public protocol LamplighterContent {
+    var lamplighter: String? { get }
 }

@@ -2,9 +2,15 @@ import Foundation
 
 /// What came back for a request.
 enum Reply: Hashable, Sendable {
-    case answered(status: Int, retryAfter: Double?, body: Data)
+    /// - Parameter date: the `Date` of the answer, in epoch milliseconds.
+    case answered(status: Int, retryAfter: Double?, date: Int64?, body: Data)
     /// No answer: the phone is offline, or the request timed out. The gateway may have done it.
     case unreachable(String)
+
+    var date: Int64? {
+        guard case .answered(_, _, let date, _) = self else { return nil }
+        return date
+    }
 }
 
 /// What the outbox does after a reply. A decision without clock or I/O.
@@ -20,15 +26,16 @@ enum Fate: Hashable, Sendable {
     case receiptsOff
 
     init(_ reply: Reply) {
-        guard case .answered(let status, let retryAfter, let body) = reply else {
+        guard case .answered(let status, let retryAfter, _, let body) = reply else {
             guard case .unreachable(let reason) = reply else { preconditionFailure("a reply has two cases") }
             self = .again(after: nil, reason: reason)
             return
         }
-        let answer = try? JSONDecoder().decode(GatewayAnswer.self, from: body)
+        let answer = GatewayAnswer(body)
         let words = "\(status) \(answer?.error ?? "without the gateway's words")"
         switch status {
-        case 200..<300:
+        // A page of a captive portal, or of a proxy while its gateway is away, is also a 200.
+        case 200..<300 where answer?.ok == true:
             // The batch answers 200 with `problems`: it must not make Airship's SDK repeat a bad entry for ever.
             if let problem = answer?.problems?.first { self = .refused(problem) } else { self = .done }
         // 401: the token is over, and the one after it did not help. The app's backend may be late with a new secret.
@@ -45,13 +52,20 @@ enum Fate: Hashable, Sendable {
 /// The members of an answer that the kit reads.
 struct GatewayAnswer: Decodable {
     struct Details: Decodable { var path: String? }
+    var ok: Bool?
     var error: String?
     var code: Int?
     var details: Details?
     var problems: [String]?
 
     enum CodingKeys: String, CodingKey {
-        case error, details, problems
+        case ok, error, details, problems
         case code = "error_code"
+    }
+
+    /// Nil: the body is not in the gateway's form.
+    init?(_ body: Data) {
+        guard let answer = try? JSONDecoder().decode(GatewayAnswer.self, from: body) else { return nil }
+        self = answer
     }
 }

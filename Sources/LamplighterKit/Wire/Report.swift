@@ -3,6 +3,7 @@ enum Report: Codable, Hashable, Sendable {
     case follow(Follow)
     case unfollow(Unfollow)
     case start(StartToken)
+    case unstart(Unstart)
     case device(Device)
 
     /// An activity has this push token.
@@ -29,6 +30,11 @@ enum Report: Codable, Hashable, Sendable {
         var token: String
     }
 
+    /// No card of this type may be started here any more.
+    struct Unstart: Codable, Hashable, Sendable {
+        var attributesType: String
+    }
+
     struct Device: Codable, Hashable, Sendable {
         /// The version of iOS, such as `18.1`.
         var system: String
@@ -41,6 +47,7 @@ enum Report: Codable, Hashable, Sendable {
         case .follow(let follow): "activity/\(follow.activity)"
         case .unfollow(let unfollow): "activity/\(unfollow.activity)"
         case .start(let start): "type/\(start.attributesType)"
+        case .unstart(let unstart): "type/\(unstart.attributesType)"
         case .device: "device"
         }
     }

@@ -18,9 +18,10 @@ struct WireRequest: Hashable, Sendable {
             self.init("PUT", ["api", "activities", follow.name, "channels", channel], body)
         case .unfollow(let unfollow):
             // The batch removes by id. A plain DELETE that comes late would remove the next card of the same name.
-            let entry = BatchBody.Entry(action: "remove", id: unfollow.activity, name: unfollow.name, at: at)
-            self.init("PUT", ["api", "channels", "sdk", "batch", channel], BatchBody(activities: [entry]))
-            query = "platform=ios"
+            self.init(removing: BatchBody.Entry(id: unfollow.activity, name: unfollow.name, at: at), of: channel)
+        case .unstart(let unstart):
+            let entry = BatchBody.Entry(type: "start_token", attributesType: unstart.attributesType, at: at)
+            self.init(removing: entry, of: channel)
         case .start(let start):
             let body = StartBody(token: start.token, registeredAt: at)
             self.init("PUT", ["api", "start-tokens", start.attributesType, "channels", channel], body)
@@ -31,6 +32,11 @@ struct WireRequest: Hashable, Sendable {
 
     init(_ receipts: [Receipt]) {
         self.init("POST", ["api", "receipts"], ReceiptsBody(receipts: receipts.map(ReceiptsBody.Entry.init)))
+    }
+
+    private init(removing entry: BatchBody.Entry, of channel: String) {
+        self.init("PUT", ["api", "channels", "sdk", "batch", channel], BatchBody(activities: [entry]))
+        query = "platform=ios"
     }
 
     static func broadcastChannel(of name: String) -> WireRequest {
@@ -89,13 +95,16 @@ private struct FollowBody: Encodable {
 
 private struct BatchBody: Encodable {
     struct Entry: Encodable {
-        var action: String
-        var id: String
-        var name: String
+        let action = "remove"
+        var type: String?
+        var attributesType: String?
+        var id: String?
+        var name: String?
         var at: Int64
 
         enum CodingKeys: String, CodingKey {
-            case action, id, name
+            case action, type, id, name
+            case attributesType = "attributes_type"
             case at = "action_ts_ms"
         }
     }

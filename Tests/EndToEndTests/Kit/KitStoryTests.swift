@@ -67,6 +67,37 @@ import Testing
         #expect(phone.problems.withLock { $0 }.isEmpty)
     }
 
+    @Test(arguments: [-32_400_000, -630_000_000_000] as [Int64])
+    func `a phone whose clock is slow all the time ends its card`(_ ahead: Int64) async throws {
+        let phone = try await Phone.start()
+        phone.weather.withLock { $0.ahead = ahead }
+        for number in 1...2 {
+            await phone.follow("E0", token: number)
+            await phone.kit.outbox.sent()
+            #expect(try await phone.token() == Deployment.token(number))
+        }
+        await phone.kit.outbox.unfollow("E0")
+        await phone.kit.outbox.sent()
+        #expect(try await phone.token() == nil)
+        #expect(phone.problems.withLock { $0 }.isEmpty)
+    }
+
+    @Test func `a token that is over is replaced`() async throws {
+        let calls = Mutex(0)
+        let phone = try await Phone.start { deployment, channel in
+            let count = calls.withLock { calls in
+                calls += 1
+                return calls
+            }
+            // As one of yesterday, which the phone has taken for good.
+            return .token(count == 1 ? "h.e30.s" : try await Phone.access(deployment, channel))
+        }
+        await phone.follow("E0", token: 1)
+        await phone.kit.outbox.sent()
+        #expect(try await phone.token() == Deployment.token(1))
+        #expect(calls.withLock { $0 } == 2)
+    }
+
     @Test func `a card's end leaves the next card of the name, in whatever order it arrives`() async throws {
         let phone = try await Phone.start()
         await phone.follow("E0", token: 1)
@@ -147,8 +178,8 @@ private struct Phone {
     }
 
     final class Problems: Sendable {
-        private let all = Mutex<[LamplighterProblem]>([])
-        func withLock<R: Sendable>(_ body: (inout [LamplighterProblem]) -> sending R) -> R {
+        private let all = Mutex<[LamplighterError]>([])
+        func withLock<R: Sendable>(_ body: (inout [LamplighterError]) -> sending R) -> R {
             all.withLock { body(&$0) }
         }
     }
@@ -178,7 +209,7 @@ private struct Phone {
                 if answer.1.statusCode < 500 { weather.withLock { $0.answers += 1 } }
                 return answer
             },
-            access: { channel in
+            authorize: { channel in
                 if let access { return try await access(deployment, channel) }
                 return .token(try await Self.access(deployment, channel))
             })
@@ -211,7 +242,7 @@ private struct Phone {
     /// The token that the gateway has for the phone.
     func token() async throws -> String? {
         let list = try await deployment.call("GET", "\(deployment.gatewayURL)/api/activities/match-42/channels").json
-        let channel = try await kit.channel
+        let channel = try await kit.installID
         return (list["channels"] as? [[String: Any]])?.first { $0["channel"] as? String == channel }?["token"]
             as? String
     }

@@ -61,7 +61,7 @@ import Testing
             let headers = [("Authorization", "Bearer abc"), ("X-UA-Appkey", GatewayFixture.key)]
             let reply = try await gateway.send("POST", "/api/push", publishText(), user: nil, headers: headers)
             #expect(reply.status == 401)
-            #expect(reply.header("www-authenticate") == #"Basic realm="lamplighter""#)
+            #expect(reply.header("www-authenticate") == #"Bearer realm="lamplighter", error="invalid_token""#)
             #expect(try reply.integer("error_code") == 40101)
             #expect(reply.text.contains("send Basic with the app key") && reply.text.contains("Bearer"))
         }

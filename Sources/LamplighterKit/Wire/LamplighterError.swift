@@ -1,7 +1,10 @@
 import Foundation
+#if canImport(os)
+    import os
+#endif
 
 /// A problem for the developer. The user can do nothing about it.
-public struct LamplighterProblem: Error, Hashable, Sendable, CustomStringConvertible {
+public struct LamplighterError: Error, Hashable, Sendable, CustomStringConvertible {
     public enum Kind: Hashable, Sendable {
         /// The gateway refuses a report for good, so it was dropped: the app or its settings are wrong.
         case refused
@@ -17,8 +20,12 @@ public struct LamplighterProblem: Error, Hashable, Sendable, CustomStringConvert
     public let kind: Kind
     public let description: String
 
-    /// Writes the problem to the device's log.
-    public static let log: @Sendable (LamplighterProblem) -> Void = { problem in
-        NSLog("LamplighterKit: " + "\(problem)".replacingOccurrences(of: "%", with: "%%"))
+    /// Writes the problem to the device's log, with the subsystem `LamplighterKit`.
+    public static let log: @Sendable (LamplighterError) -> Void = { problem in
+        #if canImport(os)
+            Logger(subsystem: "LamplighterKit", category: "reports").error("\(problem.description, privacy: .public)")
+        #else
+            NSLog("LamplighterKit: " + "\(problem)".replacingOccurrences(of: "%", with: "%%"))
+        #endif
     }
 }
