@@ -105,10 +105,9 @@ struct RetryRun: Sendable {
     /// - Parameter isClosed: an `end` was accepted after the start
     private static func skips(_ channel: WaitingChannel, _ record: PushRecord, isClosed: Bool) -> Bool {
         if channel.token == nil { return true }
-        if record.isTooLarge { return true }
+        if record.isTooLarge || channel.isNewer(than: record) { return true }
         return switch record.event {
         case .start: isClosed || channel.follows && !record.restarts
-        case .end where (channel.followsSince ?? 0) >= record.createdAt: true
         // The channel may have another card now, which is too young for this automatic end.
         case .end, .update: !record.isFor(startedAt: channel.startedAt ?? .min)
         }

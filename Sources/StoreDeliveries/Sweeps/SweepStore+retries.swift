@@ -65,11 +65,13 @@ extension SweepStore {
                 RedisCommand("HMGET", keys.openRequests(tag), fields),
             ]
         let (entries, _, replies) = try await tokens.lookup(
-            keys.place(lease.app, .activity(lease.name)), channels, and: asked)
+            keys.place(lease.app, .activity(lease.name)), channels,
+            and: asked + [RedisCommand("HGET", keys.name(tag), "ends")])
         var others = RetrySettlement()
-        for reply in replies {
+        for reply in replies.dropLast() {
             try StoreError.check(reply.count, of: "HMGET", is: channels.count)
         }
+        let closings = try Closings(replies[asked.count])
         var due: [WaitingChannel] = []
         for (index, channel) in channels.enumerated() {
             let queue = replies[0][index]
@@ -78,7 +80,9 @@ extension SweepStore {
                 // Its worker died, or could not settle the answer. It is due once more when its time is over.
                 others.lapse(channel)
             } else if !queue.isNil, var waiting = WaitingChannel(channel: channel, queue: try queue.bytes()) {
-                if !replies[3][index].isNil { waiting.followsSince = try replies[3][index].optionalTime() }
+                if !replies[3][index].isNil, let since = try replies[3][index].optionalTime() {
+                    (waiting.followsSince, waiting.closedUpTo) = (since, closings.newest(before: since))
+                }
                 waiting.follows = entry != nil
                 waiting.startedAt = entry?.startedAt
                 waiting.isInfrequent = entry?.isInfrequent ?? false

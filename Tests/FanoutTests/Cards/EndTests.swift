@@ -58,6 +58,63 @@ import Testing
         #expect(end.state == .cancelled && end.delivered == 1 && end.skipped == 0 && end.pending == 0, "\(end)")
     }
 
+    /// No worker runs yet, or the name is paused.
+    @Test(arguments: [false, true])
+    func `a card that began after an end gets nothing from before it`(isCancelled: Bool) async throws {
+        let fixture = try await WorkerFixture.start()
+        let phones = [ChannelID.random(), ChannelID.random(), ChannelID.random()]
+        for number in 0..<2 { try await fixture.follow(phones[number], number, card: "first") }
+        let ids = [
+            try await fixture.publish(label: "alert 1"), try await fixture.publish(label: "alert 2"),
+            try await fixture.publish(event: .end, label: "end"),
+        ]
+        try await fixture.isLater(than: nowMilliseconds() + 1)
+        try await fixture.follow(phones[1], 101, card: "second")
+        try await fixture.follow(phones[2], 102, card: "second")
+        if isCancelled { _ = try await fixture.store.pushes.cancel(fixture.app, ids[2]) }
+        let transport = ScriptedTransport()
+        try await fixture.withWorker(transport) {
+            for id in ids { _ = try await fixture.finished(id) }
+            _ = try await fixture.finished(try await fixture.publish(label: "update"))
+        }
+        // An end that reached nobody closes nothing.
+        let before = isCancelled ? ["alert 1", "alert 2"] : []
+        #expect(transport.taken(0) == ["alert 1", "alert 2"] + (isCancelled ? ["update"] : ["end"]))
+        #expect(transport.taken(101) == before + ["update"] && transport.taken(102) == before + ["update"])
+    }
+
+    @Test func `nor from a sweep that is under way, nor from a retry`() async throws {
+        let fixture = try await WorkerFixture.start()
+        let channels = try await fixture.track(0..<2)
+        let isBusy = Atomic(true)
+        let transport = ScriptedTransport(byLabel: { token, label, _ in
+            WorkerFixture.number(token) == 1 && label == "alert 1" && isBusy.load(ordering: .relaxed)
+                ? WaitingTests.busy(retryAfter: 600) : .accepted
+        })
+        let ledgers = try await fixture.withWorker(transport) {
+            transport.hold()
+            let ids = [
+                try await fixture.publish(label: "alert 1"), try await fixture.publish(event: .end, label: "end"),
+            ]
+            await transport.holding(pages: 1)
+            try await fixture.isLater(than: nowMilliseconds() + 1)
+            try await fixture.track(.random(), 100)
+            transport.letGo()
+            for id in ids { try await fixture.swept(id) }
+            // The other card begins while both pushes wait for its channel.
+            try await fixture.untrack(channels[1])
+            try await fixture.track(channels[1], 101)
+            isBusy.store(false, ordering: .relaxed)
+            try await fixture.retryNow()
+            var ledgers: [Ledger] = []
+            for id in ids { ledgers.append(try await fixture.finished(id)) }
+            _ = try await fixture.finished(try await fixture.publish(label: "update"))
+            return ledgers
+        }
+        #expect(transport.taken == [0: ["alert 1", "end"], 100: ["update"], 101: ["update"]])
+        #expect(ledgers.map(\.targets) == [2, 2] && ledgers.map(\.skipped) == [1, 1], "\(ledgers)")
+    }
+
     @Test func `an end does not end a card that began after it`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.track(0..<3)
