@@ -250,7 +250,7 @@ struct Sweep: Sendable {
         switch settled {
         case nil, .stale, .gone:
             delivery.held.lose()
-            delivery.lose()
+            await delivery.lose(sent, RetrySettlement(ended: settlement.removals, of: lease.push))
         case .ok(let pushState, let isFinished, let leftovers):
             delivery.follow(sent)
             context.metrics.count(

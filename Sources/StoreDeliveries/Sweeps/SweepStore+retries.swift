@@ -106,7 +106,8 @@ extension SweepStore {
         try await settle(lease.app, lease.name, settlement, under: lease, for: duration)
     }
 
-    /// Settles answers to open requests, which need no lease. An answer to a request that lapsed changes nothing.
+    /// Settles what needs no lease: answers to open requests, and `end`s that were delivered in a page whose lease is
+    /// lost. An answer to a request that lapsed changes nothing, unless it is the 200 of an `end`.
     public func settleLate(
         _ app: AppKey, _ name: ActivityName, _ settlement: RetrySettlement
     ) async throws(StoreError) -> RetrySettled {
