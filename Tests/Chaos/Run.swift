@@ -82,15 +82,15 @@ struct Run: Sendable {
         }
     }
 
-    /// The pushes of which leases ran out, by the logs of the workers. A machine that is too busy for a lease of three
-    /// seconds lets that happen, and the worker that claims the work sends an open page again.
-    private var leasesLost: [String] {
+    /// The leases that ran out, by the logs of the workers, each with the pushes of its open pages. A machine that is
+    /// too busy for a lease of three seconds lets that happen, and whoever claims the work sends these pages again.
+    private var leasesLost: [[String]] {
         let logs = directory + "/logs/"
         let files = (try? FileManager.default.contentsOfDirectory(atPath: logs)) ?? []
         return files.filter { $0.hasPrefix("worker-") && $0.hasSuffix(".err") }.flatMap { file in
             let text = (try? String(contentsOfFile: logs + file, encoding: .utf8)) ?? ""
             let lines = text.matches(of: /a lease ran out before its pages were settled.*? push=(\S+)/)
-            return lines.map { String($0.1) }
+            return lines.map { $0.1.split(separator: ",").map(String.init) }
         }
     }
 

@@ -155,9 +155,13 @@ extension WorkerContext {
     }
 
     /// Tells operators why devices may have got a push twice: this machine or Redis was too busy, or stood still.
-    func lostLease(_ app: AppKey, _ log: Logger) {
+    /// - Parameter pushes: those of the pages, for a lease that is not of one push
+    func lostLease(_ app: AppKey, of pushes: Set<PushID> = [], _ log: Logger) {
         metrics.lostLease(app)
-        log.warning("a lease ran out before its pages were settled: another worker may send them again")
+        let ids = pushes.map(\.description).sorted().joined(separator: ",")
+        log.warning(
+            "a lease ran out before its pages were settled: another worker may send them again",
+            metadata: ids.isEmpty ? nil : ["push": "\(ids)"])
     }
 
     /// Does the work after a finished shard or catch-up. Each step may be repeated. The last shard sweeps the catch-up.

@@ -30,7 +30,7 @@ extension WorkerContext {
                 isPoison: isPoison)
             guard await run.run() else {
                 held.lose()
-                lostLease(item.app, log)
+                lostLease(item.app, of: run.unsettled, log)
                 return .leave
             }
             // The run may have waited for APNs while Redis's clock was set back.

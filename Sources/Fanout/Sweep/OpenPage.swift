@@ -4,8 +4,8 @@ import Logging
 import Store
 
 /// The open requests of a page: they had no answer when the page was settled (ADR 35). Receives the answers and settles
-/// them. It needs no lease: an answer counts while the request's id stands in Redis, at most until `until`. If this
-/// worker dies, the requests lapse after that time, and the name's next retries send the push again.
+/// them. It needs no lease: an answer counts while the request's id stands in Redis, and the 200 of an `end` always. If
+/// this worker dies, the requests lapse after their time, and the name's next retries send the push again.
 struct OpenPage: Sendable {
     /// Answers that come within this time are settled together.
     private static let gather: Duration = .milliseconds(20)
@@ -24,7 +24,7 @@ struct OpenPage: Sendable {
     let notes: [Int: [UInt8]]
     /// The request whose exchanges are kept, if it is open.
     let traced: Environments.Traced?
-    /// The worker's clock, milliseconds.
+    /// How long Redis is asked, on the worker's clock, milliseconds. The requests may lapse before.
     let until: Int64
     /// That of the run that sent the page.
     let state: RunState
@@ -105,7 +105,12 @@ struct OpenPage: Sendable {
             duplicatesPossible: settlement.duplicatesPossible)
         for (push, tokens) in settlement.expired { await context.reportExpired(app.key, push, tokens, log) }
         _ = await ask { () async throws(StoreError) in
-            try await context.apply(settlement.removals, app.key, name)
+            if record.event == .end {
+                // The push may be final, or its request lapsed: then its removals have other fields.
+                try await context.applyPendingRemovals(app.key, name)
+            } else {
+                try await context.apply(settlement.removals, app.key, name)
+            }
             // The channels' next pushes may go out now.
             if let firstRetry { try await context.scheduleRetries(app.key, name, record.priority, firstRetry) }
             // The push may be final, and nobody else has a stream entry for it. If this worker dies before, the
@@ -114,7 +119,7 @@ struct OpenPage: Sendable {
         }
     }
 
-    /// Repeats a call that Redis does not answer, as long as nobody else may end the requests.
+    /// Repeats a call that Redis does not answer.
     private func ask<T: Sendable>(_ body: () async throws(StoreError) -> T) async -> T? {
         await repeated(log, while: { context.now < until }, body)
     }

@@ -42,6 +42,21 @@ struct PageDelivery: Sendable {
     var isPaused: Bool { context.pauses.isPaused(lease.app, lease.name) }
     func lose() { state.change { $0.isLost = true } }
 
+    /// The settlement of a page was refused, or Redis did not answer while the lease lasted. Whoever has the lease goes
+    /// on from the last settled page. The 200 of an `end` is a fact about a token all the same, and needs no lease.
+    /// - Parameter ends: those that the page delivered
+    func lose(_ sent: Sent?, _ ends: RetrySettlement) async {
+        lose()
+        guard let sent else { return }
+        state.change { _ = $0.unsettled.insert(sent.record.id) }
+        // The open requests may get a 200 too.
+        if sent.record.event == .end { follow(sent) }
+        if !ends.isEmpty { await context.note(ends, lease.app, lease.name, for: timeToTell, log) }
+    }
+
+    /// As long as a request may take, and as long as a stalled worker may need to write down what became of it.
+    private var timeToTell: Duration { app.environments.requestTimeout + context.options.claimAfter }
+
     /// Repeats a call to Redis while the lease is live (`HeldLease.repeatWhileLive`).
     /// - Returns: nil if there is no answer; the run is lost then
     func ask<T: Sendable>(_ body: () async throws(StoreError) -> T) async -> T? {
@@ -72,6 +87,7 @@ struct PageDelivery: Sendable {
 
     /// A page that was sent: the decisions for its entries, and its open requests.
     struct Sent {
+        var record: PushRecord
         var report: PageReport
         /// Give it to `follow` when the page is settled. Nil: each entry has a decision.
         var open: OpenPage?
@@ -120,7 +136,9 @@ struct PageDelivery: Sendable {
         if isStart { await removeNotes(page, sent.outcome, report, before: notes) }
         if let pause = await context.updateCircuit(app, report, log) { state.change { $0.pause = pause } }
         guard report.isUnsent else {
-            return Sent(report: report, open: open(page, sent, outgoing.record, notes, traced, channel))
+            return Sent(
+                record: outgoing.record, report: report,
+                open: open(page, sent, outgoing.record, notes, traced, channel))
         }
         guard held.isLive else { return lost() }
         // No request left this machine. This worker reads the page again when the app's circuit closes. If this worker
@@ -141,8 +159,7 @@ struct PageDelivery: Sendable {
     ) -> OpenPage? {
         let indices = sent.outcome.open
         if indices.isEmpty { return nil }
-        // As long as a request may take, and as long as a stalled worker may need to write down what became of it.
-        let length = app.environments.requestTimeout + context.options.claimAfter
+        let length = timeToTell
         let requests = indices.map { index in
             let waiting = channel?(index) ?? WaitingChannel(page, index, of: record.id)
             return (index, OpenRequest(context.openRequests.nextID(), waiting, for: length))
@@ -153,7 +170,7 @@ struct PageDelivery: Sendable {
             requests: Dictionary(uniqueKeysWithValues: requests), answers: sent.outcome.late,
             elsewhere: sent.elsewhere.intersection(isOpen), notes: notes.filter { isOpen.contains($0.key) },
             traced: traced.flatMap { isOpen.contains($0.index) ? $0 : nil },
-            until: context.now + length.milliseconds, state: state, log: log)
+            until: context.now + length.milliseconds * (record.event == .end ? 2 : 1), state: state, log: log)
     }
 
     /// Receives the answers to the open requests of a page that is settled.

@@ -17,6 +17,8 @@ struct RetryRun: Sendable {
     private var lease: Lease { delivery.lease }
     /// How long the app's circuit stays open, if an answer opened it.
     var pause: Duration? { delivery.state.values.pause }
+    /// The pushes of pages that were sent and not settled.
+    var unsettled: Set<PushID> { delivery.state.values.unsettled }
 
     /// Sends until no channel is due or the run may not go on. Under a pause it only ends what has expired.
     /// - Returns: false if something could not be settled: another worker has the lease, or Redis was away too long
@@ -105,10 +107,9 @@ struct RetryRun: Sendable {
     /// - Parameter isClosed: an `end` was accepted after the start
     private static func skips(_ channel: WaitingChannel, _ record: PushRecord, isClosed: Bool) -> Bool {
         if channel.token == nil { return true }
-        if record.isTooLarge { return true }
+        if record.isTooLarge || channel.isNewer(than: record) { return true }
         return switch record.event {
         case .start: isClosed || channel.follows && !record.restarts
-        case .end where (channel.followsSince ?? 0) >= record.createdAt: true
         // The channel may have another card now, which is too young for this automatic end.
         case .end, .update: !record.isFor(startedAt: channel.startedAt ?? .min)
         }
@@ -159,7 +160,9 @@ struct RetryRun: Sendable {
             }
             return try await store.sweeps.settle(lease, for: context.options.claimAfter, settlement)
         }
-        guard case .ok = settled else { return delivery.lose() }
+        guard case .ok = settled else {
+            return await delivery.lose(sent, settlement.delivered)
+        }
         delivery.follow(sent)
         context.metrics.count(
             lease.app, settlement.finished, retries: settlement.retries,

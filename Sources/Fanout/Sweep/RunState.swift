@@ -19,6 +19,8 @@ final class RunState: Sendable {
         var inPages: Set<[UInt8]> = []
         /// The pushes of which this run delivered a token.
         var reached: Set<PushID> = []
+        /// The pushes of pages that were sent and not settled.
+        var unsettled: Set<PushID> = []
 
         var goesOn: Bool { !isLost && pause == nil && !isStopped && leftovers == nil }
 

@@ -151,7 +151,8 @@ struct Sweep: Sendable {
         let audience = try await store.channels.filter(lease.app, cards, claim.record.audience)
         guard
             let marks = try await store.tokens.marks(
-                lease.app, .activity(lease.name), audience, counts, for: claim.record.event)
+                lease.app, .activity(lease.name), audience, counts, for: claim.record.event,
+                sequence: claim.record.sequence)
         else { return nil }
         try await store.quarantine.forget(lease.app, .activity(lease.name), marks.outdated)
         if marks.isEmpty { return Page(tokens: audience) }
@@ -159,7 +160,7 @@ struct Sweep: Sendable {
         var sent: [Int] = []
         for index in 0..<audience.count {
             if let leavingOut, marks[index].contains(leavingOut) { continue }
-            if marks.began(index, after: claim.record.createdAt) { continue }
+            if marks.isBefore(index, claim.record) { continue }
             if marks[index].contains(.waiting) {
                 page.waiting.append(Array(audience.channel(index)))
             } else if marks[index].contains(.quarantined) {
@@ -249,7 +250,7 @@ struct Sweep: Sendable {
         switch settled {
         case nil, .stale, .gone:
             delivery.held.lose()
-            delivery.lose()
+            await delivery.lose(sent, RetrySettlement(ended: settlement.removals, of: lease.push))
         case .ok(let pushState, let isFinished, let leftovers):
             delivery.follow(sent)
             context.metrics.count(

@@ -25,6 +25,18 @@ extension WorkerContext {
         }
     }
 
+    /// Notes the `end`s of a page that could not be settled, and removes their tokens. If Redis stays away for `time`,
+    /// or this worker dies, a cancelled `end` shows on cards that stay registered.
+    func note(
+        _ ends: RetrySettlement, _ app: AppKey, _ name: ActivityName, for time: Duration, _ log: Logger
+    ) async {
+        let until = now + time.milliseconds
+        _ = await repeated(log, while: { now < until }) { () async throws(StoreError) in
+            _ = try await store.sweeps.settleLate(app, name, ends)
+            try await applyPendingRemovals(app, name)
+        }
+    }
+
     private func remove(_ pending: [PendingRemoval], _ app: AppKey, _ name: ActivityName) async throws(StoreError) {
         if pending.isEmpty { return }
         var settled: [(pending: PendingRemoval, as: SettledField)] = []

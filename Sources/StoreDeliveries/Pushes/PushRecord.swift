@@ -42,6 +42,11 @@ public struct PushRecord: Sendable {
     public var isAutomatic: Bool { cutoff != nil }
     /// Whether a card that started at this time (epoch ms) is a target, if it is in the audience.
     public func isFor(startedAt: Int64) -> Bool { cutoff.map { startedAt <= $0 } ?? true }
+    /// Whether the push is from before a card, so it is not for it: an `end` that was accepted before the card began
+    /// (epoch ms), or any push before the newest such `end` for everyone, whose sequence number is `closed` (0: none).
+    package func isBefore(card began: Int64, _ closed: Int) -> Bool {
+        sequence < closed || event == .end && createdAt <= began
+    }
     /// For a start: where its tokens are registered. Nil: the push goes to the name's tokens.
     public var startTokens: TokenPlace? { event == .start ? .startTokens(of: attributesType ?? "") : nil }
 }

@@ -14,10 +14,35 @@ public struct RetrySettlement: Sendable {
     public private(set) var givenUp: Set<PushID> = []
     /// How many channels expired unsent, by push.
     public private(set) var expired: [PushID: Int] = [:]
-    private var operations: [(push: PushID, arguments: [RedisArgument])] = []
+    private typealias Operation = (push: PushID, arguments: [RedisArgument])
+    private var operations: [Operation] = []
+    private var ends: [Operation] = []
     private var stops: [(push: PushID, reason: String)] = []
 
     public init() {}
+
+    /// The `end`s that a page of a sweep delivered, for `settleLate`.
+    public init(ended removals: [TokenRemoval], of push: PushID) {
+        for removal in removals where removal.hasEnded {
+            self.removals.append(PendingRemoval(push: push, removal: removal))
+            operations.append((push, Self.end(removal, of: push, seen: [])))
+        }
+    }
+
+    /// The `end`s that were delivered. `settleLate` takes them whoever has the lease.
+    public var delivered: RetrySettlement {
+        var settlement = RetrySettlement()
+        settlement.removals = removals.filter(\.removal.hasEnded)
+        settlement.operations = ends
+        return settlement
+    }
+
+    private static func end(_ removal: TokenRemoval, of push: PushID, seen: [UInt8]) -> [RedisArgument] {
+        [
+            "end", .bytes(removal.channel), .bytes(push.uuid.bytes), .bytes(seen), .bytes(removal.token),
+            .bytes(removal.storedValue),
+        ]
+    }
 
     private mutating func add(_ word: RedisArgument, _ waiting: WaitingChannel, _ rest: [RedisArgument]) {
         let first = [word, .bytes(waiting.channel), .bytes(waiting.push.uuid.bytes), .bytes(waiting.seen)]
@@ -77,10 +102,13 @@ public struct RetrySettlement: Sendable {
     /// The token is dead or got its `end`.
     public mutating func remove(_ waiting: WaitingChannel, _ removal: TokenRemoval) {
         removals.append(PendingRemoval(push: waiting.push, removal: removal))
-        let reason: [RedisArgument] = removal.hasEnded ? [] : [.string(removal.reason)]
-        add(
-            removal.hasEnded ? "end" : "remove", waiting,
-            [.bytes(removal.token), .bytes(removal.storedValue)] + reason)
+        if removal.hasEnded {
+            let end = (waiting.push, Self.end(removal, of: waiting.push, seen: waiting.seen))
+            operations.append(end)
+            ends.append(end)
+        } else {
+            add("remove", waiting, [.bytes(removal.token), .bytes(removal.storedValue), .string(removal.reason)])
+        }
     }
 
     /// Stops a push early. Nothing of it is sent any more.

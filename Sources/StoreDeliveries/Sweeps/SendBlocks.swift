@@ -8,6 +8,7 @@ public struct SendBlocks: Sendable {
     private var marks: [Int: Set<SendBlock>] = [:]
     /// When the card of an entry began (epoch ms), for new followers.
     private var began: [Int: Int64] = [:]
+    fileprivate var closings = Closings()
     /// Quarantine marks of tokens that the channels do not have any more. The caller removes them.
     public fileprivate(set) var outdated: [Quarantine.MarkedChannel] = []
 
@@ -16,8 +17,10 @@ public struct SendBlocks: Sendable {
     /// The marks of a page's entry.
     public subscript(index: Int) -> Set<SendBlock> { marks[index] ?? [] }
     public var isEmpty: Bool { marks.isEmpty && began.isEmpty }
-    /// Whether the entry's card began after an end that was accepted at `time` (epoch ms).
-    public func began(_ index: Int, after time: Int64) -> Bool { began[index].map { $0 >= time } ?? false }
+    /// Whether the push is from before the entry's card: it is an `end`, or an `end` for everyone is between the two.
+    public func isBefore(_ index: Int, _ push: PushRecord) -> Bool {
+        began[index].map { push.isBefore(card: $0, closings.newest(before: $0)) } ?? false
+    }
     package mutating func insert(_ mark: SendBlock, _ index: Int) { marks[index, default: []].insert(mark) }
 
     /// Notes what one channel has under a mark's key. A mark about a token holds only for that token.
@@ -70,13 +73,17 @@ private struct ChannelBytes: Hashable {
 
 extension Tokens {
     /// Reads the marks of a page's channels that matter to a push of this event, in at most one round trip.
+    /// - Parameter sequence: of the push. To an update that is newer than all ends it does not matter who is new.
     /// - Returns: nil if a channel was released after its `end` since the page was read. Read the page again then.
     public func marks(
-        _ app: AppKey, _ tokens: TokenPlace, _ page: TokenPage, _ counts: BlockCounts, for event: ActivityEvent
+        _ app: AppKey, _ tokens: TokenPlace, _ page: TokenPage, _ counts: BlockCounts, for event: ActivityEvent,
+        sequence: Int = .max
     ) async throws(StoreError) -> SendBlocks? {
         var blocks = SendBlocks()
+        blocks.closings = counts.closings
+        let looksForNew = event == .end || sequence < counts.closings.newest
         // Redis walks through a small hash for each field that it looks up, so it is read as a whole.
-        let asked = SendBlock.allCases.filter { $0 != .newFollower || event == .end }
+        let asked = SendBlock.allCases.filter { $0 != .newFollower || looksForNew }
             .compactMap { mark in counts.marked[mark].map { (mark: mark, isReadWhole: $0 <= page.count) } }
         if asked.isEmpty || page.isEmpty { return blocks }
         let tag = keys.tag(app, tokens)

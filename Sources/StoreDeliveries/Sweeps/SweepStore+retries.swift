@@ -65,11 +65,13 @@ extension SweepStore {
                 RedisCommand("HMGET", keys.openRequests(tag), fields),
             ]
         let (entries, _, replies) = try await tokens.lookup(
-            keys.place(lease.app, .activity(lease.name)), channels, and: asked)
+            keys.place(lease.app, .activity(lease.name)), channels,
+            and: asked + [RedisCommand("HGET", keys.name(tag), "ends")])
         var others = RetrySettlement()
-        for reply in replies {
+        for reply in replies.dropLast() {
             try StoreError.check(reply.count, of: "HMGET", is: channels.count)
         }
+        let closings = try Closings(replies[asked.count])
         var due: [WaitingChannel] = []
         for (index, channel) in channels.enumerated() {
             let queue = replies[0][index]
@@ -78,7 +80,9 @@ extension SweepStore {
                 // Its worker died, or could not settle the answer. It is due once more when its time is over.
                 others.lapse(channel)
             } else if !queue.isNil, var waiting = WaitingChannel(channel: channel, queue: try queue.bytes()) {
-                if !replies[3][index].isNil { waiting.followsSince = try replies[3][index].optionalTime() }
+                if !replies[3][index].isNil, let since = try replies[3][index].optionalTime() {
+                    (waiting.followsSince, waiting.closedUpTo) = (since, closings.newest(before: since))
+                }
                 waiting.follows = entry != nil
                 waiting.startedAt = entry?.startedAt
                 waiting.isInfrequent = entry?.isInfrequent ?? false
@@ -102,7 +106,8 @@ extension SweepStore {
         try await settle(lease.app, lease.name, settlement, under: lease, for: duration)
     }
 
-    /// Settles answers to open requests, which need no lease. An answer to a request that lapsed changes nothing.
+    /// Settles what needs no lease: answers to open requests, and `end`s that were delivered in a page whose lease is
+    /// lost. An answer to a request that lapsed changes nothing, unless it is the 200 of an `end`.
     public func settleLate(
         _ app: AppKey, _ name: ActivityName, _ settlement: RetrySettlement
     ) async throws(StoreError) -> RetrySettled {

@@ -26,6 +26,8 @@ public struct WaitingChannel: Sendable, Hashable {
     public var hasDismissed = false
     /// When its card began (epoch ms), if that was after an `end` of the name was accepted.
     public var followsSince: Int64?
+    /// The sequence number of the newest `end` for everyone before that; 0 if there is none.
+    package var closedUpTo = 0
     /// The card began after the push's sweep, so the push goes without its alert.
     public var isLate = false
     /// The retry queue's header when the token was looked up. Settling compares it. Empty for a channel of a sweep.
@@ -63,6 +65,11 @@ public struct WaitingChannel: Sendable, Hashable {
         token = Array(page.token(index))
         (startedAt, registeredAt, isInfrequent) = (entry.startedAt, entry.registeredAt, entry.isInfrequent)
         seen = []
+    }
+
+    /// Whether the push is from before the channel's card.
+    public func isNewer(than push: PushRecord) -> Bool {
+        followsSince.map { push.isBefore(card: $0, closedUpTo) } ?? false
     }
 
     /// Takes the token of an entry, and what is noted about it. A note about another token says nothing.

@@ -11,7 +11,7 @@ public enum SendBlock: Sendable, Hashable, CaseIterable {
     case quarantined
     /// The token of this entry is of the app's other APNs environment.
     case elsewhere
-    /// The card began after an `end` of the name was accepted, so an older end is not for it.
+    /// The card began after an `end` of the name was accepted. That end is not for it, nor is what it closed.
     case newFollower
 }
 
@@ -42,6 +42,8 @@ public struct BlockCounts: Sendable {
     package var marked: [SendBlock: Int] = [:]
     /// Counts channels that were released after their `end`. Once it has changed, a page may hold an untracked channel.
     package var cut: ArraySlice<UInt8>?
+    /// What closed the name when the page was read.
+    package var closings = Closings()
 
     package init() {}
 
@@ -50,19 +52,44 @@ public struct BlockCounts: Sendable {
 
     package static func commands(_ keys: Keyspace, _ tag: String) -> [RedisCommand] {
         SendBlock.allCases.map { RedisCommand($0.isScored ? "ZCARD" : "HLEN", $0.key(keys, tag)) }
-            + [cutCommand(keys, tag)]
+            + [RedisCommand("HMGET", keys.name(tag), "cut", "ends")]
     }
 
     package static func cutCommand(_ keys: Keyspace, _ tag: String) -> RedisCommand {
         RedisCommand("HGET", keys.name(tag), "cut")
     }
 
-    /// Adds the replies of one of several reads: the most that any of them counted, and the `cut` of the first.
+    /// Adds the replies of one of several reads: the most that any of them counted, the `cut` of the first, and the
+    /// ends of the last.
     package mutating func add(_ replies: ArraySlice<Reply>, isFirst: Bool) throws(StoreError) {
         for (mark, reply) in zip(SendBlock.allCases, replies) {
             let count = try reply.integer()
             if count > 0 { marked[mark] = max(count, marked[mark] ?? 0) }
         }
-        if isFirst, let last = replies.last { cut = try last.optionalBytes() }
+        guard let last = replies.last else { return }
+        if isFirst { cut = try last[0].optionalBytes() }
+        closings = try Closings(last[1])
     }
+}
+
+/// The ends for everyone that closed a name, oldest first. An end that reached nobody is not among them.
+package struct Closings: Sendable {
+    private var ends: [(sequence: Int, at: Int64)] = []
+
+    package init() {}
+
+    /// - Parameter reply: `ends` of the name's meta, see shared-ended
+    package init(_ reply: Reply) throws(StoreError) {
+        for end in try reply.optionalString()?.split(separator: " ") ?? [] {
+            let parts = end.split(separator: ":")
+            guard parts.count == 3, let sequence = StoredNumber.read(parts[0]), let at = StoredNumber.read(parts[1])
+            else { continue }
+            ends.append((sequence, Int64(at)))
+        }
+    }
+
+    /// The sequence number of the newest end; 0 if there is none.
+    package var newest: Int { ends.last?.sequence ?? 0 }
+    /// The same for ends that were accepted before a card began (epoch ms).
+    package func newest(before card: Int64) -> Int { ends.last { $0.at <= card }?.sequence ?? 0 }
 }

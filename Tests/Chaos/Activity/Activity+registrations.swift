@@ -102,6 +102,8 @@ extension Activity {
         places[place].registered = time(place)
         places[place].answered = .max
         places[place].after = lastEnd(place)
+        // An older time by a slow clock may make the card seem older than the end.
+        places[place].closed = hasSlowClock(place) ? 0 : ends.last { $0.audience == .all }?.number ?? 0
         places[place].state = .following
         places[place].startedBy = nil
         return old

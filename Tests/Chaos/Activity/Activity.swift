@@ -33,6 +33,8 @@ actor Activity {
         var forgotten: Int64 = 0
         /// The number of the last `end` for this channel before its registration.
         var after = 0
+        /// The same for ends for everyone. Nothing from before it is for this card.
+        var closed = 0
         /// The number of the start that created its card. Pushes published after it are for this card.
         var startedBy: Int?
 

@@ -62,6 +62,22 @@ enum Tokens {
         return "11" + String(repeating: "0", count: 4 - name.count) + name + String(repeating: "0", count: zeros)
     }
 
+    /// The same for the first `places` places, in as few prefixes as hold no other place.
+    static func prefixes(name: Int, places: Int) -> [String] {
+        let start = prefix(name: name, places: nil)
+        var prefixes: [String] = []
+        var place = 0
+        while place < places {
+            // A digit stands for four bits.
+            var digits = 0
+            while digits < 3, place % (16 << (4 * digits)) == 0, place + (16 << (4 * digits)) <= places { digits += 1 }
+            let text = String(place >> (4 * digits), radix: 16)
+            prefixes.append(start + String(repeating: "0", count: 8 - digits - text.count) + text)
+            place += 1 << (4 * digits)
+        }
+        return prefixes
+    }
+
     /// The simulator's faults for dead tokens. `since` holds the epoch milliseconds at which each cohort that
     /// is dead by now died.
     static func deadTokens(since: [Int64], doubted: Bool) -> String {

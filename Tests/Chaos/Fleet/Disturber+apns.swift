@@ -67,17 +67,16 @@ extension Disturber {
 
     /// Until its time is over, APNs answers no request for some phones of a name.
     func silence(_ silence: Silence) async {
-        let prefix = Tokens.prefix(name: silence.name, places: silence.places)
-        log.note("APNs does not answer for tokens \(prefix)…")
+        log.note("APNs does not answer for the first \(silence.places) of chaos-\(silence.name)")
         change { state in
-            state.silences[silence.name] = prefix
+            state.silences[silence.name] = Tokens.prefixes(name: silence.name, places: silence.places)
             state.counts["silences of some phones", default: 0] += 1
         }
         await applyFaults()
         try? await Task.sleep(for: .milliseconds(silence.milliseconds))
         change { $0.silences[silence.name] = nil }
         await applyFaults()
-        log.note("APNs answers for tokens \(prefix)… again")
+        log.note("APNs answers for all of chaos-\(silence.name) again")
     }
 
     var controlURL: String { fleet.controlURL }

@@ -42,8 +42,8 @@ final class Disturber: Sendable {
         var broadcastFault: APNsFault?
         /// For each name: the beginning of the refused tokens, and the reason.
         var refusals: [Int: (prefix: String, reason: String)] = [:]
-        /// For each name: the beginning of the tokens that APNs does not answer for.
-        var silences: [Int: String] = [:]
+        /// For each name: the beginnings of the tokens that APNs does not answer for.
+        var silences: [Int: [String]] = [:]
         var busy: Set<Role> = []
 
         /// The faults in the simulator's JSON.
@@ -56,7 +56,8 @@ final class Disturber: Sendable {
                 Tokens.deadTokens(since: deaths, doubted: apnsFault?.doubts == true), apnsFault?.faults ?? "",
                 refused.isEmpty ? "" : #""refused_tokens":[\#(refused.joined(separator: ","))]"#,
                 silences.isEmpty
-                    ? "" : #""stall_tokens":[\#(silences.values.map { "\"\($0)\"" }.joined(separator: ","))]"#,
+                    ? ""
+                    : #""stall_tokens":[\#(silences.values.joined().map { "\"\($0)\"" }.joined(separator: ","))]"#,
             ]
             return "{" + faults.filter { !$0.isEmpty }.joined(separator: ",") + "}"
         }

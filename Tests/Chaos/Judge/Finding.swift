@@ -8,7 +8,7 @@ enum Finding: String, CaseIterable, Sendable {
     case startTwice = "starts of a name that would make another card"
     case backwards = "backwards on the wire"
     case afterEnd = "sent after the end"
-    case endedAnew = "new followers ended by an end before them"
+    case endedAnew = "new followers that got an end before them, or what it closed"
     case broadcastLost = "broadcasts that did not arrive"
     case broadcastOrder = "broadcasts behind a newer one, or behind the end"
     case broadcastChannels = "broadcast channels that are missing, or that nobody owns"

@@ -27,6 +27,7 @@ extension Judge {
         for index in followers(places) {
             let place = places[index]
             let id = activity.token(index, place)
+            try await judgeBefore(id, place, pushes, histories[id] ?? [])
             let due = pushes.filter {
                 $0.mustBeShown && $0.fate == .kept && $0.number > place.after && $0.asked > place.answered
                     && activity.covers($0.audience, index)
@@ -38,6 +39,25 @@ extension Judge {
                 .late, id, "\(describe(id)) had \(late.push.number) or a newer one \(late.after) ms after its 202",
                 late.push)
         }
+    }
+
+    /// Checks that a card got nothing from before the last end for everyone that was accepted before it began. Cards of
+    /// starts are left out: their pushes count from the start.
+    private func judgeBefore(
+        _ id: TokenID, _ place: Activity.Place, _ pushes: [Push], _ history: [Request]
+    ) async throws {
+        if place.startedBy != nil || interruptions.mayLose(place) { return }
+        // The order of schedules beside an end, and of schedules that were made late, is not that of their numbers.
+        let unordered = Set(pushes.filter { $0.fate == .unordered || $0.fate == .raced }.map(\.number))
+        let old = history.first { request in
+            request.reached && (request.order ?? .max) < place.closed && !unordered.contains(request.order ?? 0)
+                && !interruptions.contains { $0.explains(request) }
+        }
+        guard let old else { return }
+        try await explain(
+            .endedAnew, id,
+            "\(describe(id)) registered after end \(place.closed) and got \(old.order ?? 0) from before it",
+            pushes.first { $0.number == old.order })
     }
 
     /// The push that took longest until the device had it or a newer one. A phone that APNs did not answer for in that

@@ -10,8 +10,8 @@ struct Judge: Sendable {
     let record: Record
     let interruptions: [Disturber.Interruption]
     let wakes: [(role: Role, at: Int64)]
-    /// The pushes of which a lease ran out, once for each lease.
-    let leasesLost: [String]
+    /// The leases that ran out, each with the pushes of its open pages.
+    let leasesLost: [[String]]
     let controlURL: String
     let found: Findings
 
@@ -78,14 +78,16 @@ struct Judge: Sendable {
     /// `after` is the number of the last end before the token's registration.
     private func judgeOrder(_ id: TokenID, _ history: [Request], after: Int, _ tally: inout Tally) {
         var newest = Int.min
-        var hasEnded = false
+        // From when on the end must be known: nothing that leaves later may arrive.
+        var endKnown = Int64.max
         for request in history {
             // The worker died, so the end was sent once more and got a 410 from before the registration. By rule
             // the token stays then.
-            if request.isEnd, request.status == 410, id.fate.mayOutliveItsEnd { hasEnded = false }
+            if request.isEnd, request.status == 410, id.fate.mayOutliveItsEnd { endKnown = .max }
             guard request.reached, let number = request.order else { continue }
             let wasOnTheWire = interruptions.contains { $0.explains(request) }
-            let finding: Finding? = number < newest ? .backwards : hasEnded && number > newest ? .afterEnd : nil
+            let hasEnded = request.at >= endKnown && number > newest
+            let finding: Finding? = number < newest ? .backwards : hasEnded ? .afterEnd : nil
             if let finding {
                 if wasOnTheWire {
                     tally.late += 1
@@ -95,29 +97,44 @@ struct Judge: Sendable {
                 }
             }
             newest = max(newest, number)
-            if request.isEnd, number > after, !isUnnoticedEnd(request, of: Int(id.name)) { hasEnded = true }
+            guard request.isEnd, number > after else { continue }
+            endKnown = min(endKnown, request.at + noticing(request, of: Int(id.name)))
         }
     }
 
-    /// Whether a cancelled end arrived and no worker learned of it, so the token stays, and its device shows the end.
+    /// How long after the arrival of an end (ms) others may arrive. A page whose lease ran out is not settled, so the
+    /// worker notes the end's 200 alone, which may take that long if Redis is slow. Nil workers know of it: for ever.
+    private func noticing(_ request: Request, of name: Int) -> Int64 {
+        switch unnoticed(request, of: name) {
+        case nil: 0
+        case .late: Int64(2 * (Plan.requestTimeout + Plan.claimAfter))
+        case .never: .max / 2
+        }
+    }
+
+    private enum Unnoticed { case late, never }
+
+    /// Whether a cancelled end arrived and workers learned of it late or never, so its device shows the end.
     ///
-    /// It had no answer, or its process was killed or suspended about then. Or Redis was away, or the worker too busy,
-    /// until the page's lease had lapsed: then nobody may write the page's answers down, and the end's ledger has fewer
-    /// tokens than the end reached.
-    private func isUnnoticedEnd(_ request: Request, of name: Int) -> Bool {
+    /// Never: it had no answer, or its process was killed or suspended about then, or Redis was away until the page's
+    /// lease had lapsed and longer. Late: the worker was too busy for the lease. Then the end's ledger has fewer tokens
+    /// than the end reached.
+    private func unnoticed(_ request: Request, of name: Int) -> Unnoticed? {
         guard request.isEnd, request.reached,
             let end = pushes.first(where: {
                 $0.name == name && $0.number == request.order && $0.fate == .cancelled
             })
-        else { return false }
-        if request.status == nil { return true }
+        else { return nil }
+        if request.status == nil { return .never }
         let near = interruptions.filter {
             $0.losesWork && abs($0.at - request.at) <= 2 * Int64(Plan.requestTimeout)
         }
-        if near.contains(where: { $0.ports.contains(request.port) }) { return true }
-        guard near.contains(where: \.role.isRedis) || leasesLost.contains(end.id), let ledger = end.ledger
-        else { return false }
-        return ledger["delivered"] < record.tokens.count { Int($0.key.name) == name && $0.value.end == end.number }
+        if near.contains(where: { $0.ports.contains(request.port) }) { return .never }
+        let isRedis = near.contains(where: \.role.isRedis)
+        guard isRedis || leasesLost.contains(where: { $0.contains(end.id) }), let ledger = end.ledger,
+            ledger["delivered"] < record.tokens.count(where: { Int($0.key.name) == name && $0.value.end == end.number })
+        else { return nil }
+        return isRedis ? .never : .late
     }
 
     /// Whether such an end is what the device of this token shows.
@@ -126,7 +143,7 @@ struct Judge: Sendable {
             pushes.contains(where: { $0.name == id.name && $0.number == end && $0.fate == .cancelled })
         else { return false }
         return try await Record.history(controlURL, id).contains {
-            $0.order == end && isUnnoticedEnd($0, of: Int(id.name))
+            $0.order == end && unnoticed($0, of: Int(id.name)) != nil
         }
     }
 

@@ -61,6 +61,7 @@ struct RegistryCheck: Sendable {
 
     private func judge(_ activity: Activity, _ record: Record) async {
         let places = await activity.places
+        let cancelled = Set(pushes.all.filter { $0.isEnd && $0.fate == .cancelled }.map { [$0.name, $0.number] })
         for index in places.indices where places[index].state == .following {
             let place = places[index]
             if interruptions.mayLose(place) { continue }
@@ -69,6 +70,8 @@ struct RegistryCheck: Sendable {
             let answers = before.tokens[id]?.deadAnswers ?? 0
             switch isDead(place) {
             case false where before.tokens[id]?.isEndedAnew(after: place.after) == true: break
+            // Its worker removed the token, and the page that delivered the end could not be settled.
+            case false where before.tokens[id]?.end.map { cancelled.contains([Int(id.name), $0]) } == true: break
             case false where !isThere:
                 found.note(
                     .wronglyPruned,

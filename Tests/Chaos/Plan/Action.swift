@@ -2,7 +2,7 @@
 enum Action: String, CaseIterable, Sendable {
     /// Ends without a state, ends right after an update, and a second end while tokens still follow.
     case ends
-    /// Ends that are cancelled at once, so that the name goes on.
+    /// Ends that are cancelled at once or some seconds later, so that the name goes on.
     case cancelledEnds = "cancelled-ends"
     /// Channels that register while an end for them is accepted.
     case crossings
@@ -24,7 +24,7 @@ enum Action: String, CaseIterable, Sendable {
     case expiries
     /// Devices whose clocks are minutes behind.
     case clocks
-    /// Some phones of a name are silent for seconds: APNs answers no request for them, and all others go on.
+    /// Some phones of a name, up to a fifth, are silent for seconds: APNs answers no request for them.
     case silences
     /// Phones that come back: one SDK batch with a card that began and ended meanwhile, and the one that runs now.
     case batches

@@ -19,7 +19,7 @@ enum Disturbance: Sendable {
 struct Silence: Sendable {
     /// The name's index.
     var name: Int
-    /// How many of the first places; see `Tokens.prefix`.
+    /// How many of the first places.
     var places: Int
     var milliseconds: Int
 }

@@ -49,7 +49,11 @@ extension Plan {
             let name = names[random.number(0...names.count - 1)]
             let length = min(random.number(2_000...15_000), milliseconds - at)
             if ends[name.index, default: 0] < at {
-                let places = random.pick([(3, 1), (name.initial > 40 ? 2 : 0, 16)])
+                // A share of a very large name would leave nobody whose answers count.
+                let share = (10...4_000).contains(name.initial) ? 2.0 : 0
+                let places = random.pick([
+                    (3, 1), (name.initial > 40 ? 1 : 0, 16), (share, name.initial / 10), (share, name.initial / 5),
+                ])
                 planned.append(
                     Planned(
                         at: at, seed: random.next(),

@@ -128,7 +128,8 @@ extension Plan {
         let at = stage.publishes[random.number(1...stage.publishes.count - 1)].at
         let isForAll = name.initial <= 10 || random.chance(0.7)
         var end = End(audience: isForAll ? .all : .tagA, isTested: false, reopens: .same)
-        end.cancelledAfter = random.chance(0.7) ? 0 : random.number(1...200)
+        // While its requests are on the wire, or wait for another attempt.
+        end.cancelledAfter = random.pick([(3, 0), (3, random.number(1...400)), (4, random.number(400...8_000))])
         end.followsUpdate = random.chance(0.5)
         var first = Stage()
         var second = stage

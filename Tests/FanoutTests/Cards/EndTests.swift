@@ -1,6 +1,7 @@
 import APNsWire
 import Delivery
 import LiveActivity
+import Redis
 import Store
 import Synchronization
 import TestSupport
@@ -56,6 +57,114 @@ import Testing
         }
         #expect(transport.taken == [0: ["update"], 1: ["end"], 2: ["update"]])
         #expect(end.state == .cancelled && end.delivered == 1 && end.skipped == 0 && end.pending == 0, "\(end)")
+    }
+
+    /// The worker is alive, but another one has the lease by the time that its page returns.
+    @Test func `the 200 of an end removes its token although the page cannot be settled`() async throws {
+        let fixture = try await WorkerFixture.start()
+        let channels = try await fixture.track(0..<3)
+        let transport = ScriptedTransport()
+        let end = try await fixture.withWorker(transport) {
+            transport.hold()
+            let end = try await fixture.publish(.channel(channels[1]), event: .end, label: "end")
+            await transport.holding(pages: 1)
+            let other = try await fixture.robbed(end)
+            _ = try await fixture.store.pushes.cancel(fixture.app, end)
+            transport.letGo()
+            try await fixture.isRemoved()
+            try await fixture.store.sweeps.giveBack(other.lease)
+            _ = try await fixture.finished(try await fixture.publish(label: "update"))
+            return try await fixture.finished(end)
+        }
+        #expect(transport.taken == [0: ["update"], 1: ["end"], 2: ["update"]])
+        #expect(end.state == .cancelled && end.pending == 0, "\(end)")
+    }
+
+    /// - Parameter isDropped: the next holder of the lease has ended the channel's wait, because the end is cancelled
+    @Test(arguments: [false, true])
+    func `the 200 of an ends retry removes its token although the lease was lost`(isDropped: Bool) async throws {
+        let fixture = try await WorkerFixture.start()
+        let channels = try await fixture.track(0..<3)
+        let transport = ScriptedTransport(byLabel: { _, label, attempt in
+            label == "end" && attempt == 1 ? WaitingTests.busy(retryAfter: 600) : .accepted
+        })
+        let end = try await fixture.withWorker(transport) {
+            let end = try await fixture.publish(.channel(channels[1]), event: .end, label: "end")
+            try await fixture.swept(end)
+            transport.hold()
+            try await fixture.retryNow()
+            await transport.holding(pages: 1)
+            let other = try await fixture.robbedOfRetries()
+            _ = try await fixture.store.pushes.cancel(fixture.app, end)
+            if isDropped { try await fixture.dropAll(other) }
+            transport.letGo()
+            try await fixture.isRemoved()
+            try await fixture.store.sweeps.giveBack(other)
+            _ = try await fixture.finished(try await fixture.publish(label: "update"))
+            return try await fixture.finished(end)
+        }
+        #expect(transport.taken == [0: ["update"], 1: ["end"], 2: ["update"]])
+        #expect(end.state == .cancelled && end.pending == 0, "\(end)")
+        if !isDropped { #expect(end.delivered == 1 && end.skipped == 0, "\(end)") }
+        let noted = RedisCommand("HLEN", fixture.key(Keyspace.pendingRemovals))
+        #expect(try await fixture.store.redis.send(noted).integer() == 0)
+    }
+
+    /// No worker runs yet, or the name is paused.
+    @Test(arguments: [false, true])
+    func `a card that began after an end gets nothing from before it`(isCancelled: Bool) async throws {
+        let fixture = try await WorkerFixture.start()
+        let phones = [ChannelID.random(), ChannelID.random(), ChannelID.random()]
+        for number in 0..<2 { try await fixture.follow(phones[number], number, card: "first") }
+        let ids = [
+            try await fixture.publish(label: "alert 1"), try await fixture.publish(label: "alert 2"),
+            try await fixture.publish(event: .end, label: "end"),
+        ]
+        try await fixture.isLater(than: nowMilliseconds() + 1)
+        try await fixture.follow(phones[1], 101, card: "second")
+        try await fixture.follow(phones[2], 102, card: "second")
+        if isCancelled { _ = try await fixture.store.pushes.cancel(fixture.app, ids[2]) }
+        let transport = ScriptedTransport()
+        try await fixture.withWorker(transport) {
+            for id in ids { _ = try await fixture.finished(id) }
+            _ = try await fixture.finished(try await fixture.publish(label: "update"))
+        }
+        // An end that reached nobody closes nothing.
+        let before = isCancelled ? ["alert 1", "alert 2"] : []
+        #expect(transport.taken(0) == ["alert 1", "alert 2"] + (isCancelled ? ["update"] : ["end"]))
+        #expect(transport.taken(101) == before + ["update"] && transport.taken(102) == before + ["update"])
+    }
+
+    @Test func `nor from a sweep that is under way, nor from a retry`() async throws {
+        let fixture = try await WorkerFixture.start()
+        let channels = try await fixture.track(0..<2)
+        let isBusy = Atomic(true)
+        let transport = ScriptedTransport(byLabel: { token, label, _ in
+            WorkerFixture.number(token) == 1 && label == "alert 1" && isBusy.load(ordering: .relaxed)
+                ? WaitingTests.busy(retryAfter: 600) : .accepted
+        })
+        let ledgers = try await fixture.withWorker(transport) {
+            transport.hold()
+            let ids = [
+                try await fixture.publish(label: "alert 1"), try await fixture.publish(event: .end, label: "end"),
+            ]
+            await transport.holding(pages: 1)
+            try await fixture.isLater(than: nowMilliseconds() + 1)
+            try await fixture.track(.random(), 100)
+            transport.letGo()
+            for id in ids { try await fixture.swept(id) }
+            // The other card begins while both pushes wait for its channel.
+            try await fixture.untrack(channels[1])
+            try await fixture.track(channels[1], 101)
+            isBusy.store(false, ordering: .relaxed)
+            try await fixture.retryNow()
+            var ledgers: [Ledger] = []
+            for id in ids { ledgers.append(try await fixture.finished(id)) }
+            _ = try await fixture.finished(try await fixture.publish(label: "update"))
+            return ledgers
+        }
+        #expect(transport.taken == [0: ["alert 1", "end"], 100: ["update"], 101: ["update"]])
+        #expect(ledgers.map(\.targets) == [2, 2] && ledgers.map(\.skipped) == [1, 1], "\(ledgers)")
     }
 
     @Test func `an end does not end a card that began after it`() async throws {
@@ -209,6 +318,30 @@ import Testing
 }
 
 extension WorkerFixture {
+    /// Takes the lease of the name's retries from a worker that is alive.
+    fileprivate func robbedOfRetries() async throws -> Lease {
+        for _ in 0..<1_000 {
+            try await store.redis.send(RedisCommand("HSET", key(Keyspace.nameLeases), "r:d", "0"))
+            let claim = try await store.sweeps.claimRetries(app, name, owner: "other", lease: .seconds(600))
+            if case .claimed(let lease, _, _) = claim { return lease }
+        }
+        throw WorkerFixtureError(description: "the lease could not be taken")
+    }
+
+    /// Ends the wait of all channels that are due, as for a final push.
+    fileprivate func dropAll(_ lease: Lease) async throws {
+        var settlement = RetrySettlement()
+        let now = nowMilliseconds()
+        for channel in try await store.sweeps.dueChannels(lease, store.tokens, now: now, limit: 10) {
+            settlement.drop(channel)
+        }
+        #expect(try await store.sweeps.settle(lease, for: .seconds(600), settlement) == .ok(firstRetry: nil))
+    }
+
+    fileprivate func isRemoved() async throws {
+        try await eventually("a token is removed") { try await store.names.info(app, name)?.tokens == 2 }
+    }
+
     fileprivate func follow(_ channel: ChannelID, _ number: Int, card: String) async throws {
         var registration = Registration(
             channel: channel, token: try #require(Self.token(number)), registeredAt: nowMilliseconds())

@@ -88,7 +88,7 @@ import Testing
 
 extension WorkerFixture {
     /// Takes the lease of the push's only shard from a worker that is alive.
-    fileprivate func robbed(_ id: PushID) async throws -> Claim {
+    func robbed(_ id: PushID) async throws -> Claim {
         for _ in 0..<1_000 {
             try await endLease(id)
             let (begun, _) = try await store.sweeps.begin(

@@ -268,6 +268,21 @@ import Testing
         #expect(try await fixture.ledger(id).delivered == 0, "its owner woke too late: another request may be out")
     }
 
+    /// The 200 is a fact about the token, also if nobody knew of it in time.
+    @Test func `an end that is delivered after its request lapsed removes the token all the same`() async throws {
+        try await register(1)
+        let id = try await fixture.accepted("match-1", event: .end)
+        try await leaveOpen(try await fixture.claimed("match-1", id), request(id, for: .zero))
+        #expect(try await due() == [id])
+        for _ in 0..<2 {
+            try await late(request(id, for: .zero)) {
+                $0.remove($1, TokenRemoval(channel: Self.channel, token: [1, 1], endedAt: 1_795_000_000_500))
+            }
+        }
+        #expect(try await fixture.pendingRemovals("match-1").count == 1)
+        #expect(try await fixture.ledger(id).pending == 1, "another request may be out")
+    }
+
     @Test func `a request is not ended before its time, whatever the timer says`() async throws {
         let (id, claim) = try await update()
         try await leaveOpen(claim, request(id))

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Store
+@testable import StoreDeliveries
 
 /// Tests how a sweep reads which channels of a page wait, are quarantined, or are otherwise left out.
 @Suite struct SendBlocksTests {
@@ -20,6 +21,12 @@ import Testing
     ) async throws -> SendBlocks {
         try #require(
             try await fixture.store.tokens.marks(fixture.app, .activity(name), page, counts, for: .end))
+    }
+
+    private static func end(at time: Int64) -> PushRecord {
+        PushRecord(
+            id: .random(), event: .end, priority: .high, audience: .all, sequence: 1, isSupersedable: false,
+            deadline: .max, createdAt: time, state: .queued, payload: [])
     }
 
     /// Marks a channel as the product does, with a value that holds for its token.
@@ -57,8 +64,8 @@ import Testing
         for index in 0..<page.count {
             let isMarked = page.channel(index) == unmarked.channel(3)
             if mark == .newFollower {
-                #expect(marks.began(index, after: 1_795_000_000_000) == isMarked)
-                #expect(!marks.began(index, after: 1_795_000_000_001))
+                #expect(marks.isBefore(index, Self.end(at: 1_795_000_000_000)) == isMarked)
+                #expect(!marks.isBefore(index, Self.end(at: 1_795_000_000_001)))
             } else {
                 #expect(marks[index] == (isMarked ? [mark] : []))
             }

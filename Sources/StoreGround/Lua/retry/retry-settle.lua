@@ -4,7 +4,8 @@
 --   removals, hash
 -- key z: open requests, hash
 -- arguments owner, epoch, length: of the caller's lease; length in ms from now
--- argument late: 1 = answers to open requests. They need no lease, and `seen` is the id of the request.
+-- argument late: 1 = answers to open requests, whose id is `seen`, and `end`s of pages that lost their leases. They need
+--   no lease.
 -- argument retention: how long the data is kept, ms
 -- arguments ps, ws, dls: common prefixes of the p, w and dl keys
 -- rest: operations, each with its arguments:
@@ -72,7 +73,11 @@ while i <= #ARGV do
             end
         elseif isLate then
             local registrations, sent = take_open(z, channel, seen)
-            if sent == push then settle_late(name, op, channel, push, queue, registrations, a, b, c, d) end
+            if sent == push then
+                settle_late(name, op, channel, push, queue, registrations, a, b, c, d)
+            elseif op == 'end' then
+                note_end_delivered(name, channel, push, seen, queue, a, b)
+            end
         elseif not is_first(queue, push, seen) then
             -- A newer push superseded it meanwhile. The new due time holds for that push too.
             if op == 'again' and queue then redis.call('ZADD', r, 'XX', 'GT', a, channel) end

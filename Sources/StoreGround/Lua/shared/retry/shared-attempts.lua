@@ -118,6 +118,17 @@ local function settle_late(name, op, channel, push, queue, registrations, a, b, 
     end
 end
 
+-- An `end` was delivered, and nobody may settle its page: the lease is lost, or the open request has lapsed. That is a
+-- fact about the token all the same. seen: the queue's header when the token was looked up, or anything of another length
+local function note_end_delivered(name, channel, push, seen, queue, token, value)
+    if #seen == QUEUE_HEADER and leads(queue, push) then
+        return settle_first(name, 'end', channel, push, queue, registrations_of(seen), token, value)
+    end
+    -- A repetition finds the removal pending.
+    if end_delivered(queue) and first_of(queue) == push then return end
+    note_removal(name, channel, string.rep('\0', ID_BYTES), token, value)
+end
+
 -- Ends an open request whose time is over. Its push may have arrived, and is tried again.
 local function lapse(name, channel)
     local left = open_left(name.z, channel, name.time)
