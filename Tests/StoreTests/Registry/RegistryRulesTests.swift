@@ -175,7 +175,8 @@ extension RegistryFixture {
             let now = TestTime.start
             func card(_ id: String, _ token: Int, startedAgo: Int64, at: Int64, _ channel: ChannelID) -> Registration {
                 Registration(
-                    channel: channel, token: .test(token), registeredAt: at, startedAt: now - startedAgo, activityID: id)
+                    channel: channel, token: .test(token), registeredAt: at, startedAt: now - startedAgo, activityID: id
+                )
             }
             for order in [[0, 1], [1, 0], [0, 1, 1], [1, 0, 1]] {
                 let name = try ActivityName("order-\(order)")

@@ -29,7 +29,8 @@ import Testing
                         "g": keys.beingForgotten(tag),
                     ],
                     [
-                        "knownCount": "2:abc", "channel": channel, "record": value, "now": 1, "latest": 1, "life": 1_000,
+                        "knownCount": "2:abc", "channel": channel, "record": value, "now": 1, "latest": 1,
+                        "life": 1_000,
                         "threshold": 128, "flags": 0,
                     ]),
                 RedisCommand(
