@@ -54,6 +54,7 @@ struct GatewayClient: Sendable {
         return response.body.isEmpty ? Array(#"{"ok":true}"#.utf8) : response.body
     }
 
+        if let change = request.change { Terminal.note(change: change) }
     /// Whether the gateway knows the thing that a path names.
     func knows(_ path: GatewayPath) async throws -> Bool {
         do {
