@@ -1,4 +1,5 @@
 import Curl
+import Delivery
 public import LiveActivity
 import OpenSSL
 
@@ -40,10 +41,11 @@ public struct Webhook: Sendable {
             "POST", url, headers: [("Content-Type", "application/json")] + signature.headers, body: .bytes(body),
             caFile: caFile, timeout: timeout)
         request.refusesPrivateAddresses = !allowsPrivateAddresses
-        request.cutsLongAnswers = true
+        request.takesCutAnswers = true
         do throws(HTTPFailure) {
             let response = try await HTTPClient().send(request, maximumBody: Self.mostAnswer)
-            return WebhookAnswer(status: response.status, body: response.body)
+            let asked = response.header("retry-after").flatMap { RetryAfter.seconds($0.utf8, now: Int(now / 1_000)) }
+            return WebhookAnswer(status: response.status, body: response.body, retryAfter: asked)
         } catch {
             return WebhookAnswer(failure: error.reason)
         }
