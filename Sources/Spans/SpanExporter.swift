@@ -9,6 +9,13 @@ internal import Synchronization
 /// The names of the metrics that this target defines.
 public enum SpanMetricName: String, CaseIterable, Sendable {
     case spans = "lamplighter_spans_total"
+
+    /// What the metric means, as docs/metrics.md says it.
+    public var help: String {
+        switch self {
+        case .spans: "spans: sent, or dropped because the collector did not take them"
+        }
+    }
 }
 
 /// Sends a process's spans to a collector, as OTLP over HTTP in JSON

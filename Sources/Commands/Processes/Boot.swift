@@ -78,7 +78,8 @@ struct Boot {
         watched = WatchedFiles(files(settings))
         registry = PrometheusRegistry(
             bounds: Dictionary(
-                uniqueKeysWithValues: WorkerMetricName.longTimers.map { ($0, PrometheusRegistry.longBuckets) }))
+                uniqueKeysWithValues: WorkerMetricName.longTimers.map { ($0, PrometheusRegistry.longBuckets) }),
+            help: MetricHelp.texts)
         MetricsSystem.bootstrap(registry)
         store = Store(
             settings, redis: RedisInspection.client(settings, needsPrimary: true, logger: logger),
