@@ -51,6 +51,20 @@ public struct Webhook: Sendable {
         }
     }
 
+    /// Asks the server for the head of the page, without an event. Any answer will do, because only a POST is expected.
+    /// - Returns: why there is no answer
+    public func problem() async -> (reason: String, isPrivateAddress: Bool)? {
+        var request = HTTPRequest("HEAD", url, caFile: caFile, timeout: timeout)
+        request.refusesPrivateAddresses = !allowsPrivateAddresses
+        do throws(HTTPFailure) {
+            _ = try await HTTPClient().send(request, maximumBody: Self.mostAnswer)
+            return nil
+        } catch {
+            let isPrivate = if case .privateAddress = error.kind { true } else { false }
+            return (error.reason, isPrivate)
+        }
+    }
+
     /// The body of a request: `{"app":…,"events":[…]}`. App keys need no escapes.
     static func body(_ events: [String], _ app: AppKey) -> [UInt8] {
         Array(#"{"app":"\#(app)","events":[\#(events.joined(separator: ","))]}"#.utf8)
