@@ -1,3 +1,4 @@
+import HTTPAPI
 import Settings
 import Spans
 import Webhooks
