@@ -1,4 +1,5 @@
 import Foundation
+import HTTPAPI
 import LiveActivity
 import Redis
 import Settings
