@@ -97,7 +97,7 @@ let package = Package(
                 "APNsWire", "Delivery", "LiveActivity", "StrictJSON", "Curl", "NGHTTP2", "OpenSSL", "Threads", logging,
                 metrics,
             ]),
-        .target(name: "Webhooks", dependencies: ["LiveActivity", "Curl", "OpenSSL"]),
+        .target(name: "Webhooks", dependencies: ["Delivery", "LiveActivity", "Curl", "OpenSSL"]),
         // What a process did for a push, and when, for a collector of OpenTelemetry.
         .target(name: "Spans", dependencies: ["LiveActivity", "Curl", "StrictJSON", logging, metrics, lifecycle]),
         .target(

@@ -46,8 +46,8 @@ public struct Lamplighter: AsyncParsableCommand {
 
     /// Runs the command of the command line and ends the process.
     public static func start() async -> Never {
-        // Ignore SIGPIPE: a peer that closes its connection must cause an error of the write, not end the process.
-        signal(SIGPIPE, SIG_IGN)
+        // A peer that closes its connection must not end the process either.
+        Terminal.prepare()
         // libcurl would write the keys of its TLS sessions into that file, and its reader could read provider tokens.
         // No other thread reads the environment yet.
         unsetenv("SSLKEYLOGFILE")
@@ -60,12 +60,11 @@ public struct Lamplighter: AsyncParsableCommand {
             } else {
                 try command.run()
             }
-            Glibc.exit(ExitStatus.done.rawValue)
+            end(nil)
         } catch {
             if let error = error as? ValidationError { refuse(error.message, of: type(of: command)) }
-            guard let failure = CommandFailure(error) else { exit(withError: error) }
-            if !failure.message.isEmpty { Terminal.error(failure.message) }
-            Glibc.exit(failure.status.rawValue)
+            guard let failure = CommandFailure(error) else { answer(error) }
+            end(failure)
         }
     }
 
@@ -77,8 +76,21 @@ public struct Lamplighter: AsyncParsableCommand {
             if exitCode(for: error) == .validationFailure, let (message, command) = Usage.misunderstood(arguments) {
                 refuse(message, of: command)
             }
-            exit(withError: error)
+            answer(error)
         }
+    }
+
+    /// Prints an answer of the parser itself, such as help, which it throws too, and ends the process.
+    private static func answer(_ error: any Error) -> Never {
+        guard exitCode(for: error) == .success else { exit(withError: error) }
+        Terminal.put(fullMessage(for: error) + "\n", to: STDOUT_FILENO)
+        end(nil)
+    }
+
+    private static func end(_ failure: CommandFailure?) -> Never {
+        let failures = [failure, Terminal.lostOutput].compactMap(\.self)
+        for failure in failures where !failure.message.isEmpty { Terminal.error(failure.message) }
+        Glibc.exit((failures.first?.status ?? .done).rawValue)
     }
 
     private static func refuse(_ message: String, of command: any ParsableCommand.Type) -> Never {

@@ -75,7 +75,7 @@ final class HTTPExchange: Sendable {
             return .success(HTTPResponse(status: status, headers: state.headers, body: state.body))
         }
         if let uploadFailure = state.uploadFailure { return failure(.other, "the upload failed: \(uploadFailure)") }
-        if state.isTooLarge, request.cutsLongAnswers, status != 0 {
+        if request.takesCutAnswers, state.hasHead, !isCancelled.load(ordering: .relaxed) {
             return .success(HTTPResponse(status: status, headers: state.headers, body: state.body))
         }
         if state.isTooLarge { return failure(.other, "the answer is longer than \(maximumBody) bytes") }
@@ -97,6 +97,9 @@ private final class ExchangeState {
     var headers: [(String, String)] = []
     var body: [UInt8] = []
     var isTooLarge = false
+    /// The head of the final answer is complete: no 1xx.
+    private(set) var hasHead = false
+    private var isFinal = false
     /// The last address that was refused.
     var refusedAddress: PeerAddress?
     private var headerBytes = 0
@@ -169,6 +172,10 @@ private final class ExchangeState {
         guard headerBytes <= Self.maximumHeaderBytes else { return 0 }
         if bytes.starts(with: "HTTP/".utf8) {
             headers = []
+            let code = bytes.drop { $0 != 0x20 }.drop { $0 == 0x20 }
+            isFinal = code.first.map { $0 != UInt8(ascii: "1") } ?? false
+        } else if bytes.allSatisfy({ $0 == 0x0D || $0 == 0x0A }) {
+            hasHead = isFinal
         } else if let colon = bytes.firstIndex(of: UInt8(ascii: ":")) {
             let value = bytes[(colon + 1)...].drop { $0 == 0x20 || $0 == 0x09 }
             let end = value.lastIndex { $0 > 0x20 }.map { $0 + 1 } ?? value.startIndex

@@ -14,8 +14,8 @@ public struct HTTPRequest: Sendable {
     public var requiresHTTP2 = false
     /// Connects to public addresses only (`PeerAddress.isPublic`).
     public var refusesPrivateAddresses = false
-    /// An answer that is too long is cut off instead of being a failure.
-    public var cutsLongAnswers = false
+    /// An answer whose head is complete counts, also if its body is too long, too slow or breaks off.
+    public var takesCutAnswers = false
 
     public init(
         _ method: String, _ url: String, headers: [(String, String)] = [], body: HTTPBody? = nil,

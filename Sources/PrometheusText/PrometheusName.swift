@@ -19,6 +19,8 @@ enum PrometheusName {
         return value.rounded() == value && value.magnitude < 1e15 ? "\(Int64(value))" : "\(value)"
     }
 
+    static func escapedHelp(_ text: String) -> String { escaped(text, isQuoted: false) }
+
     private static func sanitized(_ text: String) -> String {
         var name = String(
             text.unicodeScalars.map { scalar -> Character in
@@ -31,12 +33,12 @@ enum PrometheusName {
         return name
     }
 
-    private static func escaped(_ text: String) -> String {
+    private static func escaped(_ text: String, isQuoted: Bool = true) -> String {
         var out = ""
         for character in text.unicodeScalars {
             switch character {
             case "\\": out += #"\\"#
-            case "\"": out += #"\""#
+            case "\"" where isQuoted: out += #"\""#
             case "\n": out += #"\n"#
             default: out.unicodeScalars.append(character)
             }

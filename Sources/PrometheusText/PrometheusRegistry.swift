@@ -46,7 +46,12 @@ public final class PrometheusRegistry: MetricsFactory {
     /// The upper bounds of timers that need others than `secondsBuckets`, by name.
     private let bounds: [String: [Double]]
 
-    public init(bounds: [String: [Double]] = [:]) { self.bounds = bounds }
+    /// What each metric means, by name.
+    private let help: [String: String]
+
+    public init(bounds: [String: [Double]] = [:], help: [String: String] = [:]) {
+        (self.bounds, self.help) = (bounds, help)
+    }
 
     public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
         scalar(label, suffix: "_total", .counter, dimensions)
@@ -104,6 +109,7 @@ public final class PrometheusRegistry: MetricsFactory {
         let families = state.withLock { $0.families }
         var out = ""
         for (name, family) in families.sorted(by: { $0.key < $1.key }) {
+            if let help = help[name] { out += "# HELP \(name) \(PrometheusName.escapedHelp(help))\n" }
             out += "# TYPE \(name) \(family.kind.rawValue)\n"
             for (labels, scalar) in family.scalars.sorted(by: { $0.key < $1.key }) {
                 out += "\(name)\(PrometheusName.braces(labels)) \(PrometheusName.number(scalar.value))\n"

@@ -138,6 +138,8 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
         case .secret, .masterSecret, .webhookSecret:
             return has(8...256, of: { $0 > 0x20 && $0 != 0x7F }) ? nil : "8 to 256 characters without spaces"
         case .bundleID, .attestationBundleID:
+            let topic = ".push-type.liveactivity"
+            if value.hasSuffix(topic) { return "a bundle id without \(topic)" }
             return has(1...155, of: \.isURLUnreserved) ? nil : "a bundle id such as com.example.shop"
         case .environment:
             return ["production", "sandbox", "both"].contains(value) ? nil : "production, sandbox or both"

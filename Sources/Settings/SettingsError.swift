@@ -24,15 +24,19 @@ public enum SettingsError: Error, Sendable, Hashable, CustomStringConvertible {
             "\(origin): unknown key '\(key)'"
                 + (nearest.map { "; did you mean '\($0)'?" } ?? "; config/lamplighter.yaml lists every key")
         case .invalid(let key, let origin, let found, let expected):
-            // A setting that is only a variable is not named twice.
-            key + (key == origin.description ? "" : " (\(origin))") + " must be \(expected)"
+            Self.named(key, origin) + " must be \(expected)"
                 + (found.map { ", not '\($0)'" } ?? "")
         case .missing(let key, let remedy): "\(key) is not set: \(remedy)"
-        case .conflict(let key, let origin, let reason): "\(key) (\(origin)): \(reason)"
+        case .conflict(let key, let origin, let reason): "\(Self.named(key, origin)): \(reason)"
         case .unusable(let key, let reason): "\(key): \(reason)"
         case .file(let setting, let path, let problem, let remedy): "\(setting): \(path) \(problem); \(remedy)"
         case .several(let errors): errors.map(\.description).joined(separator: "\n")
         }
+    }
+
+    /// A setting that is only a variable is not named twice.
+    private static func named(_ key: String, _ origin: SettingOrigin) -> String {
+        key == origin.description ? key : "\(key) (\(origin))"
     }
 
     /// One error for many. Nil if there is none.

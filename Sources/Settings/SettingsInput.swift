@@ -6,6 +6,7 @@ import LiveActivity
 public struct SettingsInput: Sendable {
     /// Values by `SettingKey.path`.
     public var flags: [String: String]
+    /// Values without white space at their ends.
     public var environment: [String: String]
     public var file: (path: String, text: String)?
     public static let defaultFile = "config/lamplighter.yaml"
@@ -18,7 +19,8 @@ public struct SettingsInput: Sendable {
         flags: [String: String] = [:], environment: [String: String] = [:], file: (path: String, text: String)? = nil
     ) {
         self.flags = flags
-        self.environment = environment
+        // A variable that is made from a file ends with the newline of the file.
+        self.environment = environment.mapValues(\.trimmed)
         self.file = file
     }
 
@@ -29,7 +31,7 @@ public struct SettingsInput: Sendable {
         usual: [String] = [SettingsInput.defaultFile, SettingsInput.systemFile]
     ) throws(SettingsError) {
         self.init(flags: flags, environment: environment)
-        let asked = config ?? environment[Self.fileVariable].flatMap { $0.isEmpty ? nil : $0 }
+        let asked = config ?? self.environment[Self.fileVariable].flatMap { $0.isEmpty ? nil : $0 }
         let candidates = asked.map { [$0] } ?? usual
         var isDirectory = false
         if asked == SecretFile.standardInput {

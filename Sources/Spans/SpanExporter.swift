@@ -9,6 +9,13 @@ internal import Synchronization
 /// The names of the metrics that this target defines.
 public enum SpanMetricName: String, CaseIterable, Sendable {
     case spans = "lamplighter_spans_total"
+
+    /// What the metric means, as docs/metrics.md says it.
+    public var help: String {
+        switch self {
+        case .spans: "spans: sent, or dropped because the collector did not take them"
+        }
+    }
 }
 
 /// Sends a process's spans to a collector, as OTLP over HTTP in JSON
@@ -82,6 +89,25 @@ public final class SpanExporter: Service {
         (sent, dropped) = (counter("sent"), counter("dropped"))
     }
 
+    private static func request(_ options: Options, _ body: [UInt8]) -> HTTPRequest {
+        HTTPRequest(
+            "POST", options.endpoint + "/v1/traces",
+            headers: [("Content-Type", "application/json")] + options.headers.map { ($0.name, $0.value) },
+            body: .bytes(body), caFile: options.caFile, timeout: timeout)
+    }
+
+    /// Sends a request without spans.
+    /// - Returns: why the collector does not take it
+    public static func problem(_ options: Options) async -> String? {
+        do throws(HTTPFailure) {
+            let request = Self.request(options, Array(#"{"resourceSpans":[]}"#.utf8))
+            let status = try await HTTPClient().send(request, maximumBody: 64 << 10).status
+            return (200..<300).contains(status) ? nil : "HTTP \(status)"
+        } catch {
+            return error.reason
+        }
+    }
+
     /// Whether a request's spans are wanted: as its `traceparent` says, or else by chance.
     /// - Returns: the identity of the request's own span, and that of its parent; nil: it is not sampled
     public func sample(_ header: String?) -> (context: TraceContext, parent: String?)? {
@@ -121,10 +147,7 @@ public final class SpanExporter: Service {
             return (spans, !waiting.isEmpty)
         }
         if spans.isEmpty { return false }
-        let request = HTTPRequest(
-            "POST", options.endpoint + "/v1/traces",
-            headers: [("Content-Type", "application/json")] + options.headers.map { ($0.name, $0.value) },
-            body: .bytes(body(spans)), caFile: options.caFile, timeout: Self.timeout)
+        let request = Self.request(options, body(spans))
         let refused: (count: Int, reason: String)
         do throws(HTTPFailure) {
             let response = try await HTTPClient().send(request, maximumBody: 64 << 10)

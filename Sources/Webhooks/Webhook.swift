@@ -1,4 +1,5 @@
 import Curl
+import Delivery
 public import LiveActivity
 import OpenSSL
 
@@ -40,12 +41,27 @@ public struct Webhook: Sendable {
             "POST", url, headers: [("Content-Type", "application/json")] + signature.headers, body: .bytes(body),
             caFile: caFile, timeout: timeout)
         request.refusesPrivateAddresses = !allowsPrivateAddresses
-        request.cutsLongAnswers = true
+        request.takesCutAnswers = true
         do throws(HTTPFailure) {
             let response = try await HTTPClient().send(request, maximumBody: Self.mostAnswer)
-            return WebhookAnswer(status: response.status, body: response.body)
+            let asked = response.header("retry-after").flatMap { RetryAfter.seconds($0.utf8, now: Int(now / 1_000)) }
+            return WebhookAnswer(status: response.status, body: response.body, retryAfter: asked)
         } catch {
             return WebhookAnswer(failure: error.reason)
+        }
+    }
+
+    /// Asks the server for the head of the page, without an event. Any answer will do, because only a POST is expected.
+    /// - Returns: why there is no answer
+    public func problem() async -> (reason: String, isPrivateAddress: Bool)? {
+        var request = HTTPRequest("HEAD", url, caFile: caFile, timeout: timeout)
+        request.refusesPrivateAddresses = !allowsPrivateAddresses
+        do throws(HTTPFailure) {
+            _ = try await HTTPClient().send(request, maximumBody: Self.mostAnswer)
+            return nil
+        } catch {
+            let isPrivate = if case .privateAddress = error.kind { true } else { false }
+            return (error.reason, isPrivate)
         }
     }
 

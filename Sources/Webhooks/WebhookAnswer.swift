@@ -13,13 +13,16 @@ public struct WebhookAnswer: Sendable, Hashable {
     public let status: Int?
     /// The beginning of the answer's body, or why there was no answer. On one line.
     public let text: String
+    /// The pause in seconds that the webhook asks for; nil: it asks for none.
+    public let retryAfter: Int?
     private static let mostText = 300
 
-    public init(status: Int, body: [UInt8] = []) {
+    public init(status: Int, body: [UInt8] = [], retryAfter: Int? = nil) {
+        self.retryAfter = retryAfter
         (self.status, text) = (status, Self.line(String(decoding: body.prefix(Self.mostText), as: UTF8.self)))
     }
 
-    public init(failure: String) { (status, text) = (nil, Self.line(failure)) }
+    public init(failure: String) { (status, text, retryAfter) = (nil, Self.line(failure), nil) }
 
     public var verdict: Verdict {
         switch status ?? 0 {

@@ -328,6 +328,8 @@ import Testing
         (413, #"{"ok":false,"error":"the body is too large"}"#, nil, "gateway refused (413): the body is too large"),
         (502, page, nil, "the gateway cannot serve now: HTTP 502"),
         (503, #"{"ok":false,"error":"Redis is away"}"#, "2", "Redis is away (try again in 2 s)"),
+        (503, #"{"ok":false,"error":"away"}"#, "Wed, 21 Oct 2015 07:28:00 GMT", "away (try again in 0 s)"),
+        (200, page, nil, "the answer (200) is not the gateway's"),
         (401, #"{"ok":false,"error":"Unauthorized"}"#, nil, "does not accept this secret for app 'shop'"),
         (401, page, nil, "the answer (401) is not the gateway's: a proxy or another server"),
         (301, "", nil, "the answer (301) is not the gateway's"),

@@ -7,6 +7,8 @@ import Spans
 import TestSupport
 import Testing
 
+@testable import Commands
+
 /// Holds docs/metrics.md, the dashboard and the alerts against the names that the code exports.
 @Suite("Metrics in documents")
 struct MetricsDocumentTests {
@@ -23,12 +25,17 @@ struct MetricsDocumentTests {
 
     @Test func `docs/metrics md describes every exported metric, and no other`() throws {
         let rows = try Repository.text("docs/metrics.md").matches(
-            of: /(?m)^\| `([a-z_]+)` \| (counter|gauge|histogram) \|/)
+            of: /(?m)^\| `([a-z_]+)` \| (counter|gauge|histogram) \|[^|]*\| (.+) \|$/)
         let described = rows.map { String($0.1) }
         #expect(Set(described).count == described.count, "a metric has two rows")
         #expect(Self.exported.subtracting(described).isEmpty && Set(described).subtracting(Self.exported).isEmpty)
         // The end of a name says its type.
         for row in rows { #expect(row.1.hasSuffix("_total") == (row.2 == "counter"), "\(row.1)") }
+        // Prometheus shows the same words.
+        for row in rows {
+            let words = row.3.replacing(/\[([^\]]*)\]\([^)]*\)/) { $0.1 }.replacing("`", with: "")
+            #expect(MetricHelp.texts[String(row.1)] == String(words), "\(row.1)")
+        }
     }
 
     @Test(arguments: ["config/prometheus-alerts.yaml", "config/grafana-dashboard.json"])

@@ -29,6 +29,16 @@ import Testing
         #expect(text.contains("http_duration_seconds_sum 40.0005\nhttp_duration_seconds_count 2\n"))
     }
 
+    @Test func `help stands above the type of each metric that has one`() {
+        let registry = PrometheusRegistry(help: ["depth": "lines \"a\"\nand a \\", "absent": "unused"])
+        Meter(label: "depth", factory: registry).set(1)
+        Meter(label: "other", factory: registry).set(2)
+        #expect(
+            registry.text()
+                == #"# HELP depth lines "a"\nand a \\"# + "\n# TYPE depth gauge\ndepth 1\n# TYPE other gauge\nother 2\n"
+        )
+    }
+
     @Test func `a snapshot holds each series of a name with its labels`() {
         let registry = PrometheusRegistry()
         for (app, count) in [("a", 7), ("b", 5)] {

@@ -157,10 +157,20 @@ def without_a_worker():
     redis("XADD", "ll:in:{shop}", "*", "push", "{}")
     expect("LamplighterIntakeBehind")
     redis("DEL", "ll:in:{shop}")
+    rejected_entries()
     numbers = iter(range(1_000_000))
     expect("LamplighterQueueFull", lambda: [publish(f"more-{next(numbers)}") for _ in range(10)])
     start_worker()
     until("the queue is empty", lambda: "LamplighterQueueAges" not in firing())
+
+
+def rejected_entries():
+    """A second gateway reads the intake, in which each entry is wrong."""
+    start("monitor", [binary, "serve", "--port", str(ports["monitor"])], **{
+        **environment, "LAMPLIGHTER_GATEWAY_INTAKE": "true"})
+    expect("LamplighterIntakeRejects", lambda: redis("XADD", "ll:in:{shop}", "*", "push", "{}"))
+    stop("monitor")
+    redis("DEL", "ll:in:{shop}")
 
 
 def silent_worker():
@@ -202,7 +212,6 @@ def dead_tokens():
     follow("gone", 60, 4)
     faults(dead_tokens=[{"prefix": "0004", "reason": "Unregistered"}, {"prefix": "0003", "reason": "BadDeviceToken"}])
     publish("gone")
-    expect("LamplighterTokensDie")
     publish("wrong")
     expect("LamplighterPruneGuard")
     faults()

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPAPI
 import LiveActivity
 import Redis
 import Settings
@@ -42,6 +43,26 @@ struct SecretSourceTests {
             }
         }
         try fill(Self.secrets[...])
+    }
+
+    /// `kubectl create secret --from-file` keeps the line break of the file.
+    @Test func `white space at the ends of a variable does not count, as in a file`() throws {
+        var environment = [
+            "LAMPLIGHTER_APP_KEY": "shop\n", "LAMPLIGHTER_APP_WEBHOOK_SECRET": " whsec-0123456789\n",
+            "LAMPLIGHTER_GATEWAY_PORT": "8081\n", "REDIS_URL": "redis://unused\n",
+        ]
+        for (name, text) in Self.secrets {
+            environment[String(name.dropLast("_FILE".count))] = " \(text)\r\n"
+        }
+        let settings = try load(environment: environment)
+        let app = try settings.app(named: "shop")
+        #expect(settings.redisURL.holdsPassword && settings.monitorSecret == "monitor-0123456789")
+        #expect(app[.secret] == "secret-0123456789" && app[.masterSecret] == "master-0123456789")
+        #expect(app[.webhookURL] == "https://hooks.example.com/T0/B0" && app[.webhookSecret] == "whsec-0123456789")
+        #expect(settings.gateway.port == 8_081)
+        environment["LAMPLIGHTER_REDIS_URL"] = " \n"
+        let unset = try load(environment: environment).redisURL
+        #expect("\(unset)" == "redis://unused:6379/0", "an empty one counts as unset")
     }
 
     @Test func `a key of the configuration file does, too, relative to its place`() throws {

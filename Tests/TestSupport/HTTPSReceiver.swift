@@ -16,6 +16,8 @@ public final class HTTPSReceiver: Sendable {
 
     public enum Answer: Sendable {
         case status(Int, headers: [(String, String)] = [], body: [UInt8] = [])
+        /// The head and the first bytes of a longer body, then nothing until the client closes the connection.
+        case beginning(Int, body: [UInt8] = [])
         /// Nothing, until the client closes the connection.
         case silence
 
@@ -93,6 +95,11 @@ public final class HTTPSReceiver: Sendable {
             guard let request = Self.request(plain) else { continue }
             taken.withLock { $0.append(request) }
             switch rule.withLock({ $0 })(request) {
+            case .beginning(let status, let body):
+                let answer = Array("HTTP/1.1 \(status) X\r\nContent-Length: 1000\r\n\r\n".utf8) + body
+                try answer.withUnsafeBytes { try session.write($0) }
+                flush()
+                while recv(socket, &buffer, buffer.count, 0) > 0 {}
             case .silence: while recv(socket, &buffer, buffer.count, 0) > 0 {}
             case .status(let status, let headers, let body):
                 let lines =

@@ -78,6 +78,21 @@ import Testing
         #expect(answer.verdict == .accepted && answer.text.count == 300)
     }
 
+    @Test func `a body that does not end is given up, and the status counts`() async throws {
+        let receiver = try HTTPSReceiver { _ in .beginning(200, body: Array("drip".utf8)) }
+        let answer = await webhook(receiver, timeout: .milliseconds(500)).post(["{}"], of: app, now: 0)
+        #expect(answer.verdict == .accepted && answer.status == 200 && answer.text == "drip")
+    }
+
+    @Test(arguments: [
+        ("20", 20), ("Sat, 21 Nov 2026 18:00:20 GMT", 20), ("99999999999999999999", 3_600), ("soon", nil), (nil, nil),
+    ])
+    func `the pause that an answer asks for is read in both forms`(header: String?, seconds: Int?) async throws {
+        let receiver = try HTTPSReceiver { _ in .status(429, headers: header.map { [("Retry-After", $0)] } ?? []) }
+        let answer = await webhook(receiver).post(["{}"], of: app, now: 1_795_284_000_184)
+        #expect(answer.verdict == .failed && answer.retryAfter == seconds)
+    }
+
     @Test func `an answer with endless fields is a failure`() async throws {
         let field = ("X", String(repeating: "a", count: 60_000))
         let receiver = try HTTPSReceiver { _ in .status(200, headers: Array(repeating: field, count: 20)) }

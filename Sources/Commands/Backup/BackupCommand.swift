@@ -48,6 +48,7 @@ struct BackupCommand: AsyncParsableCommand {
             throw error
         }
         await store.redis.close()
+        Terminal.note(change: "the backup is written")
         if global.json {
             let report: JSON = [
                 "ok": .bool(true), "file": .string(file), "entries": .integer(entries),

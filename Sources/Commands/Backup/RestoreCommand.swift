@@ -88,6 +88,7 @@ struct RestoreCommand: AsyncParsableCommand {
             return counts
         }
         await store.redis.close()
+        Terminal.note(change: "the backup is restored")
         report(counts, reader.entries)
     }
 

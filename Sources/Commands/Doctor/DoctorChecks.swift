@@ -13,7 +13,7 @@ struct DoctorChecks {
     let logger: Logger
 
     func all() async -> [Finding] {
-        var findings = configuration() + certificate() + apps()
+        var findings = configuration() + certificate() + openGateway() + apps()
         let redis = await redis()
         findings += redis.findings
         if let fault = settings.apns.transport.fault {
@@ -22,7 +22,9 @@ struct DoctorChecks {
         for app in settings.apps {
             findings += await apns(app, redis.time)
             findings += await channels(app)
+            findings += await webhook(app)
         }
+        findings += await collector()
         return findings
     }
 
@@ -65,6 +67,12 @@ struct DoctorChecks {
                 let fields = app.shortSecrets.map(\.path).joined(separator: ", ")
                 let remedy = "use at least \(AppSettings.safeSecretBytes) characters"
                 findings.append(.warning(subject, "can be guessed: \(fields)", remedy))
+            }
+            if let team = app[.attestationTeamID], team.utf8.count != 10 {
+                let path = AppField.attestationTeamID.path
+                let remedy = "set it to the ten letters and digits of developer.apple.com/account"
+                let text = "\(path) '\(team)' is no team id of Apple, so no device is attested"
+                findings.append(.warning(subject, text, remedy))
             }
             do throws(SettingsError) {
                 try app.checkCertificates()

@@ -54,7 +54,8 @@ struct DoctorCommand: AsyncParsableCommand {
             let indent = "\n" + String(repeating: " ", count: width + 4)
             let text = finding.text.split(separator: "\n").joined(separator: indent)
             Terminal.print("\(finding.mark.rawValue) \(finding.subject)\(padding)  \(text)")
-            if let remedy = finding.remedy { Terminal.print("  \(String(repeating: " ", count: width))  → \(remedy)") }
+            guard let remedy = finding.remedy else { continue }
+            Terminal.print("\(indent.dropFirst())→ \(remedy.split(separator: "\n").joined(separator: indent + "  "))")
         }
     }
 }

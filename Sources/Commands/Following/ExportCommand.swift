@@ -32,6 +32,6 @@ struct ExportCommand: CheckedCommand {
             let page: FollowersAnswer = try GatewayClient.decode(answer)
             for channel in page.channels { Terminal.print(channel.text) }
             next = page.next
-        } while next != nil
+        } while next != nil && Terminal.isRead
     }
 }

@@ -19,6 +19,7 @@ struct ImportOptions: ParsableArguments {
         // A long file takes a long time. The connection itself notices a gateway that went away.
         var request = GatewayRequest.post(path, query: ["dry_run": dryRun ? "true" : nil]).within(
             .seconds(7 * 24 * 3_600))
+        if dryRun { request.change = nil }
         request.body = .stream { try source.next() }
         let answer: [UInt8]
         do {

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Logging
 import Redis
 import Settings
@@ -45,6 +46,10 @@ struct RedisInspection {
                 let code = if case .server(let code, _) = error { code } else { "" }
                 let isFailover = code == "FAILOVER"
                 let isWaiting = code == "LOADING" || code == "READONLY" || waits && isFailover
+                // A second site waits for weeks. Its process is as ready as it can be.
+                if waits, isWaiting, code != "LOADING" {
+                    ServiceManager(ProcessInfo.processInfo.environment)?.tell(ServiceManager.ready)
+                }
                 let failure = CommandFailure(error)
                 guard isWaiting || failure.status == .unreachable && clock.now < deadline else {
                     let remedy = "\(SettingKey[\.redisURL].environmentName) or --redis-url names another"

@@ -38,7 +38,8 @@ struct CredentialCommand: ParsableCommand {
                 "id": .string(id), "scopes": .array(rights.words.map(JSON.string)),
                 "name_prefix": namePrefix.map(JSON.string), "expires_in": expires.map { .integer($0.seconds) },
             ])
-            try await gateway.call(.post("/api/credentials", body)) { (made: MadeCredentialAnswer) in made.lines }
+            let request = GatewayRequest.post("/api/credentials", body).changing(lostSecret(of: id))
+            try await gateway.call(request) { (made: MadeCredentialAnswer) in made.lines }
         }
     }
 
@@ -54,6 +55,7 @@ struct CredentialCommand: ParsableCommand {
 
         var request: GatewayRequest {
             .post("/api/credentials/\(id)/rotate", .fields(["keep": keep.map { .integer($0.seconds) }]))
+                .changing(lostSecret(of: id))
         }
         func lines(_ made: MadeCredentialAnswer) -> [String] { made.lines }
     }
@@ -126,6 +128,11 @@ struct CredentialCommand: ParsableCommand {
             self.seconds = Int64(seconds)
         }
     }
+}
+
+/// The remedy if stdout does not take a secret, which is shown once.
+private func lostSecret(of id: String) -> String {
+    "the credential is made, its secret is lost: lamplighter credential rotate \(id) --keep 0"
 }
 
 extension MadeCredentialAnswer {

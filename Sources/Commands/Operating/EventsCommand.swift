@@ -39,7 +39,7 @@ struct EventsCommand: ParsableCommand {
             try await store.checkFormat()
             let reader = store.eventReader()
             var position = all ? "0-0" : try await reader.end(app)
-            while true {
+            while Terminal.isRead {
                 let events: [StoredEvent]
                 do throws(StoreError) {
                     events = try await reader.events(app, after: position, limit: 100, waits: follow)

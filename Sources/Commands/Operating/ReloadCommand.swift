@@ -43,6 +43,7 @@ struct ReloadCommand: CheckedCommand {
         }
         let answers = try await answers(requests, id, processes)
         await store.redis.close()
+        Terminal.note(change: "the processes have read their configuration again, as their logs say")
         print(processes, answers)
         let isFine = processes.allSatisfy { answers[$0.name] != nil && answers[$0.name]?.error == nil }
         if !isFine { throw CommandFailure(.failed, "") }
@@ -52,6 +53,7 @@ struct ReloadCommand: CheckedCommand {
         guard kill(pid, SIGHUP) == 0 else {
             throw CommandFailure(.failed, "cannot signal process \(pid): \(String(cString: strerror(errno)))")
         }
+        Terminal.note(change: "the process was told to read its configuration again")
         let note = "process \(pid) was told to read its configuration again; its log says what has changed"
         Terminal.print(global.json ? JSON.fields(["ok": true, "pid": .integer(Int64(pid))]).text : note)
     }

@@ -109,7 +109,7 @@ struct StatusWatch {
     }
 
     private func print() async throws {
-        while Terminal.isRead(STDOUT_FILENO) {
+        while Terminal.isRead {
             do throws(StoreError) {
                 let snapshot = try await read()
                 if isJSON {

@@ -76,6 +76,7 @@ struct TestSendCommand: CheckedCommand {
         page.append(channel: CollectionOfOne(0), token: token.bytes, registeredAt: 0)
         let outcome = await lanes.send(page, push)
         await lanes.close()
+        Terminal.note(change: "the push was sent")
         try report(trace.exchanges, outcome.exceptions.first?.outcome ?? .accepted, configuration.origin)
     }
 

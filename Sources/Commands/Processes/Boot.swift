@@ -22,6 +22,8 @@ struct Boot {
         /// Names the process in alarms, such as `worker eu-1`.
         var title: String
         var apps: [AppKey]
+        /// Names a worker among those that work for its apps. Nil: it is a gateway.
+        var consumer: String?
         var service: any Service
         /// Where the service itself listens. Nil: it opens no port.
         var listening: ServiceRun.Listening?
@@ -78,7 +80,8 @@ struct Boot {
         watched = WatchedFiles(files(settings))
         registry = PrometheusRegistry(
             bounds: Dictionary(
-                uniqueKeysWithValues: WorkerMetricName.longTimers.map { ($0, PrometheusRegistry.longBuckets) }))
+                uniqueKeysWithValues: WorkerMetricName.longTimers.map { ($0, PrometheusRegistry.longBuckets) }),
+            help: MetricHelp.texts)
         MetricsSystem.bootstrap(registry)
         store = Store(
             settings, redis: RedisInspection.client(settings, needsPrimary: true, logger: logger),
@@ -110,12 +113,37 @@ struct Boot {
             ClockWatch(store: store, apps: apps, process: title, logger: logger),
             RightsWatch(registry: registry, store: store, apps: apps, process: title, logger: logger),
         ]
+        let ports = [process.monitor, process.listening].compactMap { $0?.service }
+        let notice = ServiceManager(ProcessInfo.processInfo.environment).map { [store] manager in
+            ReadyNotice(manager: manager) {
+                for port in ports {
+                    guard await port.boundPort() != nil else { return false }
+                }
+                return try await Self.isListed(process.name, process.consumer, apps, store)
+            }
+        }
         // The services stop in reverse order, so that the monitor still answers while requests end and pages drain.
         let monitor = [process.monitor].compactMap { $0?.service as (any Service)? }
         try await ServiceRun.run(
-            monitor + [spans].compactMap(\.self) + process.beside + watches + [reloading, process.service],
+            monitor + [spans].compactMap(\.self) + process.beside + watches + [reloading, process.service]
+                + [notice].compactMap(\.self),
             listening: [process.monitor, process.listening].compactMap(\.self), within: process.limit, logger: logger)
         await store.redis.close()
+    }
+}
+
+extension Boot {
+    /// Whether others see the process in Redis.
+    private static func isListed(
+        _ name: String, _ consumer: String?, _ apps: [AppKey], _ store: Store
+    ) async throws -> Bool {
+        guard try await store.reloads.processes().contains(where: { $0.name == name }) else { return false }
+        guard let consumer else { return true }
+        for app in apps {
+            let isAtWork = try await store.workers([app]).contains { $0.isAtWork && $0.name == consumer }
+            if !isAtWork { return false }
+        }
+        return true
     }
 }
 

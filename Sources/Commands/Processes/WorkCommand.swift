@@ -76,7 +76,8 @@ struct WorkCommand: AsyncParsableCommand {
         }
         try await boot.run(
             Boot.Process(
-                name: options.name, title: "worker \(options.name)", apps: apps.map(\.key), service: service,
+                name: options.name, title: "worker \(options.name)", apps: apps.map(\.key),
+                consumer: service.consumer, service: service,
                 monitor: settings.monitorPort.map { port in
                     let host = settings.monitorHost
                     let monitor = Monitor(

@@ -23,9 +23,6 @@ struct WorkerTotals: Service {
     func log() {
         let tokens = ["delivered": 0, "pruned": 0].merging(byOutcome(.tokens)) { $1 }
         logger.notice("settled since the start", metadata: tokens.mapValues { "\($0)" })
-        let broadcasts = byOutcome(.broadcasts).filter { $0.value > 0 }
-        guard !broadcasts.isEmpty else { return }
-        logger.notice("broadcasts since the start", metadata: broadcasts.mapValues { "\($0)" })
     }
 
     /// The sums of a counter over all apps, by the label `outcome`.

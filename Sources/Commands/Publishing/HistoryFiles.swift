@@ -24,6 +24,7 @@ struct HistoryFiles {
         var reports: [ExportReport] = []
         for app in apps { reports.append(try await exporter.run(app.key, in: target)) }
         await store.redis.close()
+        Terminal.note(change: "the files are written")
         for lost in reports.compactMap(\.lost) { Terminal.error("warning: \(lost)") }
         if options.json {
             let answer = JSON.fields(["ok": true, "apps": .array(reports.map(\.json))])

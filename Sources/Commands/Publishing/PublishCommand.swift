@@ -161,7 +161,7 @@ struct PublishCommand: CheckedCommand {
     }
 
     private func tryOut(_ push: JSON, _ client: GatewayClient) async throws {
-        let answer = try await client.send(.post("/api/push/validate", push))
+        let answer = try await client.send(.post("/api/push/validate", push).changing(nil))
         let result: DryRunAnswer = try GatewayClient.decode(answer)
         warn(result.warned)
         if gateway.json { return Terminal.print(json: answer) }

@@ -1,5 +1,6 @@
 import Answers
 import Curl
+import Delivery
 import FoundationEssentials
 import LiveActivity
 import Settings
@@ -48,9 +49,12 @@ struct GatewayClient: Sendable {
                 Is 'lamplighter serve' running there? --url or \(SettingKey[\.gatewayURL].environmentName) names another.
                 """)
         }
-        guard (200..<300).contains(response.status) else {
+        // A portal answers every call with a page and a 200.
+        let isPage = response.body.first { $0 > 0x20 } == UInt8(ascii: "<")
+        guard (200..<300).contains(response.status), !isPage else {
             throw Self.refusal(response.status, response.body, retryAfter: response.header("retry-after"), key: key)
         }
+        if let change = request.change { Terminal.note(change: change) }
         return response.body.isEmpty ? Array(#"{"ok":true}"#.utf8) : response.body
     }
 
@@ -68,7 +72,8 @@ struct GatewayClient: Sendable {
     static func refusal(_ status: Int, _ body: [UInt8], retryAfter: String?, key: String) -> CommandFailure {
         let answer: ErrorAnswer? = try? decode(body)
         let cut: CutShortAnswer? = try? decode(body)
-        let again = retryAfter.map { " (try again in \($0) s)" } ?? ""
+        let pause = retryAfter.flatMap { RetryAfter.seconds($0.utf8, now: Int(Date().timeIntervalSince1970)) }
+        let again = pause.map { " (try again in \($0) s)" } ?? ""
         var reason = answer?.details?.error ?? answer?.error ?? "HTTP \(status)"
         let place = answer?.details?.location.map { "line \($0.line), column \($0.column)" }
         if let place = answer?.details?.path ?? place { reason += " (at \(place))" }

@@ -11,9 +11,11 @@ struct GatewayRequest {
     var body: HTTPBody?
     /// The longest time for the whole exchange.
     var timeout: Duration = .seconds(30)
+    /// What the user must know if stdout does not take the result. Nil: the request changes nothing.
+    var change: String? = "the gateway has made the change: look before you repeat it"
 
     static func get(_ path: GatewayPath, _ query: KeyValuePairs<String, String?> = [:]) -> GatewayRequest {
-        GatewayRequest(method: "GET", path: path.with(query))
+        GatewayRequest(method: "GET", path: path.with(query), change: nil)
     }
     static func post(
         _ path: GatewayPath, _ body: JSON? = nil, query: KeyValuePairs<String, String?> = [:]
@@ -24,6 +26,13 @@ struct GatewayRequest {
         GatewayRequest(method: "PUT", path: path.text, body: .bytes(body.bytes))
     }
     static func delete(_ path: GatewayPath) -> GatewayRequest { GatewayRequest(method: "DELETE", path: path.text) }
+
+    /// The same request, of which the user must know something else if its result is lost.
+    func changing(_ change: String?) -> GatewayRequest {
+        var request = self
+        request.change = change
+        return request
+    }
 
     func within(_ timeout: Duration) -> GatewayRequest {
         var request = self

@@ -1,8 +1,18 @@
 import Glibc
 import LiveActivity
+import Synchronization
 
 /// Output for a person or a pipe: results to stdout, everything else to stderr.
 enum Terminal {
+    private struct Output {
+        /// The first error of a write to stdout. Nothing is written after it.
+        var failure: Int32?
+        /// What the command has changed.
+        var change: String?
+    }
+
+    private static let output = Mutex(Output())
+
     static var standardErrorIsTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
     static var standardInputIsTerminal: Bool { isatty(STDIN_FILENO) == 1 }
@@ -16,10 +26,39 @@ enum Terminal {
         return (Int(size.ws_col), Int(size.ws_row))
     }
 
-    /// False once the reader of a pipe is gone.
-    static func isRead(_ descriptor: Int32) -> Bool {
-        var state = pollfd(fd: descriptor, events: 0, revents: 0)
+    /// False once the reader of a pipe is gone, or a write to stdout has failed. A command that prints without an end
+    /// stops then.
+    static var isRead: Bool {
+        if output.withLock({ $0.failure }) != nil { return false }
+        var state = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
         return poll(&state, 1, 0) <= 0 || Int32(state.revents) & (POLLERR | POLLHUP | POLLNVAL) == 0
+    }
+
+    /// Notes what the command has changed, for the error if stdout does not take the result.
+    static func note(change: String) { output.withLock { $0.change = change } }
+
+    /// The failure of a command whose result stdout did not take. Nil for a closed pipe too (`| head`), because its
+    /// reader wants no more.
+    static var lostOutput: CommandFailure? {
+        let output = output.withLock { $0 }
+        guard let failure = output.failure, failure != EPIPE else { return nil }
+        let lines = ["cannot write to stdout: \(String(cString: strerror(failure)))", output.change]
+        return CommandFailure(.failed, lines.compactMap(\.self).joined(separator: "\n"))
+    }
+
+    /// Ignores the signals of a failed write, so that the write itself tells its error. A file or a socket that the
+    /// process opens gets the number of a stdout that is closed, and must get no results. The runtime may have opened
+    /// one already: an epoll or an event descriptor, which have no type of file.
+    static func prepare() {
+        signal(SIGPIPE, SIG_IGN)
+        signal(SIGXFSZ, SIG_IGN)
+        for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
+            _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
+        }
+        var state = stat()
+        if fstat(STDOUT_FILENO, &state) != 0 || state.st_mode & S_IFMT == 0 {
+            output.withLock { $0.failure = EBADF }
+        }
     }
 
     /// Asks a person on stderr. Only a yes is a yes.
@@ -33,14 +72,30 @@ enum Terminal {
         put("lamplighter: " + lines.joined(separator: "\n             ").visible + "\n", to: STDERR_FILENO)
     }
 
+    /// Writes to stdout or stderr. `lostOutput` tells an error of stdout.
     static func put(_ text: String, to descriptor: Int32) {
+        guard descriptor == STDOUT_FILENO else {
+            write(text, to: descriptor)
+            return
+        }
+        output.withLock { output in
+            if output.failure == nil { output.failure = write(text, to: descriptor) }
+        }
+    }
+
+    /// - Returns: the error; nil: all is written
+    @discardableResult private static func write(_ text: String, to descriptor: Int32) -> Int32? {
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {
-            let written = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-            // A closed pipe (`| head`) is not an error of this program.
-            guard written > 0 else { return }
-            bytes = bytes.dropFirst(written)
+            let written = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            bytes = bytes.dropFirst(max(0, written))
+            if written >= 0 || errno == EINTR { continue }
+            guard errno == EAGAIN else { return errno }
+            // Another program made the terminal or the pipe that it shares with this one non-blocking.
+            var state = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+            poll(&state, 1, -1)
         }
+        return nil
     }
 
     /// Names come from devices. None of them may turn a line round, or look like another one.

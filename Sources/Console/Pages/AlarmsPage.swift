@@ -94,7 +94,7 @@ extension Alarm.Kind {
             Help(
                 meaning:
                     "Unusually many cards are gone. It is right if users deleted the app or an old list was imported.",
-                ends: "It ends 15 minutes after the last one.", runbook: "LamplighterTokensDie",
+                ends: "It ends 15 minutes after the last one.", runbook: "LamplighterAlarm",
                 page: ("/console/pushes", "Pushes"))
         case .expired:
             Help(

@@ -6,7 +6,6 @@ import Store
 /// The names of the metrics that this target defines. Each worker counts its own work, so add up those of all workers.
 public enum WorkerMetricName: String, CaseIterable, Sendable {
     case tokens = "lamplighter_tokens_total"
-    case broadcasts = "lamplighter_broadcasts_total"
     /// Events that webhooks took, that are tried again, and that were given up.
     case webhooks = "lamplighter_webhook_events_total"
     case retries = "lamplighter_retries_total"
@@ -87,7 +86,6 @@ struct WorkerMetrics: Sendable {
     }
 
     private let outcomes: [AppKey: [SettledField: Counter]]
-    private let broadcasts: [AppKey: [BroadcastEvent: Counter]]
     private let webhooks: [AppKey: [WebhookOutcome: Counter]]
     private let claims: [AppKey: [ClaimOutcome: Counter]]
     private let first: Timers
@@ -104,7 +102,6 @@ struct WorkerMetrics: Sendable {
 
     init(_ apps: [AppKey]) {
         outcomes = Self.byOutcome(.tokens, apps)
-        broadcasts = Self.byOutcome(.broadcasts, apps)
         webhooks = Self.byOutcome(.webhooks, apps)
         claims = Self.byOutcome(.claims, apps)
         (first, last, arrivals) = (Timers(.firstToken, apps), Timers(.lastToken, apps), Timers(.arrival, apps, [nil]))
@@ -198,10 +195,5 @@ struct WorkerMetrics: Sendable {
     /// Counts events for an app's webhook.
     func webhook(_ app: AppKey, _ counted: [WebhookOutcome: Int]) {
         for (outcome, number) in counted where number > 0 { webhooks[app]?[outcome]?.increment(by: number) }
-    }
-
-    /// Counts broadcasts that left the broadcast queue or are tried again.
-    func broadcast(_ app: AppKey, _ counted: [BroadcastEvent: Int]) {
-        for (event, number) in counted { broadcasts[app]?[event]?.increment(by: number) }
     }
 }

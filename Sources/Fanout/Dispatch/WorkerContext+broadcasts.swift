@@ -26,7 +26,6 @@ extension WorkerContext {
             let take = try await store.broadcasts.take(
                 item.app, item.name, owner: owner, lease: options.claimAfter, listed: listed)
             listed = []
-            metrics.broadcast(item.app, take.counted)
             if let count = take.counted[.expired] { await reportExpired(item.app, broadcastsOf: item.name, count, log) }
             switch take.turn {
             case .idle: return .acknowledge
@@ -67,7 +66,6 @@ extension WorkerContext {
             return try await store.broadcasts.settle(task, settlement)
         }
         guard settled == true else { return false }
-        metrics.broadcast(app, [settlement.event: 1])
         if settlement.outcome == .expired { await reportExpired(app, task.record.id, nil, log) }
         return true
     }

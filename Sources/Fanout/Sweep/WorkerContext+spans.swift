@@ -15,25 +15,32 @@ extension WorkerContext {
         _ name: String, _ kind: Span.Kind, _ app: AppKey, _ record: PushRecord, from start: Int64?,
         _ attributes: [Span.Attribute] = [], failure: String? = nil
     ) {
-        guard let spans, let start, let parent = record.traceparent.flatMap({ TraceContext($0) }) else { return }
+        guard let start else { return }
+        addSpan(name, kind, app, record, from: start, to: wallNanoseconds(), attributes, failure: failure)
+    }
+
+    private func addSpan(
+        _ name: String, _ kind: Span.Kind, _ app: AppKey, _ record: PushRecord, from start: Int64, to end: Int64,
+        _ attributes: [Span.Attribute] = [], failure: String? = nil
+    ) {
+        guard let spans, let parent = record.traceparent.flatMap({ TraceContext($0) }) else { return }
         let about: [Span.Attribute] = [
             .init("lamplighter.app", .text(app.rawValue)), .init("lamplighter.push", .text(record.id.description)),
             .init("lamplighter.worker", .text(owner)),
         ]
         spans.add(
             Span(
-                name, kind, parent.child(), parent: parent.span, start: start, end: wallNanoseconds(),
+                name, kind, parent.child(), parent: parent.span, start: start, end: end,
                 about + attributes, failure: failure))
     }
 
     /// Adds how long the push waited for a worker, and how long it took to begin.
     /// - Parameter asked: when the worker asked Redis to begin it, epoch nanoseconds of this machine
     func addBeginSpans(_ app: AppKey, _ record: PushRecord, asked: Int64?) {
-        guard let spans, let asked, let parent = record.traceparent.flatMap({ TraceContext($0) }) else { return }
+        guard let asked else { return }
         // The acceptance has Redis's time, from which this machine's may differ.
         let waited = max(0, store.time.now() - record.createdAt) * 1_000_000 - max(0, wallNanoseconds() - asked)
-        spans.add(
-            Span("wait", .inside, parent.child(), parent: parent.span, start: asked - max(0, waited), end: asked))
+        addSpan("wait", .inside, app, record, from: asked - max(0, waited), to: asked)
         addSpan("begin", .inside, app, record, from: asked)
     }
 

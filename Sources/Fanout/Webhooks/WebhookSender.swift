@@ -88,16 +88,17 @@ struct WebhookSender: Sendable {
             try await store.alarms.clear(app, .webhook)
         case .backOff:
             metrics.webhook(app, [.retried: chosen.count])
-            try await backOff(answer.reason, failure, queue)
+            try await backOff(answer, failure, queue)
         }
     }
 
     private func backOff(
-        _ reason: String, _ last: WebhookFailure?, _ queue: WebhookQueue
+        _ answer: WebhookAnswer, _ last: WebhookFailure?, _ queue: WebhookQueue
     ) async throws(StoreError) {
         let now = store.time.now()
-        let attempts = (last?.attempts ?? 0) + 1
-        let pause = min(options.longestPause, Self.backoff.pause(after: attempts)) * Double.random(in: 0.5..<1)
+        let (attempts, reason) = ((last?.attempts ?? 0) + 1, answer.reason)
+        let pause = Self.pause(
+            after: attempts, asked: answer.retryAfter, longest: options.longestPause, fraction: .random(in: 0.5..<1))
         let failure = WebhookFailure(
             // A time ahead was stored before Redis's clock was set back.
             since: min(last?.since ?? now, now), attempts: attempts, reason: reason, next: now + pause.milliseconds)
@@ -112,6 +113,12 @@ struct WebhookSender: Sendable {
         if now - failure.since >= Self.alarmAfter.milliseconds {
             try await store.alarms.raise(app, .webhook, "\(webhook.host) does not take events: \(reason)")
         }
+    }
+
+    /// The pause before the next request: no shorter than the webhook asks for with `Retry-After`.
+    /// - Parameter longest: no answer postpones the events for longer
+    static func pause(after attempts: Int, asked: Int?, longest: Duration, fraction: Double) -> Duration {
+        min(longest, max(Self.backoff.pause(after: attempts) * fraction, .seconds(asked ?? 0)))
     }
 
     private func report(_ events: Int, _ reason: String) {

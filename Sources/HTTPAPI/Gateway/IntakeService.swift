@@ -53,6 +53,8 @@ struct IntakeService: Service {
     private func serve(_ caller: Caller) async {
         let intake = parts.store.intake()
         let app = caller.app.key
+        // Begin at 0, because `increase` sees no increase in the first value of a series.
+        for isAccepted in [true, false] { parts.metrics.answered(app, entries: 0, isAccepted: isAccepted) }
         await withTaskCancellationOrGracefulShutdownHandler {
             var backlog = IntakeBacklog()
             while !Task.isCancelled, !Task.isShuttingDownGracefully {
@@ -123,6 +125,7 @@ struct IntakeService: Service {
             let text = String(decoding: answer.body, as: UTF8.self)
             try await intake.answer(
                 app, entry, isAccepted: failure == nil, ["status": "\(answer.status)", "answer": text])
+            parts.metrics.answered(app, entries: 1, isAccepted: failure == nil)
             return backlog.passed(entry.id)
         }
     }

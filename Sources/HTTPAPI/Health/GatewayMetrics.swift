@@ -13,6 +13,7 @@ public enum GatewayMetricName: String, CaseIterable, Sendable {
     case schedules = "lamplighter_schedules_total"
     case receipts = "lamplighter_receipts_total"
     case registrations = "lamplighter_registrations_total"
+    case intake = "lamplighter_intake_total"
     case queueDepth = "lamplighter_fleet_queue_depth"
     case queueOldest = "lamplighter_fleet_queue_oldest_seconds"
     case schedulesWaiting = "lamplighter_fleet_schedules_waiting"
@@ -98,6 +99,12 @@ struct GatewayMetrics: Sendable {
     func registered(_ app: AppKey, outcome: String, count: Int = 1) {
         guard count > 0 else { return }
         counter(.registrations, [("app", app.rawValue), ("outcome", outcome)]).increment(by: count)
+    }
+
+    /// Counts answers to entries of the intake.
+    func answered(_ app: AppKey, entries: Int, isAccepted: Bool) {
+        counter(.intake, [("app", app.rawValue), ("outcome", isAccepted ? "accepted" : "rejected")])
+            .increment(by: entries)
     }
 
     func receipts(_ app: AppKey, _ tally: ReceiptTally) {

@@ -5,6 +5,15 @@ public enum RedisMetricName: String, CaseIterable, Sendable {
     case roundTrip = "lamplighter_redis_round_trip_seconds"
     case errors = "lamplighter_redis_errors_total"
     case connections = "lamplighter_redis_connections_total"
+
+    /// What the metric means, as docs/metrics.md says it.
+    public var help: String {
+        switch self {
+        case .roundTrip: "a batch of commands to Redis, without reads that wait for work"
+        case .errors: "error replies (oom, misconf, readonly, loading, noperm, unsupported, …), unreachable, lost"
+        case .connections: "connections: opened, failed, dropped"
+        }
+    }
 }
 
 /// The handles of a client's metrics, made once for all of its connections.

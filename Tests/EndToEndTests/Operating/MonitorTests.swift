@@ -32,6 +32,10 @@ struct MonitorTests {
         // A name means one thing, so that a sum over processes counts nothing twice.
         let gateway = try await deployment.call("GET", deployment.gatewayURL + "/metrics", user: nil)
         let own = Self.names(metrics.text)
+        for text in [metrics.text, gateway.text] {
+            let helped = Set(text.matches(of: /(?m)^# HELP (\w+) .+$/).map(\.1))
+            #expect(Self.names(text).subtracting(helped).isEmpty)
+        }
         #expect(own.contains("lamplighter_tokens_total"))
         // Both kinds of process count their own calls of Redis, memory and processor time.
         let common = own.intersection(Self.names(gateway.text))

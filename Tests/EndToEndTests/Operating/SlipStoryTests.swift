@@ -37,6 +37,22 @@ struct SlipStoryTests {
         #expect(try await deployment.run(asked).out == "match-42\n")
     }
 
+    @Test func `a page that a portal gives with a 200 is no answer`() async throws {
+        let portal = try HTTPSReceiver { _ in .status(200, body: Array("\n<html>Sign in</html>".utf8)) }
+        let environment = [
+            "LAMPLIGHTER_GATEWAY_URL": String(portal.url.dropLast("/hook".count)),
+            "LAMPLIGHTER_GATEWAY_CA_FILE": portal.caFile, "LAMPLIGHTER_APP_KEY": "shop",
+            "LAMPLIGHTER_APP_MASTER_SECRET": "shop-master",
+        ]
+        for command in [["credential", "revoke", "feed", "--yes"], ["credential", "list", "--json"]] {
+            let program = try Program(
+                [Program.path] + command, directory: try temporaryDirectory(), environment: environment)
+            let output = try #require(await program.end())
+            #expect(output.code == 1 && output.out.isEmpty, "\(output)")
+            #expect(output.err.contains("the answer (200) is not the gateway's"), "\(output)")
+        }
+    }
+
     @Test func `sketches, test devices and credentials are made, listed and removed`() async throws {
         let deployment = try await Deployment.start()
         let file = deployment.directory + "/match.sketch.json"

@@ -74,7 +74,11 @@ struct TraceStoryTests {
         let page = try #require(all.first { $0.name == "page" })
         #expect(page.process == "lamplighter-worker" && page.parent != accepted.parent)
         #expect(page.attributes["lamplighter.delivered"] == "3" && page.attributes["lamplighter.tokens"] == "3")
-        #expect(page.attributes["lamplighter.push"] == accepted.attributes["lamplighter.push"])
+        let push = try #require(accepted.attributes["lamplighter.push"])
+        for span in all {
+            #expect(span.attributes["lamplighter.app"] == "shop", "\(span.name)")
+            #expect(span.attributes["lamplighter.push"] == push, "\(span.name)")
+        }
         try await eventually("the webhook has it") { hook.requests.contains { $0.text.contains("match-1") } }
         #expect(hook.requests.contains { $0.text.contains(#""traceparent":"00-\#(Self.trace)-\#(page.parent)-01""#) })
         // Nothing of a device, and nothing of what was published.

@@ -29,6 +29,15 @@ import Webhooks
         }
     }
 
+    @Test func `the pause is as long as the webhook asks for, up to the longest`() {
+        func pause(after attempts: Int, asked: Int?) -> Duration {
+            WebhookSender.pause(after: attempts, asked: asked, longest: .seconds(300), fraction: 0.5)
+        }
+        #expect(pause(after: 1, asked: nil) == .milliseconds(500))
+        #expect(pause(after: 1, asked: 20) == .seconds(20) && pause(after: 7, asked: 20) == .seconds(32))
+        #expect(pause(after: 1, asked: 3_600) == .seconds(300))
+    }
+
     /// Sends a queue through a webhook that refuses requests with one of these events.
     private func deliver(_ count: Int, refusing poison: Set<Int>) -> (sent: [Int], dead: [Int], requests: Int) {
         var batch = WebhookBatch()

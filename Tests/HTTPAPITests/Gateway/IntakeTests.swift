@@ -51,6 +51,11 @@ import Testing
             #expect(rejected[3]["answer"]?.contains("Idempotency-Key") == true)
             #expect(rejected[5]["answer"]?.contains("key") == true && rejected[6]["answer"]?.contains("push") == true)
             #expect(gateway.log.all.contains { $0.contains("an entry of the intake is rejected") })
+            let metrics = try await gateway.send("GET", "/metrics").text
+            for (outcome, count) in [("accepted", 1), ("rejected", 7)] {
+                let labels = #"app="\#(app)",outcome="\#(outcome)""#
+                #expect(metrics.contains("lamplighter_intake_total{\(labels)} \(count)\n"))
+            }
         }
     }
 

@@ -43,9 +43,16 @@ struct BulkCalls: CallGroup {
         typealias Batch = BulkLines<Entry>.Batch
         var bulk = lines
         let isDryRun = try call.flag("dry_run") ?? false
+        var hasFailed = false
         try await withThrowingTaskGroup(of: (Batch, BulkOutcome).self) { underWay in
             func settle() async throws {
-                if let (batch, outcome) = try await underWay.next() { bulk.applied(batch, outcome) }
+                switch await underWay.nextResult() {
+                case .success(let (batch, outcome)): bulk.applied(batch, outcome)
+                case .failure(let error):
+                    hasFailed = true
+                    throw error
+                case nil: break
+                }
             }
             func beginBatch() async throws {
                 try await settle()
@@ -66,7 +73,8 @@ struct BulkCalls: CallGroup {
                 try await beginBatch()
                 try await settle()
             } catch {
-                // The body broke off while a batch was applied: it counts too.
+                // The body broke off: the lines that arrived whole count too.
+                if !hasFailed { try? await beginBatch() }
                 try? await settle()
                 var failure = APIError(thrown: error)
                 failure.extra = bulk.answer.membersOfError + CutShortAnswer(linesApplied: bulk.appliedLines).members

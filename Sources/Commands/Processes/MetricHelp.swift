@@ -1,0 +1,18 @@
+import APNsClient
+import Fanout
+import HTTPAPI
+import Redis
+import Spans
+
+/// What each metric of a gateway or worker means, by its name. `MetricsDocumentTests` compares docs/metrics.md with it.
+enum MetricHelp {
+    static let texts: [String: String] = {
+        var texts: [String: String] = [:]
+        for name in GatewayMetricName.allCases { texts[name.rawValue] = name.help }
+        for name in WorkerMetricName.allCases { texts[name.rawValue] = name.help }
+        for name in LaneMetricName.allCases { texts[name.rawValue] = name.help }
+        for name in RedisMetricName.allCases { texts[name.rawValue] = name.help }
+        for name in SpanMetricName.allCases { texts[name.rawValue] = name.help }
+        return texts
+    }()
+}

@@ -1,0 +1,28 @@
+extension WorkerMetricName {
+    /// What the metric means, as docs/metrics.md says it.
+    public var help: String {
+        switch self {
+        case .tokens: "targets by outcome"
+        case .webhooks: "events for the webhook: delivered, retried, dead"
+        case .retries: "tokens that are tried again"
+        case .duplicatesPossible:
+            "retries of requests that may have arrived, without what a killed or suspended worker had in "
+                + "flight (lapsed of lamplighter_lease_claims_total)"
+        case .rejections: "answers other than 200 and missing answers; a page that was refused as a whole counts once"
+        case .quarantined: "tokens that the prune guard quarantined"
+        case .pagesInFlight: "pages of which APNs has not answered all"
+        case .circuitOpen: "1 while this worker sends nothing of the app but a probe"
+        case .firstToken: "from the 202 to APNs's answers to the first page that delivered"
+        case .lastToken: "from the 202 to the last outcome, retries too"
+        case .pushesEnded:
+            "pushes that this worker ended: done, failed, expired, superseded; not those that a gateway "
+                + "ended"
+        case .arrival: "from the 202 to APNs's answers, once for each page, retries too"
+        case .claims:
+            "leases: claimed; lapsed: the last owner crashed or stalled, its pages in flight are sent again; "
+                + "held by another worker; poison"
+        case .leasesLost: "leases taken by another worker, or expired while Redis was away"
+        case .takenOver: "stream entries that other workers left"
+        }
+    }
+}
