@@ -91,7 +91,7 @@ extension LateJoiner {
             return .drop
         }
         // It waits for the token already. An `end` in the queue is for the card before this one.
-        if record.id == waitsFor, record.event == .update { return .drop }
+        if record.id == waitsFor, record.event == .update, !record.state.isFinal { return .drop }
         // An `end` from before the channel began to follow is not for it, unless the channel was started before that.
         if record.event == .end, !wasStarted { return .drop }
         return now < min(record.deadline, record.createdAt + LateJoiners.life.milliseconds)

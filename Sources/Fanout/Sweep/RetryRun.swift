@@ -3,8 +3,8 @@ import Logging
 import Store
 
 /// Sends to the waiting channels of a name that are due, page by page, several pages at a time. Each channel gets the
-/// first push of its retry queue, at the token that it has now. Channels that are not due stay in Redis. A channel
-/// keeps its queue entry until it is settled, so nothing is lost if the worker dies.
+/// push of its retry queue that goes out next, at the token that it has now. Channels that are not due stay in Redis. A
+/// channel keeps its queue entry until it is settled, so nothing is lost if the worker dies.
 struct RetryRun: Sendable {
     let delivery: PageDelivery
     let isPoison: Bool
@@ -42,7 +42,7 @@ struct RetryRun: Sendable {
         return !state.isLost
     }
 
-    /// Due channels that no page of this run has yet, grouped by their first push. Late joiners get their own pages.
+    /// Due channels that no page of this run has yet, grouped by their next push. Late joiners get their own pages.
     private func duePages() async -> [Page]? {
         await delivery.ask { () async throws(StoreError) in
             let inPages = delivery.state.values.inPages
@@ -58,13 +58,16 @@ struct RetryRun: Sendable {
             if !delivery.sendsNothing { return pages }
             // The channels of the other pages stay where they are, and this run does not look at them again.
             let now = store.time.now()
-            return pages.filter { page in page.record.map { $0.state.isFinal || $0.deadline <= now } ?? true }
+            return pages.filter { page in
+                guard let record = page.record else { return true }
+                return !record.maySend(isLate: page.channels[0].isLate) || record.deadline <= now
+            }
         }
     }
 
     /// Settles the channels of a page that do not get their push, then sends to the others.
     private func sendAndSettle(_ page: Page, _ place: PagePlace) async {
-        guard let record = page.record, !record.state.isFinal else {
+        guard let record = page.record, record.maySend(isLate: page.channels[0].isLate) else {
             return await settle(page.channels) { $0.drop($1) }
         }
         if isPoison {

@@ -103,7 +103,8 @@ extension Broadcasts {
             ])
         guard try reply[0].isOne() else { return false }
         endings.note(lease.app, lease.name, ids: try reply[1].string())
-        await count(lease.app, [settlement.event: 1])
+        let superseded = try reply[2].integer()
+        await count(lease.app, [settlement.event: 1, .superseded: superseded].filter { $0.value > 0 })
         return true
     }
 

@@ -9,6 +9,8 @@ public struct PushRecord: Sendable {
     public var audience: Audience
     public var sequence: Int
     public var isSupersedable: Bool
+    /// An `end` without a content state.
+    public var isStateless = false
     /// Epoch seconds; nil = none given. 0 = try once.
     public var expiry: Int?
     /// Epoch milliseconds after which no token is tried. Fixed at acceptance: `expiry`, or else the life of the event.
@@ -35,11 +37,22 @@ public struct PushRecord: Sendable {
     /// The tokens that were targets, and that took the push, when the record was read.
     public var targetsSoFar = 0
     public var deliveredSoFar = 0
+    /// A card shows it, or will: see `PushState.stands`.
+    public var stands = true
     /// A record beside the push says which channel's exchanges with APNs are kept.
     public var isTraced = false
     /// The span that accepted it, as a `traceparent`. Nil: its trace is not sampled.
     public var traceparent: String?
     public var isAutomatic: Bool { cutoff != nil }
+    /// Whether a retry may send it. A stopped update goes only to late joiners, and only if other cards show it.
+    public func maySend(isLate: Bool) -> Bool {
+        !state.isFinal || isLate && event == .update && state != .done && stands
+    }
+    /// Whether this push may supersede an older one for the same tokens, by the rule of `shared-supersede.lua`.
+    public func maySupersede(_ older: PushRecord) -> Bool {
+        older.isSupersedable && event != .start && !isStateless && livesUntil >= older.livesUntil
+    }
+    private var livesUntil: Int64 { expiry == 0 ? createdAt : deadline }
     /// Whether a card that started at this time (epoch ms) is a target, if it is in the audience.
     public func isFor(startedAt: Int64) -> Bool { cutoff.map { startedAt <= $0 } ?? true }
     /// Whether the push is from before a card, so it is not for it: an `end` that was accepted before the card began
@@ -92,6 +105,10 @@ extension PushRecord {
         isTraced = fields.text("trace") == "1"
         traceparent = fields.text("tp")
         (targetsSoFar, deliveredSoFar) = (fields.number("targets") ?? 0, fields.number("delivered") ?? 0)
+        stands = state.stands(
+            delivered: deliveredSoFar, expired: fields.number("expired") ?? 0,
+            broadcast: fields.text("bc").flatMap(PushBroadcast.State.init(rawValue:)))
+        isStateless = fields.text("bare") == "1"
         cutoff = fields.number("cutoff").map { Int64($0) }
         shown = fields.bytes("shown").map { Array($0) }
         inputChannel = fields.text("input").flatMap { try? BroadcastChannelID($0) }

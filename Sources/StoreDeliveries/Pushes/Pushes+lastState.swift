@@ -22,11 +22,10 @@ extension Pushes {
         for step in Self.stateSteps {
             let ids = try await chain(app, name, before: last, limit: step)
             for (id, fields) in zip(ids, try await redis.pushFields(keys, ids.map { (tag, $0) })) {
-                // `bare`: an end without a content state.
-                guard !fields.isEmpty, fields.text("bare") != "1" else { continue }
+                if fields.isEmpty { continue }
                 let record = try PushRecord(id: id, fields)
+                guard !record.isAutomatic, !record.isStateless, record.stands else { continue }
                 let ledger = try Ledger(id: id, name: name, fields)
-                guard !record.isAutomatic, ledger.mayShow else { continue }
                 return LastState(ledger: ledger, audience: record.audience, payload: record.payload)
             }
             guard ids.count == step else { return nil }
@@ -36,9 +35,12 @@ extension Pushes {
     }
 }
 
-extension Ledger {
-    /// False for a push that ended before it reached anybody. A push without targets is what later cards catch up with.
-    fileprivate var mayShow: Bool {
-        !state.isFinal || state == .done || delivered > 0 || broadcast?.state == .delivered
+extension PushState {
+    /// The one rule for which push's state cards show, or will show. `shared-standing.lua` has it for scripts. A push
+    /// that was stopped or expired before it reached a card or the broadcast channel does not stand. One that is done
+    /// without targets does: it is what later cards catch up with.
+    func stands(delivered: Int, expired: Int, broadcast: PushBroadcast.State?) -> Bool {
+        if !isFinal || delivered > 0 || broadcast == .delivered { return true }
+        return self == .done && expired == 0 && broadcast != .expired
     }
 }

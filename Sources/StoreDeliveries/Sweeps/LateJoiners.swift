@@ -22,7 +22,7 @@ public struct LateJoiners: Sendable {
     public func states(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> CurrentStates {
         let tag = keys.tag(app, name)
         let replies = try await redis.atOnce([
-            RedisCommand("HMGET", keys.name(tag), "begun", "active", "newest"),
+            RedisCommand("HMGET", keys.name(tag), "begun", "active", "newest", "before"),
             RedisCommand("HVALS", keys.contentStates(tag)),
             RedisCommand("ZREVRANGE", keys.unswept(tag), "0", .int(Self.mostUnswept - 1)),
             RedisCommand("TIME", near: keys.name(tag)), keys.lonePush(tag),
@@ -31,10 +31,10 @@ public struct LateJoiners: Sendable {
         let begun = try replies[0][0].optionalString() ?? ""
         let active = try replies[0][1].optionalString().flatMap { PushID($0) }
         let now = try replies[3].redisTime()
-        let newest = try replies[0][2].optionalString().flatMap { Self.newest($0, now: now) }
+        let plain = try Self.plain([replies[0][2], replies[0][3]], now: now)
         // `<sequence> <event> <push>`
         let states = try replies[1].strings().compactMap { $0.split(separator: " ").last }
-        let kept = states.compactMap { PushID(String($0)) } + [newest].compactMap(\.self)
+        let kept = states.compactMap { PushID(String($0)) } + plain
         let waiting = lone.map { $0.isSent ? [] : [$0.id] } ?? []
         let notBegun = try replies[2].strings().compactMap { PushID($0) }.filter { $0 != active } + waiting
         let records = try await SweepStore(redis: redis, keys: keys, endings: endings).records(
@@ -42,16 +42,21 @@ public struct LateJoiners: Sendable {
         func newestFirst(_ ids: [PushID]) -> [PushRecord] {
             ids.compactMap { records[$0] }.sorted { $0.sequence > $1.sequence }
         }
-        return CurrentStates(begun: begun, notBegun: newestFirst(notBegun), kept: newestFirst(kept))
+        return CurrentStates(
+            begun: begun, notBegun: newestFirst(notBegun), kept: newestFirst(kept).filter(\.stands))
     }
 
-    /// The push of a name's `newest` field, see `shared-newest.lua`. Nil: the state is too old.
-    private static func newest(_ text: String, now: Int64) -> PushID? {
-        let words = text.split(separator: " ")
-        guard words.count == 4, let began = StoredNumber.read(words[3]),
-            Int64(began) + life.milliseconds > now
-        else { return nil }
-        return PushID(String(words[2]))
+    /// The pushes of a name's fields `newest` and `before`, see `shared-newest.lua`, except states that are too old.
+    private static func plain(_ fields: [Reply], now: Int64) throws(StoreError) -> [PushID] {
+        var ids: [PushID] = []
+        for field in fields {
+            for words in try (field.optionalString() ?? "").split(separator: " ").parts(of: 4) where words.count == 4 {
+                let (id, began) = (words[words.startIndex + 2], words[words.startIndex + 3])
+                guard let began = StoredNumber.read(began), Int64(began) + life.milliseconds > now else { continue }
+                if let id = PushID(String(id)) { ids.append(id) }
+            }
+        }
+        return ids
     }
 
     /// Gives the name's late joiners to `body`, a part at a time. `body` decides about them.
@@ -142,7 +147,7 @@ public struct CurrentStates: Sendable {
     let begun: String
     /// Pushes that have not begun, the newest first. Their sweeps find all channels that follow by then.
     public var notBegun: [PushRecord] = []
-    /// The newest begun push for each audience, the newest first.
+    /// The begun pushes that stand, the newest first. A channel's state is the first one whose audience has it.
     public var kept: [PushRecord] = []
 }
 

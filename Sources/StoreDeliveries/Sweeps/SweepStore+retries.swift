@@ -45,7 +45,8 @@ extension SweepStore {
     }
 
     /// At most `limit` channels whose attempt is due. They stay in their retry queues until they are settled. Retry
-    /// queues that cannot be read are removed, because they would come before the others for ever. Channels with an
+    /// queues that cannot be read are removed, because they would come before the others for ever. A channel comes with
+    /// the push that goes out next, which is the second of its queue if that may supersede the first. Channels with an
     /// open request are left out: only its owner or the end of its time ends it.
     /// - Parameter tokens: where they are looked up, at the same moment as the retry queues are read.
     public func dueChannels(
@@ -97,6 +98,10 @@ extension SweepStore {
             // Requests that are over wait for the next look, so the caller must not take this one for the last.
             if due.isEmpty { return try await dueChannels(lease, tokens, now: now, limit: limit) }
         }
+        let behind = due.compactMap(\.nextPush)
+        if behind.isEmpty { return due }
+        let records = try await records(lease.app, lease.name, Set(due.map(\.push) + behind))
+        for index in due.indices { due[index].takeNext(records) }
         return due
     }
 

@@ -2,10 +2,12 @@ public import LiveActivity
 package import StoreGround
 package import StoreRegistry
 
-/// A waiting channel, with the first push of its retry queue and the token that this push would go to now.
+/// A waiting channel, with the push of its retry queue that goes out next and the token that this push would go to now.
 public struct WaitingChannel: Sendable, Hashable {
     public var channel: [UInt8]
-    public var push: PushID
+    public private(set) var push: PushID
+    /// The push behind the first one.
+    private(set) var nextPush: PushID?
     /// Attempts of that push for this channel so far.
     public var attempts: Int
     /// Nil: the channel does not follow the name any more.
@@ -29,7 +31,9 @@ public struct WaitingChannel: Sendable, Hashable {
     /// The sequence number of the newest `end` for everyone before that; 0 if there is none.
     package var closedUpTo = 0
     /// The card began after the push's sweep, so the push goes without its alert.
-    public var isLate = false
+    public private(set) var isLate = false
+    /// The same of the push behind the first one.
+    private var isNextLate = false
     /// The retry queue's header when the token was looked up. Settling compares it. Empty for a channel of a sweep.
     package private(set) var seen: [UInt8]
     /// Its request is open. The answer comes late and is settled under this id.
@@ -51,9 +55,19 @@ public struct WaitingChannel: Sendable, Hashable {
         else { return nil }
         self.channel = channel
         push = PushID(id)
+        nextPush = UUIDBytes(bytes: queue.dropFirst(19).prefix(16)).map { PushID($0) }
         attempts = Int(number % (number < Self.moreLate ? Self.oneLate : Self.lateUnit))
-        isLate = number >= Self.oneLate
+        (isLate, isNextLate) = (number >= Self.oneLate, number >= Self.moreLate)
         seen = Array(queue.prefix(3))
+    }
+
+    /// Takes the push behind the first one if it may supersede that one. It does not if it was stopped, or if the first
+    /// has no record any more.
+    mutating func takeNext(_ records: [PushID: PushRecord]) {
+        guard let nextPush, let first = records[push], let next = records[nextPush],
+            next.maySupersede(first), next.maySend(isLate: isNextLate)
+        else { return }
+        (push, isLate) = (nextPush, isNextLate)
     }
 
     /// A channel of a sweep's page.

@@ -49,7 +49,7 @@ package enum Lua {
         "removal-confirm", [.time, .queue, .endings], Source.removal_confirm_lua)
     package static let queueDue = script("queue-due", Source.queue_due_lua)
     package static let deadRetry = script("dead-retry", [.time, .broadcast, .resuming], Source.dead_retry_lua)
-    package static let deadCollect = script("dead-collect", [.time, .queue], Source.dead_collect_lua)
+    package static let deadCollect = script("dead-collect", [.time, .queue, .open], Source.dead_collect_lua)
     package static let guardCount = script("guard-count", [.time], Source.guard_count_lua)
     package static let quarantineForget = script("quarantine-forget", Source.quarantine_forget_lua)
     package static let alarmRaise = script("alarm-raise", [.events], Source.alarm_raise_lua)

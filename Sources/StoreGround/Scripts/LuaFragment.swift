@@ -5,7 +5,7 @@ enum LuaFragment: CaseIterable {
     case constants, time, id, lone, keptNumbers, keep, kept
     case since, tally, record, removals, holders, buckets, rotation, queue, lease
     case queueLate, ended, endings
-    case dead, supersede, newest, broadcast, supersedeQueued, open, waiting, checkpoint, sweep, attempts
+    case dead, supersede, standing, newest, broadcast, supersedeQueued, open, waiting, checkpoint, sweep, attempts
     case supersedeUnswept, waking,
         pacing, states, budget, registration, newcomers, resuming, supersedeBroadcasts, broadcastWalk, tags, events
 
@@ -33,18 +33,19 @@ enum LuaFragment: CaseIterable {
         case .endings: (Source.shared_endings_lua, [.constants, .ended, .tally])
         case .dead: (Source.shared_dead_lua, [.constants, .endings])
         case .supersede: (Source.shared_supersede_lua, [.constants])
+        case .standing: (Source.shared_standing_lua, [])
         case .newest: (Source.shared_newest_lua, [.constants])
         case .broadcast: (Source.shared_broadcast_lua, [.dead])
-        case .supersedeQueued: (Source.shared_supersede_queued_lua, [.queue, .dead, .supersede])
+        case .supersedeQueued: (Source.shared_supersede_queued_lua, [.queue, .dead, .supersede, .standing])
         case .open: (Source.shared_open_lua, [])
         case .waiting: (Source.shared_waiting_lua, [.supersedeQueued, .open])
         case .checkpoint: (Source.shared_checkpoint_lua, [])
         case .sweep: (Source.shared_sweep_lua, [])
-        case .attempts: (Source.shared_attempts_lua, [.queue, .dead, .open])
+        case .attempts: (Source.shared_attempts_lua, [.supersedeQueued, .open])
         case .supersedeUnswept: (Source.shared_supersede_unswept_lua, [])
         case .waking: (Source.shared_waking_lua, [.constants, .since])
         case .pacing: (Source.shared_pacing_lua, [.since])
-        case .states: (Source.shared_states_lua, [.newest, .kept])
+        case .states: (Source.shared_states_lua, [.standing, .newest, .kept])
         case .budget: (Source.shared_budget_lua, [.constants, .since])
         case .registration: (Source.shared_registration_lua, [.removals])
         case .newcomers: (Source.shared_newcomers_lua, [.newest, .time, .since, .queue])

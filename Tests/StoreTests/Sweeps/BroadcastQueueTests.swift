@@ -136,6 +136,33 @@ import Testing
         #expect(left < .seconds(1))
     }
 
+    @Test(arguments: [BroadcastSettlement(.delivered), BroadcastSettlement(.failed)])
+    func `a superseded broadcast goes out if the newer one is refused`(newest: BroadcastSettlement) async throws {
+        let fixture = try await PushFixture.start()
+        try await want(fixture)
+        let now = try await seconds(fixture)
+        let ids = try await swept(fixture, alerts: false, expiries: [now + 600, now + 600, now + 600])
+        let channel = fixture.store.keys.broadcast(fixture.store.keys.tag(fixture.app, name))
+        try await fixture.store.redis.send(
+            RedisCommand("HSET", channel, "state", "live", "id", "YQ==", "storage", "none"))
+        var sent: [PushID] = []
+        while case .send(let task) = try await take(fixture).turn {
+            sent.append(task.lease.push)
+            _ = try await fixture.store.broadcasts.settle(
+                task, sent.count == 1 ? newest : BroadcastSettlement(.delivered))
+            // The interval is over.
+            try await fixture.store.redis.send(RedisCommand("HSET", channel, "sent", "0"))
+        }
+        let isDelivered = newest.event == .delivered
+        #expect(sent == (isDelivered ? [ids[2]] : [ids[2], ids[1]]))
+        let states: [PushBroadcast.State] =
+            isDelivered ? [.superseded, .superseded, .delivered] : [.superseded, .delivered, .failed]
+        for (id, state) in zip(ids, states) {
+            let ledger = try await fixture.ledger(id)
+            #expect(ledger.state == .done && ledger.broadcast?.state == state)
+        }
+    }
+
     @Test func `of many updates the newest that lives as long is left`() async throws {
         let fixture = try await PushFixture.start()
         try await want(fixture)
@@ -146,7 +173,7 @@ import Testing
         let ids = try await swept(fixture, alerts: false, expiries: expiries)
         var superseded = 0
         for _ in 0..<4 { superseded += try await take(fixture).counted[.superseded] ?? 0 }
-        #expect(superseded == count - 1)
-        for id in ids.suffix(2) { #expect(try await fixture.ledger(id).broadcast?.state == .waiting) }
+        #expect(superseded == count - 2, "the last one before the newest goes out if that one fails")
+        for id in ids.suffix(3) { #expect(try await fixture.ledger(id).broadcast?.state == .waiting) }
     }
 }

@@ -112,9 +112,9 @@ import Testing
         try await follow(fixture, 2, card: "second", wantsState: true)
         try await put(fixture, missed)
         let later = try await joined(fixture)
-        #expect(try await fixture.ledger(missed).superseded == 1)
         let lease = try await fixture.claimRetries(Self.name)
         #expect(try await order(fixture, lease) == [Place(old, true), Place(later, false)])
+        #expect(try await fixture.ledger(missed).superseded == 1)
     }
 
     @Test func `a late joiner's state and a started card's end join a full retry queue`() async throws {

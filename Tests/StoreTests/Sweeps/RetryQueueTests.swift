@@ -42,12 +42,64 @@ import Testing
             try await fixture.claimed("match-1", old), [Self.channel], due: 9_000_000_000_000, attempts: 7)
         let new = try await fixture.accepted("match-1")
         try await fixture.joinQueues(try await fixture.claimed("match-1", new), [Self.channel])
-        let replaced = try await fixture.ledger(old)
-        #expect(replaced.state == .done && replaced.superseded == 1 && replaced.targets == 1)
+        #expect(try await fixture.ledger(old).pending == 1, "it goes out if the newer one is cancelled")
         let lease = try await fixture.claimRetries("match-1")
         #expect(try await fixture.firstRetry("match-1") == 9_000_000_000_000)
         let waiting = try #require(try await fixture.due(lease).first)
         #expect(waiting.push == new && waiting.attempts == 4, "it has attempts of its own left")
+        for _ in 0..<2 { try await fixture.settle(lease) { $0.finish(waiting, as: .delivered) } }
+        let replaced = try await fixture.ledger(old)
+        #expect(replaced.state == .done && replaced.superseded == 1 && replaced.targets == 1)
+        #expect(try await fixture.ledger(new).state == .done)
+        #expect(try await fixture.leftKeys("match-1").isEmpty)
+    }
+
+    /// Each outcome but a delivery leaves the update before it, which has the attempts that are left.
+    @Test(arguments: [SettledField.failed, .skipped, .expired])
+    func `an update goes out if the newer one behind it does not arrive`(outcome: SettledField) async throws {
+        let fixture = try await PushFixture.start()
+        let old = try await fixture.accepted("match-1")
+        try await fixture.retry(try await fixture.claimed("match-1", old), [Self.channel], due: 5_000, attempts: 3)
+        let new = try await fixture.accepted("match-1")
+        try await fixture.joinQueues(try await fixture.claimed("match-1", new), [Self.channel])
+        let lease = try await fixture.claimRetries("match-1")
+        let second = try #require(try await fixture.due(lease).first)
+        for _ in 0..<2 { try await fixture.settle(lease) { $0.finish(second, as: outcome) } }
+        let first = try #require(try await fixture.due(lease).first)
+        #expect(second.push == new && first.push == old && first.attempts == 3)
+        try await fixture.settle(lease) { $0.finish(first, as: .delivered) }
+        let ledger = try await fixture.ledger(old)
+        #expect(ledger.state == .done && ledger.delivered == 1 && ledger.superseded == 0)
+        #expect(try await fixture.leftKeys("match-1").isEmpty)
+    }
+
+    /// An outage of an hour must not fill each queue.
+    @Test func `of updates in a row the newest two wait`() async throws {
+        let fixture = try await PushFixture.start()
+        var ids: [PushID] = []
+        for number in 0..<5 {
+            ids.append(try await fixture.accepted("match-1"))
+            let claim = try await fixture.claimed("match-1", ids[number])
+            if number == 0 {
+                try await fixture.retry(claim, [Self.channel], due: 5_000, attempts: 3)
+            } else {
+                try await fixture.joinQueues(claim, [Self.channel])
+            }
+        }
+        for (number, id) in ids.enumerated() {
+            let ledger = try await fixture.ledger(id)
+            #expect(ledger.superseded == (number < 3 ? 1 : 0) && ledger.pending == (number < 3 ? 0 : 1))
+        }
+        // The newest is cancelled, so the next one joins behind the one before.
+        _ = try await fixture.store.pushes.cancel(fixture.app, ids[4])
+        let next = try await fixture.accepted("match-1")
+        try await fixture.joinQueues(try await fixture.claimed("match-1", next), [Self.channel])
+        #expect(try await fixture.ledger(ids[3]).pending == 1)
+        let lease = try await fixture.claimRetries("match-1")
+        let waiting = try #require(try await fixture.due(lease).first)
+        #expect(waiting.push == next && waiting.attempts == 3)
+        _ = try await fixture.store.pushes.cancel(fixture.app, next)
+        #expect(try await fixture.due(lease).first?.push == ids[3])
     }
 
     @Test func `pushes that cannot be superseded are sent in order`() async throws {
@@ -245,8 +297,8 @@ import Testing
                 waiting, due: 9_000_000_000_000, attempts: 2, reason: "TooManyRequests", mayBeDuplicate: false)
         }
         #expect(try await fixture.firstRetry("match-1") == 9_000_000_000_000)
-        #expect(try await fixture.ledger(old).state == .done)
-        #expect(try await fixture.ledger(new).pending == 1)
+        #expect(try await fixture.due(lease).first?.push == new)
+        for id in [old, new] { #expect(try await fixture.ledger(id).pending == 1) }
     }
 
     @Test func `registrations behind a sweep are noted once and removed once handled`() async throws {

@@ -101,7 +101,33 @@ import Testing
         let some = try await swept(fixture, .tag("gold", group: "device"))
         #expect(try await kept(fixture) == [some, newer])
         let newest = try await swept(fixture, .all)
-        #expect(try await kept(fixture) == [newest], "an update for everyone replaces all")
+        #expect(try await kept(fixture).first == newest)
+        let last = try await swept(fixture, .all)
+        #expect(try await kept(fixture) == [last], "an update for everyone replaces all")
+    }
+
+    @Test func `what an update replaced is kept until the update is done, and by no push more`() async throws {
+        let fixture = try await PushFixture.start()
+        let first = try await swept(fixture, .all)
+        let second = try await fixture.accepted(Self.name)
+        let claim = try await fixture.claimed(Self.name, second)
+        #expect(try await before(fixture)?.contains("\(first)") == true)
+        #expect(try await kept(fixture) == [second, first])
+        _ = try await fixture.deliver(claim, targets: 1)
+        #expect(try await before(fixture) == nil)
+        #expect(try await kept(fixture) == [second])
+        // One that reached nobody leaves what it replaced to the next push.
+        let third = try await fixture.accepted(Self.name)
+        let cancelled = try await fixture.claimed(Self.name, third)
+        _ = try await fixture.store.pushes.cancel(fixture.app, third)
+        _ = try await fixture.deliver(cancelled, targets: 0)
+        #expect(try await kept(fixture) == [second])
+        let fourth = try await fixture.accepted(Self.name)
+        let last = try await fixture.claimed(Self.name, fourth)
+        #expect(try await kept(fixture) == [fourth, second])
+        _ = try await fixture.deliver(last, targets: 1)
+        #expect(try await before(fixture) == nil)
+        #expect(try await kept(fixture) == [fourth])
     }
 
     @Test func `a state from longer ago than an activity lives is kept for nobody`() async throws {
@@ -170,6 +196,13 @@ import Testing
         let id = try await fixture.accepted(Self.name, audience: audience)
         _ = try await fixture.deliver(try await fixture.claimed(Self.name, id), targets: 1)
         return id
+    }
+
+    /// What the name's newest push replaced, as the script keeps it until that push is done.
+    private func before(_ fixture: PushFixture) async throws -> String? {
+        let reply = try await fixture.store.redis.send(
+            RedisCommand("HGET", fixture.key(Keyspace.name, Self.name), "before"))
+        return reply.isNil ? nil : try reply.string()
     }
 
     private func kept(_ fixture: PushFixture) async throws -> [PushID] {

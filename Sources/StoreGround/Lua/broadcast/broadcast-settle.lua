@@ -12,13 +12,15 @@
 -- argument mayRepeat: 1 = APNs may have carried the request out without an answer
 -- argument retention: how long the data is kept, ms
 -- arguments ps, ws, dls: common prefixes of the p, w and dl keys
--- Returns {1, ids of the pushes that became final}, or {0} if another worker has the lease. Nothing was written then.
+-- Returns {1, ids of the pushes that became final, how many pushes a delivered one superseded}, or {0} if another worker
+--   has the lease. Nothing was written then.
 -- Keys found in data: docs/keyspace.md.
 if not has_lease(lease_of(l, 'b:'), epoch, owner) then return {0} end
 local time = redis_now()
 local now = string.format('%.0f', time)
 give_back_lease(l, 'b:', now)
 local p = ps .. id
+local superseded = 0
 local isThere = redis.call('EXISTS', bc) == 1
 if isThere then redis.call('HSET', bc, 'sent', now) end
 if redis.call('EXISTS', p) == 1 then
@@ -34,6 +36,12 @@ if outcome == 'retried' then
     end
 else
     if isThere then redis.call('HDEL', bc, 'due', 'tried', 'tries') end
+    -- broadcast-take leaves before it what it supersedes.
+    local rank = outcome == 'delivered' and redis.call('ZRANK', bt, id) or 0
+    for _, older in ipairs(rank > 0 and redis.call('ZRANGE', bt, 0, rank - 1) or {}) do
+        leave_broadcast(bt, ps, ws, dls, older, 'superseded', now, retention)
+        superseded = superseded + 1
+    end
     leave_broadcast(bt, ps, ws, dls, id, outcome, now, retention)
 end
-return {1, table.concat(finalPushes, ' ')}
+return {1, table.concat(finalPushes, ' '), superseded}

@@ -67,7 +67,8 @@ for _, id in ipairs(looked) do
 end
 if #expiring > 0 then return answer('expires', expiring) end
 local first = first_to_send(pushes)
-for i = 1, first - 1 do leaves(ids[i], 'superseded') end
+-- The last one before it waits until it is delivered, and goes out if it is cancelled, refused or expires.
+for i = 1, first - 2 do leaves(ids[i], 'superseded') end
 if redis.call('ZCARD', bt) == 0 then return answer('idle') end
 local id, isSupersedable = ids[first], pushes[first] and pushes[first].isSupersedable
 -- Call again if no push is left of those looked at, or if a push behind them may supersede the first.

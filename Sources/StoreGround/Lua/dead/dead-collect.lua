@@ -20,9 +20,13 @@ for i = rest, #ARGV do
         -- The `end` was delivered, and the entry waits for its removal.
         local isDelivered = position == 1 and end_delivered(queue)
         if push_at(queue, position) == raw and not isDelivered then
+            -- Its request may have arrived, and the operator's retry sends it again.
+            if is_open_for(z, channel, raw) then
+                redis.call('HDEL', z, channel)
+                redis.call('HINCRBY', p, 'duplicates', 1)
+                redis.call('ZADD', r, now, channel)
+            end
             if position == 1 then
-                -- Its request may have arrived, and the operator's retry sends it again.
-                if redis.call('HDEL', z, channel) == 1 then redis.call('HINCRBY', p, 'duplicates', 1) end
                 pop(h, r, channel, queue, now)
             else
                 redis.call('HSET', h, channel, without(queue, position))

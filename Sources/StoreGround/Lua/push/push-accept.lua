@@ -37,6 +37,12 @@ local supersedable, stateless, broadcastOnly, soft, restart, queuesFull, asks, t
     string.match(flags, '(.)(.)(.)(.)(.)(.)(.)(.)(.)(.*)')
 -- One clock decides the order and the timestamps, because the gateways' clocks may differ by minutes.
 local now = tonumber(at) or redis_now()
+-- Compares ids by their bytes. A comparison of strings would follow the server's locale.
+local function is_greater(one, other)
+    local at = 1
+    while at < #one and string.byte(one, at) == string.byte(other, at) do at = at + 1 end
+    return (string.byte(one, at) or 0) > (string.byte(other, at) or 0)
+end
 local lastTimestamp, ended, active, woken, lastSeq, kept, last, lone, top =
     unpack(redis.call('HMGET', n, 'ts', 'ended', 'active', 'woken', 'seq', 'kept', 'last', 'lone', 'top'))
 lastTimestamp = tonumber(lastTimestamp) or 0
@@ -52,8 +58,8 @@ local lives = expiry == '0' and now or deadline
 local seq = string.format('%d', (tonumber(lastSeq) or 0) + 1)
 local stamp, digits = string.format('%d', now), string.format('%d', ts)
 -- The greatest id of the name: its last push's, or `top` while that is greater. An id above it was never committed.
-local greatest = top and top > last and top or last
-local isNew = not last or id > greatest
+local greatest = top and is_greater(top, last) and top or last
+local isNew = not last or is_greater(id, greatest)
 
 -- The name's fields after this push, and its new life (ms) if that is to be prolonged: it lives longer than its pushes,
 -- so that most publishes need not do that. wakes: the new `woken`

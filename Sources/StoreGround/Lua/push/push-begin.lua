@@ -5,7 +5,7 @@
 -- key b: the registry's bucket 0, hash
 -- keys k, o: catch-up, zset; pending removals, hash
 -- keys bc, bt: the name's broadcast channel, hash; its broadcast queue, zset by sequence number
--- key v: newest states by audience, hash
+-- key v: states by audience that late joiners may get, hash
 -- keys h, x, e, y: channels of the name that wait, are quarantined, are of the other environment, are new followers
 -- arguments id, raw: push id as text and as 16 bytes
 -- arguments owner, length: the caller, and how long its lease is to be, ms
@@ -30,8 +30,8 @@
 --     tokens: the name's buckets, if that is a short bucket 0 and no channel has a mark; else nil
 -- Keys found in data: docs/keyspace.md.
 local MOST_TOKENS = 16
-local active, newest, paced, lastSeq, lone, sent =
-    unpack(redis.call('HMGET', n, 'active', 'newest', 'paced', 'seq', 'lone', 'sent'))
+local active, newest, before, paced, lastSeq, lone, sent =
+    unpack(redis.call('HMGET', n, 'active', 'newest', 'before', 'paced', 'seq', 'lone', 'sent'))
 local now = redis_now()
 
 -- The usual case: a lone push begins, and the name has one shard, no marks, no removals and no broadcast.
@@ -39,12 +39,13 @@ if lone and not sent then
     local loneID, seq, prio, deadline, sup = string.match(lone, '^(%S+) (%d+) %d+ (%d+) (%d+) %d+ %d+ (%S+)')
     if loneID ~= id then return {'other', loneID} end
     local isPaced = sup ~= '-' and interval ~= '0'
-    local isUsual = mostHigh + mostHighSlow == 0 or prio ~= '10'
+    -- Without `before` the newest push is done, so it alone is kept beside this one.
+    local isUsual = not before and (mostHigh + mostHighSlow == 0 or prio ~= '10')
     if isPaced and paced then
         -- As `pace` says it, of one push, whose deadline is far away. The clock was not set back since.
-        local at, before = string.match(paced, '^(%d+) (%d+)$')
+        local at, last = string.match(paced, '^(%d+) (%d+)$')
         local left = at and at + interval - now or 0
-        isUsual = isUsual and at and seq - before > 0 and left <= tonumber(interval) and deadline - now > left
+        isUsual = isUsual and at and seq - last > 0 and left <= tonumber(interval) and deadline - now > left
         if isUsual and left > 0 then return {'paced', left} end
     end
     if isUsual and redis.call('EXISTS', q, k, o, bc, v, h, x, e, y) == 0 then
@@ -56,7 +57,8 @@ if lone and not sent then
             local stamp = string.format('%d', now)
             local fields = {'begun', seq, 'begun_id', id, 'newest', string.format('%s update %s %s', seq, id, stamp),
                 'sent', string.format('1 %d %s %s', now + length, length, owner),
-                isPaced and 'paced' or nil, isPaced and stamp .. ' ' .. lastSeq or nil}
+                newest and 'before' or nil, newest or nil}
+            if isPaced then fields[#fields + 1], fields[#fields + 2] = 'paced', stamp .. ' ' .. lastSeq end
             redis.call('HSET', n, unpack(fields))
             return {'claimed', 1, '0', '', 0, 0, lone, not count and tokens or nil}
         end
@@ -99,7 +101,7 @@ if not active then
     if isStart then redis.call('HDEL', n, 'catch') else redis.call('HSET', n, 'catch', raw) end
     redis.call('UNLINK', k)
     set('state', 'sending')
-    begin_state(v, n, newest, ps, push, id, set, now)
+    begin_state(v, n, newest, before, ps, push, id, set, now)
     local demote = spend(n, push, tonumber(mostHigh), tonumber(mostHighSlow), now)
     if demote then set('demote', demote) end
     begin_broadcast(bc, bt, w, id, push, set, retention)

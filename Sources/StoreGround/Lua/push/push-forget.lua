@@ -1,7 +1,7 @@
 -- Removes a push before its life is over, because its app has too many. Only one that is final and that nothing needs.
 -- keys p, pk: push; the block of kept records to which it belongs; hashes
 -- keys pr, tr, shown, ended, dismissed: what else belongs to the push: pruned channels, trace, whom receipts counted
--- keys n, v: name meta; newest states by audience; hashes. Cards may still need a push that they name.
+-- keys n, v: name meta; states by audience; hashes. Cards may still need a push that they name.
 -- keys w, d, h, o, q, t, outbox: tasks and dead letter of the push; retry queues, pending removals, unswept pushes,
 --   broadcast queue and outbox of the name. While one of them exists, something may still need the push.
 -- argument id: of the push
@@ -17,10 +17,10 @@ if not state and raw then
 end
 if not state or state == 'queued' or state == 'sending' then return 0 end
 if tonumber(created) >= tonumber(before) or redis.call('EXISTS', w, d, h, o, q, t, outbox) > 0 then return 0 end
-local newest = redis.call('HGET', n, 'newest')
-if newest and string.find(newest, id, 1, true) then
-    local begun = string.match(newest, '(%d+)$')
-    if not begun or tonumber(begun) >= tonumber(cards) then return 0 end
+for _, states in ipairs(redis.call('HMGET', n, 'newest', 'before')) do
+    local _, last = string.find(states or '', id, 1, true)
+    local begun = last and string.match(states, '^ (%d+)', last + 1)
+    if last and (not begun or tonumber(begun) >= tonumber(cards)) then return 0 end
 end
 for _, value in ipairs(redis.call('HVALS', v)) do if string.find(value, id, 1, true) then return 0 end end
 if isKept then redis.call('HDEL', pk, raw) end

@@ -23,9 +23,9 @@ local function join(bucket, channel, record, flags)
     local stored = redis.call('HGET', bucket, channel)
     local isUsual
     if stored then
-        isUsual = takesNext and flags < '2' and is_next_token(stored, record)
+        isUsual = takesNext and tonumber(flags) < 2 and is_next_token(stored, record)
     else
-        isUsual = takesNew and flags < '4' and not (hasState and (flags == '1' or flags == '3'))
+        isUsual = takesNew and tonumber(flags) < 4 and not (hasState and (flags == '1' or flags == '3'))
     end
     if not isUsual then return '0' end
     redis.call('HSET', bucket, channel, record)

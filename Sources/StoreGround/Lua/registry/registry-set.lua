@@ -4,7 +4,7 @@
 -- key bucket: the channel's bucket under the caller's count; may be the root
 -- keys n, h, k: name meta, hash; retry queues, hash; catch-up, zset of channels by arrival
 -- key y: zset by time (ms): channels whose card began after an `end` was accepted; older ends are not for them
--- key v: newest states by audience, hash: `<sequence> <event> <push>`
+-- key v: states by audience, hash: `<sequence> <event> <push>`, see shared-states
 -- key f: late joiners, hash: `<sequence up to which sweeps missed it> <sequence of the start that created it, or 0>
 --   n<number of the note> <last push of its retry queue, if any>`
 -- keys a, r: started channels, hash: `<sequence of the start> <time, ms>`; waiting channels, zset by due time (ms)
@@ -22,7 +22,7 @@
 --   {right count, push}: the card missed this `end`. Nothing was done. Set a wake-up, then call again with its id.
 local buckets = redis.call('HGET', b, 'n') or '1'
 if buckets ~= knownCount then return {buckets} end
-local wantsState, isOld = flags == '1' or flags == '3', flags >= '2'
+local wantsState, isOld = flags == '1' or flags == '3', flags == '2' or flags == '3'
 local stored = redis.call('HGET', bucket, channel)
 local ended, catch, ending, begun, late, over, overID, ends, newest, sent = unpack(redis.call(
     'HMGET', n, 'ended', 'catch', 'ending', 'begun', 'late', 'over', 'over_id', 'ends', 'newest', 'sent'))

@@ -19,14 +19,37 @@ local put = 0
 
 -- Returns the channel's retry queue with the push at its end, and whether the queue is new. Nil if its last push is not
 -- older. All pushes of the queue were swept before the card began, so none shows its alert.
-local function joined(channel, raw, seq)
-    local queue = redis.call('HGET', h, channel)
+local function joined(queue, channel, raw, seq)
     if not has_pushes(queue) then return header(0, 0, 1) .. raw, true end
     local before = redis.call('HGET', ps .. id_text(last_of(queue)), 'seq')
     if (tonumber(before) or 0) >= seq then return nil end
-    local rest, superseded = supersede_last(queue, supersede_fields_of(ps .. id_text(raw)), ps, ws)
-    if not superseded and is_full(rest) then rest = make_room(rest, channel, ps, ws, dls, retention) end
+    local rest = supersede_last(queue, supersede_fields_of(ps .. id_text(raw)), ps, ws)
+    if is_full(rest) then rest = make_room(rest, channel, ps, ws, dls, retention) end
     return without_alerts(rest .. raw), false
+end
+
+-- Whether a stopped or cancelled update goes to late joiners, because other cards show it.
+local function goes_on(p, state)
+    local isStopped = state == 'cancelled' or state == 'failed' or state == 'superseded'
+    return isStopped and standing(p) == 'yes' and supersede_fields_of(p).event == 'update'
+end
+
+-- Queues such an update. It stays stopped, and goes out because the queue says that it goes without its alert. Until it is
+-- delivered, the channel counts as the others that it did not reach. Returns how many channels were queued.
+local function put_stopped(id, state, before, channel, raw, seq)
+    local p = ps .. id
+    -- The channel waited for it when it was stopped, so it is counted.
+    local waits = has_pushes(before) and last_of(before) == raw
+    local queue, isNew
+    if waits then queue = without_alerts(before) else queue, isNew = joined(before, channel, raw, seq) end
+    if not queue then return 0 end
+    if not waits then
+        count(p, 'targets', 1)
+        count_stopped(p, dls .. id, channel, state, redis.call('HGET', p, 'stopped'))
+    end
+    count(p, 'late', 1)
+    store_late_queue(h, r, channel, queue, isNew, now, retention)
+    return 1
 end
 
 for i = rest, #ARGV, 4 do
@@ -35,11 +58,15 @@ for i = rest, #ARGV, 4 do
         redis.call('HDEL', f, channel)
         local id = raw ~= '' and id_text(raw)
         local state = id and (redis.call('HGET', ps .. id, 'state') or unpack_kept(ps .. id))
-        local queue, isNew
-        if state == 'sending' or state == 'done' then queue, isNew = joined(channel, raw, seq) end
-        if queue then
-            queue_late_joiner(ps .. id, ws .. id, h, r, channel, queue, isNew, now, retention)
-            put = put + 1
+        local before = redis.call('HGET', h, channel)
+        if state == 'sending' or state == 'done' then
+            local queue, isNew = joined(before, channel, raw, seq)
+            if queue then
+                queue_late_joiner(ps .. id, ws .. id, h, r, channel, queue, isNew, now, retention)
+                put = put + 1
+            end
+        elseif id and goes_on(ps .. id, state) then
+            put = put + put_stopped(id, state, before, channel, raw, seq)
         end
     end
 end

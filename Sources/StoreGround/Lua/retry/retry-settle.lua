@@ -1,5 +1,6 @@
--- Settles attempts at waiting channels. An operation acts once: only while its push is first, with the attempts seen,
--- or only while its request is open.
+-- Settles attempts at waiting channels. An operation acts once: only while its push goes out next, with the attempts
+-- seen, or only while its request is open. The push that goes out next is the first of the channel's queue, or the second
+-- if it may supersede the first.
 -- keys l, r, h, o: the name's leases, hash; waiting channels, zset by due time (ms); their retry queues, hash; pending
 --   removals, hash
 -- key z: open requests, hash
@@ -66,7 +67,7 @@ while i <= #ARGV do
             end
         elseif op == 'open' then
             if has_pushes(queue) then
-                if is_first(queue, push, seen) then
+                if is_next(name, queue, push, seen) then
                     redis.call('HSET', h, channel, with_header(queue, tonumber(c), registrations_of(queue)))
                 end
                 leave_open(z, r, channel, a, registrations_of(seen), push, time, b, retention)
@@ -78,11 +79,11 @@ while i <= #ARGV do
             elseif op == 'end' then
                 note_end_delivered(name, channel, push, seen, queue, a, b)
             end
-        elseif not is_first(queue, push, seen) then
-            -- A newer push superseded it meanwhile. The new due time holds for that push too.
+        elseif not is_next(name, queue, push, seen) then
+            -- Newer pushes superseded it meanwhile. The new due time holds for that push too.
             if op == 'again' and queue then redis.call('ZADD', r, 'XX', 'GT', a, channel) end
         else
-            settle_first(name, op, channel, push, queue, registrations_of(seen), a, b, c, d)
+            settle_next(name, op, channel, push, queue, registrations_of(seen), a, b, c, d)
         end
     end
 end

@@ -20,6 +20,13 @@ local function keep_stopped(p, dl, channel)
     if reason and redis.call('EXISTS', dl) == 1 then give_up(dl, channel, reason, true) end
 end
 
+-- Counts a channel of a push that was stopped before. It is kept like those that waited when the push was stopped.
+-- reason: why, if APNs or a poison task stopped it
+local function count_stopped(p, dl, channel, state, reason)
+    count(p, state == 'failed' and 'failed' or state == 'superseded' and state or 'skipped', 1)
+    if state == 'failed' and reason and redis.call('EXISTS', dl) == 1 then give_up(dl, channel, reason, false) end
+end
+
 -- Tells an operator how many tokens expired unsent; a broadcast counts as one. No channel is kept for a retry.
 local function note_expired(dl, count, now, retention)
     redis.call('HINCRBY', dl, 'r:Expired', count)

@@ -38,7 +38,7 @@ for at = rest, #ARGV, 3 do
     isUsual = isUsual and ARGV[at] == 'add' and ARGV[at + 1] ~= 'expired'
     if not isUsual then break end
 end
-local lone, sent = unpack(redis.call('HMGET', n, 'lone', 'sent'))
+local lone, sent, newest, before = unpack(redis.call('HMGET', n, 'lone', 'sent', 'newest', 'before'))
 -- Set for a usual push that needs a function of the rules: its end is told, or it gets a hash of its own.
 local answer, kept, life, tell, finished
 if isUsual and sent and string.find(lone, id, 1, true) == 1 then
@@ -50,7 +50,7 @@ if isUsual and sent and string.find(lone, id, 1, true) == 1 then
         if kept then
             redis.call('HSET', pk, raw, kept)
             redis.call('PEXPIRE', pk, life)
-            redis.call('HDEL', n, 'lone', 'sent')
+            redis.call('HDEL', n, 'lone', 'sent', 'before')
             if not tell then return answer end
         end
     end
@@ -66,7 +66,7 @@ if answer then
     for at = rest, #ARGV, 3 do record[#record + 1], record[#record + 2] = ARGV[at + 1], ARGV[at + 2] end
     redis.call('HSET', p, unpack(record))
     redis.call('PEXPIRE', p, life)
-    redis.call('HDEL', n, 'lone', 'sent')
+    redis.call('HDEL', n, 'lone', 'sent', 'before')
     tell_end(p, tell, 'done', finished)
     return answer
 end
@@ -150,5 +150,8 @@ local isLong = sweep == 'catchUp' and isCatchUp and position >= 16
 if isLong and redis.call('ZCARD', q) > 1 then redis.call('HDEL', n, 'catch') end
 local ownRemovals = tonumber(redis.call('HGET', w, 'owed') or 0)
 state = finish(p, w, now)
+-- No late joiner needs what the newest push replaced, because that one is done. The next push takes the usual case.
+local isNewest = before and newest and string.find(newest, id, 1, true)
+if isNewest and state == 'done' then redis.call('HDEL', n, 'before') end
 return {'ok', state, (isFinished or hasEnded) and 1 or 0, redis.call('ZCARD', q), first_due(r),
     redis.call('HLEN', o) - ownRemovals, sweep == 'catchUp' and 1 or 0, table.concat(finalPushes, ' ')}

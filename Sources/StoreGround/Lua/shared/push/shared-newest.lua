@@ -1,5 +1,6 @@
--- Fragment for scripts that read `newest` of a name's meta: `<sequence> update <push id> <ms when it began>`. While an
--- update for everyone is the name's only state for late joiners, it is there, and v (shared-states) does not exist.
+-- Fragment for scripts that read `newest` and `before` of a name's meta. While updates for everyone are the name's only
+-- states for late joiners, they are there, and v (shared-states) does not exist: in `newest` the newest one, in `before`
+-- those that it replaced, newest first, until it is done. Of each: `<sequence> update <push id> <ms when it began>`.
 
 -- Returns the state as v holds it. Nil: there is none, or it is too old.
 local function newest_state(newest, now)

@@ -10,10 +10,17 @@ local function note_removal(name, channel, push, token, value)
     return isNew
 end
 
--- Whether the push is first, with the attempts that the sender saw. late-put may have changed the rest of the header.
-local function is_first(queue, push, seen)
-    local attempts = has_pushes(queue) and read_header(queue)
-    return attempts and first_of(queue) == push and attempts == read_header(seen)
+-- Where the push that goes out next is in the queue: first, or second if it may supersede the first. Nil: the push does
+-- not go out next, or the queue waits for the removal of a delivered `end`.
+local function place_of(name, queue, push)
+    if not has_pushes(queue) or end_delivered(queue) then return nil end
+    if first_of(queue) == push then return 1 end
+    return pushes_in(queue) > 1 and push_at(queue, 2) == push and may_give_way(queue, 1, name.ps) and 2 or nil
+end
+
+-- Whether the push goes out next, with the attempts that the sender saw. late-put may have changed the rest of the header.
+local function is_next(name, queue, push, seen)
+    return place_of(name, queue, push) and read_header(queue) == read_header(seen)
 end
 
 -- Counts a delivery of a push that was stopped, cancelled or superseded in flight: the token moves from failed, skipped
@@ -22,6 +29,7 @@ local function delivered_after(p, dl, channel, id, now, isSuperseded)
     local state, stopped, closes, seq, superseded =
         unpack(redis.call('HMGET', p, 'state', 'stopped', 'closes', 'seq', 'superseded'))
     local field = state == 'failed' and stopped and 'failed' or state == 'cancelled' and 'skipped'
+    isSuperseded = isSuperseded or state == 'superseded'
     if not field and isSuperseded and tonumber(superseded or 0) > 0 then field = 'superseded' end
     if not field then return end
     redis.call('HINCRBY', p, field, -1)
@@ -73,9 +81,18 @@ local function settle_removal(name, channel, push, token, value, reason)
     end
 end
 
--- Applies the outcome of a request for the first push of the channel's queue.
+-- Ends the first push, because the one behind it was delivered. Returns the queue, with the attempts of that one.
+local function superseded_first(name, queue)
+    local first = id_text(first_of(queue))
+    end_entry(name.ps .. first, name.ws .. first, 'superseded', '')
+    return with_header(without(queue, 1), (read_header(queue)), registrations_of(queue))
+end
+
+-- Applies the outcome of a request for the push that goes out next from the channel's queue.
 -- registrations: of the queue when the token was looked up
-local function settle_first(name, op, channel, push, queue, registrations, a, b, c, d)
+local function settle_next(name, op, channel, push, queue, registrations, a, b, c, d)
+    local isSecond = place_of(name, queue, push) == 2
+    local isDelivered = op == 'end' or op == 'pop' and a == 'delivered'
     if registrations_of(queue) ~= registrations and not (op == 'pop' and a == 'expired')
         and redis.call('HGET', name.ps .. id_text(push), 'event') ~= 'start' then
         redis.call('HSET', name.h, channel, with_header(queue, 0, registrations_of(queue)))
@@ -83,6 +100,7 @@ local function settle_first(name, op, channel, push, queue, registrations, a, b,
     elseif op == 'again' then
         try_again(name, channel, queue, push, a, b, c, d)
     elseif op == 'end' then
+        if isSecond then queue = superseded_first(name, queue) end
         settle_removal(name, channel, push, a, b, nil)
         redis.call('HSET', name.h, channel, with_header(queue, false, registrations_of(queue)))
         redis.call('ZREM', name.r, channel)
@@ -92,12 +110,16 @@ local function settle_first(name, op, channel, push, queue, registrations, a, b,
         else
             settle_removal(name, channel, push, a, b, c)
         end
-        pop(name.h, name.r, channel, queue, name.now)
+        if isSecond and not isDelivered then
+            -- It did not arrive, so the push before it goes out.
+            redis.call('HSET', name.h, channel, without(queue, 2))
+            redis.call('ZADD', name.r, name.now, channel)
+        else
+            if isSecond then queue = superseded_first(name, queue) end
+            pop(name.h, name.r, channel, queue, name.now)
+        end
     end
 end
-
--- Whether the push is first and not a delivered `end`.
-local function leads(queue, push) return has_pushes(queue) and not end_delivered(queue) and first_of(queue) == push end
 
 local function has_push(queue, push)
     for position = 1, has_pushes(queue) and pushes_in(queue) or 0 do
@@ -108,7 +130,9 @@ end
 
 -- Applies the answer to a request that was open. The channel's next push may go out now.
 local function settle_late(name, op, channel, push, queue, registrations, a, b, c, d)
-    if leads(queue, push) then return settle_first(name, op, channel, push, queue, registrations, a, b, c, d) end
+    if place_of(name, queue, push) then
+        return settle_next(name, op, channel, push, queue, registrations, a, b, c, d)
+    end
     if op == 'pop' and a == 'delivered' and not has_push(queue, push) then
         local text = id_text(push)
         delivered_after(name.ps .. text, name.dls .. text, channel, text, name.now, true)
@@ -121,8 +145,8 @@ end
 -- An `end` was delivered, and nobody may settle its page: the lease is lost, or the open request has lapsed. That is a
 -- fact about the token all the same. seen: the queue's header when the token was looked up, or anything of another length
 local function note_end_delivered(name, channel, push, seen, queue, token, value)
-    if #seen == QUEUE_HEADER and leads(queue, push) then
-        return settle_first(name, 'end', channel, push, queue, registrations_of(seen), token, value)
+    if #seen == QUEUE_HEADER and place_of(name, queue, push) then
+        return settle_next(name, 'end', channel, push, queue, registrations_of(seen), token, value)
     end
     -- A repetition finds the removal pending.
     if end_delivered(queue) and first_of(queue) == push then return end
@@ -140,7 +164,7 @@ local function lapse(name, channel)
     local queue = redis.call('HGET', name.h, channel)
     -- It was found because it is due, and stays so. Nothing else is left to do for a newer push.
     local due = redis.call('ZSCORE', name.r, channel)
-    if due and push and leads(queue, push) then
-        settle_first(name, 'again', channel, push, queue, registrations, due, (read_header(queue)), 'Timeout', '1')
+    if due and push and place_of(name, queue, push) then
+        settle_next(name, 'again', channel, push, queue, registrations, due, (read_header(queue)), 'Timeout', '1')
     end
 end

@@ -20,6 +20,12 @@ local function take_open(z, channel, id)
     return string.byte(open, OPEN_ID + 1), string.sub(open, OPEN_ID + 2, OPEN_TIMES)
 end
 
+-- Whether the channel's open request is of this push.
+local function is_open_for(z, channel, push)
+    local open = redis.call('HGET', z, channel) or ''
+    return string.sub(open, OPEN_ID + 2, OPEN_TIMES) == push
+end
+
 -- How long a request may still be open, ms. A time that lies further ahead than its length is another clock's.
 local function open_left(z, channel, now)
     local open = redis.call('HGET', z, channel) or ''

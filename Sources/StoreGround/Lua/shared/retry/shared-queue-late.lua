@@ -1,7 +1,15 @@
 -- Fragment for scripts that queue a push for late joiners after its sweep.
 
--- Stores the channel's retry `queue` and counts the channel as a target of its last push, which is `sending` again.
--- p, w: that push's record and tasks. h, r: retry queues and their due times. isNew: the channel had no queue
+-- Stores the channel's retry `queue`. h, r: retry queues and their due times. isNew: the channel had no queue
+local function store_late_queue(h, r, channel, queue, isNew, now, life)
+    redis.call('HSET', h, channel, queue)
+    if isNew then redis.call('ZADD', r, now, channel) end
+    redis.call('PEXPIRE', h, life)
+    redis.call('PEXPIRE', r, life)
+end
+
+-- Stores the queue and counts the channel as a target of its last push, which is `sending` again.
+-- p, w: that push's record and tasks
 local function queue_late_joiner(p, w, h, r, channel, queue, isNew, now, life)
     redis.call('HSET', p, 'state', 'sending')
     redis.call('HDEL', p, 'finished')
@@ -9,8 +17,5 @@ local function queue_late_joiner(p, w, h, r, channel, queue, isNew, now, life)
     redis.call('HINCRBY', p, 'late', 1)
     redis.call('HINCRBY', w, 'wait', 1)
     redis.call('PEXPIRE', w, life)
-    redis.call('HSET', h, channel, queue)
-    if isNew then redis.call('ZADD', r, now, channel) end
-    redis.call('PEXPIRE', h, life)
-    redis.call('PEXPIRE', r, life)
+    store_late_queue(h, r, channel, queue, isNew, now, life)
 end

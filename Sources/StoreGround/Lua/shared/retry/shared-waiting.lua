@@ -2,24 +2,16 @@
 -- push: what task-settle knows of the push. Its fields: p, w, h, r, k, z, dl keys; ps, ws, dls prefixes; raw id; state,
 -- stopReason, isStopped, supersedeFields, now (text), time, retention.
 
--- Counts a channel of a push that was stopped while its request was in flight.
-local function count_stopped(push, channel)
-    count(push.p, push.state == 'failed' and 'failed' or 'skipped', 1)
-    -- The channel is kept like those that waited when the push was stopped.
-    local isKept = push.state == 'failed' and push.stopReason and redis.call('EXISTS', push.dl) == 1
-    if isKept then give_up(push.dl, channel, push.stopReason, false) end
-end
-
 -- Returns a channel's retry queue with the push at its end, where it may supersede one. most: attempts that it keeps
 local function with_push(push, channel, queue, most)
-    local rest, superseded = supersede_last(queue, push.supersedeFields, push.ps, push.ws)
-    if not superseded and is_full(rest) then
-        rest = make_room(rest, channel, push.ps, push.ws, push.dls, push.retention)
-    elseif not has_pushes(rest) then
-        -- The push is first now, and keeps the attempts of the one that it superseded.
-        rest = header(math.min(read_header(queue) or 0, most), registrations_of(rest), 0)
+    local rest = supersede_last(queue, push.supersedeFields, push.ps, push.ws)
+    if is_full(rest) then rest = make_room(rest, channel, push.ps, push.ws, push.dls, push.retention) end
+    local joined = rest .. push.raw
+    if pushes_in(joined) == 1 or pushes_in(joined) == 2 and may_give_way(joined, 1, push.ps) then
+        -- The push goes out next, and keeps the attempts of the one that it supersedes.
+        joined = with_header(joined, math.min(read_header(queue) or 0, most), registrations_of(joined))
     end
-    return rest .. push.raw
+    return joined
 end
 
 -- Leaves the request of a channel open. Returns the channel's queue, which waits for its end.
@@ -57,7 +49,7 @@ local function join_queues(push, waiting)
         else
             if not entry.isCounted then count(push.p, 'targets', 1) end
             if push.isStopped then
-                count_stopped(push, channel)
+                count_stopped(push.p, push.dl, channel, push.state, push.stopReason)
             else
                 count(push.w, 'wait', 1)
                 if has_pushes(queue) then
