@@ -34,8 +34,8 @@ struct Patience: Sendable, Hashable {
     }
 }
 
-/// Which requests a lane may leave open. Silent phones are told from a slow APNs by the others, which get their answers.
-/// A request that an answer in time has overtaken may be left open: streams alone bound these. If nobody is answered in
+/// Which requests a lane may leave open. Silent phones are told from a slow APNs by the others, which are answered. A
+/// request that an answer in time has overtaken may be left open: streams alone bound these. If nobody is answered in
 /// time, it takes credit, so that few leave their pages before the patience has grown. Credit comes back with time,
 /// because a page of silent phones alone would hold its name until the requests' time is over.
 struct OpenRequestCredit: Sendable, Hashable {
