@@ -36,6 +36,7 @@ series() {
         accepted=$(now)
         until [ $(($(arrived) - before)) -ge $((tokens - $1)) ] || [ $(($(now) - accepted)) -gt 30000 ]; do sleep 0.01; done
         echo $(($(now) - accepted)) >>"$2"
+        [ $(($(now) - accepted)) -le 30000 ] || echo "update $push: $(($(arrived) - before)) of $((tokens - $1)) in 30 s" >&2
         local left=$((every_ms - ($(now) - at)))
         [ "$left" -le 0 ] || sleep "$(ratio "$left" 1000 %.3f)"
     done

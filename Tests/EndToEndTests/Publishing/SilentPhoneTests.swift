@@ -75,22 +75,6 @@ struct SilentPhoneTests {
         #expect(record["duplicates"] as? Int == 0 && record["out_of_order"] as? Int == 0)
     }
 
-    @Test func `silent phones of one name hold up no other name`() async throws {
-        let deployment = try await Deployment.start()
-        let worker = try await deployment.worker("one", Self.patient)
-        defer { worker.kill() }
-        try await deployment.silence(Array(0..<410))
-        #expect(try await deployment.importChannels(400, name: "silent").code == 0)
-        #expect(try await deployment.importChannels(30, name: "match-1", from: 400).code == 0)
-        var silent = ""
-        for score in 1...4 {
-            let push = try await deployment.publish("match-1", score)
-            try await eventually("push \(score) is delivered") { try await deployment.ledger(push)["delivered"] == 20 }
-            if score == 1 { silent = try await deployment.publish("silent", 1) }
-        }
-        #expect(try await deployment.ledger(silent)["pending"] == 400)
-    }
-
     @Test func `a phone that answers again gets the newest state, and the repetition is counted`() async throws {
         let deployment = try await Deployment.start()
         let worker = try await deployment.worker("one", ["LAMPLIGHTER_WORKER_REQUEST_TIMEOUT": "8s"])

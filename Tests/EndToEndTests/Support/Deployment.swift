@@ -125,10 +125,8 @@ final class Deployment: Sendable {
     }
 
     /// Registers the channels `0..<count` under a name in bulk. The token of each is made from its number.
-    func importChannels(_ count: Int, name: String, from first: Int = 0) async throws -> Program.Output {
-        let lines = (first..<first + count).map {
-            #"{"channel":"\#(Self.channel($0))","token":"\#(Self.token($0))"}"# + "\n"
-        }
+    func importChannels(_ count: Int, name: String) async throws -> Program.Output {
+        let lines = (0..<count).map { #"{"channel":"\#(Self.channel($0))","token":"\#(Self.token($0))"}"# + "\n" }
         let path = directory + "/channels-\(name).ndjson"
         try lines.joined().write(toFile: path, atomically: false, encoding: .utf8)
         return try await run("import", path, "--name", name, "--json")
