@@ -12,7 +12,7 @@ bin/bench dead --requests 1000 --runs 1 --shares 0.05 --streams 100
 bin/bench expand --tokens 10000 --runs 1
 bin/bench whole --sizes "1 1000" --runs 1 --sent 2000
 bin/bench latency --tokens 10000 --count 20
-bin/bench silent --tokens 1000 --pushes 2 --transports nghttp2
+bin/bench silent --tokens 1000 --shares 20 --pushes 2 --every-ms 1300 --transports nghttp2
 bin/bench accept --count 1000 --runs 1 --names 200
 bin/bench register --bulk 5000 --count 300 --runs 1 --storm 500
 bin/bench idle --seconds 2 --runs 1 --apps 2 --settle 1

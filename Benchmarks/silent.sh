@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # Updates of one large name while some phones' requests are never answered: when each update is at all other phones.
-#   bin/bench silent [--tokens N] [--silent N] [--pushes N] [--every-ms N] [--latency MS] [--transports "nghttp2 libcurl"]
-# --pushes updates, --every-ms apart, to a name of --tokens tokens; first with nobody silent, then with --silent tokens whose
-# requests the simulator never answers. The time is that from the 202 until the ledger has all deliveries that can be.
+#   bin/bench silent [--tokens N] [--shares "PERCENT …"] [--pushes N] [--every-ms N] [--latency MS] [--runs N]
+#                    [--transports "nghttp2 libcurl"]
+# --pushes updates, --every-ms apart, to a name of --tokens tokens, and the same once more with a share of tokens whose requests
+# the simulator never answers: --runs such pairs for each share. The time is that from the 202 until the simulator has accepted
+# the update for all other tokens. "over": updates that took more than 1.5 times the median of the pair without silent tokens and
+# a second. "never": updates that were not there in 30 s.
 source "$(dirname "$0")/lib/bench.sh"
 
-tokens=3003 silent=3 pushes=10 every_ms=1300 latency=20 transports="nghttp2 libcurl"
-options "tokens silent pushes every_ms latency transports" "$@"
+tokens=3000 shares="1 5 10 20 40" pushes=6 every_ms=3000 latency=20 runs=1 transports="nghttp2 libcurl"
+options "tokens shares pushes every_ms latency runs transports" "$@"
 # Nothing is bound to a core. Updates are paced as they are by default: less than a second apart they would wait for that.
 core0=() core1=() gateway_core=()
 
@@ -19,41 +22,55 @@ follow large 0 "$tokens"
 # What publishers send.
 publish_plain() { plain_body large | post_push; }
 now() { echo $(($(date +%s%N) / 1000000)); }
+# The first of the record's members.
+arrived() { curl -fsS "$control/simulator/record" | sed "s|^{\"accepted\":\([0-9]*\).*|\1|"; }
 
-figure='%-10s %8s %8s %10s %10s %10s %16s %15s\n'
-printf "$figure" transport tokens silent 'median ms' 'max ms' 'sent late' 'worker µs/token' 'Redis µs/token'
+# series SILENT FILE: a line for each update, milliseconds. Nobody waits for anything before and after it.
+series() {
+    local push id at accepted before
+    silence 0 "$1"
+    for ((push = 0; push < pushes; push++)); do
+        before=$(arrived)
+        at=$(now)
+        id=$(publish_plain)
+        accepted=$(now)
+        until [ $(($(arrived) - before)) -ge $((tokens - $1)) ] || [ $(($(now) - accepted)) -gt 30000 ]; do sleep 0.01; done
+        echo $(($(now) - accepted)) >>"$2"
+        [ $(($(now) - accepted)) -le 30000 ] || echo "update $push: $(($(arrived) - before)) of $((tokens - $1)) in 30 s" >&2
+        local left=$((every_ms - ($(now) - at)))
+        [ "$left" -le 0 ] || sleep "$(ratio "$left" 1000 %.3f)"
+    done
+    silence 0 0
+    until [ "$(ledger "$id" | field delivered)" = "$tokens" ]; do sleep 0.05; done
+}
+
+figure='%-9s %7s %7s | %9s %9s %6s | %9s %9s | %5s %6s | %7s %7s\n'
+printf "$figure" transport tokens silent without with ratio 'max with' 'max w/o' over never 'µs w/o' 'µs with'
 for transport in $transports; do
     export LAMPLIGHTER_WORKER_TRANSPORT=$transport
     start_worker worker
     # The first push opens the connections.
-    silence 0 0
-    id=$(publish_plain)
-    until [ "$(ledger "$id" | field delivered)" = "$tokens" ]; do sleep 0.05; done
-    for count in 0 "$silent"; do
-        silence 0 "$count"
-        rm -f "$work/times"
-        late=0 begun=$(cpu "$pid_worker") redis=$(cpu "$pid_redis")
-        for ((push = 0; push < pushes; push++)); do
-            at=$(now)
-            id=$(publish_plain)
-            accepted=$(now)
-            until [ "$(ledger "$id" | field delivered)" = $((tokens - count)) ]; do
-                [ $(($(now) - accepted)) -lt 30000 ] || fail "not delivered: $(ledger "$id")"
-                sleep 0.01
-            done
-            took=$(($(now) - accepted))
-            echo "$took" >>"$work/times"
-            [ "$took" -lt "$every_ms" ] || late=$((late + 1))
-            left=$((every_ms - ($(now) - at)))
-            [ "$left" -le 0 ] || sleep "$(ratio "$left" 1000 %.3f)"
+    each=$pushes pushes=1
+    series 0 "$work/first"
+    pushes=$each
+    for share in $shares; do
+        silent=$((tokens * share / 100)) cpu_without=0 cpu_with=0
+        rm -f "$work/without" "$work/with"
+        for ((run = 0; run < runs; run++)); do
+            begun=$(cpu "$pid_worker")
+            series 0 "$work/without"
+            between=$(cpu "$pid_worker")
+            series "$silent" "$work/with"
+            cpu_without=$((cpu_without + between - begun)) cpu_with=$((cpu_with + $(cpu "$pid_worker") - between))
         done
-        printf "$figure" "$transport" "$tokens" "$count" "$(median <"$work/times")" "$(sort -n "$work/times" | tail -n 1)" "$late" \
-            "$(ratio $(($(cpu "$pid_worker") - begun)) $((pushes * tokens)))" \
-            "$(ratio $(($(cpu "$pid_redis") - redis)) $((pushes * tokens)))"
-        echo "each, ms: $(paste -sd ' ' "$work/times")" >&2
+        without=$(median <"$work/without") with=$(median <"$work/with") sent=$((runs * pushes * tokens))
+        over=$(awk -v without="$without" '$1 > 1.5 * without + 1000' "$work/with" | wc -l)
+        never=$(awk '$1 > 30000' "$work/with" | wc -l)
+        printf "$figure" "$transport" "$tokens" "$silent" "$without" "$with" "$(ratio "$with" "$without" %.2f)" \
+            "$(sort -n "$work/with" | tail -n 1)" "$(sort -n "$work/without" | tail -n 1)" "$over" "$never" \
+            "$(ratio "$cpu_without" "$sent")" "$(ratio "$cpu_with" "$sent")"
+        echo "without: $(paste -sd ' ' "$work/without"); with: $(paste -sd ' ' "$work/with")" >&2
     done
-    # What is open ends, so that the next transport begins with nothing.
-    silence 0 0
     stop worker
 done
 busy

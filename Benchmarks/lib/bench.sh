@@ -240,7 +240,8 @@ silence() {
     local list=""
     printf '{token}\n' >"$work/silent"
     [ "$2" = 0 ] || list=$("$work/load" --print --body "$work/silent" --first "$1" --count "$2" | sed 's/.*/"&"/' | paste -sd ,)
-    curl -fsS -o "$work/faults" "$control/simulator/faults" -d "{\"latency_ms\":$latency,\"stall_tokens\":[$list]}" || fail "no faults"
+    printf '{"latency_ms":%s,"stall_tokens":[%s]}' "$latency" "$list" |
+        curl -fsS -o "$work/faults" "$control/simulator/faults" -d @- || fail "no faults"
 }
 # payload FILE: what APNs gets of such an update, 341 bytes.
 payload() {

@@ -70,7 +70,7 @@ extension Lane {
         fields: () -> [Exchange.Field], rejection: () -> Rejection
     ) {
         connection.use.answered(handedAt: request.handedAt, now: now)
-        requests.answered(after: now - request.handedAt, isInTime: !request.part.isLeftOpen)
+        requests.answered(handedAt: request.handedAt)
         shut.answered()
         if connection.use.isAside { comeBack(connection) }
         if connection.use.answers == 1, connection === active { settings.metrics.opened() }

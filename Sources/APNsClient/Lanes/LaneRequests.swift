@@ -199,11 +199,13 @@ final class LaneRequests<Template> {
         return oldest < parts.count ? parts[oldest] : nil
     }
 
-    /// Leaves the requests open that have waited for longer than the patience, as long as there is credit.
+    /// Leaves the requests open that have waited for longer than the patience, as far as the credit allows.
     func leaveOpen() {
         guard oldest < parts.count else { return }
         let time = wait
-        while let part = oldestPart, part.mayBeLeftOpen(now: now, patience: time), credit.take(part.open) {
+        while let part = oldestPart, part.mayBeLeftOpen(now: now, patience: time),
+            credit.take(part.open, handedAt: part.lastHandedAt, now: now)
+        {
             settings.metrics.leftOpen(part.open)
             part.leaveOpen()
         }
@@ -211,18 +213,17 @@ final class LaneRequests<Template> {
 
     /// When `leaveOpen` is due if nothing comes before.
     var nextOpen: Int64? {
-        guard let part = oldestPart, !part.hasUnsent, part.repeats == 0, credit.has(part.open) else { return nil }
-        return part.lastHandedAt + wait
+        guard let part = oldestPart, !part.hasUnsent, part.repeats == 0 else { return nil }
+        return max(part.lastHandedAt + wait, credit.due(part.open, handedAt: part.lastHandedAt))
     }
 
     /// How long a page waits for an answer, milliseconds.
     var wait: Int64 { patience.value(timeout: settings.requestTimeout) }
 
-    /// Notes how long an answer took.
-    /// - Parameter isInTime: its page still waited for it
-    func answered(after milliseconds: Int64, isInTime: Bool) {
-        patience.answered(after: milliseconds)
-        if isInTime { credit.answered() }
+    /// Notes an answer to a request.
+    func answered(handedAt: Int64) {
+        credit.answered(handedAt: handedAt, now: now, patience: wait)
+        patience.answered(after: now - handedAt)
     }
 
     // MARK: Outcomes in

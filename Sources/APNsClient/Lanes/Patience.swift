@@ -34,33 +34,48 @@ struct Patience: Sendable, Hashable {
     }
 }
 
-/// How many requests a lane may leave open. If a few phones are silent there is always room. If APNs is slow for all,
-/// only these leave their pages, and the patience has grown before there is room for more.
+/// Which requests a lane may leave open. Silent phones are told from a slow APNs by the others, which are answered. A
+/// request that an answer in time has overtaken may be left open: streams alone bound these. If nobody is answered in
+/// time, it takes credit, so that few leave their pages before the patience has grown. Credit comes back with time,
+/// because a page of silent phones alone would hold its name until the requests' time is over.
 struct OpenRequestCredit: Sendable, Hashable {
-    /// The most credit of all lanes of a transport together.
+    /// The most credit of all lanes of a transport together, unless a part for each lane is more.
     static let most = 512
-    /// The credit of one lane at its start.
+    /// The most credit of one lane.
     static let first = 64
-    /// An answer in time restores one of so many.
-    static let answersForOne = 8
+    /// Milliseconds after which credit that was used up is there again.
+    static let refill: Int64 = 2_000
 
-    /// In parts of one request.
-    private var left: Int
-    private let most: Int
+    private let most: Int64
+    /// In requests times `refill`, at the time `since`.
+    private var left: Int64
+    private var since: Int64 = 0
+    /// When the newest request was handed over that was answered in time.
+    private var newestAnswered = Int64.min
 
     init(lanes: Int) {
-        most = max(32, Self.most / max(1, lanes)) * Self.answersForOne
-        left = min(most, Self.first * Self.answersForOne)
+        most = Int64(min(Self.first, max(PageQueue.small, Self.most / max(1, lanes))))
+        left = most * Self.refill
     }
 
-    mutating func answered() { if left < most { left += 1 } }
+    /// Notes an answer to a request that was handed over at `handedAt`. A late one does not tell that APNs is not slow.
+    mutating func answered(handedAt: Int64, now: Int64, patience: Int64) {
+        if now - handedAt <= patience { newestAnswered = max(newestAnswered, handedAt) }
+    }
 
-    func has(_ requests: Int) -> Bool { requests * Self.answersForOne <= left }
+    /// When there is enough for so many requests, the newest of which was handed over at `handedAt`.
+    func due(_ requests: Int, handedAt: Int64) -> Int64 {
+        if handedAt <= newestAnswered { return since }
+        let missing = Int64(requests) * Self.refill - left
+        return missing <= 0 ? since : since + (missing + most - 1) / most
+    }
 
     /// False, without a change, if there is not enough for all of them.
-    mutating func take(_ requests: Int) -> Bool {
-        guard has(requests) else { return false }
-        left -= requests * Self.answersForOne
+    mutating func take(_ requests: Int, handedAt: Int64, now: Int64) -> Bool {
+        guard now >= due(requests, handedAt: handedAt) else { return false }
+        if handedAt <= newestAnswered { return true }
+        left = min(most * Self.refill, left + (now - since) * most) - Int64(requests) * Self.refill
+        since = now
         return true
     }
 }

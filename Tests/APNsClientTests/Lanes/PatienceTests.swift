@@ -46,50 +46,58 @@ import Testing
 
     // MARK: Credit
 
-    /// - Returns: for how many requests it was enough, at most 10,000
-    private func takeAll(_ credit: inout OpenRequestCredit) -> Int {
-        (0..<10_000).first { _ in !credit.take(1) } ?? 10_000
+    /// Takes as many requests as the credit allows, one by one, none of which an answer has overtaken.
+    private func takeAll(_ credit: inout OpenRequestCredit, now: Int64 = 0) -> Int {
+        (0..<10_000).first { _ in !credit.take(1, handedAt: .max, now: now) } ?? 10_000
     }
 
-    @Test func `all lanes together leave a bounded number open`() {
-        for lanes in [1, 2, 4, 8] {
+    @Test func `all lanes together leave a bounded number open while nobody is answered`() {
+        for (lanes, each) in [(1, 64), (2, 64), (8, 64), (10, 51), (64, 32)] {
             var credit = OpenRequestCredit(lanes: lanes)
-            #expect(takeAll(&credit) == 64, "\(lanes) lanes")
-            for _ in 0..<100_000 { credit.answered() }
-            #expect(takeAll(&credit) * lanes == 512, "\(lanes) lanes")
+            #expect(takeAll(&credit) == each, "\(lanes) lanes")
+            #expect(takeAll(&credit, now: 1_000_000) == each, "\(lanes) lanes, later")
         }
     }
 
     @Test func `many lanes can still leave a whole part open`() {
         var credit = OpenRequestCredit(lanes: 500)
-        #expect(credit.has(32))
-        let isTaken = credit.take(32)
-        #expect(isTaken && !credit.has(1))
+        let isTaken = credit.take(32, handedAt: 0, now: 0)
+        let isMore = credit.take(1, handedAt: 0, now: 0)
+        #expect(isTaken && !isMore)
     }
 
-    @Test func `eight answers in time restore one`() {
+    @Test func `credit comes back with time, a part in a second`() {
         var credit = OpenRequestCredit(lanes: 1)
-        _ = takeAll(&credit)
-        for _ in 0..<7 { credit.answered() }
-        #expect(!credit.has(1))
-        credit.answered()
-        #expect(credit.has(1) && !credit.has(2))
+        _ = takeAll(&credit, now: 5_000)
+        #expect(credit.due(32, handedAt: 5_000) == 6_000)
+        let isEarly = credit.take(32, handedAt: 5_000, now: 5_999)
+        #expect(!isEarly)
+        let isDue = credit.take(32, handedAt: 5_000, now: 6_000)
+        #expect(isDue && credit.due(32, handedAt: 5_000) == 7_000)
     }
 
-    @Test func `five of a hundred silent phones never use it up, half of them do`() {
-        func rest(silent: Int) -> Bool {
-            var credit = OpenRequestCredit(lanes: 1)
-            for number in 0..<10_000 {
-                if number % 100 >= silent {
-                    credit.answered()
-                } else if !credit.take(1) {
-                    return false
-                }
-            }
-            return true
+    @Test func `requests that an answer in time has overtaken cost nothing`() {
+        var credit = OpenRequestCredit(lanes: 1)
+        credit.answered(handedAt: 900, now: 930, patience: 300)
+        for _ in 0..<10_000 {
+            let isTaken = credit.take(32, handedAt: 900, now: 1_000)
+            #expect(isTaken)
         }
-        #expect(rest(silent: 5))
-        #expect(!rest(silent: 50))
+        #expect(takeAll(&credit, now: 1_000) == 64)
+        let isYounger = credit.take(1, handedAt: 901, now: 1_000)
+        #expect(!isYounger, "nobody was answered since")
+        credit.answered(handedAt: 500, now: 800, patience: 300)
+        let isOlder = credit.take(1, handedAt: 900, now: 1_000)
+        #expect(isOlder, "answers need not come in order")
+    }
+
+    @Test func `a late answer says nothing of the requests that it has overtaken`() {
+        var credit = OpenRequestCredit(lanes: 1)
+        _ = takeAll(&credit, now: 1_000)
+        credit.answered(handedAt: 1_000, now: 1_301, patience: 300)
+        #expect(credit.due(1, handedAt: 1_000) > 1_000)
+        credit.answered(handedAt: 1_000, now: 1_300, patience: 300)
+        #expect(credit.due(1, handedAt: 1_000) == 1_000)
     }
 
     // MARK: Shut connections

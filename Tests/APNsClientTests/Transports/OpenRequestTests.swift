@@ -103,6 +103,68 @@ extension TransportTests {
             }
         }
 
+        /// All answers to this page come after the longest patience.
+        @Test(arguments: TransportKind.allCases)
+        func `a server that is too slow for every page moves a part and then one a second`(
+            _ kind: TransportKind
+        ) async throws {
+            try await Simulation.run(kind) { _ in
+            } client: { client in
+                client.requestTimeout = .seconds(16)
+            } _: { it in
+                #expect(await it.send(2_000..<3_000).accepted == 1_000, "the window is open")
+                var faults = it.simulator.faults
+                faults.latency = 7_000
+                try it.simulator.setFaults(faults)
+                let start = ContinuousClock.now
+                let outcome = await it.sendOpen(0..<1_000)
+                let seconds = start.duration(to: .now) / .seconds(1)
+                #expect(Double(outcome.open.count) <= 64 + 32 * seconds, "after \(seconds) s")
+                #expect(await late(outcome).allSatisfy { $0.outcome == .accepted } && outcome.exceptions.isEmpty)
+                #expect(it.simulator.snapshot().duplicates == 0)
+            }
+        }
+
+        // MARK: Many silent phones
+
+        @Test(arguments: TransportKind.allCases)
+        func `a page does not wait for its silent half, because the others are answered`(
+            _ kind: TransportKind
+        ) async throws {
+            let half = stride(from: 1, to: 800, by: 2)
+            try await Simulation.run(kind) { server in
+                server.faults.stallTokens = silent(half)
+            } client: { client in
+                client.requestTimeout = .seconds(60)
+            } _: { it in
+                #expect(await it.send(2_000..<2_100).accepted == 100, "connected")
+                let outcome = await it.sendOpen(0..<800)
+                #expect(outcome.exceptions.isEmpty && Set(half).isSubset(of: outcome.open), "\(outcome.open.count)")
+                // Nor does the next page, and the requests end at their time.
+                #expect(await it.sendOpen(1_000..<1_100).exceptions.isEmpty)
+                #expect(await late(outcome).count { $0.outcome == Self.timeout } == 400)
+            }
+        }
+
+        /// The phones of a retry queue are often silent ones alone.
+        @Test(arguments: TransportKind.allCases)
+        func `a page of silent phones alone goes before its requests end`(_ kind: TransportKind) async throws {
+            try await Simulation.run(kind) { server in
+                server.faults.stallTokens = silent(0..<200)
+            } client: { client in
+                client.requestTimeout = .seconds(100)
+            } _: { it in
+                #expect(await it.send(2_000..<2_100).accepted == 100, "connected")
+                var retries = TokenPage()
+                for number in 0..<200 {
+                    retries.append(channel: [1], token: Simulation.token(number), registeredAt: 0, attempt: 3)
+                }
+                let outcome = await it.transport.send(
+                    retries, Simulation.push(), while: StandingPermission(), Handover())
+                #expect(outcome.open == Array(0..<200) && outcome.exceptions.isEmpty)
+            }
+        }
+
         @Test(arguments: TransportKind.allCases)
         func `a part with unsent entries keeps its page`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in

@@ -52,6 +52,29 @@ struct SilentPhoneTests {
         }
     }
 
+    @Test(arguments: ["nghttp2", "libcurl"])
+    func `each update is at every other phone although two fifths are never answered`(
+        _ transport: String
+    ) async throws {
+        let (count, silent) = (1_000, (0..<1_000).filter { $0 % 5 < 2 })
+        let deployment = try await Deployment.start()
+        let worker = try await deployment.worker(
+            "one", Self.patient.merging(["LAMPLIGHTER_WORKER_TRANSPORT": transport]) { $1 })
+        defer { worker.kill() }
+        try await deployment.silence(silent)
+        #expect(try await deployment.importChannels(count, name: "match-1").code == 0)
+        for score in 1...6 {
+            let push = try await deployment.publish("match-1", score)
+            try await eventually("push \(score) is delivered") {
+                try await deployment.ledger(push)["delivered"] == count - silent.count
+            }
+        }
+        let record = try await deployment.record()
+        #expect(record["accepted"] as? Int == 6 * (count - silent.count))
+        #expect(record["stalled"] as? Int == silent.count, "each silent phone has one request")
+        #expect(record["duplicates"] as? Int == 0 && record["out_of_order"] as? Int == 0)
+    }
+
     @Test func `a phone that answers again gets the newest state, and the repetition is counted`() async throws {
         let deployment = try await Deployment.start()
         let worker = try await deployment.worker("one", ["LAMPLIGHTER_WORKER_REQUEST_TIMEOUT": "8s"])
