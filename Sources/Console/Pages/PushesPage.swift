@@ -17,12 +17,13 @@ enum PushesPage {
             "to": days.to,
         ]
         let file = try await Export.file(visit, "/api/pushes", "pushes", filter) { push in
-            person == nil || push.object("by")?.text("credential") == person
+            let by = push.object("by")
+            return person == nil || ["credential", "who", "who_id"].contains { by?.text($0) == person }
         }
         if let file { return file }
         let page = try await visit.list(
             "/api/pushes", \HistoryAnswer.pushes, next: \.next, filter, limit: limit,
-            where: { person == nil || $0.by?.credential == person || $0.by?.who == person })
+            where: { person == nil || [$0.by?.credential, $0.by?.who, $0.by?.whoID].contains(person) })
         let rows = page.rows.map { PushValues(ledger: $0, now: visit.now).row }
         return visit.page(
             "pushes", "Pushes",
