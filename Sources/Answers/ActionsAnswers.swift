@@ -1,7 +1,9 @@
+import LiveActivity
+
 /// One entry of the log of actions.
 public struct ActionAnswer: AnswerBody {
     public let id, at, action, credential, address: String
-    public let who: String?
+    public let who, whoID: String?
     public let operationID: String
     public let count: Int
     public let failed: Int?
@@ -9,20 +11,23 @@ public struct ActionAnswer: AnswerBody {
     public let askedBy, reason: String?
 
     public init(
-        id: String, at: String, action: String, credential: String, address: String, who: String?, operationID: String,
-        count: Int, failed: Int?, name: String?, pushID: String?, lastPushID: String?, scheduleID: String?,
+        id: String, at: String, action: String, credential: String, address: String, who: String?, whoID: String?,
+        operationID: String, count: Int, failed: Int?, name: String?, pushID: String?, lastPushID: String?, scheduleID: String?,
         channel: String?,
         attributesType: String?, namedUser: String?, credentialID: String?, entry: String?, askedBy: String?,
         reason: String?
     ) {
         (self.id, self.at, self.action, self.credential) = (id, at, action, credential)
-        (self.address, self.who, self.operationID) = (address, who, operationID)
+        (self.address, self.who, self.whoID, self.operationID) = (address, who, whoID, operationID)
         (self.count, self.failed) = (count, failed)
         (self.name, self.pushID, self.lastPushID, self.scheduleID) = (name, pushID, lastPushID, scheduleID)
         (self.channel, self.attributesType) = (channel, attributesType)
         (self.namedUser, self.credentialID) = (namedUser, credentialID)
         (self.entry, self.askedBy, self.reason) = (entry, askedBy, reason)
     }
+
+    /// The caller, for people.
+    public var caller: String { Publisher.shown(credential, who) }
 
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == ActionAnswer {
         id = try fields("id", \.id)
@@ -32,6 +37,7 @@ public struct ActionAnswer: AnswerBody {
         address = try fields("address", \.address)
         who = try fields.optional(
             "who", \.who, "The person, if the console knows: one who signed in with OpenID Connect.")
+        whoID = try fields.optional("who_id", \.whoID, PublisherAnswer.aboutWhoID)
         operationID = try fields("operation_id", \.operationID, "Of the request; of several, of the last one.")
         count = try fields("count", \.count, "How many pushes, tokens or channels it was about.")
         failed = try fields.optional(

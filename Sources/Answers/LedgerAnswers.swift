@@ -5,18 +5,22 @@ import StrictJSON
 public struct PublisherAnswer: AnswerBody {
     public static var about: String? { "Who published it." }
     public let credential, address: String
-    public let who: String?
+    public let who, whoID: String?
+    static var aboutWhoID: Shape {
+        "The person's `sub` at the provider. It stays when the name changes, and others may have the same name."
+    }
 
-    public init(credential: String, address: String, who: String?) {
-        (self.credential, self.address, self.who) = (credential, address, who)
+    public init(credential: String, address: String, who: String?, whoID: String?) {
+        (self.credential, self.address, self.who, self.whoID) = (credential, address, who, whoID)
     }
 
     public init(_ publisher: Publisher) {
-        self.init(credential: publisher.credential, address: publisher.address, who: publisher.who)
+        self.init(
+            credential: publisher.credential, address: publisher.address, who: publisher.who, whoID: publisher.whoID)
     }
 
-    /// The person, or else the credential.
-    public var name: String { who ?? credential }
+    /// The caller, for people.
+    public var caller: String { Publisher.shown(credential, who) }
 
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == PublisherAnswer {
         credential = try fields(
@@ -24,6 +28,7 @@ public struct PublisherAnswer: AnswerBody {
         address = try fields("address", \.address, "The client's address, as far as trusted proxies tell it.")
         who = try fields.optional(
             "who", \.who, "The person, if the console knows: one who signed in with OpenID Connect.")
+        whoID = try fields.optional("who_id", \.whoID, Self.aboutWhoID)
     }
 }
 

@@ -88,7 +88,7 @@ public final class Console: Sendable {
             return signInPage(request).on("/console/sign-in")
         }
         if path == Self.providerPath { return try await beginAtProvider(request).on(path) }
-        if path == Self.returnPath { return try await returnFromProvider(request).on(path) }
+        if path == Self.returnPath { return try await returnFromProvider(request, session).on(path) }
         guard let session else {
             if isRead { return unknown(request) }
             // Its draft is kept, and the browser has what is newer.

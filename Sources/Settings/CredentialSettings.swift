@@ -35,7 +35,7 @@ public struct CredentialSettings: Sendable, Hashable {
         let id = value(.id)?.text ?? ""
         if id.isEmpty {
             require(.id, "it names the credential in requests and logs")
-        } else if !AppCredential.isID(id) || AppCredential.builtInIDs.contains(id) {
+        } else if !AppCredential.isID(id) || AppCredential.isTaken(id) {
             refuse(.id, "\(AppCredential.idRule), and none of \(AppCredential.builtInIDs.joined(separator: ", "))")
         }
         let scopes = value(.scopes).flatMap { CredentialScope.scopes($0.text) }

@@ -1,4 +1,5 @@
 public import Answers
+import HTTPAPI
 public import LiveActivity
 
 extension Settings {
@@ -8,7 +9,7 @@ extension Settings {
         let foreign = SettingsChange.foreign[.gateway] ?? []
         let own = SettingKey.all.filter { key in !foreign.contains { key.path.hasPrefix($0) } }.map { key in
             SettingAnswer(
-                name: key.path, value: key.isSecret ? nil : texts[key.path].flatMap(Self.plain),
+                name: key.path, value: key.isSecret ? nil : text(of: key, for: app).flatMap(Self.plain),
                 secret: key.isSecret && texts[key.path] != nil,
                 source: "\(origins[key.path] ?? .builtIn)", live: key.live.contains(.gateway))
         }
@@ -23,6 +24,13 @@ extension Settings {
                     secret: isSecret && app[field] != nil, source: app[field] == nil ? "default" : source,
                     live: SettingsChange.isLive(field, from: app, to: app))
             }
+    }
+
+    /// The text of a setting, without lines that are about other apps.
+    private func text(of key: SettingKey, for app: AppKey) -> String? {
+        guard let text = texts[key.path], key.path == "console.oidc.groups" else { return texts[key.path] }
+        let lines = text.split { $0 == ";" || $0.isNewline }.map(\.trimmed)
+        return lines.filter { OpenIDOptions.Access.list($0)?.contains { $0.app == app } == true }.joined(separator: "; ")
     }
 
     /// Nil for a PEM text in place of a path: it may be a private key.

@@ -33,7 +33,7 @@ struct ActionsCommand: AsyncParsableCommand {
             Table.list(
                 page.actions, nothing: "no actions", next: page.next,
                 .text("AT", \.at), .text("ACTION") { $0.action + ($0.failed.map { " (failed: \($0))" } ?? "") },
-                .text("WHO") { $0.who ?? $0.credential }, .text("ADDRESS", \.address), .count("COUNT", \.count),
+                .text("WHO", \.caller), .text("ADDRESS", \.address), .count("COUNT", \.count),
                 .text("SUBJECT", \.subject))
         }
     }

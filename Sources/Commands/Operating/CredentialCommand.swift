@@ -103,7 +103,7 @@ struct CredentialCommand: ParsableCommand {
         @Flag(help: "Print results as JSON.") var json = false
 
         func run() throws {
-            guard AppCredential.isID(id), !AppCredential.builtInIDs.contains(id) else {
+            guard AppCredential.isID(id), !AppCredential.isTaken(id) else {
                 throw ValidationError(
                     "the id must be \(AppCredential.idRule), and none of "
                         + AppCredential.builtInIDs.joined(separator: ", "))

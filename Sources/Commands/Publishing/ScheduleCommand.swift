@@ -63,7 +63,7 @@ struct ScheduleCommand: ParsableCommand {
                 "state": schedule.outcome, "finished": schedule.finishedAt, "asked by": schedule.asker,
                 "asked": schedule.approval?.askedAt, "lapses": schedule.approval?.lapsesAt,
                 "request": schedule.state == "awaiting_approval" ? schedule.approval?.request : nil,
-                "decided by": schedule.approval?.decidedBy?.name, "decided": schedule.approval?.decidedAt,
+                "decided by": schedule.approval?.decidedBy?.caller, "decided": schedule.approval?.decidedAt,
             ]).lines
         }
     }
@@ -124,7 +124,7 @@ extension ScheduleAnswer {
     fileprivate var goesOut: String {
         approval?.atOnce == true && state == "awaiting_approval" ? "once approved" : schedule.scheduledTime + "Z"
     }
-    fileprivate var asker: String? { approval?.askedBy?.name }
+    fileprivate var asker: String? { approval?.askedBy?.caller }
     fileprivate var outcome: String { state + (reason.map { ": \($0)" } ?? "") }
     fileprivate var id: String { pushIDs.first ?? "" }
     fileprivate var title: String { "\(event) \(activityName)" + (name.map { " (\($0))" } ?? "") }

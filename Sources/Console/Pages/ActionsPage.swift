@@ -55,7 +55,7 @@ enum ActionsPage {
         }
         return values([
             "at": Shown.time(action.at, now: visit.now), "action": words(of: action.action),
-            "credential": action.who ?? (action.credential == "master" ? "master secret" : action.credential),
+            "credential": Caller.text(action.credential, action.who), "credentialID": Caller.id(action.whoID),
             "address": action.address, "subjects": done, "failed": action.failed,
             "count": action.count > 1 ? Shown.count(action.count) : nil, "pushes": pushes(action),
         ])

@@ -50,7 +50,8 @@ enum PushPage {
         if let schedule, schedule.state == Schedule.State.rejected.rawValue {
             shown["state"] = "rejected"
             shown["rejected"] = values([
-                "by": schedule.approval?.decidedBy?.name, "reason": schedule.reason,
+                "by": schedule.approval?.decidedBy.map { Caller.text($0.credential, $0.who) },
+                "byID": Caller.id(schedule.approval?.decidedBy?.whoID), "reason": schedule.reason,
                 "at": Shown.time(schedule.approval?.decidedAt, now: visit.now),
             ])
         }
@@ -64,9 +65,8 @@ enum PushPage {
         shown["payload"] = text.map { JSONLayout.lines($0) }
         shown["bytes"] = content.map { Shown.count($0.payloadBytes) }
         shown["audience"] = audience.map { AudienceText.text($0, of: push.ledger.event) }
-        shown["by"] = push.ledger.by.map { by in
-            "\(by.who ?? (by.credential == "master" ? "master secret" : by.credential)) from \(by.address)"
-        }
+        shown["by"] = push.ledger.by.map { "\(Caller.text($0.credential, $0.who)) from \($0.address)" }
+        shown["byID"] = Caller.id(push.ledger.by?.whoID)
         if text != nil {
             let sent = body?.liveActivity ?? payload?.object("aps")
             var type = sent?.text("attributes_type") ?? sent?.text("attributes-type")

@@ -19,12 +19,12 @@ enum PushesPage {
         let file = try await Export.file(visit, "/api/pushes", "pushes", columns: LedgerAnswer.memberNames, filter) {
             push in
             let by = push.object("by")
-            return person == nil || by?.text("credential") == person || by?.text("who") == person
+            return person == nil || ["credential", "who", "who_id"].contains { by?.text($0) == person }
         }
         if let file { return file }
         let page = try await visit.list(
             "/api/pushes", \HistoryAnswer.pushes, next: \.next, filter, limit: limit,
-            where: { person == nil || $0.by?.credential == person || $0.by?.who == person })
+            where: { person == nil || [$0.by?.credential, $0.by?.who, $0.by?.whoID].contains(person) })
         let rows = page.rows.map { PushValues(ledger: $0, now: visit.now).row }
         return visit.page(
             "pushes", "Pushes",

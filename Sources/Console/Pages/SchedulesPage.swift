@@ -37,7 +37,7 @@ enum SchedulesPage {
                 "namePath": "/console/names/\(Form.encoded(name))", "event": push?.text("event"),
                 "label": schedule.name, "state": schedule.state, "reason": schedule.reason,
                 "word": schedule.state.replacing("_", with: " "),
-                "asker": approval?.askedBy?.name, "lapses": Shown.time(approval?.lapsesAt, now: visit.now),
+                "asker": approval?.askedBy.map { Caller.text($0.credential, $0.who) }, "askerID": Caller.id(approval?.askedBy?.whoID), "lapses": Shown.time(approval?.lapsesAt, now: visit.now),
                 "hasWhy": schedule.reason != nil || approval != nil ? true : nil,
                 "due": isAtOnce ? nil : Shown.time(schedule.schedule.scheduledTime, now: visit.now),
                 "canCancel": mayCancel ? true : nil, "hasMore": mayCancel || schedule.name != nil ? true : nil,

@@ -3,7 +3,10 @@ public import LiveActivity
 /// A provider of OpenID Connect by which people sign in: what the console needs of it. The gateway talks to it.
 public struct ConsoleProvider: Sendable {
     public typealias Redeem =
-        @Sendable (_ code: String, SignInAttempt, _ now: Int64) async throws(ProviderFailure) -> Visitor
+        @Sendable (_ code: String, SignInAttempt, _ network: String, _ now: Int64) async throws(ProviderFailure) -> Visitor
+
+    public typealias Address =
+        @Sendable (SignInAttempt, _ network: String) async throws(ProviderFailure) -> String
 
     /// For the button.
     public var name: String
@@ -13,14 +16,13 @@ public struct ConsoleProvider: Sendable {
     /// How long a session lasts.
     public var life: Duration
     /// The address of its sign-in page for this attempt.
-    public var address: @Sendable (SignInAttempt) async throws(ProviderFailure) -> String
-    /// The person for a code that it gave. Takes epoch ms.
+    public var address: Address
+    /// The person for a code that it gave, to a browser of this network. Takes epoch ms.
     public var redeem: Redeem
 
     public init(
         name: String, issuer: String, proof: String, life: Duration,
-        address: @escaping @Sendable (SignInAttempt) async throws(ProviderFailure) -> String,
-        redeem: @escaping Redeem
+        address: @escaping Address, redeem: @escaping Redeem
     ) {
         (self.name, self.issuer, self.proof, self.life) = (name, issuer, proof, life)
         (self.address, self.redeem) = (address, redeem)

@@ -8,6 +8,10 @@ extension Console {
     /// Sign-ins that one network may begin and not end, until `attemptSpan` is over. Each is a record in Redis.
     static let mostBegun = 100
     private static let mostShownGroups = 20
+    /// A name of DNS and a port. The address to come back to is kept with each sign-in.
+    private static let mostBytesOfHost = 260
+    /// In the address that the return page loads again.
+    private static let again = "again"
 
     /// A link and not a form: `form-action 'self'` would keep the browser from the provider.
     func beginAtProvider(_ request: ConsoleRequest) async throws -> ConsoleResponse {
@@ -23,10 +27,14 @@ extension Console {
                 .with("Retry-After", "\(max(1, begun.left / 1_000))")
         }
         let query = Form(request.query)
+        guard request.host.utf8.count <= Self.mostBytesOfHost else {
+            throw ConsoleFailure(400, "The Host is longer than \(Self.mostBytesOfHost) bytes.")
+        }
+        let app = query.text("app").flatMap { AppKey.isKey($0) ? $0 : nil }
         let address = "\(request.isSecure ? "https" : "http")://\(request.host)\(Self.returnPath)"
-        let attempt = SignInAttempt(app: query.text("app"), next: Self.next(query["next"]), returnAddress: address)
+        let attempt = SignInAttempt(app: app, next: Self.next(query["next"]), returnAddress: address)
         do {
-            let page = try await provider.address(attempt)
+            let page = try await provider.address(attempt, request.network)
             return try await lead(to: page, attempt, request)
         } catch let error as ProviderFailure {
             return failed(error, request, next: attempt.next)
@@ -38,37 +46,44 @@ extension Console {
     ) async throws -> ConsoleResponse {
         // The text in the cookie is always a new one: a browser may have one that somebody planted.
         let browser = ConsoleSession.random()
-        let name = SignInAttempt.name(browser: browser, state: attempt.state)
-        try await store.console.begin(attempt: name, attempt.record, life: SignInAttempt.life)
-        let cookie = SignInAttempt.cookie(browser, request.sessions, isSecure: request.isSecure)
-        return .redirect(page).with("Set-Cookie", cookie)
+        try await keep(attempt, browser)
+        let cookie = SignInAttempt.cookie(browser, of: attempt.state, isSecure: request.isSecure)
+        return (SignInAttempt.makingRoom(request) + [cookie]).reduce(.redirect(page)) { $0.with("Set-Cookie", $1) }
     }
 
-    func returnFromProvider(_ request: ConsoleRequest) async throws -> ConsoleResponse {
+    /// - Parameter session: the one that stands now
+    func returnFromProvider(_ request: ConsoleRequest, _ session: ConsoleSession?) async throws -> ConsoleResponse {
         guard let provider = gateway.provider(), request.method == "GET" else {
             throw ConsoleFailure(404, "There is no such page.")
         }
-        let answer = try await take(request, provider)
-        return answer.with("Set-Cookie", SignInAttempt.cookie(nil, isSecure: request.isSecure))
-    }
-
-    private func take(_ request: ConsoleRequest, _ provider: ConsoleProvider) async throws -> ConsoleResponse {
         let query = Form(request.query)
+        // The browser comes from another site, so it sends no `Strict` cookie. This page sends all that there are now:
+        // the browser may have signed in to another app meanwhile.
+        guard query.has(Self.again) else {
+            let address = "\(Self.returnPath)?\(request.query)&\(Self.again)=yes"
+            return render("message", ["reload": address], title: "One moment", session: nil, request)
+        }
         let state = query["state"]
-        // The browser comes from another site, so it sends no `Strict` cookie.
-        var request = request
-        let kept = request.cookie(SignInAttempt.cookieName(isSecure: request.isSecure)) ?? ""
-        let browser = String(kept.prefix { $0 != "." })
-        request.cookie = ConsoleSession.cookieName(isSecure: request.isSecure) + "=" + kept.dropFirst(browser.count + 1)
+        let browser = request.cookie(SignInAttempt.cookieName(of: state, isSecure: request.isSecure)) ?? ""
         guard SignInAttempt.isText(state), SignInAttempt.isText(browser),
             let record = try await store.console.take(
                 attempt: SignInAttempt.name(browser: browser, state: state)),
             let attempt = SignInAttempt(state: state, record)
         else {
+            // Somebody who goes back, or whose browser opens its tabs again, is signed in already.
+            if session != nil { return .redirect("/console") }
             let problem =
                 "This sign-in was not begun in this browser, was used already, or took longer than 10 minutes. Begin again."
             return failed(ProviderFailure(401, problem, reason: "no sign-in with this state"), request)
         }
+        let answer = try await finish(attempt, browser, query, request, provider)
+        if answer.status == 503 { return answer }
+        return answer.with("Set-Cookie", SignInAttempt.cookie(nil, of: state, isSecure: request.isSecure))
+    }
+
+    private func finish(
+        _ attempt: SignInAttempt, _ browser: String, _ query: Form, _ request: ConsoleRequest, _ provider: ConsoleProvider
+    ) async throws -> ConsoleResponse {
         do {
             // RFC 9207: another provider's answer.
             guard query.text("iss").map({ $0 == provider.issuer }) ?? true else {
@@ -78,11 +93,18 @@ extension Console {
             guard let code = query.text("code"), code.utf8.count <= 4_096 else {
                 throw ProviderFailure(401, "\(provider.name) sent no code.", reason: "no code")
             }
-            let visitor = try await provider.redeem(code, attempt, request.now)
+            let visitor = try await provider.redeem(code, attempt, request.network, request.now)
             return try await admit(visitor, attempt, provider, request)
         } catch let error as ProviderFailure {
+            // Others ask the provider. The code was not used, so the page can be loaded again.
+            if error.status == 503 { try await keep(attempt, browser) }
             return failed(error, request, next: attempt.next)
         }
+    }
+
+    private func keep(_ attempt: SignInAttempt, _ browser: String) async throws {
+        let name = SignInAttempt.name(browser: browser, state: attempt.state)
+        try await store.console.begin(attempt: name, attempt.record, life: SignInAttempt.life)
     }
 
     private static func refused(_ error: String, _ provider: ConsoleProvider) -> ProviderFailure {
@@ -117,10 +139,7 @@ extension Console {
         }
         try await store.console.succeed(Self.begun(request), span: Self.attemptSpan)
         let (next, cookie) = try await enter(identity, request, next: attempt.next, life: provider.life)
-        // The browser comes from another site, so it would not send the new cookie with a redirect.
-        return render("message", ["reload": next], title: "One moment", session: nil, request)
-            .with("Set-Cookie", cookie)
-            .about(who: person.name)
+        return .redirect(next).with("Set-Cookie", cookie).about(who: person.name)
     }
 
     private static func nobodysGroups(_ visitor: ConsoleProvider.Visitor, _ app: String?) -> ProviderFailure {

@@ -51,6 +51,11 @@ public struct ConsoleRequest: Sendable {
         return ids.split(separator: ".").prefix(Self.mostSessions).map(String.init)
     }
 
+    /// The names of the browser's cookies, in the order of the header.
+    var cookieNames: [String] {
+        (cookie ?? "").split(separator: ";").map { String($0.drop { $0 == " " }.prefix { $0 != "=" }) }
+    }
+
     /// The cookie of this name.
     func cookie(_ name: String) -> String? {
         for pair in (cookie ?? "").split(separator: ";") {

@@ -11,6 +11,7 @@ struct ActionSums {
         var credential: String
         var address: String
         var who: String?
+        var whoID: String?
         var failed: Int?
     }
 
@@ -29,7 +30,7 @@ struct ActionSums {
     mutating func take(_ action: Action, of app: AppKey, at now: ContinuousClock.Instant) -> Action? {
         let key = Key(
             app: app, kind: action.kind, credential: action.credential, address: action.address, who: action.who,
-            failed: action.failed)
+            whoID: action.whoID, failed: action.failed)
         guard var sum = sums[key] else {
             if sums.count < Self.mostCallers { sums[key] = Sum(since: now) }
             return action

@@ -14,7 +14,7 @@ extension Answer {
     ) -> Action {
         var action = Action(
             kind.rawValue, credential: caller.credential, address: caller.address, who: caller.who,
-            operation: operation, subjects: subjects, count: count)
+            whoID: caller.whoID, operation: operation, subjects: subjects, count: count)
         for (name, text) in parameters {
             let subject = Action.Subject(rawValue: name) ?? Self.parameterSubjects[name]
             if let subject { action.subjects[subject] = text }

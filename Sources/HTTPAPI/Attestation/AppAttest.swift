@@ -26,6 +26,8 @@ public struct AppAttest: Sendable, Hashable {
     }
 
     private static let format = "apple-appattest"
+    /// Apple sends two: the key's and the one that signed it.
+    private static let mostCertificates = 4
     private static let nonceID = "1.2.840.113635.100.8.2"
     /// SEQUENCE { [1] { OCTET STRING of 32 bytes } }
     private static let nonceHeader: [UInt8] = [0x30, 0x24, 0xA1, 0x22, 0x04, 0x20]
@@ -42,7 +44,8 @@ public struct AppAttest: Sendable, Hashable {
         (self.environment, self.root) = (environment, root)
     }
 
-    /// Checks an attestation object, which vouches for a key that was made in the device.
+    /// Checks an attestation object, which vouches for a key that was made in the device. Anybody can send one, so the
+    /// steps are in the order of their costs: the signatures of the chain are last.
     ///
     /// - Parameters:
     ///   - keyID: the SHA-256 of the key's point.
@@ -53,19 +56,9 @@ public struct AppAttest: Sendable, Hashable {
         _ keyID: [UInt8], attestedBy object: [UInt8], _ clientData: String, at seconds: Int64
     ) throws(Failure) -> [UInt8] {
         guard let attestation = try? CBORValue(object), attestation["fmt"]?.text == Self.format,
-            let chain = attestation["attStmt"]?["x5c"]?.array, let authData = attestation["authData"]?.bytes
+            let chain = attestation["attStmt"]?["x5c"]?.array?.compactMap(\.bytes),
+            (1...Self.mostCertificates).contains(chain.count), let authData = attestation["authData"]?.bytes
         else { throw Failure("it is no attestation object of App Attest") }
-        let certificate: ChainedCertificate
-        do throws(ChainedCertificate.Failure) {
-            certificate = try ChainedCertificate(
-                chain.compactMap(\.bytes), root: root, extensionID: Self.nonceID, at: seconds)
-        } catch {
-            throw Failure("the certificates do not lead to Apple's root: \(error)")
-        }
-        guard certificate.extensionValue == Self.nonceHeader + Self.nonce(authData, clientData) else {
-            throw Failure("it is not for this challenge and channel")
-        }
-        guard Array(SHA256Digest(of: certificate.publicKey)) == keyID else { throw Failure("it is for another key_id") }
         let data = try AuthenticatorData(authData, appHash)
         guard data.counter == 0 else { throw Failure("its key was used before") }
         guard data.rest.prefix(16) == environment.mark[...] else {
@@ -76,7 +69,25 @@ public struct AppAttest: Sendable, Hashable {
         guard data.rest.dropFirst(16).prefix(credential.count) == credential[...] else {
             throw Failure("its credential is not the key_id")
         }
-        return certificate.publicKey
+        let leaf = try Self.chained { () throws(LeafCertificate.Failure) in
+            try LeafCertificate(chain[0], extensionID: Self.nonceID)
+        }
+        guard leaf.extensionValue == Self.nonceHeader + Self.nonce(authData, clientData) else {
+            throw Failure("it is not for this challenge and channel")
+        }
+        guard Array(SHA256Digest(of: leaf.publicKey)) == keyID else { throw Failure("it is for another key_id") }
+        try Self.chained { () throws(LeafCertificate.Failure) in
+            try leaf.verify(through: Array(chain.dropFirst()), to: root, at: seconds)
+        }
+        return leaf.publicKey
+    }
+
+    private static func chained<Value>(
+        _ step: () throws(LeafCertificate.Failure) -> Value
+    ) throws(Failure) -> Value {
+        do throws(LeafCertificate.Failure) { return try step() } catch {
+            throw Failure("the certificates do not lead to Apple's root: \(error)")
+        }
     }
 
     /// Checks an assertion, which a key that was attested before signed.
@@ -87,10 +98,11 @@ public struct AppAttest: Sendable, Hashable {
         guard let assertion = try? CBORValue(assertion), let signature = assertion["signature"]?.bytes,
             let authData = assertion["authenticatorData"]?.bytes
         else { throw Failure("it is no assertion of App Attest") }
+        let counter = try AuthenticatorData(authData, appHash).counter
         guard let key = try? P256PublicKey(point: point),
             key.isValid(der: signature, for: Self.nonce(authData, clientData))
         else { throw Failure("its signature is not of this key, challenge and channel") }
-        return try AuthenticatorData(authData, appHash).counter
+        return counter
     }
 
     private static func nonce(_ authData: [UInt8], _ clientData: String) -> [UInt8] {

@@ -16,7 +16,7 @@ struct CredentialBody {
         let idValue = try root.required("id")
         id = try idValue.string()
         guard AppCredential.isID(id) else { throw idValue.error("must be \(AppCredential.idRule)") }
-        guard !AppCredential.builtInIDs.contains(id) else { throw idValue.error("is taken: choose another id") }
+        guard !AppCredential.isTaken(id) else { throw idValue.error("is taken: choose another id") }
         let scopesValue = try root.required("scopes")
         scopes = []
         for value in try scopesValue.array() {

@@ -12,14 +12,14 @@ extension ConsoleBridge {
         let name = options.shownName
         return ConsoleProvider(
             name: name, issuer: options.issuer ?? "", proof: options.proof, life: options.sessionLife,
-            address: { attempt throws(ProviderFailure) in
-                do throws(OpenIDFailure) { return try await provider.address(attempt) } catch {
+            address: { attempt, network throws(ProviderFailure) in
+                do throws(OpenIDFailure) { return try await provider.address(attempt, network) } catch {
                     throw ProviderFailure(error, name)
                 }
             },
-            redeem: { code, attempt, now throws(ProviderFailure) in
+            redeem: { code, attempt, network, now throws(ProviderFailure) in
                 do throws(OpenIDFailure) {
-                    let token = try await provider.redeem(code, attempt, at: now)
+                    let token = try await provider.redeem(code, attempt, network, at: now)
                     let groups = token.groups(options.groupsClaim)
                     let known = groups.filter { group in options.access.contains { haveSameBytes($0.group, group) } }
                     let person = ConsolePerson(
@@ -52,7 +52,7 @@ extension ProviderFailure {
             switch failure.kind {
             case .away: (502, "\(name) does not answer as it should. Try again in a moment")
             case .refused: (401, "The answer of \(name) does not prove who you are. Sign in again")
-            case .busy: (503, "Many people sign in at this moment. Try again in a moment")
+            case .busy: (503, "Many people sign in at this moment. Load this page again in a moment")
             }
         self.init(status, "\(message), or sign in with a secret.", reason: failure.reason)
     }

@@ -85,7 +85,7 @@ struct ConsoleBridge: Sendable {
             app: served.authenticator.app(identity.app), credential,
             Publisher(
                 credential: credential.id, address: call.address, who: identity.person?.name,
-                subject: identity.person?.subject), served,
+                whoID: identity.person?.subject), served,
             now: call.now)
         defer { passage.leave() }
         try await passage.pass(RequestGuard.ofConsole)

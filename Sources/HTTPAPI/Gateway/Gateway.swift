@@ -85,7 +85,8 @@ public final class Gateway: ListeningService {
             live: live, metrics: metrics, logger: logger, clock: clock, recorder: recorder,
             console: configuration.hasConsole
                 ? Console(bridge.gateway, store: store, undo: configuration.consoleUndo) : nil,
-            signIns: SignInLimit { live.current.configuration.failedSignInsPerMinute }, rates: RateLimit(store.rates))
+            signIns: SignInLimit { live.current.configuration.failedSignInsPerMinute },
+            attestations: SignInLimit { AttestationCalls.falseProofsPerMinute }, rates: RateLimit(store.rates))
         let connections = OpenFiles.connectionLimit(wanted: configuration.maximumConnections)
         if connections < configuration.maximumConnections {
             logger.warning(

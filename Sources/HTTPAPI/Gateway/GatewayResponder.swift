@@ -48,6 +48,8 @@ struct GatewayResponder: HTTPResponder {
     /// Nil: it is switched off.
     let console: Console?
     let signIns: SignInLimit
+    /// The false proofs of App Attest.
+    let attestations: SignInLimit
     let rates: RateLimit
     /// Limits the log lines about wrong credentials, because anybody can send these.
     let refusals = LogThrottle(burst: 100, perSecond: 10)

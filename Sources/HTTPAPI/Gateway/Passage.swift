@@ -9,16 +9,15 @@ enum RequestGuard: Sendable, Hashable, CaseIterable {
     case form
     /// The endpoint.
     case route
-    /// The owner of the secret or token. Guesses are limited.
+    /// The owner of the secret or token. Guesses are limited. A secret from an address that is no server's is a wrong one
+    /// from here on: the answers that follow would tell it.
     case caller
     /// The rate of the address, for callers whom everybody can be.
     case addressRate
     /// The secret of `/readyz` and `/metrics`.
     case monitor
-    /// Whether the endpoint takes this kind of caller.
+    /// Whether the endpoint takes this kind of caller. After this guard the caller is known.
     case access
-    /// The addresses from which servers may call. After this guard the caller is known.
-    case serverAddress
     case credentialRate
     /// The scope and the names of a credential.
     case rights
@@ -34,7 +33,7 @@ enum RequestGuard: Sendable, Hashable, CaseIterable {
     static let ofOpenCalls: [Self] = [.addressRate, .monitor, .capacity]
     /// Every other call passes these next.
     static let ofCalls: [Self] = [
-        .caller, .addressRate, .access, .serverAddress, .credentialRate, .rights, .query, .body, .capacity,
+        .caller, .addressRate, .access, .credentialRate, .rights, .query, .body, .capacity,
     ]
     /// A call of the console passes these alone. Its page has passed guards of its own, and has a session.
     static let ofConsole: [Self] = [.route, .access, .rights, .query, .capacity]
@@ -63,6 +62,8 @@ struct Passage {
 
     private var route: (endpoint: Endpoint, parameters: [String: String])?
     private var found: (app: Authenticator.App, credential: Credential)?
+    /// The credential whose secret was right, and came from an address that is no server's. For the log.
+    private var outsider: String?
     /// The caller, once it is known and may call from where it is.
     private(set) var publisher: Publisher?
     private(set) var values: [String: String] = [:]
@@ -113,6 +114,12 @@ struct Passage {
             confirm: confirm)
         let action = credential.isDevice ? nil : endpoint.action
         let parts = credential.isFromApp ? served.partsOfApps : served.parts
+        if let source, credential == .attesting {
+            do { return try await handle(parts, call) } catch let error as APIError {
+                if error.code == AttestationCalls.refusalCode { source.responder.attestations.failed(source.address) }
+                throw error
+            }
+        }
         return try await recorder.record(action, publisher, operation, parameters, of: app.app.key) {
             // As for pages: a bulk call takes long.
             endpoint.body == .streamed
@@ -136,7 +143,6 @@ struct Passage {
         case .addressRate: try await checkAddressRate()
         case .monitor: try checkMonitor()
         case .access: try checkAccess()
-        case .serverAddress: try checkServerAddress()
         case .credentialRate: try await checkCredentialRate()
         case .rights: try await checkRights()
         case .query: try readQuery()
@@ -157,12 +163,24 @@ struct Passage {
     private mutating func findCaller() async throws {
         guard let source else { return }
         guard try endpoint().endpoint.access != .attesting else {
+            if let seconds = source.responder.attestations.wait(source.address, "") {
+                throw APIError.tooManyAttestations(seconds)
+            }
             found = served.authenticator.attesting(source.request.headers).map { ($0.0, $0.1) }
             return
         }
-        let found = try await source.responder.authenticate(
-            source.request, source.address, isGuess: source.isGuess, served, now: now)
-        self.found = found.map { ($0.0, $0.1) }
+        let headers = source.request.headers
+        guard
+            let (app, credential) = try await source.responder.authenticate(
+                source.request, source.address, isGuess: source.isGuess, served, now: now)
+        else { return }
+        guard credential.isFromApp || served.configuration.isServer(source.address) else {
+            if source.isGuess { source.responder.signIns.failed(source.address) }
+            outsider = credential.id
+            return
+        }
+        if source.isGuess { source.responder.signIns.succeeded(source.address, headers[.authorization] ?? "") }
+        found = (app, credential)
     }
 
     private func checkAddressRate() async throws {
@@ -178,30 +196,19 @@ struct Passage {
         try source.responder.checkMonitor(source.request, source.address, served.configuration)
     }
 
-    private func checkAccess() throws(APIError) {
+    private mutating func checkAccess() throws(APIError) {
         let (endpoint, parameters) = try endpoint()
         guard let found, case .call = endpoint.handler,
             endpoint.access.admits(
                 found.credential, channel: parameters["channel"].flatMap { try? ChannelID($0) },
                 contact: parameters["contact"].flatMap { ContactID($0) })
-        else { throw source.map { .unauthorized($0.request.headers) } ?? .notFound }
-    }
-
-    private mutating func checkServerAddress() throws(APIError) {
-        guard let source else { return }
-        let credential = try caller().credential
-        let responder = source.responder
-        guard credential.isFromApp || served.configuration.isServer(source.address) else {
-            // As for a wrong secret, so that it tells nothing about this one.
-            if source.isGuess { responder.signIns.failed(source.address) }
+        else {
+            guard let source else { throw .notFound }
             var error = APIError.unauthorized(source.request.headers)
-            error.cause = "\(credential.id) came from an address that is not in gateway.server_addresses"
+            error.cause = outsider.map { "\($0) came from an address that is not in gateway.server_addresses" }
             throw error
         }
-        if source.isGuess {
-            responder.signIns.succeeded(source.address, source.request.headers[.authorization] ?? "")
-        }
-        publisher = Publisher(credential: credential.id, address: source.address.text)
+        if let source { publisher = Publisher(credential: found.credential.id, address: source.address.text) }
     }
 
     private func checkCredentialRate() async throws {

@@ -5,10 +5,12 @@ import StrictJSON
 /// An ID token whose signature and claims are right (OpenID Connect Core 1.0, 3.1.3.7).
 struct IDToken: Sendable {
     enum Refusal: Error, Hashable {
-        /// No key that is known signed it.
-        case unknownKey
+        /// No key that is known made its signature. Maybe the provider has another one by now, under the same name too.
+        case ofNoKey(String)
         /// The rule that it breaks, for the log.
         case wrong(String)
+
+        static let unknownKey = ofNoKey("its key is not one of the provider's")
     }
 
     /// The sign-in that the token must be for.
@@ -42,10 +44,10 @@ struct IDToken: Sendable {
         guard header["crit"] == nil else { throw .wrong("it has extensions") }
         switch keys.key(header.text("kid"), algorithm) {
         case .unknown: throw .unknownKey
-        case .ofOtherKind: throw .wrong("its alg is not that of its key")
+        case .ofOtherKind: throw .ofNoKey("its alg is not that of its key")
         case .found(let key):
             guard key.signed(Array("\(parts[0]).\(parts[1])".utf8), as: signature) else {
-                throw .wrong("its signature is not valid")
+                throw .ofNoKey("its signature is not valid")
             }
         }
         self.claims = claims
@@ -77,16 +79,20 @@ struct IDToken: Sendable {
         guard (1...Self.mostBytesOfText).contains(subject.utf8.count) else { throw .wrong("it has no sub") }
     }
 
+    /// Whether the provider has seen that the address is the person's. It must say so: a claim that is missing, or the
+    /// text "true", is no proof.
+    private var hasOwnEmail: Bool { (try? claims["email_verified"]?.bool()) == true }
+
     /// The person's groups. An address counts only once the provider has seen that it is the person's.
     func groups(_ claim: String) -> [String] {
-        if claim == "email", (try? claims["email_verified"]?.bool()) != true { return [] }
+        if claim == "email", !hasOwnEmail { return [] }
         return texts(claim).prefix(Self.mostGroups).filter { (1...Self.mostBytesOfText).contains($0.utf8.count) }
     }
 
-    /// The name of the person in pages and in the log of actions: an address, a name of an account, or the `sub`.
+    /// The name of the person in pages and in the log of actions: an address, a name of an account, or the `sub`. People
+    /// choose some of these, so `subject` goes with it.
     var person: String {
-        let isDoubtful = (try? claims["email_verified"]?.bool()) == false
-        let names = (isDoubtful ? [] : ["email"]) + ["preferred_username", "name"]
+        let names = (hasOwnEmail ? ["email"] : []) + ["preferred_username", "name"]
         let found = names.lazy.compactMap { claims.text($0).map(Self.clean) }.first { !$0.isEmpty }
         return found ?? Self.clean(subject)
     }

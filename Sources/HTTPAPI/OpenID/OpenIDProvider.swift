@@ -12,10 +12,19 @@ final class OpenIDProvider: Sendable {
     private struct Document {
         var result: Result<[UInt8], OpenIDFailure>
         var at: ContinuousClock.Instant
+        /// When it was asked for last. What is known stays if the answer is a failure.
+        var askedAt: ContinuousClock.Instant
+
+        func isFresh(_ now: ContinuousClock.Instant) -> Bool {
+            switch result {
+            case .success: at + OpenIDProvider.life > now
+            case .failure: at + OpenIDProvider.pause > now
+            }
+        }
     }
 
     private static let life: Duration = .seconds(3_600)
-    /// A key that is not known is looked for at most so often, whoever sends tokens.
+    /// A key that is not known, or an address that the provider moved, is looked for at most so often, whoever signs in.
     private static let leastAge: Duration = .seconds(60)
     /// A provider that failed is asked again after this time. Until then a sign-in fails at once.
     private static let pause: Duration = .seconds(10)
@@ -24,13 +33,15 @@ final class OpenIDProvider: Sendable {
     /// The most sign-ins that ask the provider at once: half of `GatewayConfiguration.signInRequests`, so that a slow
     /// provider does not keep those from signing in who have a secret.
     private static let mostAtOnce = 8
+    /// Those of one network, so that a stranger does not keep everybody else from signing in.
+    private static let mostOfNetwork = 2
 
     let options: OpenIDOptions
     private let issuer: String
     private let clientID: String
     private let documents = Mutex<[String: Document]>([:])
     private let questions = SharedCall<String, [UInt8], OpenIDFailure>()
-    private let running = Mutex(0)
+    private let running = Mutex<[String: Int]>([:])
     private let now: @Sendable () -> ContinuousClock.Instant
 
     /// Nil: the options name no provider.
@@ -40,9 +51,9 @@ final class OpenIDProvider: Sendable {
     }
 
     /// The address of the provider's sign-in page for this attempt.
-    func address(_ attempt: SignInAttempt) async throws(OpenIDFailure) -> String {
-        try await counted { () async throws(OpenIDFailure) in
-            let page = try await self.metadata().authorizationEndpoint
+    func address(_ attempt: SignInAttempt, _ network: String) async throws(OpenIDFailure) -> String {
+        try await counted(network) { () async throws(OpenIDFailure) in
+            let page = try await self.metadata(Self.life).authorizationEndpoint
             let challenge = Base64.encodeURL(SHA256Digest(of: attempt.verifier.utf8))
             return page + (page.contains("?") ? "&" : "?")
                 + Self.form([
@@ -55,53 +66,75 @@ final class OpenIDProvider: Sendable {
 
     /// The ID token for a code, checked.
     /// - Parameter time: epoch milliseconds
-    func redeem(_ code: String, _ attempt: SignInAttempt, at time: Int64) async throws(OpenIDFailure) -> IDToken {
-        try await counted { () async throws(OpenIDFailure) in
-            let metadata = try await self.metadata()
-            let text = try await self.token(code, attempt, metadata)
+    func redeem(
+        _ code: String, _ attempt: SignInAttempt, _ network: String, at time: Int64
+    ) async throws(OpenIDFailure) -> IDToken {
+        try await counted(network) { () async throws(OpenIDFailure) in
+            let text = try await self.at(\.tokenEndpoint) { metadata throws(OpenIDFailure) in
+                try await self.token(code, attempt, metadata)
+            }
             let rules = IDToken.Rules(
                 issuer: self.issuer, clientID: self.clientID, nonce: attempt.nonce, now: time / 1_000)
             // The provider may have changed its keys. The second look asks for them once, however many tokens come.
+            var refusal = ""
             for age in [Self.life, Self.leastAge] {
-                if let token = try self.checked(text, try await self.keys(metadata, age), rules) { return token }
+                let keys = try await self.at(\.keys) { metadata throws(OpenIDFailure) in
+                    try ProviderKeys(try await self.document(metadata.keys, notOlderThan: age))
+                }
+                do throws(IDToken.Refusal) {
+                    return try IDToken(text, keys, rules)
+                } catch {
+                    switch error {
+                    case .ofNoKey(let reason): refusal = reason
+                    case .wrong(let reason): throw OpenIDFailure("the ID token is refused: \(reason)", .refused)
+                    }
+                }
             }
-            throw OpenIDFailure("the ID token is refused: its key is not one of the provider's", .refused)
-        }
-    }
-
-    /// Nil: its key is not one of these.
-    private func checked(
-        _ text: String, _ keys: ProviderKeys, _ rules: IDToken.Rules
-    ) throws(OpenIDFailure) -> IDToken? {
-        do throws(IDToken.Refusal) {
-            return try IDToken(text, keys, rules)
-        } catch {
-            guard case .wrong(let reason) = error else { return nil }
-            throw OpenIDFailure("the ID token is refused: \(reason)", .refused)
+            throw OpenIDFailure("the ID token is refused: \(refusal)", .refused)
         }
     }
 
     private func counted<Value: Sendable>(
-        _ body: () async throws(OpenIDFailure) -> Value
+        _ network: String, _ body: () async throws(OpenIDFailure) -> Value
     ) async throws(OpenIDFailure) -> Value {
         let isAdmitted = running.withLock { running in
-            guard running < Self.mostAtOnce else { return false }
-            running += 1
+            guard running[network, default: 0] < Self.mostOfNetwork,
+                running.values.reduce(0, +) < Self.mostAtOnce
+            else { return false }
+            running[network, default: 0] += 1
             return true
         }
-        guard isAdmitted else { throw OpenIDFailure("\(Self.mostAtOnce) sign-ins ask it already", .busy) }
-        defer { running.withLock { $0 -= 1 } }
+        guard isAdmitted else { throw OpenIDFailure("other sign-ins ask it already", .busy) }
+        defer {
+            running.withLock { running in
+                let left = (running[network] ?? 0) - 1
+                running[network] = left > 0 ? left : nil
+            }
+        }
         return try await body()
     }
 
-    private func metadata() async throws(OpenIDFailure) -> ProviderMetadata {
-        let base = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
-        let document = try await document("\(base)/.well-known/openid-configuration", notOlderThan: Self.life)
-        return try ProviderMetadata(document, issuer: issuer)
+    /// Uses an address of the provider. If it does not answer there as it should, it may have moved the address. Then
+    /// its discovery document is asked for again, and another address is tried.
+    private func at<Value>(
+        _ address: KeyPath<ProviderMetadata, String>,
+        _ use: (ProviderMetadata) async throws(OpenIDFailure) -> Value
+    ) async throws(OpenIDFailure) -> Value {
+        let known = try await metadata(Self.life)
+        do {
+            return try await use(known)
+        } catch {
+            guard error.kind == .away, let newer = try? await metadata(Self.leastAge),
+                newer[keyPath: address] != known[keyPath: address]
+            else { throw error }
+            return try await use(newer)
+        }
     }
 
-    private func keys(_ metadata: ProviderMetadata, _ age: Duration) async throws(OpenIDFailure) -> ProviderKeys {
-        try ProviderKeys(try await document(metadata.keys, notOlderThan: age))
+    private func metadata(_ age: Duration) async throws(OpenIDFailure) -> ProviderMetadata {
+        let base = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
+        let document = try await document("\(base)/.well-known/openid-configuration", notOlderThan: age)
+        return try ProviderMetadata(document, issuer: issuer)
     }
 
     private func document(_ url: String, notOlderThan age: Duration) async throws(OpenIDFailure) -> [UInt8] {
@@ -110,19 +143,23 @@ final class OpenIDProvider: Sendable {
             // The call before this one may have brought it.
             if let known = known(url, age) { return try known.get() }
             let result = await fetch(url)
-            documents.withLock { $0[url] = Document(result: result, at: now()) }
+            let now = now()
+            documents.withLock { documents in
+                if case .failure = result, let known = documents[url], known.isFresh(now) {
+                    documents[url]?.askedAt = now
+                } else {
+                    documents[url] = Document(result: result, at: now, askedAt: now)
+                }
+            }
             return try result.get()
         }
     }
 
     private func known(_ url: String, _ age: Duration) -> Result<[UInt8], OpenIDFailure>? {
-        guard let document = documents.withLock({ $0[url] }) else { return nil }
-        let life =
-            switch document.result {
-            case .success: age
-            case .failure: Self.pause
-            }
-        return document.at + life > now() ? document.result : nil
+        let now = now()
+        guard let document = documents.withLock({ $0[url] }), document.isFresh(now) else { return nil }
+        if case .success = document.result, document.askedAt + age <= now { return nil }
+        return document.result
     }
 
     private func fetch(_ url: String) async -> Result<[UInt8], OpenIDFailure> {
@@ -158,7 +195,8 @@ final class OpenIDProvider: Sendable {
         guard response.status == 200 else {
             // A word such as invalid_grant. The rest of the answer may repeat what we sent.
             let word = body?.text("error").flatMap(Self.word)
-            let isOurs = (400..<500).contains(response.status)
+            // Without such a word it is maybe no endpoint of tokens any more.
+            let isOurs = (400..<500).contains(response.status) && (word != nil || response.status <= 401)
             throw OpenIDFailure(
                 "\(url) answered \(response.status)\(word.map { " \($0)" } ?? "")", isOurs ? .refused : .away)
         }

@@ -95,6 +95,12 @@ struct APIError: Error, Sendable, Hashable {
             retryAfter: seconds)
     }
 
+    static func tooManyAttestations(_ seconds: Int) -> APIError {
+        APIError(
+            429, "Too many false proofs of App Attest came from this address. Try again in \(seconds) s.",
+            retryAfter: seconds)
+    }
+
     static func tooFast(_ who: String, _ seconds: Int) -> APIError {
         APIError(429, "Too many requests a second come from \(who). Try again in \(seconds) s.", retryAfter: seconds)
     }

@@ -20,6 +20,8 @@ public struct Action: Sendable, Hashable {
     public var address: String
     /// The person, if the console knows. Nil: whoever has the credential.
     public var who: String?
+    /// The id of that person at the provider. Others may have the same name.
+    public var whoID: String?
     /// The `operation_id` of the request, the last one of several.
     public var operation: String
     public var subjects: [Subject: String]
@@ -30,10 +32,11 @@ public struct Action: Sendable, Hashable {
     public var failed: Int?
 
     public init(
-        _ kind: String, credential: String, address: String, who: String? = nil, operation: String,
-        subjects: [Subject: String] = [:], count: Int = 1, failed: Int? = nil
+        _ kind: String, credential: String, address: String, who: String? = nil, whoID: String? = nil,
+        operation: String, subjects: [Subject: String] = [:], count: Int = 1, failed: Int? = nil
     ) {
-        (self.kind, self.credential, self.address, self.who) = (kind, credential, address, who)
+        (self.kind, self.credential, self.address) = (kind, credential, address)
+        (self.who, self.whoID) = (who, whoID)
         (self.operation, self.subjects, self.count, self.failed) = (operation, subjects, count, failed)
     }
 }
@@ -49,7 +52,7 @@ extension Action {
     public static func lapse(_ id: PushID, of name: ActivityName, _ asker: Publisher?) -> Action {
         Action(
             ActionKind.lapse.rawValue, credential: asker?.credential ?? "file", address: asker?.address ?? "",
-            who: asker?.who, operation: UUIDBytes.random().description,
+            who: asker?.who, whoID: asker?.whoID, operation: UUIDBytes.random().description,
             subjects: [.schedule: id.description, .name: name.rawValue])
     }
 
@@ -72,7 +75,7 @@ public struct LoggedAction: Sendable, Hashable {
 public struct ActionFilter: Sendable, Hashable {
     /// Empty: all.
     public var kinds: Set<String> = []
-    /// The id of a credential, or a person.
+    /// The id of a credential, or a person's name or id.
     public var credential: String?
     public var name: String?
     /// Epoch ms: from the first one on, and before the second one.
@@ -83,7 +86,7 @@ public struct ActionFilter: Sendable, Hashable {
 
     func includes(_ action: Action) -> Bool {
         (kinds.isEmpty || kinds.contains(action.kind))
-            && (credential == nil || action.credential == credential || action.who == credential)
+            && (credential == nil || [action.credential, action.who, action.whoID].contains(credential))
             && (name == nil || action.subjects[.name] == name)
     }
 }

@@ -70,6 +70,7 @@ extension Action {
             "action", .string(kind), "by", .string(credential), "from", .string(address), "op", .string(operation),
         ]
         if let who { fields += ["who", .string(who)] }
+        if let whoID { fields += ["who_id", .string(whoID)] }
         if count != 1 { fields += ["count", .int(count)] }
         if let failed { fields += ["failed", .int(failed)] }
         for (subject, text) in subjects.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
@@ -83,7 +84,7 @@ extension Action {
         guard let kind = fields.text("action"), let credential = fields.text("by") else { return nil }
         self.init(
             kind, credential: credential, address: fields.text("from") ?? "", who: fields.text("who"),
-            operation: fields.text("op") ?? "", count: fields.number("count") ?? 1, failed: fields.number("failed"))
+            whoID: fields.text("who_id"), operation: fields.text("op") ?? "", count: fields.number("count") ?? 1, failed: fields.number("failed"))
         for subject in Subject.allCases { subjects[subject] = fields.text(subject.rawValue) }
     }
 }

@@ -19,7 +19,15 @@ public struct AppCredential: Sendable, Hashable {
     public static let mostSecrets = 5
     public static let idRule = "1 to 64 characters of A-Z a-z 0-9 _ -"
     /// The ids that the app's two secrets, devices, the intake, commands, gateways and people have in logs.
-    public static let builtInIDs = ["master", "app", "device", "signed", "contact", "intake", "cli", "file", "oidc"]
+    public static let builtInIDs = [
+        "master", "app", "device", "signed", "contact", "attesting", "intake", "cli", "file", "oidc",
+    ]
+
+    /// Whether a credential may not have this id, because it is one of these or looks like one: `OIDC`, `Master-`.
+    public static func isTaken(_ id: String) -> Bool {
+        func plain(_ id: String) -> String { id.lowercased().filter { $0 != "-" && $0 != "_" } }
+        return builtInIDs.contains(plain(id)) || ["mastersecret", "appsecret"].contains(plain(id))
+    }
 
     public var id: String
     public var scopes: Set<CredentialScope>

@@ -7,8 +7,12 @@ extension Channels {
     /// call does no harm.
     /// - Returns: the positions of changes that were not made, because the channel would have too many tags.
     public func apply(_ app: AppKey, _ changes: [ChannelChange]) async throws(StoreError) -> [Int] {
-        try await requireRoom(app, changes.map(\.channel))
-        if quotas.isFull(.tags, app) { try await requireRoom(app, forTagsOf: changes.flatMap(\.operations)) }
+        try await withRoom(app, changes.map(\.channel), changes.flatMap(\.operations)) { () async throws(StoreError) in
+            try await applyAdmitted(app, changes)
+        }
+    }
+
+    private func applyAdmitted(_ app: AppKey, _ changes: [ChannelChange]) async throws(StoreError) -> [Int] {
         var refused: [Int] = []
         for turn in Self.turns(changes.map(\.channel)) {
             var batch: [(position: Int, work: Work)] = []
@@ -36,7 +40,7 @@ extension Channels {
     /// - Returns: false if the channel would have too many tags.
     private func applyLong(_ app: AppKey, _ change: ChannelChange) async throws(StoreError) -> Bool {
         do throws(StoreError) {
-            try await applyMemberships(app, [change.channel], change.operations)
+            try await applyAdmitted(app, [change.channel], change.operations)
             return true
         } catch {
             guard case .tooManyTags = error else { throw error }

@@ -98,8 +98,15 @@ extension Channels {
     package func applyMemberships(
         _ app: AppKey, _ channels: [ChannelID], _ operations: [ChannelOperation]
     ) async throws(StoreError) {
-        try await requireRoom(app, channels)
-        try await requireRoom(app, forTagsOf: operations)
+        try await withRoom(app, channels, operations) { () async throws(StoreError) in
+            try await applyAdmitted(app, channels, operations)
+        }
+    }
+
+    /// The same for a call for which there is room.
+    func applyAdmitted(
+        _ app: AppKey, _ channels: [ChannelID], _ operations: [ChannelOperation]
+    ) async throws(StoreError) {
         let arguments = operations.flatMap(\.arguments)
         let parts = ChannelOperation.parts(operations, most: Self.tagsOfScript)
         var full: [ChannelID] = []
@@ -135,8 +142,25 @@ extension Channels {
         }
     }
 
+    /// Makes a call that may add the channels, and the tags of the operations, if there is room for them.
+    func withRoom<Value>(
+        _ app: AppKey, _ channels: [ChannelID], _ operations: [ChannelOperation],
+        _ body: () async throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
+        let (now, life) = (clock(), life.milliseconds)
+        let tags = quotas.limit(.tags) > 0 ? Set(operations.flatMap(\.joined)).count : 0
+        return try await quotas.admitting(.channels, app, channels.count, life: life, redis, now: now) {
+            () async throws(StoreError) in
+            try await quotas.admitting(.tags, app, tags, life: life, redis, now: now) { () async throws(StoreError) in
+                try await requireRoom(app, channels)
+                try await requireRoom(app, forTagsOf: operations)
+                return try await body()
+            }
+        }
+    }
+
     /// Throws `quotaReached` if one of the channels is new and the quota is full.
-    func requireRoom(_ app: AppKey, _ channels: [ChannelID]) async throws(StoreError) {
+    private func requireRoom(_ app: AppKey, _ channels: [ChannelID]) async throws(StoreError) {
         guard quotas.isFull(.channels, app) else { return }
         let known = channels.map { RedisCommand("EXISTS", keys.channel(app, $0)) }
         let measure = quotas.count(.channels, app, [], life: life.milliseconds, now: clock())
@@ -150,7 +174,7 @@ extension Channels {
 
     /// Throws `quotaReached` if the operations add a tag that no channel has, and the quota is full. No round trip if
     /// there is room.
-    func requireRoom(_ app: AppKey, forTagsOf operations: [ChannelOperation]) async throws(StoreError) {
+    private func requireRoom(_ app: AppKey, forTagsOf operations: [ChannelOperation]) async throws(StoreError) {
         guard quotas.isFull(.tags, app) else { return }
         let fields = Set(operations.flatMap(\.joined).map { ExactText(Keyspace.field($0)) })
         let sets = fields.map(\.description).filter(Self.isTag).compactMap { keys.members(app, field: $0) }

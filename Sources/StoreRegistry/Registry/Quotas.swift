@@ -8,8 +8,9 @@ import Synchronization
 ///
 /// Names are counted by their index. The others are estimated by HyperLogLogs of the ids that calls named in a period.
 /// One takes 12 KB and has an error of about 1 %. It counts a removed id until its period is over. The counting
-/// commands travel with the calls that they count, so they cost no round trip. Processes may pass a limit by what they
-/// add between two measurements. A call asks whether it adds something only while a quota is full.
+/// commands travel with the calls that they count, so they cost no round trip. A process measures again after 0.5 % of
+/// the limit that its calls may have added. At 1 % it holds calls back (`admitting`). So each process passes a limit by
+/// 1 % and one call at most. A call asks whether it adds something only while a quota is full.
 package struct Quotas: Sendable {
     /// The least time between two measurements by one process, ms. The second is for a quota that is full.
     static let interval: Int64 = 10_000
@@ -23,16 +24,35 @@ package struct Quotas: Sendable {
         var quota: Quota
         var app: AppKey
     }
-    private struct Measurement {
+    private struct Meter {
+        /// As last measured.
         var count = 0
         var askedAt: Int64?
-    }
-    private final class Meters: Sendable { let measurements = Mutex<[Key: Measurement]>([:]) }
+        /// Ids of all calls that were let in, and of calls that have ended.
+        var entered = 0
+        var ended = 0
+        /// `entered` when the last measurement was sent.
+        var enteredBefore = 0
+        /// `ended` when the newest measurement that was answered was sent. It has seen all of these.
+        var seen = 0
+        /// A call measures for all that wait.
+        var isAwaited = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
 
-    /// Commands that travel with a call. `measures` says that the last of them reads the count.
+        mutating func wake() -> [CheckedContinuation<Void, Never>] {
+            defer { waiting = [] }
+            return waiting
+        }
+    }
+    private final class Meters: Sendable { let meters = Mutex<[Key: Meter]>([:]) }
+
+    /// Commands that travel with a call. If it measures, the last of them reads the count.
     struct Count {
         var commands: [RedisCommand] = []
-        var measures = false
+        /// The ids that this measurement sees. Nil: it does not measure.
+        fileprivate var sees: Int?
+
+        var measures: Bool { sees != nil }
     }
 
     /// 0 or absent means no limit.
@@ -53,49 +73,168 @@ package struct Quotas: Sendable {
     func isFull(_ quota: Quota, _ app: AppKey) -> Bool {
         let limit = limit(quota)
         guard limit > 0 else { return false }
-        return meters.measurements.withLock { $0[Key(quota: quota, app: app)]?.count ?? 0 } >= limit
+        return meter(quota, app) { $0.count } >= limit
     }
 
     /// Returns the command that measures the names, if a measurement is due. Give its reply to `note`.
     func countNames(_ app: AppKey, now: Int64) -> Count {
         guard limit(.names) > 0, isDue(.names, app, now) else { return Count() }
-        return Count(commands: [RedisCommand("ZCARD", keys.names(app))], measures: true)
+        return measurement(.names, app, life: 0, now: now)
     }
 
     /// Returns commands that count a call's ids, and that measure if it is time. Give their replies to `note`.
     /// Without `ids` they only measure. `life` is how long an id is kept, ms; 0 = for ever.
     func count(_ quota: Quota, _ app: AppKey, _ ids: [RedisArgument], life: Int64, now: Int64) -> Count {
         guard limit(quota) > 0 else { return Count() }
-        let period = max(1, life / Self.pastPeriods)
-        let current = life == 0 ? 0 : now / period
-        let sketches = (0...(life == 0 ? 0 : Self.pastPeriods)).map { keys.seen(app, quota, current - $0) }
-        let add = ids.parts(of: Self.mostAtOnce).map { RedisCommand("PFADD", sketches[0], Array($0)) }
+        let current = sketches(quota, app, life: life, now: now)[0]
+        let add = ids.parts(of: Self.mostAtOnce).map { RedisCommand("PFADD", current, Array($0)) }
         guard isDue(quota, app, now) else { return Count(commands: add) }
-        let lasts = life == 0 ? [] : [RedisCommand("PEXPIRE", sketches[0], .int(period * (Self.pastPeriods + 2)))]
-        return Count(commands: add + lasts + [RedisCommand("PFCOUNT", sketches.map { .key($0) })], measures: true)
+        var count = measurement(quota, app, life: life, now: now)
+        let lasts =
+            life == 0 ? [] : [RedisCommand("PEXPIRE", current, .int(Self.period(life) * (Self.pastPeriods + 2)))]
+        count.commands = add + lasts + count.commands
+        return count
     }
 
     /// Stores the number that a count measured, if any. An error reply changes nothing, so no call fails for it.
     func note(_ quota: Quota, _ app: AppKey, _ count: Count, _ replies: ArraySlice<Reply>) {
-        guard count.measures, replies.count == count.commands.count, let count = try? replies.last?.integer()
-        else { return }
-        meters.measurements.withLock { $0[Key(quota: quota, app: app), default: Measurement()].count = count }
+        guard let seen = count.sees, replies.count == count.commands.count else { return }
+        let number = try? replies.last?.integer()
+        let woken = meter(quota, app) { meter in
+            meter.count = number ?? meter.count
+            meter.seen = max(meter.seen, seen)
+            return meter.wake()
+        }
+        for waiting in woken { waiting.resume() }
     }
+
+    private func measurement(_ quota: Quota, _ app: AppKey, life: Int64, now: Int64) -> Count {
+        let sees = meter(quota, app) { meter in
+            (meter.askedAt, meter.enteredBefore) = (now, meter.entered)
+            return meter.ended
+        }
+        let command =
+            quota == .names
+            ? RedisCommand("ZCARD", keys.names(app))
+            : RedisCommand("PFCOUNT", sketches(quota, app, life: life, now: now).map { .key($0) })
+        return Count(commands: [command], sees: sees)
+    }
+
+    /// The current period's first.
+    private func sketches(_ quota: Quota, _ app: AppKey, life: Int64, now: Int64) -> [RedisKey] {
+        let current = life == 0 ? 0 : now / Self.period(life)
+        return (0...(life == 0 ? 0 : Self.pastPeriods)).map { keys.seen(app, quota, current - $0) }
+    }
+
+    private static func period(_ life: Int64) -> Int64 { max(1, life / pastPeriods) }
 
     private func isDue(_ quota: Quota, _ app: AppKey, _ now: Int64) -> Bool {
         let interval = isFull(quota, app) ? Self.intervalWhileFull : Self.interval
-        return meters.measurements.withLock { measurements in
-            let key = Key(quota: quota, app: app)
-            if let askedAt = measurements[key]?.askedAt, (0..<interval).contains(now - askedAt) { return false }
-            measurements[key, default: Measurement()].askedAt = now
-            return true
+        let most = mostUnseen(quota)
+        return meter(quota, app) { meter in
+            guard let askedAt = meter.askedAt, (0..<interval).contains(now - askedAt) else { return true }
+            return 2 * (meter.entered - meter.enteredBefore) >= most
         }
+    }
+
+    private func meter<Value>(_ quota: Quota, _ app: AppKey, _ body: (inout Meter) -> Value) -> Value {
+        meters.meters.withLock { body(&$0[Key(quota: quota, app: app), default: Meter()]) }
+    }
+}
+
+extension Quotas {
+    private enum Step {
+        case enter, measure, wait
+    }
+
+    /// The most ids that calls of this process may add before a measurement sees them.
+    private func mostUnseen(_ quota: Quota) -> Int { max(1, (limits[quota] ?? 0) / 100) }
+
+    /// Runs a call that may add this many ids. While `mostUnseen` others are unseen, it waits: one of those that wait
+    /// measures for all. Without this, calls that run at once pass the limit together, and take the last tenth too.
+    func admitting<Value>(
+        _ quota: Quota, _ app: AppKey, _ ids: Int, life: Int64, _ redis: RedisClient, now: Int64,
+        _ body: () async throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
+        guard limit(quota) > 0, ids > 0 else { return try await body() }
+        loop: while true {
+            switch step(quota, app, ids) {
+            case .enter: break loop
+            case .measure: try await measure(quota, app, life: life, redis, now: now)
+            case .wait: await wait(quota, app)
+            }
+        }
+        defer { wake(quota, app) { $0.ended += ids } }
+        return try await body()
+    }
+
+    private func step(_ quota: Quota, _ app: AppKey, _ ids: Int) -> Step {
+        let most = mostUnseen(quota)
+        return meter(quota, app) { meter in
+            if meter.entered - meter.seen < most {
+                meter.entered += ids
+                return .enter
+            }
+            // No measurement sees the ids of calls that run.
+            if meter.isAwaited || meter.ended == meter.seen { return .wait }
+            meter.isAwaited = true
+            return .measure
+        }
+    }
+
+    private func measure(
+        _ quota: Quota, _ app: AppKey, life: Int64, _ redis: RedisClient, now: Int64
+    ) async throws(StoreError) {
+        defer { wake(quota, app) { $0.isAwaited = false } }
+        let count = measurement(quota, app, life: life, now: now)
+        note(quota, app, count, try await redis.replies(count.commands)[...])
+    }
+
+    private func wait(_ quota: Quota, _ app: AppKey) async {
+        let most = mostUnseen(quota)
+        await withCheckedContinuation { continuation in
+            // What it waits for may have happened since.
+            let isOpen = meter(quota, app) { meter in
+                if meter.entered - meter.seen < most || !meter.isAwaited && meter.ended > meter.seen { return true }
+                meter.waiting.append(continuation)
+                return false
+            }
+            if isOpen { continuation.resume() }
+        }
+    }
+
+    private func wake(_ quota: Quota, _ app: AppKey, _ change: (inout Meter) -> Void) {
+        let woken = meter(quota, app) { meter in
+            change(&meter)
+            return meter.wake()
+        }
+        for waiting in woken { waiting.resume() }
     }
 }
 
 extension Registry {
+    /// Makes a call that may add the channels, and the name, if there is room for them.
+    func withRoom<Value>(
+        _ place: PlaceKeys, _ channels: [[UInt8]], _ body: () async throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
+        let (app, now) = (place.key.app, clock())
+        func admitting<Result>(
+            _ quota: Quota, _ ids: Int, _ body: () async throws(StoreError) -> Result
+        ) async throws(StoreError) -> Result {
+            try await quotas.admitting(quota, app, ids, life: place.span.retention, redis, now: now, body)
+        }
+        var names = 0
+        if case .activity = place.key.tokens, buckets.memory.needsListing(place.key, now: now) { names = 1 }
+        return try await admitting(place.quota, channels.count) { () async throws(StoreError) in
+            try await admitting(.names, names) { () async throws(StoreError) in
+                try await requireRoom(place, channels)
+                return try await body()
+            }
+        }
+    }
+
     /// Throws `quotaReached` if the channels add a name or follower beyond its quota. No round trip if there is room.
-    func requireRoom(_ place: PlaceKeys, _ channels: [[UInt8]]) async throws(StoreError) {
+    private func requireRoom(_ place: PlaceKeys, _ channels: [[UInt8]]) async throws(StoreError) {
         let (app, quota, now) = (place.key.app, place.quota, clock())
         if quotas.isFull(quota, app) {
             let measure = quotas.count(quota, app, [], life: place.span.retention, now: now)

@@ -17,13 +17,10 @@ struct BucketAnswer: OptionSet, Sendable {
 extension Registry {
     /// Runs `body` for one batch of the channels after the other. Before the next one it divides too full buckets.
     /// - Parameters:
-    ///   - asksForRoom: whether the quotas may refuse the changes.
     ///   - body: returns the channels whose buckets are too full, by index.
     func eachBatch(
-        of channels: [[UInt8]], in place: PlaceKeys, asksForRoom: Bool = true,
-        _ body: (Range<Int>) async throws(StoreError) -> [Int]
+        of channels: [[UInt8]], in place: PlaceKeys, _ body: (Range<Int>) async throws(StoreError) -> [Int]
     ) async throws(StoreError) {
-        if asksForRoom { try await requireRoom(place, channels) }
         var start = 0
         while start < channels.count {
             // A small name's first batches are small, so that no bucket holds much more than twice the threshold.
@@ -40,13 +37,13 @@ extension Registry {
     /// - Parameter command: makes the call for the channel of that index.
     /// - Parameter first: commands that Redis must have executed before the change of that index.
     func apply(
-        _ channels: [[UInt8]], in place: PlaceKeys, first: [RedisCommand] = [], asksForRoom: Bool = true,
+        _ channels: [[UInt8]], in place: PlaceKeys, first: [RedisCommand] = [],
         _ command: (_ index: Int, _ bucket: RedisKey, _ count: RedisArgument, _ rest: [RedisArgument]) -> RedisCommand
     ) async throws(StoreError) -> [BucketAnswer] {
         var answers = [BucketAnswer](repeating: [], count: channels.count)
         // Arguments for the `end` that the script asked for, by channel.
         var endings: [Int: [RedisArgument]] = [:]
-        try await eachBatch(of: channels, in: place, asksForRoom: asksForRoom) { batch throws(StoreError) in
+        try await eachBatch(of: channels, in: place) { batch throws(StoreError) in
             var overfull: [Int] = []
             try await buckets.withCurrentCount(batch, of: channels, in: place) { open, count throws(StoreError) in
                 let earlier = first.isEmpty ? [] : open.map { first[$0.index] }

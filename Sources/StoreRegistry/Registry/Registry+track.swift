@@ -40,15 +40,19 @@ extension Registry {
                     flags: (registration.wantsState ? 1 : 0) + (atArrival == nil ? 0 : 2))
             }
         }
-        let notes = try await followings.notes(place, entries.map { ($0.channel, $0.record.retention) }, now: now)
-        let answers = try await write(entries, in: place, after: notes, now: now)
         var results = [RegistrationResult](repeating: .stale, count: registrations.count)
-        let stored = zip(entries, answers).filter { !$0.1.isEmpty }.map(\.0)
-        for entry in stored { results[entry.position] = .stored }
-        if let firstStart = stored.map(\.record.startedAt).min() {
-            try await enlist(
-                place, now: now, endDue: endAfter.map { firstStart + $0.milliseconds },
-                isNew: answers.contains { $0.contains(.beginsName) })
+        let answers = try await withRoom(place, entries.map(\.channel)) { () async throws(StoreError) in
+            let notes = try await followings.notes(
+                place, entries.map { ($0.channel, $0.record.retention) }, now: now)
+            let answers = try await write(entries, in: place, after: notes, now: now)
+            let stored = zip(entries, answers).filter { !$0.1.isEmpty }.map(\.0)
+            for entry in stored { results[entry.position] = .stored }
+            if let firstStart = stored.map(\.record.startedAt).min() {
+                try await enlist(
+                    place, now: now, endDue: endAfter.map { firstStart + $0.milliseconds },
+                    isNew: answers.contains { $0.contains(.beginsName) })
+            }
+            return answers
         }
         // If the process dies before it wakes a worker, the caller repeats the call, and the script asks for it again.
         if case .activity(let name) = tokens, answers.contains(where: { $0.contains(.wakesLateJoiners) }) {
@@ -91,20 +95,18 @@ extension Registry {
         for (index, answer) in zip(firsts, joined) { answers[index] = answer }
         let left = entries.indices.filter { answers[$0] == nil }
         if left.isEmpty { return answers.compactMap(\.self) }
-        // There was room for the call as a whole.
         let decided = try await set(
-            left.map { entries[$0] }, in: place, after: left.map { notes[$0] }, now: now, asksForRoom: false)
+            left.map { entries[$0] }, in: place, after: left.map { notes[$0] }, now: now)
         for (index, answer) in zip(left, decided) { answers[index] = answer }
         return answers.compactMap(\.self)
     }
 
     private func set(
-        _ entries: [EncodedRegistration], in place: PlaceKeys, after notes: [RedisCommand], now: Int64,
-        asksForRoom: Bool = true
+        _ entries: [EncodedRegistration], in place: PlaceKeys, after notes: [RedisCommand], now: Int64
     ) async throws(StoreError) -> [BucketAnswer] {
         let tag = place.tag
         let root = keys.root(tag)
-        return try await apply(entries.map(\.channel), in: place, first: notes, asksForRoom: asksForRoom) {
+        return try await apply(entries.map(\.channel), in: place, first: notes) {
             (index, bucket, count, rest) in
             let entry = entries[index]
             return RedisCommand(

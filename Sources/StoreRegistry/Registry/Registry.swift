@@ -42,15 +42,17 @@ public struct Registry: Sendable {
         let place = keys.place(app, tokens)
         let channels = untracks.map(\.channel.stored)
         let (root, newFollowers) = (keys.root(place.tag), keys.newFollowers(place.tag))
-        _ = try await apply(channels, in: place) { index, bucket, count, _ in
-            RedisCommand(
-                Lua.registryRemove, keys: ["b": root, "bucket": bucket, "y": newFollowers],
-                [
-                    "knownCount": count, "channel": .bytes(channels[index]),
-                    "stone": .bytes(RegistryRecord.encode(untracks[index], now: now)),
-                    "latest": buckets.latest(now),
-                    "life": .int(place.span.retention), "threshold": .int(Buckets.threshold),
-                ])
+        try await withRoom(place, channels) { () async throws(StoreError) in
+            _ = try await apply(channels, in: place) { index, bucket, count, _ in
+                RedisCommand(
+                    Lua.registryRemove, keys: ["b": root, "bucket": bucket, "y": newFollowers],
+                    [
+                        "knownCount": count, "channel": .bytes(channels[index]),
+                        "stone": .bytes(RegistryRecord.encode(untracks[index], now: now)),
+                        "latest": buckets.latest(now),
+                        "life": .int(place.span.retention), "threshold": .int(Buckets.threshold),
+                    ])
+            }
         }
     }
 

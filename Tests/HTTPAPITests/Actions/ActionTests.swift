@@ -194,6 +194,25 @@ import Testing
         }
     }
 
+    @Test func `a right secret from elsewhere is counted by its address, as a wrong one is`() async throws {
+        try await GatewayFixture.run(configure: {
+            $0.trustedProxies = TrustedProxies(AddressRanges("127.0.0.1")!)
+            $0.serverAddresses = AddressRanges("10.0.0.0/8")!
+            $0.requestsPerAddress = 1
+        }) { gateway in
+            for (number, secret) in [GatewayFixture.masterSecret, "wrong"].enumerated() {
+                var counts: [Int: Int] = [:]
+                for _ in 0..<100 where counts[429] == nil {
+                    let reply = try await gateway.send(
+                        "GET", "/api/actions", user: "\(GatewayFixture.key):\(secret)",
+                        headers: [("X-Forwarded-For", "198.51.100.\(number)")])
+                    counts[reply.status, default: 0] += 1
+                }
+                #expect(Set(counts.keys) == [401, 429], "\(secret): \(counts)")
+            }
+        }
+    }
+
     @Test func `an address that is no server's cannot find out which secret is right`() async throws {
         try await GatewayFixture.run(configure: {
             $0.trustedProxies = TrustedProxies(AddressRanges("127.0.0.1")!)

@@ -63,7 +63,10 @@ import Testing
         }
         let other = try await device.key()
         let ofOther = failure { try rules.key(other.id, attestedBy: right, Self.data, at: Self.now) }
-        #expect(ofOther == "it is for another key_id")
+        #expect(ofOther == "its credential is not the key_id")
+        let named = try await device.attestation(key, Self.data, .init(credentialID: other.id))
+        let ofAnotherKey = failure { try rules.key(other.id, attestedBy: named, Self.data, at: Self.now) }
+        #expect(ofAnotherKey == "it is for another key_id")
         #expect(
             failure { try rules.key(key.id, attestedBy: right, Self.data, at: Self.now + 2 * 86_400) }
                 == "the certificates do not lead to Apple's root: certificate has expired")
@@ -82,6 +85,27 @@ import Testing
         for length in stride(from: 0, to: right.count, by: 7) {
             _ = failure { try rules.key(key.id, attestedBy: Array(right.prefix(length)), Self.data, at: Self.now) }
         }
+    }
+
+    @Test func `the signatures of certificates are checked last, and of no more than four`() async throws {
+        let device = try await AttestingDevice()
+        let (key, other) = (try await device.key(), try await device.key())
+        // No chain leads to the root of this authority, so the reason tells whether its signatures were looked at.
+        let stranger = try await AttestingDevice().rules()
+        func reason(_ fault: AttestingDevice.Fault, of id: [UInt8]? = nil) async throws -> String? {
+            let object = try await device.attestation(key, Self.data, fault)
+            let failure = #expect(throws: AppAttest.Failure.self) {
+                try stranger.key(id ?? key.id, attestedBy: object, Self.data, at: Self.now)
+            }
+            return failure?.reason
+        }
+        for (fault, words) in Self.faults where !fault.leavesOutIntermediate {
+            #expect(try await reason(fault)?.hasPrefix(words) == true, "\(fault)")
+        }
+        #expect(try await reason(.init(credentialID: other.id), of: other.id) == "it is for another key_id")
+        #expect(try await reason(.init())?.hasPrefix("the certificates do not lead") == true)
+        #expect(try await reason(.init(moreCertificates: 2))?.hasPrefix("the certificates do not lead") == true)
+        #expect(try await reason(.init(moreCertificates: 3)) == "it is no attestation object of App Attest")
     }
 
     @Test func `an assertion that breaks one rule is refused`() async throws {

@@ -71,6 +71,51 @@ import Testing
         }
     }
 
+    @Test func `a refused attestation changes nothing`() async throws {
+        let device = try await AttestingDevice()
+        let (rules, key, second) = (try device.rules(), try await device.key(), try await device.key())
+        try await GatewayFixture.run(configure: { $0.apps[0].attestation = rules }) { gateway in
+            let used = try await challenge(gateway)
+            let first = try await device.attestation(key, "\(used):\(channel)")
+            #expect(try await ask(gateway, body(key, used, "attestation", first)).status == 200)
+            let object = try await device.attestation(second, "\(used):\(channel)")
+            let refused = try await ask(gateway, body(second, used, "attestation", object))
+            #expect(refused.status == 403 && refused.text.contains("was used before"))
+            let next = try await challenge(gateway)
+            let proof = try await device.assertion(second, "\(next):\(channel)", counter: 1)
+            let asserted = try await ask(gateway, body(second, next, "assertion", proof))
+            #expect(asserted.status == 403 && asserted.text.contains("40305"), "\(asserted.text)")
+        }
+    }
+
+    @Test func `a network sends ten false proofs a minute, and others go on`() async throws {
+        let device = try await AttestingDevice()
+        let (rules, key) = (try device.rules(), try await device.key())
+        let setUp: @Sendable (inout GatewayConfiguration) -> Void = {
+            $0.apps[0].attestation = rules
+            $0.trustedProxies = TrustedProxies(AddressRanges("127.0.0.1")!)
+        }
+        try await GatewayFixture.run(configure: setUp) { gateway in
+            let challenge = try await challenge(gateway)
+            let proof = try await device.attestation(key, "\(challenge):\(channel)")
+            let right = body(key, challenge, "attestation", proof)
+            func ask(_ body: String, from address: String) async throws -> Reply {
+                try await gateway.send(
+                    "POST", "/api/auth/attest", body, user: nil, headers: app + [("X-Forwarded-For", address)])
+            }
+            let wrong = body(key, challenge, "attestation", [0])
+            // Some places come back meanwhile, if the machine is slow.
+            var (refused, held) = (0, nil as Reply?)
+            while held == nil, refused < 100 {
+                let reply = try await ask(wrong, from: "2001:db8::\(refused)")
+                if reply.status == 403 { refused += 1 } else { held = reply }
+            }
+            #expect(refused >= 10 && refused < 100 && held?.status == 429, "\(refused): \(held?.text ?? "")")
+            #expect(held?.header("retry-after") != nil)
+            #expect(try await ask(right, from: "192.0.2.1").status == 200)
+        }
+    }
+
     @Test func `a challenge is of this app and this time`() async throws {
         let device = try await AttestingDevice()
         let (rules, key) = (try device.rules(), try await device.key())

@@ -24,6 +24,7 @@ final class AttestingDevice: Sendable {
         var credentialID: [UInt8]?
         var format = "apple-appattest"
         var leavesOutIntermediate = false
+        var moreCertificates = 0
     }
 
     private let directory: TemporaryDirectory
@@ -114,6 +115,7 @@ final class AttestingDevice: Sendable {
         ])
         try await certify(name, by: "ca", extensions: path(name + ".cnf"))
         let chain = [try bytes(name + ".der")] + (fault.leavesOutIntermediate ? [] : [try bytes("ca.der")])
+            + Array(repeating: try bytes("root.der"), count: fault.moreCertificates)
         return CBOR.map([
             ("fmt", CBOR.text(fault.format)),
             (

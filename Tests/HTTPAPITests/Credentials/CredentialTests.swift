@@ -8,6 +8,20 @@ import Testing
 
 /// Credentials beside the app's two secrets, from their making to their end.
 @Suite struct CredentialTests {
+    @Test func `no credential looks like a caller of Lamplighter's own`() async throws {
+        try await GatewayFixture.run { gateway in
+            for id in ["oidc", "OIDC", "Master", "App", "attesting", "C-L-I", "master-secret", "app_secret"] {
+                let reply = try await gateway.send("POST", "/api/credentials", #"{"id":"\#(id)","scopes":["read"]}"#)
+                #expect(reply.status == 400 && reply.text.contains("id: is taken"), "\(id): \(reply.text)")
+            }
+            let credentials: [Credential] = [
+                .master, .app, .device(.random()), .reporter(.random()), .signed(nil), .attesting,
+            ]
+            for credential in credentials { #expect(AppCredential.isTaken(credential.id), "\(credential.id)") }
+            for id in ["master2", "my-app", "applet"] { #expect(!AppCredential.isTaken(id)) }
+        }
+    }
+
     @Test func `a credential opens what its scopes say, until it is revoked`() async throws {
         try await GatewayFixture.run { gateway in
             try await gateway.follow("match-42")

@@ -184,6 +184,10 @@ import Testing
                 let page = try await world.browser.get("/console\(path)").text
                 #expect(page.contains("Expired pushes") && !page.contains(Self.foreign), "\(path): \(page)")
             }
+            let explained = try await world.api("/api/activities/\(Self.own)/channels/c").text
+            #expect(explained.contains("Alarm expired.") && !explained.contains(Self.foreign), "\(explained)")
+            let all = try await world.gateway.send("GET", "/api/activities/\(Self.own)/channels/c").text
+            #expect(all.contains("Alarm expired: \(reason)."), "\(all)")
             #expect(try await !world.browser.get("/console/alarms").text.contains("Mark as known"))
             let known = try await world.browser.post(
                 "/console/alarms", ["csrf": world.csrf, "kind": "expired", "to": "known"])

@@ -14,7 +14,7 @@ import Testing
 
     @Test func `the console passes the guards of a request that are not of HTTP, in the same order`() {
         let ofHTTP: Set<RequestGuard> = [
-            .form, .caller, .addressRate, .serverAddress, .credentialRate, .body,
+            .form, .caller, .addressRate, .credentialRate, .body,
         ]
         #expect(RequestGuard.ofConsole == http.filter { !ofHTTP.contains($0) })
     }
@@ -25,8 +25,7 @@ import Testing
             (RequestGuard.form, RequestGuard.route),
             // Servers are not counted by address, and a wrong secret is counted before its 401.
             (.caller, .addressRate), (.addressRate, .access),
-            // A caller from a wrong place learns nothing of the rights of its credential.
-            (.access, .serverAddress), (.serverAddress, .credentialRate), (.credentialRate, .rights),
+            (.access, .credentialRate), (.credentialRate, .rights),
             // A body is read only if the call may be made.
             (.rights, .body), (.query, .body),
             // A slow body must not block other requests.

@@ -44,12 +44,25 @@ import Threads
         return (try #require(reply.header("location")), ("Cookie", String(pair)))
     }
 
+    /// Comes back from the provider, as a browser does. The page loads itself again, with the cookies that the browser
+    /// has then.
+    func come(
+        _ gateway: GatewayFixture, _ back: String, _ cookies: [(String, String)], _ browser: ConsoleBrowser? = nil
+    ) async throws -> Reply {
+        let page = try await ConsoleBrowser(gateway).get(back, headers: [("Sec-Fetch-Site", "cross-site")])
+        try #require(page.status == 200 && page.header("set-cookie") == nil, "\(page.text)")
+        let start = try #require(page.text.range(of: "0;url=")).upperBound
+        let place = page.text[start...].prefix { $0 != "\"" }.replacing("&amp;", with: "&")
+        let all = cookies.map(\.1) + (browser?.cookie.map { ["lamplighter_console=\($0)"] } ?? [])
+        return try await ConsoleBrowser(gateway).get(String(place), headers: [("Cookie", all.joined(separator: "; "))])
+    }
+
     func signIn(
         _ gateway: GatewayFixture, _ provider: TestProvider, _ query: String = ""
     ) async throws -> (reply: Reply, browser: ConsoleBrowser) {
         let (page, cookie) = try await begin(gateway, query)
         let back = try await provider.agree(page)
-        let reply = try await ConsoleBrowser(gateway).get(back, headers: [cookie])
+        let reply = try await come(gateway, back, [cookie])
         let session = reply.response.headers.first { $0.0 == "set-cookie" && $0.1.hasPrefix("lamplighter_console=") }
         let id = session.map { String($0.1.drop { $0 != "=" }.dropFirst().prefix(64)) }
         return (reply, ConsoleBrowser(gateway, cookie: id))
@@ -81,7 +94,7 @@ import Threads
             let path = "/console/schedules/\(id)/approval"
             func decide(_ browser: ConsoleBrowser) async throws -> Reply {
                 let page = try await browser.get(path).text
-                #expect(page.contains("anna@example.com from 127.0.0.1"), "\(page)")
+                #expect(page.contains("anna@example.com (oidc) from 127.0.0.1"), "\(page)")
                 let parts = page.split(separator: "name=\"request\" value=\"")
                 let request = String(try #require(parts.last).prefix { $0 != "\"" })
                 return try await browser.post(
@@ -95,7 +108,12 @@ import Threads
             #expect(approved.header("location") == "/console/pushes/\(id)?notice=approved", "\(approved.text)")
             let log = try await ActionTests.actions(gateway, "?action=approve")
             #expect(try log.map { try $0.required("who").string() } == ["another@example.com"])
-            #expect(try log.map { try $0.required("asked_by").string() } == ["anna@example.com"])
+            #expect(try log.map { try $0.required("asked_by").string() } == ["anna@example.com (oidc)"])
+            #expect(try log.map { try $0.required("who_id").string() } == ["user-8"])
+            let schedule = try await gateway.send("GET", "/api/schedules/\(id)").object
+            let approval = try #require(schedule.object("approval"))
+            let people = ["asked_by", "decided_by"].map { approval.object($0)?.text("who_id") }
+            #expect(people == ["user-7", "user-8"])
         }
     }
 
@@ -105,11 +123,11 @@ import Threads
             #expect(page.contains("Sign in with Example") && page.contains("/console/sign-in/provider?next="))
             try await gateway.follow("match-1")
             let (reply, browser) = try await signIn(gateway, provider, "?next=/console/names")
-            #expect(reply.status == 200 && reply.text.contains("0;url=/console/names"), "\(reply.text)")
+            #expect(reply.status == 303 && reply.header("location") == "/console/names", "\(reply.text)")
             let cookies = reply.response.headers.filter { $0.1.hasPrefix("lamplighter_console=") }
             let cookie = try #require(cookies.first).1
             #expect(cookie.contains("Max-Age=28800") && cookie.contains("SameSite=Strict"))
-            let ended = reply.response.headers.filter { $0.1.hasPrefix("lamplighter_sign_in=;") }
+            let ended = reply.response.headers.filter { $0.1.contains(/^lamplighter_sign_in_[0-9a-f]{16}=;/) }
             #expect(ended.count == 1 && ended[0].1.contains("Max-Age=0"))
             let home = try await browser.get("/console").text
             #expect(home.contains("signed in with the account anna@example.com"), "\(home)")
@@ -123,7 +141,8 @@ import Threads
                 ])
             let place = try #require(published.header("location"))
             let push = try await browser.get(place)
-            #expect(push.text.contains("anna@example.com from 127.0.0.1"), "\(push.text)")
+            #expect(push.text.contains("anna@example.com (oidc) from 127.0.0.1"), "\(push.text)")
+            #expect(push.text.contains(#"title="id at the provider: user-7""#))
             _ = try await browser.post("/console/pause", ["csrf": token, "to": "pause", "confirmed": "yes"])
             try await eventually("the log of actions has both") {
                 let told = try await ActionTests.actions(gateway, "?credential=anna@example.com")
@@ -132,7 +151,9 @@ import Threads
             }
             #expect(try await ActionTests.actions(gateway, "?credential=oidc").count == 2)
             let log = try await browser.get("/console/actions").text
-            #expect(log.contains(#"<td data-label="Who">anna@example.com</td>"#), "\(log)")
+            #expect(
+                log.contains(
+                    #"<td data-label="Who" title="id at the provider: user-7">anna@example.com (oidc)</td>"#), "\(log)")
             let refused = try await browser.get("/console/devices/x")
             #expect(refused.status != 403)
             #expect(gateway.log.all.contains { $0.contains("who=anna@example.com") && $0.contains("sign-in/return") })
@@ -145,16 +166,41 @@ import Threads
         }
     }
 
+    @Test func `people who call themselves like somebody else are told apart`() async throws {
+        try await run { gateway, provider in
+            let names = ["master secret", "oidc", "anna@example.com"]
+            for (number, name) in names.enumerated() {
+                provider.state.withLock { state in
+                    let own: JSON? = number == 2 ? true : "true"
+                    state.claims = state.claims.merging([
+                        "sub": .string("user-\(number)"), "email": "anna@example.com", "email_verified": own,
+                        "preferred_username": .string(name),
+                    ]) { $1 }
+                }
+                let (_, browser) = try await signIn(gateway, provider)
+                let token = try await browser.formToken()
+                _ = try await browser.post(
+                    "/console/pause", ["csrf": token, "to": number == 1 ? "resume" : "pause", "confirmed": "yes"])
+            }
+            let (master, _) = try await ConsoleBrowser.start(gateway)
+            let page = try await master.get("/console/actions").text
+            for (number, name) in names.enumerated() {
+                #expect(page.contains("title=\"id at the provider: user-\(number)\">\(name) (oidc)</td>"), "\(page)")
+            }
+            #expect(!page.contains(">master secret</td>"))
+            let own = try await ActionTests.actions(gateway, "?credential=user-0")
+            #expect(try own.map { try $0.required("who").string() } == ["master secret"])
+        }
+    }
+
     @Test func `the browser's sessions of other apps stay`() async throws {
         try await run { gateway, provider in
             var browser = ConsoleBrowser(gateway)
+            let (page, cookie) = try await begin(gateway)
+            // The browser signs in to the other app meanwhile.
             _ = try await browser.signIn("other-app", "other-m")
-            let begun = try await browser.get(Self.path)
-            let cookie = String(try #require(begun.header("set-cookie")?.split(separator: ";").first))
-            let back = try await provider.agree(try #require(begun.header("location")))
-            // The provider's page leads back, so the browser sends no `Strict` cookie.
-            let reply = try await ConsoleBrowser(gateway).get(back, headers: [("Cookie", cookie)])
-            #expect(reply.text.contains("0;url=/console/@\(Self.app)"), "\(reply.text)")
+            let reply = try await come(gateway, try await provider.agree(page), [cookie], browser)
+            #expect(reply.header("location") == "/console/@\(Self.app)", "\(reply.text)")
             let set = try #require(reply.response.headers.first { $0.1.hasPrefix("lamplighter_console=") }).1
             let ids = set.dropFirst("lamplighter_console=".count).prefix { $0 != ";" }
             #expect(ids.hasPrefix("\(browser.cookie ?? "").") && ids.count == 129)
@@ -194,18 +240,70 @@ import Threads
             let (otherPage, otherCookie) = try await begin(gateway)
             let back = try await provider.agree(page)
             let other = try await provider.agree(otherPage)
-            let browser = ConsoleBrowser(gateway)
             // An attacker's link that would sign the reader in as the attacker, or a mixed-up state.
-            for (path, headers) in [(back, []), (back, [otherCookie]), (other, [cookie]), (back + "0", [cookie])] {
-                let reply = try await browser.get(path, headers: headers)
+            for (path, cookies) in [(back, []), (back, [otherCookie]), (other, [cookie]), (back + "0", [cookie])] {
+                let reply = try await come(gateway, path, cookies)
                 #expect(reply.status == 401 && reply.text.contains("was not begun in this browser"), "\(reply.text)")
-                #expect(!reply.response.headers.contains { $0.1.hasPrefix("lamplighter_console=") })
+                #expect(reply.header("set-cookie") == nil, "what does not fit ends nothing")
             }
             #expect(provider.count("/token") == 0, "no code was sent")
-            #expect(try await browser.get(back, headers: [cookie]).status == 200)
+            #expect(try await come(gateway, back, [cookie]).status == 303)
             // The same answer once more: the state is used up, and so is the code.
-            #expect(try await browser.get(back, headers: [cookie]).status == 401)
+            #expect(try await come(gateway, back, [cookie]).status == 401)
             #expect(provider.count("/token") == 1)
+        }
+    }
+
+    @Test func `tabs of one browser sign in beside each other, and an old answer leads to the page`() async throws {
+        try await run { gateway, provider in
+            let (page, cookie) = try await begin(gateway)
+            let second = try await ConsoleBrowser(gateway).get(Self.path, headers: [cookie])
+            let set = try #require(second.header("set-cookie")?.split(separator: ";").first)
+            let secondCookie = ("Cookie", String(set))
+            let tabs = [page, try #require(second.header("location"))]
+            let cookies = [cookie, secondCookie]
+            #expect(second.response.headers.count { $0.0 == "set-cookie" } == 1, "the first one stays")
+            var browser = ConsoleBrowser(gateway)
+            for (number, tab) in tabs.enumerated() {
+                let back = try await provider.agree(tab)
+                let reply = try await come(gateway, back, Array(cookies[number...]), browser)
+                #expect(reply.status == 303 && reply.header("location") == "/console", "\(reply.text)")
+                let set = try #require(reply.response.headers.first { $0.1.hasPrefix("lamplighter_console=") }).1
+                browser = ConsoleBrowser(gateway, cookie: String(set.drop { $0 != "=" }.dropFirst().prefix(64)))
+                #expect(try await browser.get("/console").status == 200)
+                // Back, or a tab that the browser opens again.
+                let again = try await come(gateway, back, Array(cookies[number...]), browser)
+                #expect(again.status == 303 && again.header("location") == "/console", "\(again.text)")
+            }
+            #expect(provider.count("/token") == 2)
+        }
+    }
+
+    @Test func `a browser keeps eight begun sign-ins, and each is small`() async throws {
+        try await run { gateway, provider in
+            var cookies: [String] = []
+            for _ in 0..<10 {
+                let header = cookies.isEmpty ? [] : [("Cookie", cookies.joined(separator: "; "))]
+                let reply = try await ConsoleBrowser(gateway).get(Self.path, headers: header)
+                for (name, set) in reply.response.headers where name == "set-cookie" {
+                    let pair = String(try #require(set.split(separator: ";").first))
+                    let cookieName = pair.prefix { $0 != "=" }
+                    cookies.removeAll { $0.hasPrefix(cookieName) }
+                    if !set.contains("Max-Age=0") { cookies.append(pair) }
+                }
+            }
+            #expect(cookies.count == 8)
+            let long = "/console/pushes?name=" + String(repeating: "x", count: 4_000)
+            let app = String(repeating: "y", count: 4_000)
+            _ = try await begin(gateway, "?app=\(app)&next=\(long.urlComponent)")
+            let redis = gateway.store.redis
+            for key in try await redis.send(RedisCommand("KEYS", ["*console:o:*"])).array() {
+                let size = try await redis.send(RedisCommand("STRLEN", RedisKey(try key.string()), [])).integer()
+                #expect(size < 1_500)
+            }
+            let host = try await ConsoleBrowser(gateway).get(
+                Self.path, headers: [("Host", String(repeating: "h", count: 300))])
+            #expect(host.status == 400 && host.text.contains("Host"), "\(host.text)")
         }
     }
 
@@ -213,7 +311,7 @@ import Threads
         try await run { gateway, provider in
             let (page, cookie) = try await begin(gateway)
             let back = try await provider.agree(page)
-            let reply = try await ConsoleBrowser(gateway).get(back + "&iss=https://evil.example", headers: [cookie])
+            let reply = try await come(gateway, back + "&iss=https://evil.example", [cookie])
             #expect(reply.status == 401 && reply.text.contains("another provider"))
             let (late, lateCookie) = try await begin(gateway)
             let keys = try await gateway.store.redis.send(RedisCommand("KEYS", ["*console:o:*"])).array()
@@ -223,7 +321,7 @@ import Threads
             #expect((1...600_000).contains(left))
             _ = try await gateway.store.redis.send(RedisCommand("DEL", key, []))
             let answer = try await provider.agree(late)
-            #expect(try await ConsoleBrowser(gateway).get(answer, headers: [lateCookie]).status == 401)
+            #expect(try await come(gateway, answer, [lateCookie]).status == 401)
         }
     }
 
@@ -233,7 +331,7 @@ import Threads
                 let (page, cookie) = try await begin(gateway)
                 let state = try #require(page.range(of: "&state=")).upperBound
                 let back = "/console/sign-in/return?error=\(error)&state=\(page[state...].prefix(64))"
-                let reply = try await ConsoleBrowser(gateway).get(back, headers: [cookie])
+                let reply = try await come(gateway, back, [cookie])
                 #expect(reply.status == 403 && reply.text.contains("did not let you sign in: \(words)"))
                 #expect(!reply.text.contains("0900"))
             }
@@ -320,19 +418,20 @@ import Threads
             #expect(foreign.header("set-cookie") == nil)
             for next in ["https://evil.example", "//evil.example", "/console/../x", "/console/sign-out"] {
                 let query = "?next=" + next.urlComponent
-                #expect(try await signIn(gateway, provider, query).reply.text.contains("0;url=/console\""), "\(next)")
+                let reply = try await signIn(gateway, provider, query).reply
+                #expect(reply.header("location") == "/console", "\(next)")
             }
             let secure = try await ConsoleBrowser(gateway).get(Self.path, headers: [("X-Forwarded-Proto", "https")])
             let cookie = try #require(secure.header("set-cookie"))
-            #expect(cookie.hasPrefix("__Host-lamplighter_sign_in=") && cookie.hasSuffix("; Path=/; Secure"))
-            #expect(cookie.contains("SameSite=Lax") && cookie.contains("HttpOnly") && cookie.contains("Max-Age=600"))
+            #expect(cookie.hasPrefix("__Host-lamplighter_sign_in_") && cookie.hasSuffix("; Path=/; Secure"))
+            #expect(cookie.contains("SameSite=Strict") && cookie.contains("HttpOnly") && cookie.contains("Max-Age=600"))
             #expect(secure.header("location")?.contains("redirect_uri=https%3A%2F%2F127.0.0.1") == true)
         }
     }
 
     @Test func `one network begins a bounded number of sign-ins`() async throws {
         try await run { gateway, provider in
-            for _ in 0..<3 { #expect(try await signIn(gateway, provider).reply.status == 200) }
+            for _ in 0..<3 { #expect(try await signIn(gateway, provider).reply.status == 303) }
             for _ in 0..<Console.mostBegun { _ = try await begin(gateway) }
             let reply = try await ConsoleBrowser(gateway).get(Self.path)
             #expect(reply.status == 429 && reply.header("retry-after") != nil)

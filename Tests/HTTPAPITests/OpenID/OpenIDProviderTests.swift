@@ -41,7 +41,7 @@ import Testing
     }
 
     private func code(_ server: TestProvider, _ provider: OpenIDProvider) async throws -> String {
-        let back = try await server.agree(try await provider.address(attempt))
+        let back = try await server.agree(try await provider.address(attempt, "n"))
         return String(back.drop { $0 != "=" }.dropFirst().prefix { $0 != "&" })
     }
 
@@ -49,13 +49,13 @@ import Testing
         let (server, clock) = (try await TestProvider(), Clock())
         let provider = try provider(server, clock)
         for _ in 0..<3 {
-            let token = try await provider.redeem(try await code(server, provider), attempt, at: testNow)
+            let token = try await provider.redeem(try await code(server, provider), attempt, "n", at: testNow)
             #expect(token.person == "anna@example.com")
         }
         let discovery = "/.well-known/openid-configuration"
         #expect(server.count(discovery) == 1 && server.count("/keys") == 1 && server.count("/token") == 3)
         clock.wait(.seconds(3_601))
-        _ = try await provider.redeem(try await code(server, provider), attempt, at: testNow)
+        _ = try await provider.redeem(try await code(server, provider), attempt, "n", at: testNow)
         #expect(server.count(discovery) == 2 && server.count("/keys") == 2)
     }
 
@@ -68,7 +68,7 @@ import Testing
             let provider = try provider(server, Clock(), change)
             let code = try await code(server, provider)
             let failure = await failure { () async throws(OpenIDFailure) in
-                _ = try await provider.redeem(code, attempt, at: testNow)
+                _ = try await provider.redeem(code, attempt, "n", at: testNow)
             }
             return (try #require(server.receiver.requests.last { $0.line.contains("/token") }), failure)
         }
@@ -93,7 +93,7 @@ import Testing
         ] {
             let code = try await code(server, provider)
             let failure = await failure { () async throws(OpenIDFailure) in
-                _ = try await provider.redeem(code, other, at: testNow)
+                _ = try await provider.redeem(code, other, "n", at: testNow)
             }
             #expect(failure?.kind == .refused && failure?.reason.contains("invalid_grant") == true)
         }
@@ -102,17 +102,17 @@ import Testing
     @Test func `another key is looked for once, however many tokens name it`() async throws {
         let (server, clock) = (try await TestProvider(), Clock())
         let provider = try provider(server, clock)
-        _ = try await provider.redeem(try await code(server, provider), attempt, at: testNow)
+        _ = try await provider.redeem(try await code(server, provider), attempt, "n", at: testNow)
         let next = try await TokenSigner(.rsa, id: "key-2")
         server.state.withLock { $0.signer = next }
         let early = try await code(server, provider)
         let tooSoon = await failure { () async throws(OpenIDFailure) in
-            _ = try await provider.redeem(early, attempt, at: testNow)
+            _ = try await provider.redeem(early, attempt, "n", at: testNow)
         }
         #expect(tooSoon?.reason.contains("its key is not one of the provider's") == true)
         #expect(server.count("/keys") == 1, "it was asked for a moment ago")
         clock.wait(.seconds(61))
-        _ = try await provider.redeem(try await code(server, provider), attempt, at: testNow)
+        _ = try await provider.redeem(try await code(server, provider), attempt, "n", at: testNow)
         #expect(server.count("/keys") == 2)
         let strange = try await TokenSigner(.rsa, id: "key-3")
         for _ in 0..<3 {
@@ -120,7 +120,7 @@ import Testing
             let code = try await code(server, provider)
             server.state.withLock { $0.signer = next }
             let failure = await failure { () async throws(OpenIDFailure) in
-                _ = try await provider.redeem(code, attempt, at: testNow)
+                _ = try await provider.redeem(code, attempt, "n", at: testNow)
             }
             #expect(failure?.kind == .refused)
         }
@@ -168,14 +168,16 @@ import Testing
         server.state.withLock { $0.faults[path] = answer }
         let provider = try provider(server, clock)
         for _ in 0..<3 {
-            let failure = await failure { () async throws(OpenIDFailure) in _ = try await provider.address(attempt) }
+            let failure = await failure { () async throws(OpenIDFailure) in
+                _ = try await provider.address(attempt, "n")
+            }
             #expect(failure?.kind == .away && failure?.reason.contains(words) == true, "\(String(describing: failure))")
         }
         // A wrong document is read anew from what is kept.
         #expect(server.count(path) == 1)
         server.state.withLock { $0.faults = [:] }
         clock.wait(.seconds(words == "no JSON object" ? 3_601 : 11))
-        #expect(try await provider.address(attempt).hasPrefix(server.issuer))
+        #expect(try await provider.address(attempt, "n").hasPrefix(server.issuer))
     }
 
     @Test(arguments: [
@@ -192,7 +194,7 @@ import Testing
         let provider = try provider(server)
         let code = try await code(server, provider)
         let failure = await failure { () async throws(OpenIDFailure) in
-            _ = try await provider.redeem(code, attempt, at: testNow)
+            _ = try await provider.redeem(code, attempt, "n", at: testNow)
         }
         #expect(failure?.kind == kind, "\(String(describing: failure))")
         #expect(failure?.reason.contains(code) == false && failure?.reason.contains(TestProvider.secret) == false)
@@ -201,26 +203,92 @@ import Testing
     @Test func `a certificate of nobody known is refused`() async throws {
         let server = try await TestProvider()
         let provider = try provider(server) { $0.caFile = nil }
-        let failure = await failure { () async throws(OpenIDFailure) in _ = try await provider.address(attempt) }
+        let failure = await failure { () async throws(OpenIDFailure) in _ = try await provider.address(attempt, "n") }
         #expect(failure?.kind == .away && server.count("/.well-known/openid-configuration") == 0)
     }
 
-    @Test func `a slow provider holds eight sign-ins, and the next fail at once`() async throws {
+    @Test func `a key of the same name is looked for too, and what the provider has is kept meanwhile`() async throws {
+        let (server, clock) = (try await TestProvider(), Clock())
+        func change(_ kind: TokenSigner.Kind) async throws {
+            let signer = try await TokenSigner(kind)
+            server.state.withLock { $0.signer = signer }
+        }
+        let provider = try provider(server, clock)
+        _ = try await provider.redeem(try await code(server, provider), attempt, "n", at: testNow)
+        clock.wait(.seconds(61))
+        try await change(.p256)
+        _ = try await provider.redeem(try await code(server, provider), attempt, "n", at: testNow)
+        #expect(server.count("/keys") == 2)
+        // Another kind of key under the same name. The provider's keys are away for a moment.
+        try await change(.rsa)
+        clock.wait(.seconds(61))
+        server.state.withLock { $0.faults["/keys"] = .status(500) }
+        let early = try await code(server, provider)
+        let away = await failure { () async throws(OpenIDFailure) in
+            _ = try await provider.redeem(early, attempt, "n", at: testNow)
+        }
+        #expect(away?.kind == .away, "\(String(describing: away))")
+        server.state.withLock { $0.faults = [:] }
+        let soon = try await code(server, provider)
+        let refused = await failure { () async throws(OpenIDFailure) in
+            _ = try await provider.redeem(soon, attempt, "n", at: testNow)
+        }
+        #expect(refused?.kind == .refused && server.count("/keys") == 3, "within the minute")
+        clock.wait(.seconds(61))
+        _ = try await provider.redeem(try await code(server, provider), attempt, "n", at: testNow)
+        #expect(server.count("/keys") == 4)
+    }
+
+    @Test(arguments: [("token_endpoint", "/token"), ("jwks_uri", "/keys")])
+    func `an address that the provider moved is looked for once a minute`(member: String, path: String) async throws {
+        let (server, clock) = (try await TestProvider(), Clock())
+        let provider = try provider(server, clock)
+        let discovery = "/.well-known/openid-configuration"
+        _ = try await provider.address(attempt, "n")
+        server.state.withLock { $0.faults[path] = .status(404) }
+        let early = try await code(server, provider)
+        let gone = await failure { () async throws(OpenIDFailure) in
+            _ = try await provider.redeem(early, attempt, "n", at: testNow)
+        }
+        #expect(gone?.kind == .away && server.count(discovery) == 1, "\(String(describing: gone))")
+        clock.wait(.seconds(61))
+        server.state.withLock { $0.metadata[member] = .string(server.issuer + "/moved" + path) }
+        _ = try await provider.redeem(try await code(server, provider), attempt, "n", at: testNow)
+        #expect(server.count(discovery) == 2 && server.count("/moved" + path) == 1)
+        // The new address is known now.
+        _ = try await provider.redeem(try await code(server, provider), attempt, "n", at: testNow)
+        #expect(server.count(discovery) == 2)
+    }
+
+    @Test func `a slow provider holds two sign-ins of a network, and eight in all`() async throws {
         let server = try await TestProvider()
         let provider = try provider(server)
-        _ = try await provider.address(attempt)
+        _ = try await provider.address(attempt, "n")
         server.state.withLock { $0.faults["/token"] = .silence }
         let kinds = await withTaskGroup(of: OpenIDFailure.Kind?.self) { tasks in
-            for _ in 0..<12 {
+            // Four of each of three networks, and one of each of six others.
+            for number in 0..<18 {
+                let network = number < 12 ? "n\(number % 3)" : "n\(number)"
                 tasks.addTask {
                     await failure { () async throws(OpenIDFailure) in
-                        _ = try await provider.redeem("x", attempt, at: testNow)
+                        _ = try await provider.redeem("x", attempt, network, at: testNow)
                     }?.kind
                 }
             }
             return await tasks.reduce(into: [OpenIDFailure.Kind?]()) { $0.append($1) }
         }
-        #expect(kinds.count { $0 == .busy } == 4 && kinds.count { $0 == .away } == 8)
+        #expect(kinds.count { $0 == .busy } == 10 && kinds.count { $0 == .away } == 8)
+        let ofOne = await withTaskGroup(of: OpenIDFailure.Kind?.self) { tasks in
+            for _ in 0..<6 {
+                tasks.addTask {
+                    await failure { () async throws(OpenIDFailure) in
+                        _ = try await provider.redeem("x", attempt, "one", at: testNow)
+                    }?.kind
+                }
+            }
+            return await tasks.reduce(into: [OpenIDFailure.Kind?]()) { $0.append($1) }
+        }
+        #expect(ofOne.count { $0 == .busy } == 4 && ofOne.count { $0 == .away } == 2)
     }
 
     @Test func `entries of the setting are read as people write them`() throws {

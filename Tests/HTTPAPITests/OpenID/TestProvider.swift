@@ -12,7 +12,9 @@ import Testing
 final class TestProvider: Sendable {
     struct State: Sendable {
         var signer: TokenSigner
-        var claims: [String: JSON?] = ["email": "anna@example.com", "groups": .array(["editors"])]
+        var claims: [String: JSON?] = [
+            "email": "anna@example.com", "email_verified": true, "groups": .array(["editors"]),
+        ]
         /// In place of the right answer at a path.
         var faults: [String: HTTPSReceiver.Answer] = [:]
         /// Members of the discovery document.
@@ -79,8 +81,8 @@ final class TestProvider: Sendable {
                     "token_endpoint": .string(issuer + "/token"), "jwks_uri": .string(issuer + "/keys"),
                 ])
                 return .status(200, body: usual.with(state.metadata).bytes)
-            case "/keys": return .status(200, body: TokenSigner.set(state.signer.key()))
-            case "/token": return token(request, &state)
+            case "/keys", "/moved/keys": return .status(200, body: TokenSigner.set(state.signer.key()))
+            case "/token", "/moved/token": return token(request, &state)
             default: return .status(404)
             }
         }

@@ -206,6 +206,83 @@ import Testing
         }
     }
 
+    /// The calls of each gateway all run at once, and no time passes between two of them.
+    @Test func `a crowd at two gateways leaves the last tenth of the names to servers`() async throws {
+        try await RegistryFixture.run { fixture in
+            let gateways = [fixture.registry, fixture.otherRegistry()].map { registry in
+                var registry = registry
+                registry.quotas.limits = [.names: 200]
+                return registry
+            }
+            let stored = try await crowd(gateways.map { $0.forApps() }, of: 150) { registry, number in
+                _ = try await registry.track(
+                    fixture.app, .activity(ActivityName("a\(number)")), [registration(.random(), fixture)])
+            }
+            // Each gateway has 1 % unseen, and one call.
+            #expect((180...180 + 2 * 3).contains(stored), "\(stored)")
+            for (number, registry) in gateways.enumerated() {
+                try await follow(registry, "server\(number)", .random(), fixture)
+            }
+        }
+    }
+
+    @Test func `a crowd at two gateways leaves the last tenth of the tags to servers`() async throws {
+        try await RegistryFixture.run { fixture in
+            let time = fixture.time
+            let (calls, tagsOfCall, limit) = (120, 50, 10_000)
+            let gateways = (0..<2).map { _ in
+                var channels = Channels(
+                    redis: fixture.redis, keys: fixture.keys, followings: fixture.registry.followings
+                ) { time.now }
+                channels.quotas.limits = [.tags: limit]
+                return channels
+            }
+            let forApps = gateways.map { channels in
+                var channels = channels
+                channels.quotas.areForApps = true
+                return channels
+            }
+            @Sendable func tags(_ number: Int) -> TagChange {
+                var change = TagChange()
+                change.add = ["g": Set((0..<tagsOfCall).map { ExactText("\(number) \($0)") })]
+                return change
+            }
+            let stored = try await crowd(forApps, of: calls) { channels, number in
+                try await channels.tag(fixture.app, [.random()], tags(number))
+            }
+            // Each gateway has 1 % unseen, and one call. A count is off by 1 % or 2.
+            let most = limit * 9 / 10 + 2 * (limit / 100 + tagsOfCall) + limit / 50
+            #expect((limit * 85 / 100...most).contains(stored * tagsOfCall), "\(stored)")
+            for (number, channels) in gateways.enumerated() {
+                try await channels.tag(fixture.app, [.random()], tags(1_000 + number))
+            }
+            let measured = try await fixture.redis.calls(of: "pfcount")
+            // A call is half of a hundredth. It is measured when it comes, and once more if others wait.
+            #expect(measured <= 2 * 2 * calls)
+        }
+    }
+
+    /// - Returns: how many of the calls had room
+    private func crowd<Gateway: Sendable>(
+        _ gateways: [Gateway], of calls: Int, _ call: @escaping @Sendable (Gateway, Int) async throws -> Void
+    ) async throws -> Int {
+        try await withThrowingTaskGroup(of: Bool.self) { tasks in
+            for (position, gateway) in gateways.enumerated() {
+                for number in 0..<calls {
+                    tasks.addTask {
+                        do {
+                            try await call(gateway, position * calls + number)
+                            return true
+                        } catch StoreError.quotaReached {
+                            return false
+                        }
+                    }
+                }
+            }
+            return try await tasks.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+    }
+
     @Test func `without a limit nothing is counted`() async throws {
         try await RegistryFixture.run { fixture in
             try await follow(fixture.registry, "a", .random(), fixture)

@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    private static let all = Publisher(credential: "shop", address: "10.0.0.1", who: "ann@example.com")
+    private static let all = Publisher(credential: "shop", address: "10.0.0.1", who: "Ann B", whoID: "7 \u{FC}")
     private static let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     private static let variants: [Variant] = [
         Variant(what: "default"), Variant(what: "low priority", priority: .low), Variant(what: "alert", alert: true),

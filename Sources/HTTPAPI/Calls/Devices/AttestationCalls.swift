@@ -22,29 +22,31 @@ struct AttestationCalls: CallGroup {
             throw Self.refusal("its challenge is not of this gateway, or older than five minutes")
         }
         try await check(body, rules, call)
-        // Last, so that a call that failed on the way can be repeated.
-        let life = Duration.milliseconds(2 * SDKTokens.challengeLife)
-        guard try await keys.use(body.challenge, of: call.app.key, for: life) else {
-            throw Self.refusal("its challenge was used before")
-        }
         let token = call.tokens.token(for: body.channel, isForReports: true, now: call.now)
         return Answer(200, DeviceTokenAnswer(token: token, expiresIn: Int(SDKTokens.lifetimeMilliseconds)))
     }
 
+    /// The challenge is used once the proof is right, and before anything is kept: a refused call changes nothing.
     private func check(_ body: AttestationBody, _ rules: AppAttest, _ call: Call) async throws {
-        let app = call.app.key
+        let (app, now) = (call.app.key, call.now / 1_000)
         do {
             switch body.proof {
             case .attestation(let object):
-                let point = try rules.key(
-                    body.keyID, attestedBy: object, body.clientData, at: call.now / 1_000)
+                // It checks signatures, which must not keep the other connections of the event loop waiting.
+                let point = try await withTaskExecutorPreference(globalConcurrentExecutor) {
+                    try rules.key(body.keyID, attestedBy: object, body.clientData, at: now)
+                }
+                try await use(body, app)
                 try await keys.keep(app, body.keyID, point: point, of: body.channel)
             case .assertion(let assertion):
                 guard let point = try await keys.point(app, body.keyID, of: body.channel) else {
                     throw APIError(
                         403, "This key is not attested for this channel. Make another one and attest it.", code: 40305)
                 }
-                let counter = try rules.counter(of: assertion, signedBy: point, body.clientData)
+                let counter = try await withTaskExecutorPreference(globalConcurrentExecutor) {
+                    try rules.counter(of: assertion, signedBy: point, body.clientData)
+                }
+                try await use(body, app)
                 guard try await keys.count(app, body.keyID, to: counter) else {
                     throw Self.refusal("its counter did not grow, so it was used before")
                 }
@@ -54,7 +56,18 @@ struct AttestationCalls: CallGroup {
         }
     }
 
+    private func use(_ body: AttestationBody, _ app: AppKey) async throws {
+        let life = Duration.milliseconds(2 * SDKTokens.challengeLife)
+        guard try await keys.use(body.challenge, of: app, for: life) else {
+            throw Self.refusal("its challenge was used before")
+        }
+    }
+
+    /// Of one network. A false proof costs some milliseconds.
+    static let falseProofsPerMinute = 10
+    static let refusalCode = 40304
+
     private static func refusal(_ reason: String) -> APIError {
-        APIError(403, "App Attest does not vouch for this app: \(reason).", code: 40304)
+        APIError(403, "App Attest does not vouch for this app: \(reason).", code: refusalCode)
     }
 }

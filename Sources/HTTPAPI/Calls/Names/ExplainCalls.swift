@@ -15,7 +15,7 @@ struct ExplainCalls: CallGroup {
         let now = store.time.now()
         let body = ExplanationAnswer(
             name: name.rawValue, channelID: channel.description, getsNextUpdate: explanation.getsNextUpdate,
-            reasons: explanation.reasons, following: explanation.following?.answer(now),
+            reasons: explanation.reasons(forAllNames: call.namePrefix == nil), following: explanation.following?.answer(now),
             lastPush: explanation.lastPush?.answer)
         return Answer(200, body)
     }
@@ -23,9 +23,13 @@ struct ExplainCalls: CallGroup {
 
 extension Explanation {
     /// A reason against the next update comes first. Codes stay, texts may change.
-    var reasons: [ReasonAnswer] {
+    /// - Parameter forAllNames: false leaves out the reasons of alarms, which name others.
+    func reasons(forAllNames: Bool) -> [ReasonAnswer] {
         [absence, started, ending, quarantined, paused, workerless].compactMap(\.self)
-            + alarms.map { ReasonAnswer(code: "alarm", text: "Alarm \($0.kind.rawValue): \($0.reason).") }
+            + alarms.map { alarm in
+                let reason = forAllNames ? ": \(alarm.reason)" : ""
+                return ReasonAnswer(code: "alarm", text: "Alarm \(alarm.kind.rawValue)\(reason).")
+            }
             + [queued, given, environment, frequency].compactMap(\.self)
     }
 

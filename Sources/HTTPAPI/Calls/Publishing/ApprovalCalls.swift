@@ -42,7 +42,7 @@ struct ApprovalCalls: CallGroup {
             metrics.scheduled(app, outcome: approves ? "approved" : "rejected", count: 1)
             let asker = schedule.publish.publisher
             return Answer(200, schedule.answer(call)).about([
-                .name: schedule.publish.name.rawValue, .askedBy: asker.map { $0.who ?? $0.credential },
+                .name: schedule.publish.name.rawValue, .askedBy: asker.map { Publisher.shown($0.credential, $0.who) },
                 .reason: schedule.state == .rejected ? schedule.reason : nil,
             ])
         case .own:
@@ -71,7 +71,10 @@ extension APIError {
 extension Schedule {
     /// A sentence for somebody who wanted to decide about a schedule that waits no more.
     fileprivate var standing: String {
-        let who = approval?.decision.map { $0.by.publisher.who ?? "the credential '\($0.by.publisher.credential)'" }
+        let who = (approval?.decision?.by.publisher).map { person in
+            person.who == nil
+                ? "the credential '\(person.credential)'" : Publisher.shown(person.credential, person.who)
+        }
         return switch state {
         case .rejected: "The request was rejected\(who.map { " by \($0)" } ?? "")."
         case .cancelled: "The schedule was deleted."

@@ -63,7 +63,7 @@ extension Credential {
 extension Call {
     /// The caller, as two requests for approval are compared: the person, or all who have the credential.
     var person: Approval.Person {
-        let text = caller.subject.map { "person \($0)" } ?? "credential \(caller.credential)"
+        let text = caller.whoID.map { "person \($0)" } ?? "credential \(caller.credential)"
         return Approval.Person(identity: Hex.encode(SHA256Digest(of: text.utf8).prefix(16)), publisher: caller)
     }
 }

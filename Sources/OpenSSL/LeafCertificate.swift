@@ -1,7 +1,7 @@
 internal import COpenSSL
 
-/// A certificate whose chain leads to a known root.
-public struct ChainedCertificate: Sendable, Hashable {
+/// A certificate of a key. Its text is what its sender says, until `verify` has found that it leads to a known root.
+public struct LeafCertificate: Sendable, Hashable {
     public struct Failure: Error, Hashable, CustomStringConvertible {
         public let description: String
     }
@@ -10,26 +10,33 @@ public struct ChainedCertificate: Sendable, Hashable {
     public let publicKey: [UInt8]
     /// The content of the extension. Nil: the certificate has none.
     public let extensionValue: [UInt8]?
+    private let der: [UInt8]
+
+    /// Reads it, and checks no signature.
+    /// - Parameter extensionID: an object identifier such as `1.2.840.113635.100.8.2`.
+    public init(_ der: [UInt8], extensionID: String) throws(Failure) {
+        defer { ERR_clear_error() }
+        guard let leaf = Self.certificate(der) else { throw Failure(description: "a certificate is not readable") }
+        defer { X509_free(leaf) }
+        publicKey = try Self.point(leaf)
+        extensionValue = Self.content(leaf, extensionID)
+        self.der = der
+    }
 
     /// - Parameters:
-    ///   - chain: DER, the certificate first, then those between it and the root.
+    ///   - chain: DER, the certificates between this one and the root.
     ///   - root: the only trusted certificate, in PEM.
-    ///   - extensionID: an object identifier such as `1.2.840.113635.100.8.2`.
     ///   - seconds: since 1970. All certificates must be valid then.
-    public init(
-        _ chain: [[UInt8]], root: [UInt8], extensionID: String, at seconds: Int64
-    ) throws(Failure) {
+    public func verify(through chain: [[UInt8]], to root: [UInt8], at seconds: Int64) throws(Failure) {
         defer { ERR_clear_error() }
         guard let trusted = readCertificate(root) else { throw Failure(description: "the root is no certificate") }
         defer { X509_free(trusted) }
-        let certificates = chain.compactMap(Self.certificate)
+        let certificates = ([der] + chain).compactMap(Self.certificate)
         defer { for certificate in certificates { X509_free(certificate) } }
-        guard let leaf = certificates.first, certificates.count == chain.count else {
+        guard let leaf = certificates.first, certificates.count == chain.count + 1 else {
             throw Failure(description: "a certificate is not readable")
         }
         try Self.verify(leaf, certificates.dropFirst(), trusted, at: seconds)
-        publicKey = try Self.point(leaf)
-        extensionValue = Self.content(leaf, extensionID)
     }
 
     /// The caller owns the certificate. Bytes behind it are refused.

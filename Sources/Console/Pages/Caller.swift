@@ -1,0 +1,12 @@
+import LiveActivity
+
+/// The words of pages for who did something. The name of a person is marked, because people choose it: one may be called
+/// `master secret`.
+enum Caller {
+    static func text(_ credential: String, _ who: String?) -> String {
+        who == nil && credential == "master" ? "master secret" : Publisher.shown(credential, who)
+    }
+
+    /// The title beside a person's name. Nil: it was no person.
+    static func id(_ whoID: String?) -> String? { whoID.map { "id at the provider: \($0)" } }
+}
