@@ -29,7 +29,7 @@ import Testing
         try await fixture.track(0..<2)
         let transport = Self.transport(fate)
         let (asking, started, silent) = (ChannelID.random(), ChannelID.random(), ChannelID.random())
-        let ids = try await fixture.withWorker(transport, pageSize: 1) {
+        let ids = try await fixture.withWorker(transport) {
             // This takes the place of a `start`, which has its own sequence number.
             try await fixture.swept(["start"])
             let start = try await fixture.sequence(try #require(try await fixture.lastPush()))
@@ -222,7 +222,7 @@ import Testing
         let id = try await fixture.publish(
             alert: false, event: fate == .endCancelled ? .end : .update, expiry: fate == .expired ? past : nil,
             label: "2")
-        if isHeld { await transport.holding(pages: 2) }
+        if isHeld { await transport.holding(pages: 1) }
         switch fate {
         case .cancelledInItsSweep: _ = try await fixture.store.pushes.cancel(fixture.app, id)
         case .cancelledUndelivered, .endCancelled:
