@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Logging
 import Redis
 import Settings
@@ -29,9 +28,10 @@ struct RedisInspection {
     }
 
     /// Returns when Redis answers. Throws after `patience`, with a remedy.
-    /// - Parameter waits: whether a failover may take as long as it likes. A person at a terminal is told at once.
+    /// - Parameter waits: called while a failover or the promotion of this site is awaited, for as long as it likes;
+    ///   nil: a person at a terminal is told at once
     static func await(
-        _ redis: RedisClient, _ settings: Settings, waits: Bool = false, logger: Logger
+        _ redis: RedisClient, _ settings: Settings, waits: (@Sendable () -> Void)? = nil, logger: Logger
     ) async throws {
         try settings.checkRedisFiles()
         let clock = ContinuousClock()
@@ -45,11 +45,8 @@ struct RedisInspection {
                 attempt += 1
                 let code = if case .server(let code, _) = error { code } else { "" }
                 let isFailover = code == "FAILOVER"
-                let isWaiting = code == "LOADING" || code == "READONLY" || waits && isFailover
-                // A second site waits for weeks. Its process is as ready as it can be.
-                if waits, isWaiting, code != "LOADING" {
-                    ServiceManager(ProcessInfo.processInfo.environment)?.tell(ServiceManager.ready)
-                }
+                let isWaiting = code == "LOADING" || code == "READONLY" || waits != nil && isFailover
+                if isWaiting, code != "LOADING" { waits?() }
                 let failure = CommandFailure(error)
                 guard isWaiting || failure.status == .unreachable && clock.now < deadline else {
                     let remedy = "\(SettingKey[\.redisURL].environmentName) or --redis-url names another"

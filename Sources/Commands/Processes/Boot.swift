@@ -95,7 +95,10 @@ struct Boot {
 
     /// Waits for Redis, and throws if it is not one with which the process can work.
     func connect() async throws {
-        try await RedisInspection.await(store.redis, settings, waits: true, logger: logger)
+        // A second site waits for weeks. Its process is as ready as it can be.
+        let manager = ServiceManager(ProcessInfo.processInfo.environment)
+        try await RedisInspection.await(
+            store.redis, settings, waits: { manager?.tell(ServiceManager.ready) }, logger: logger)
         try await RedisInspection.judge(store, settings, publishes: kind == .gateway, logger: logger)
         try await store.claimFormat()
     }
