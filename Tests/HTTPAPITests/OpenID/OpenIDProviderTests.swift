@@ -252,7 +252,7 @@ import Testing
         }
         #expect(gone?.kind == .away && server.count(discovery) == 1, "\(String(describing: gone))")
         clock.wait(.seconds(61))
-        server.state.withLock { $0.metadata[member] = .string(server.issuer + "/moved" + path) }
+        server.state.withLock { $0.metadata[member] = JSON.string(server.issuer + "/moved" + path) }
         _ = try await provider.redeem(try await code(server, provider), attempt, "n", at: testNow)
         #expect(server.count(discovery) == 2 && server.count("/moved" + path) == 1)
         // The new address is known now.
