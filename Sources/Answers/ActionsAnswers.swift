@@ -12,7 +12,8 @@ public struct ActionAnswer: AnswerBody {
 
     public init(
         id: String, at: String, action: String, credential: String, address: String, who: String?, whoID: String?,
-        operationID: String, count: Int, failed: Int?, name: String?, pushID: String?, lastPushID: String?, scheduleID: String?,
+        operationID: String, count: Int, failed: Int?, name: String?, pushID: String?, lastPushID: String?,
+        scheduleID: String?,
         channel: String?,
         attributesType: String?, namedUser: String?, credentialID: String?, entry: String?, askedBy: String?,
         reason: String?

@@ -16,7 +16,7 @@ public struct Publisher: Sendable, Hashable {
         self.whoID = whoID
     }
 
-    /// The caller, for people. No credential's id has spaces, so a person whose name is `master` does not look like one.
+    /// The caller, for people. No credential's id has spaces, so a person called `master` does not look like one.
     public static func shown(_ credential: String, _ who: String?) -> String {
         who.map { "\($0) (\(credential))" } ?? credential
     }

@@ -30,7 +30,8 @@ extension Settings {
     private func text(of key: SettingKey, for app: AppKey) -> String? {
         guard let text = texts[key.path], key.path == "console.oidc.groups" else { return texts[key.path] }
         let lines = text.split { $0 == ";" || $0.isNewline }.map(\.trimmed)
-        return lines.filter { OpenIDOptions.Access.list($0)?.contains { $0.app == app } == true }.joined(separator: "; ")
+        let own = lines.filter { line in OpenIDOptions.Access.list(line)?.contains { $0.app == app } == true }
+        return own.joined(separator: "; ")
     }
 
     /// Nil for a PEM text in place of a path: it may be a private key.

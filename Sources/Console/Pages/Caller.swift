@@ -1,6 +1,6 @@
 import LiveActivity
 
-/// The words of pages for who did something. The name of a person is marked, because people choose it: one may be called
+/// The words of pages for who did something. People choose their names, so these are marked: somebody may be called
 /// `master secret`.
 enum Caller {
     static func text(_ credential: String, _ who: String?) -> String {

@@ -3,7 +3,8 @@ public import LiveActivity
 /// A provider of OpenID Connect by which people sign in: what the console needs of it. The gateway talks to it.
 public struct ConsoleProvider: Sendable {
     public typealias Redeem =
-        @Sendable (_ code: String, SignInAttempt, _ network: String, _ now: Int64) async throws(ProviderFailure) -> Visitor
+        @Sendable (_ code: String, SignInAttempt, _ network: String, _ now: Int64) async throws(ProviderFailure) ->
+        Visitor
 
     public typealias Address =
         @Sendable (SignInAttempt, _ network: String) async throws(ProviderFailure) -> String

@@ -82,7 +82,8 @@ extension Console {
     }
 
     private func finish(
-        _ attempt: SignInAttempt, _ browser: String, _ query: Form, _ request: ConsoleRequest, _ provider: ConsoleProvider
+        _ attempt: SignInAttempt, _ browser: String, _ query: Form, _ request: ConsoleRequest,
+        _ provider: ConsoleProvider
     ) async throws -> ConsoleResponse {
         do {
             // RFC 9207: another provider's answer.

@@ -9,8 +9,8 @@ enum RequestGuard: Sendable, Hashable, CaseIterable {
     case form
     /// The endpoint.
     case route
-    /// The owner of the secret or token. Guesses are limited. A secret from an address that is no server's is a wrong one
-    /// from here on: the answers that follow would tell it.
+    /// The owner of the secret or token. Guesses are limited. From here on a right secret counts as a wrong one, if it
+    /// comes from an address that is no server's. Otherwise the next answers would tell that it is right.
     case caller
     /// The rate of the address, for callers whom everybody can be.
     case addressRate

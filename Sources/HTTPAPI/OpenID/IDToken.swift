@@ -89,8 +89,8 @@ struct IDToken: Sendable {
         return texts(claim).prefix(Self.mostGroups).filter { (1...Self.mostBytesOfText).contains($0.utf8.count) }
     }
 
-    /// The name of the person in pages and in the log of actions: an address, a name of an account, or the `sub`. People
-    /// choose some of these, so `subject` goes with it.
+    /// The name of the person in pages and in the log of actions: an address, a name of an account, or the `sub`.
+    /// People choose some of these, so `subject` goes with it.
     var person: String {
         let names = (hasOwnEmail ? ["email"] : []) + ["preferred_username", "name"]
         let found = names.lazy.compactMap { claims.text($0).map(Self.clean) }.first { !$0.isEmpty }

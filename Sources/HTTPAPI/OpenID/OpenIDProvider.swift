@@ -24,7 +24,7 @@ final class OpenIDProvider: Sendable {
     }
 
     private static let life: Duration = .seconds(3_600)
-    /// A key that is not known, or an address that the provider moved, is looked for at most so often, whoever signs in.
+    /// An unknown key, or an address that the provider moved, is looked for at most so often, whoever signs in.
     private static let leastAge: Duration = .seconds(60)
     /// A provider that failed is asked again after this time. Until then a sign-in fails at once.
     private static let pause: Duration = .seconds(10)

@@ -84,7 +84,8 @@ extension Action {
         guard let kind = fields.text("action"), let credential = fields.text("by") else { return nil }
         self.init(
             kind, credential: credential, address: fields.text("from") ?? "", who: fields.text("who"),
-            whoID: fields.text("who_id"), operation: fields.text("op") ?? "", count: fields.number("count") ?? 1, failed: fields.number("failed"))
+            whoID: fields.text("who_id"), operation: fields.text("op") ?? "",
+            count: fields.number("count") ?? 1, failed: fields.number("failed"))
         for subject in Subject.allCases { subjects[subject] = fields.text(subject.rawValue) }
     }
 }

@@ -114,7 +114,8 @@ final class AttestingDevice: Sendable {
             "req", "-new", "-key", path(key.file + ".key"), "-subj", "/CN=leaf", "-out", path(name + ".csr"),
         ])
         try await certify(name, by: "ca", extensions: path(name + ".cnf"))
-        let chain = [try bytes(name + ".der")] + (fault.leavesOutIntermediate ? [] : [try bytes("ca.der")])
+        let chain =
+            [try bytes(name + ".der")] + (fault.leavesOutIntermediate ? [] : [try bytes("ca.der")])
             + Array(repeating: try bytes("root.der"), count: fault.moreCertificates)
         return CBOR.map([
             ("fmt", CBOR.text(fault.format)),

@@ -15,7 +15,8 @@ struct ExplainCalls: CallGroup {
         let now = store.time.now()
         let body = ExplanationAnswer(
             name: name.rawValue, channelID: channel.description, getsNextUpdate: explanation.getsNextUpdate,
-            reasons: explanation.reasons(forAllNames: call.namePrefix == nil), following: explanation.following?.answer(now),
+            reasons: explanation.reasons(forAllNames: call.namePrefix == nil),
+            following: explanation.following?.answer(now),
             lastPush: explanation.lastPush?.answer)
         return Answer(200, body)
     }

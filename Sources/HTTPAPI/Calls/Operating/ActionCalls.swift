@@ -29,7 +29,8 @@ extension LoggedAction {
         let subjects = action.subjects
         return ActionAnswer(
             id: entry, at: TimeText.text(at), action: action.kind, credential: action.credential,
-            address: action.address, who: action.who, whoID: action.whoID, operationID: action.operation, count: action.count,
+            address: action.address, who: action.who, whoID: action.whoID, operationID: action.operation,
+            count: action.count,
             failed: action.failed, name: subjects[.name], pushID: subjects[.push], lastPushID: subjects[.lastPush],
             scheduleID: subjects[.schedule], channel: subjects[.channel], attributesType: subjects[.attributesType],
             namedUser: subjects[.namedUser], credentialID: subjects[.credential], entry: subjects[.entry],
