@@ -31,7 +31,10 @@ enum ApprovalPage {
                 "namePath": "/console/names/\(Form.encoded(compose.name))", "event": compose.event,
                 "priority": form.text("priority") ?? "10", "time": time,
                 "audience": schedule.push.object?["audience"].map { AudienceText.text($0, of: compose.event) },
-                "asker": approval.askedBy.map { "\(Caller.text($0.credential, $0.who)) from \($0.address)" },
+                "asker": approval.askedBy.map { by -> String in
+                    let words = by.who == nil ? "the credential \(by.credential)" : Caller.text(by.credential, by.who)
+                    return "\(words) from \(by.address)"
+                },
                 "askerID": Caller.id(approval.askedBy?.whoID),
                 "asked": Shown.time(approval.askedAt, now: visit.now),
                 "lapses": Shown.time(approval.lapsesAt, now: visit.now), "request": approval.request,

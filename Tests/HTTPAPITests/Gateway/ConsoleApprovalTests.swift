@@ -123,7 +123,9 @@ import Testing
                 ])
             #expect(rejected.header("location") == "/console/pushes/\(id)?notice=rejected", "\(rejected.text)")
             let told = try await ann.get("/console/pushes/\(id)").text
-            for words in ["bob rejected it", "“It is &lt;3:1&gt;”", "Nothing of it was sent", "What was asked for"] {
+            for words in [
+                "bob</span> rejected it", "“It is &lt;3:1&gt;”", "Nothing of it was sent", "What was asked for",
+            ] {
                 #expect(told.contains(words), "\(words): \(told)")
             }
             #expect(!told.contains("Devices that it did not reach") && told.contains("lock-main"), "\(told)")
