@@ -23,7 +23,7 @@ struct DoctorStoryTests {
                 "LAMPLIGHTER_TRACES_ENDPOINT": "http://127.0.0.1:\(try freePort())",
                 "LAMPLIGHTER_GATEWAY_HOST": "0.0.0.0", "LAMPLIGHTER_APP_ATTESTATION_TEAM_ID": "abc",
             ],
-            /! webhook shop +localhost:\d+: the name leads to 127\.0\.0\.1, which is not a public address/,
+            /! webhook shop +localhost:\d+: the name leads to (?:127\.0\.0\.1|::1), which is not a public address/,
             /→ webhook\.allow_private: true/, /! traces +http:\/\/127\.0\.0\.1:\d+: .*connect/,
             /! gateway TLS +other machines reach this gateway without TLS/,
             /! app shop +attestation\.team_id 'abc' is no team id of Apple/)
