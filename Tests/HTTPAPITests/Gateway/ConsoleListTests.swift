@@ -4,6 +4,7 @@ import LiveActivity
 import StrictJSON
 import TestSupport
 import Testing
+import Threads
 
 @testable import Console
 @testable import HTTPAPI
