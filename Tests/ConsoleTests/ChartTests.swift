@@ -106,7 +106,7 @@ import Testing
         let wide = try await last(try list(pages: .max, rows: 10, of: row).file)
         #expect(wide.line.contains("64 MB at most") && wide.bytes < Export.mostBytes + 200)
         let broken = try await last(try list(.csv, pages: .max, rows: 1, fails: true).file)
-        #expect(broken.line.hasPrefix("This file is not complete. The gateway could not read on."))
+        #expect(broken.line.contains("This file is not complete. The gateway could not read on."))
         let whole = try await last(try list(pages: 3, rows: 1).file)
         #expect(whole.line == #"{"n":1}"# && whole.lines == 3)
     }

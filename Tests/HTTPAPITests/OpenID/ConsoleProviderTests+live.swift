@@ -25,7 +25,8 @@ extension ConsoleProviderTests {
     @Test(arguments: [true, false])
     func `each person sees live what the own rights open, whoever came first`(isOperatorFirst: Bool) async throws {
         let access = "operators = \(GatewayFixture.key) read,operate; readers = \(GatewayFixture.key) read match-"
-        try await run(access) { gateway, provider in
+        // A look has Redis's clock, and a sign-in the clock of the test.
+        try await run(access, { $0.sessionLife = .seconds(1_000_000_000) }) { gateway, provider in
             for name in ["match-1", "secret-1"] {
                 try await gateway.follow(name)
                 _ = try await gateway.publish(CredentialTests.update(name))
