@@ -76,7 +76,9 @@ extension GatewayResponder {
                 return (answer.unchanged(for: request.headers) ?? answer, session?.identity.app, nil)
             }
             let file = live.current.capacity.share(of: .console, session?.identity.app)
-            guard file.take(.streams) else { throw APIError(429, "Two files of the console are made already. Try again.", retryAfter: 1) }
+            guard file.take(.streams) else {
+                throw APIError(429, "Two files of the console are made already. Try again.", retryAfter: 1)
+            }
             return (answer, session?.identity.app, file)
         } catch let error as APIError {
             let page = console.refuse(error.status, error.message, asked, session)
