@@ -89,7 +89,7 @@ actor Export {
 
     private static func value(_ row: JSONObject, _ column: String) -> JSONValue? {
         guard let parts = column.cut(at: UInt8(ascii: ".")) else { return row[column] }
-        return row.object(parts.head)?[parts.tail]
+        return row.object(parts.head).flatMap { value($0, parts.tail) }
     }
 
     private static func line(_ cells: [String]) -> [UInt8] { Array((cells.joined(separator: ",") + "\r\n").utf8) }

@@ -13,8 +13,10 @@ enum SchedulesPage {
         let isForApproval = visit.query["state"] == awaiting
         let state: KeyValuePairs = ["state": isFinished ? "finished" : isForApproval ? awaiting : nil]
         let (wanted, days) = (visit.query.text("name"), DayRange(visit.query))
-        // A schedule has the body as somebody posted it, which may be 64 KB: no cell, and few in a page.
-        let columns = ScheduleAnswer.memberNames.filter { $0 != "push" }
+        // A schedule has the body as somebody posted it, which may be 64 KB: two cells of it, and few in a page.
+        let activity = "push.notification.ios.live_activity"
+        let columns =
+            ScheduleAnswer.memberNames.filter { $0 != "push" } + ["\(activity).name", "\(activity).event"]
         let file = try await Export.file(
             visit, "/api/schedules", "schedules", columns: columns, state, limit: 20
         ) { schedule in

@@ -242,15 +242,22 @@ import Testing
         let flood = capacity.share(of: .app, shop)
         #expect(flood.take(.requests))
         #expect(!flood.take(.requests))
-        #expect(capacity.share(of: .app, bank).take(.requests))
-        #expect(!capacity.share(of: .app, bank).take(.requests))
+        let other = capacity.share(of: .app, bank)
+        #expect(other.take(.requests))
+        #expect(!other.take(.requests))
         let publisher = capacity.share(of: .master, shop)
         #expect(publisher.take(.requests) && publisher.take(.requests) && !publisher.take(.requests))
         #expect(publisher.take(.bytes, 50) && !publisher.take(.bytes))
-        #expect(capacity.share(of: .master, bank).take(.bytes, 50))
+        let reader = capacity.share(of: .master, bank)
+        #expect(reader.take(.bytes, 50))
         publisher.giveBackAll()
         flood.giveBackAll()
         #expect(capacity.share(of: .master, shop).take(.bytes, 50))
+        do {
+            let forgotten = capacity.share(of: .app, shop)
+            #expect(forgotten.take(.requests))
+        }
+        // A share that nobody has any more has given back all.
         #expect(capacity.share(of: .app, shop).take(.requests))
         #expect(!capacity.share(of: .anyone, nil).take(.requests))
         // A single app has the whole limit.
