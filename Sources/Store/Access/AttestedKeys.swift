@@ -43,14 +43,19 @@ public struct AttestedKeys: Sendable {
         return try reply.integer() == 1
     }
 
+    public func isUsed(_ challenge: String, of app: AppKey) async throws(StoreError) -> Bool {
+        try await redis.run("EXISTS", keys.usedChallenge(app, Self.digest(challenge))).isOne()
+    }
+
     /// - Parameter life: as long as a challenge can be used.
     /// - Returns: false if it was used before.
     public func use(_ challenge: String, of app: AppKey, for life: Duration) async throws(StoreError) -> Bool {
-        let digest = Hex.encode(SHA256Digest(of: challenge.utf8))
         let reply = try await redis.run(
-            "SET", keys.usedChallenge(app, digest), "1", "NX", "PX", .int(life.milliseconds))
+            "SET", keys.usedChallenge(app, Self.digest(challenge)), "1", "NX", "PX", .int(life.milliseconds))
         return !reply.isNil
     }
+
+    private static func digest(_ challenge: String) -> String { Hex.encode(SHA256Digest(of: challenge.utf8)) }
 
     private static func digest(_ channel: ChannelID) -> [UInt8] {
         Array(SHA256Digest(of: channel.stored).prefix(16))

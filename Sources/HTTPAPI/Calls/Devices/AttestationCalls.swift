@@ -26,7 +26,8 @@ struct AttestationCalls: CallGroup {
         return Answer(200, DeviceTokenAnswer(token: token, expiresIn: Int(SDKTokens.lifetimeMilliseconds)))
     }
 
-    /// The challenge is used once the proof is right, and before anything is kept: a refused call changes nothing.
+    /// A challenge that was used is refused before anything is kept. It is used last, so that a call that failed on the
+    /// way can be repeated. Of two calls at once with one challenge, both may keep their keys, and one gets a token.
     private func check(_ body: AttestationBody, _ rules: AppAttest, _ call: Call) async throws {
         let (app, now) = (call.app.key, call.now / 1_000)
         do {
@@ -36,8 +37,9 @@ struct AttestationCalls: CallGroup {
                 let point = try await withTaskExecutorPreference(globalConcurrentExecutor) {
                     try rules.key(body.keyID, attestedBy: object, body.clientData, at: now)
                 }
-                try await use(body, app)
+                if try await keys.isUsed(body.challenge, of: app) { throw Self.usedBefore }
                 try await keys.keep(app, body.keyID, point: point, of: body.channel)
+                try await use(body, app)
             case .assertion(let assertion):
                 guard let point = try await keys.point(app, body.keyID, of: body.channel) else {
                     throw APIError(
@@ -59,9 +61,11 @@ struct AttestationCalls: CallGroup {
     private func use(_ body: AttestationBody, _ app: AppKey) async throws {
         let life = Duration.milliseconds(2 * SDKTokens.challengeLife)
         guard try await keys.use(body.challenge, of: app, for: life) else {
-            throw Self.refusal("its challenge was used before")
+            throw Self.usedBefore
         }
     }
+
+    private static let usedBefore = refusal("its challenge was used before")
 
     /// Of one network. A false proof costs some milliseconds.
     static let falseProofsPerMinute = 10
