@@ -3,10 +3,10 @@
 -- if the newer one is cancelled, refused or expires. So of such pushes in a row the newest two wait.
 
 -- The channels of a page wait for the same few pushes.
-local known = {}
+local standings = {}
 local function stands(p)
-    known[p] = known[p] or standing(p)
-    return known[p] ~= 'no'
+    standings[p] = standings[p] or standing(p)
+    return standings[p] ~= 'no'
 end
 
 -- Whether a push of the queue may be superseded by the one behind it.
