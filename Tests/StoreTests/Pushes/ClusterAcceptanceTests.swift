@@ -42,9 +42,10 @@ import Testing
         }
         // A publisher that got no 202 may publish again. Only the push that got a 202 exists.
         try await accept(ids[3])
-        let unswept = RedisCommand("ZRANGE", store.keys.unswept(store.keys.tag(app, name)), "0", "-1")
-        let waiting = try await redis.send(unswept).array()
-        #expect(try waiting.map { try $0.string() } == [ids[3].description])
+        #expect(try await store.queue.firstUnswept(app, name)?.push == ids[3])
+        let history = try await store.pushes.history(app, of: name, PushFilter(), after: nil, limit: 10)
+        #expect(history.pushes.map(\.id) == [ids[3]])
+        for id in ids.dropLast() { #expect(try await store.pushes.ledger(app, id) == nil) }
         await redis.close()
         cluster.stop()
     }
