@@ -126,6 +126,8 @@ import Testing
         let waiting = try #require(try await fixture.due(lease).first)
         #expect(waiting.push == alert && waiting.isLate, "it rings no alert of the past")
         #expect(waiting.attempts == 0, "the attempts were those of another push")
+        #expect(try await fixture.ledger(older).pending == 1, "it goes out if the newer one does not arrive")
+        try await fixture.settle(lease) { $0.finish(waiting, as: .delivered) }
         #expect(try await fixture.ledger(older).superseded == 1)
     }
 }

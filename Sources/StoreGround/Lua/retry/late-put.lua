@@ -25,7 +25,10 @@ local function joined(queue, channel, raw, seq)
     if (tonumber(before) or 0) >= seq then return nil end
     local rest = supersede_last(queue, supersede_fields_of(ps .. id_text(raw)), ps, ws)
     if is_full(rest) then rest = make_room(rest, channel, ps, ws, dls, retention) end
-    return without_alerts(rest .. raw), false
+    local all = without_alerts(rest .. raw)
+    -- If the push goes out next, it has attempts of its own: those so far were another push's, at the card before.
+    local isNext = pushes_in(all) == 2 and may_give_way(all, 1, ps)
+    return isNext and with_header(all, 0, registrations_of(all)) or all, false
 end
 
 -- Whether a stopped or cancelled update goes to late joiners, because other cards show it.
