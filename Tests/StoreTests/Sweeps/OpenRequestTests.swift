@@ -203,7 +203,9 @@ import Testing
         for _ in 0..<2 {
             try await late(open) { $0.finish($1, as: arrives ? .delivered : .failed, reason: arrives ? "" : "Timeout") }
         }
-        #expect(try await due() == (arrives ? [] : [old]))
+        let queues = try fixture.key { $0.retryQueues }
+        #expect(try await fixture.store.redis.send(RedisCommand("HLEN", queues)).integer() == (arrives ? 0 : 1))
+        if !arrives { #expect(try await due() == [old]) }
         let (before, after) = (try await fixture.ledger(old), try await fixture.ledger(new))
         #expect(before.superseded == (arrives ? 1 : 0) && before.pending == (arrives ? 0 : 1))
         #expect(after.delivered == (arrives ? 1 : 0) && after.skipped == (arrives ? 0 : 1))
