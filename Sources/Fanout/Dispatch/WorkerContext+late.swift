@@ -90,8 +90,10 @@ extension LateJoiner {
         guard record.sequence <= upTo, record.sequence > after, !record.isTooLarge else {
             return .drop
         }
-        // It waits for the token already. An `end` in the queue is for the card before this one.
-        if record.id == waitsFor, record.event == .update, !record.state.isFinal { return .drop }
+        // It waits for the token already, or was sent since. That is unknown of a stopped push, which only late joiners
+        // get from a queue. An `end` in the queue is for the card before this one.
+        let isStopped = record.state.isFinal && record.state != .done
+        if record.id == waitsFor, record.event == .update, !isStopped { return .drop }
         // An `end` from before the channel began to follow is not for it, unless the channel was started before that.
         if record.event == .end, !wasStarted { return .drop }
         return now < min(record.deadline, record.createdAt + LateJoiners.life.milliseconds)

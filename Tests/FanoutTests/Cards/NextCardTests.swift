@@ -76,17 +76,22 @@ import Testing
         let noted = try await fixture.lateJoiners()
         #expect(noted.map(\.waitsFor) == [push])
         // If its queue is sent before the decision, only this note says that the card has the state.
-        let record = try #require(try await late.states(fixture.app, fixture.name).kept.first)
-        guard case .drop? = noted.first?.decision(on: record, now: nowMilliseconds()) else {
-            Issue.record("the card would get the state twice")
-            return
+        func isDropped(while state: PushState) async throws {
+            let record = try #require(try await late.states(fixture.app, fixture.name).kept.first)
+            #expect(record.id == push && record.state == state)
+            guard case .drop? = noted.first?.decision(on: record, now: nowMilliseconds()) else {
+                Issue.record("the card would get the state twice")
+                return
+            }
         }
+        try await isDropped(while: .sending)
         try await fixture.store.queue.add([.retries(fixture.app, fixture.name, .high)])
         try await fixture.withWorker(transport) {
             await transport.answered(1)
             try await fixture.nobodyIsLate()
             _ = try await fixture.finished(push)
         }
+        try await isDropped(while: .done)
         #expect(transport.taken == [2: ["state"]])
     }
 
