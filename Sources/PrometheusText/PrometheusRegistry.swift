@@ -46,7 +46,7 @@ public final class PrometheusRegistry: MetricsFactory {
     /// The upper bounds of timers that need others than `secondsBuckets`, by name.
     private let bounds: [String: [Double]]
 
-    /// What each metric means, by name.
+    /// The meaning of each metric, by name.
     private let help: [String: String]
 
     public init(bounds: [String: [Double]] = [:], help: [String: String] = [:]) {

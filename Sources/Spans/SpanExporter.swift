@@ -10,7 +10,7 @@ internal import Synchronization
 public enum SpanMetricName: String, CaseIterable, Sendable {
     case spans = "lamplighter_spans_total"
 
-    /// What the metric means, as docs/metrics.md says it.
+    /// The meaning of the metric, as in docs/metrics.md.
     public var help: String {
         switch self {
         case .spans: "spans: sent, or dropped because the collector did not take them"

@@ -1,5 +1,5 @@
 extension LaneMetricName {
-    /// What the metric means, as docs/metrics.md says it.
+    /// The meaning of the metric, as in docs/metrics.md.
     public var help: String {
         switch self {
         case .roundTrip: "a request to APNs and its answer (one of 32)"

@@ -4,7 +4,7 @@ import HTTPAPI
 import Redis
 import Spans
 
-/// What each metric of a gateway or worker means, by its name. `MetricsDocumentTests` compares docs/metrics.md with it.
+/// The meaning of each metric of a gateway or worker, by name. `MetricsDocumentTests` compares docs/metrics.md with it.
 enum MetricHelp {
     static let texts: [String: String] = {
         var texts: [String: String] = [:]

@@ -34,7 +34,7 @@ struct SimulateCommand: CheckedCommand {
         }
         let simulator = try await APNsSimulator.start(configuration, logger: logger)
         announce(simulator)
-        // Nobody could reach a simulator whose addresses are lost.
+        // A simulator whose addresses are lost cannot be reached.
         if Terminal.lostOutput != nil { throw CommandFailure(.failed, "") }
         try await ServiceRun.run([simulator], within: .seconds(5), logger: logger)
     }

@@ -7,7 +7,7 @@ enum Terminal {
     private struct Output {
         /// The first error of a write to stdout. Nothing is written after it.
         var failure: Int32?
-        /// What the command has changed.
+        /// The change that the command has made.
         var change: String?
     }
 

@@ -1,5 +1,5 @@
 extension WorkerMetricName {
-    /// What the metric means, as docs/metrics.md says it.
+    /// The meaning of the metric, as in docs/metrics.md.
     public var help: String {
         switch self {
         case .tokens: "targets by outcome"

@@ -100,7 +100,7 @@ final class Capacity: Sendable {
             self.network = network
         }
 
-        /// Nobody may read an answer that has a share.
+        /// An answer that has a share may never be read.
         deinit { giveBackAll() }
 
         func take(_ resource: Resource, _ amount: Int = 1) -> Bool {

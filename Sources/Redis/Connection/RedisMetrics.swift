@@ -6,7 +6,7 @@ public enum RedisMetricName: String, CaseIterable, Sendable {
     case errors = "lamplighter_redis_errors_total"
     case connections = "lamplighter_redis_connections_total"
 
-    /// What the metric means, as docs/metrics.md says it.
+    /// The meaning of the metric, as in docs/metrics.md.
     public var help: String {
         switch self {
         case .roundTrip: "a batch of commands to Redis, without reads that wait for work"

@@ -42,7 +42,7 @@ public struct BlockCounts: Sendable {
     package var marked: [SendBlock: Int] = [:]
     /// Counts channels that were released after their `end`. Once it has changed, a page may hold an untracked channel.
     package var cut: ArraySlice<UInt8>?
-    /// What closed the name when the page was read.
+    /// The ends that had closed the name when the page was read.
     package var closings = Closings()
 
     package init() {}

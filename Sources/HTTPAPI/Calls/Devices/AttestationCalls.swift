@@ -67,7 +67,7 @@ struct AttestationCalls: CallGroup {
 
     private static let usedBefore = refusal("its challenge was used before")
 
-    /// Of one network. A false proof costs some milliseconds.
+    /// The most false proofs of one network. Each costs some milliseconds.
     static let falseProofsPerMinute = 10
     static let refusalCode = 40304
 

@@ -16,7 +16,7 @@ end
 local function compare_with_record(old, record, isOld, latest)
     local new, id, before = action_time(record), id_hash(record), id_hash(old)
     local isOther = differ(before, id)
-    -- Of two cards the one that began later counts, whatever the times of their reports: iOS tells a token of a card
+    -- The card that began later counts, whatever the times of the reports: iOS tells a token of a card
     -- that is just going some milliseconds after the first one of the next card.
     local later = isOther and later_start(start_of(old), start_of(record), latest) or 0
     if later < 0 or later == 0 and is_older(new, action_time(old), latest) then return {isStale = true} end
