@@ -138,9 +138,12 @@ package struct PushIndex: Sendable {
     /// The command that takes a push out again, because it was not committed. It was written just now, so no block has
     /// it.
     package func drop(_ app: AppKey, _ id: PushID, _ name: ActivityName) -> RedisCommand {
-        let set = key(app, id)
-        recent.mayBeGone(set)
-        return RedisCommand("ZREM", set, Self.member(id, name))
+        drop(place(app, id), id, name)
+    }
+
+    private func drop(_ place: Place, _ id: PushID, _ name: ActivityName) -> RedisCommand {
+        recent.mayBeGone(entries(place))
+        return RedisCommand("ZREM", entries(place), Self.member(id, name))
     }
 
     /// The commands that take a repeated publish out of the hour of its repetition, where it was noted just now.
@@ -148,10 +151,7 @@ package struct PushIndex: Sendable {
         _ app: AppKey, _ id: PushID, _ name: ActivityName, repeatedAt time: Int64, acceptedAt: Int64
     ) -> [RedisCommand] {
         let right = places(app, id, acceptedAt: acceptedAt)
-        return places(app, id, acceptedAt: time).filter { !right.contains($0) }.map { place in
-            recent.mayBeGone(entries(place))
-            return RedisCommand("ZREM", entries(place), Self.member(id, name))
-        }
+        return places(app, id, acceptedAt: time).filter { !right.contains($0) }.map { drop($0, id, name) }
     }
 
     /// The commands that take out all entries of pushes that are gone.
