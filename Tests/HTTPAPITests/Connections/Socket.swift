@@ -2,7 +2,8 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// A blocking TCP connection to loopback. Each read runs on its own thread and gives up after two minutes.
+/// A blocking TCP connection to loopback. Each read runs on its own thread. It gives up after two minutes, also when the
+/// peer goes on sending something else.
 final class Socket: Sendable {
     private let descriptor: Int32
 
@@ -72,7 +73,8 @@ final class Socket: Sendable {
             Thread.detachNewThread {
                 var text = ""
                 var buffer = [UInt8](repeating: 0, count: 4_096)
-                while !isEnough(text) {
+                let end = ContinuousClock.now + .seconds(120)
+                while !isEnough(text), .now < end {
                     let count = recv(descriptor, &buffer, buffer.count, 0)
                     guard count > 0 else { break }
                     text += String(decoding: buffer[..<count], as: UTF8.self)
