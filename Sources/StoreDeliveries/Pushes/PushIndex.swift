@@ -9,7 +9,7 @@ import Synchronization
 /// docs/adr/0020-history.md has the reasons.
 ///
 /// An entry of a large sorted set takes four times its bytes. So entries that are some seconds old are packed: 64 of
-/// them, in their order, become a block in a second sorted set (docs/adr/0058-packed-index.md). Each entry is in the
+/// them, in their order, become a block in a second sorted set (docs/adr/0053-forms-of-a-push.md). Each entry is in the
 /// one or in the other, and a script moves it. Readers ask for the entries first, because nothing moves back.
 package struct PushIndex: Sendable {
     static let hour: Int64 = 3_600_000

@@ -4,7 +4,7 @@ import Redis
 import StoreGround
 
 /// Tells whose users dismissed the card of a name: those whose app said so in a receipt, and those whose app removed a
-/// card that no `end` of ours had ended (the tombstone in the registry). docs/adr/0041-dismissals.md has the reasons.
+/// card that no `end` of ours had ended (the tombstone in the registry). docs/adr/0007-starts.md has the reasons.
 struct Dismissals {
     private static let fingerprintBytes = 8
 

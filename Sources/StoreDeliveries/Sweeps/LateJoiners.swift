@@ -2,7 +2,7 @@ public import LiveActivity
 package import Redis
 public import StoreGround
 
-/// States for late joiners: `push-begin` keeps them, retry queues deliver them (docs/adr/0008-late-joiners.md).
+/// States for late joiners: `push-begin` keeps them, retry queues deliver them (docs/adr/0005-waiting-tokens.md).
 public struct LateJoiners: Sendable {
     /// How long a state is kept, because an activity lives no longer.
     public static let life = ScriptNumbers.lateLife

@@ -4,7 +4,7 @@ import Redis
 /// One of the slots over which the streams and timers of names' work are spread. One server has one partition. A name's
 /// work is always in the same one. Other timers (schedules, automatic ends, broadcast channels) are in the first.
 public struct Partition: Sendable, Hashable {
-    /// How many a cluster has. A worker blocks on each of them. docs/adr/0018-partitions.md has the reasons.
+    /// How many a cluster has. A worker blocks on each of them. docs/adr/0012-cluster.md has the reasons.
     package static let ofCluster = 8
     package static let first = Partition(number: 0)
 

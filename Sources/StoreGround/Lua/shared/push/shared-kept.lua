@@ -1,5 +1,5 @@
 -- Fragment for scripts that look at a push that may be a kept record: a field of its name's block of some hours, and not
--- p (docs/adr/0054-kept-records.md). Once a push is kept, it may still get p, but none that has p is kept later.
+-- p (docs/adr/0053-forms-of-a-push.md). Once a push is kept, it may still get p, but none that has p is kept later.
 -- The field is the push id, 16 bytes. The value, numbers with the most significant byte first:
 --   flags 2, sequence 3, acceptance less the id's time (ms) + KEPT_SHIFT 3, deadline 4 and end 4 (ms after acceptance)
 --   KEPT_PREV: the push before it 16. KEPT_RECEIPTS: shown 2, ended 2, dismissed 2

@@ -1,5 +1,5 @@
 -- Fragment for scripts in which a push replaces an older one. The older one comes back unless the newer one stands.
--- The same rule is `PushState.stands` in Swift (docs/adr/0008-late-joiners.md).
+-- The same rule is `PushState.stands` in Swift (docs/adr/0005-waiting-tokens.md).
 
 -- Whether a begun push stands: 'yes', 'open' as long as it may still be stopped before it reaches anybody, or 'no'. A
 -- push stands if a card or the broadcast channel has it, or if it is done and nothing of it expired.
