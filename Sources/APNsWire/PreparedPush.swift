@@ -11,7 +11,7 @@ public struct PreparedPush: Sendable, Hashable {
     /// At most 64 bytes.
     public var collapseID: String?
     public var payload: [UInt8]
-    /// Gets what is exchanged for each token of the page. Nil: nothing is noted.
+    /// Receives a copy of each request and answer of the page. Nil if the push has no trace.
     public var trace: Trace?
 
     public init(

@@ -16,7 +16,7 @@ public struct Store: Sendable {
     public private(set) var schemas: Schemas
     /// Sketches of cards, by attributes type.
     public let sketches: NamedRecords
-    /// Channels of people who look at a push before it goes to everybody, by what these people call them.
+    /// Test devices by name. A publisher sends a push to one of them before it goes to everybody.
     public let testDevices: NamedRecords
     public let queue: WorkQueue
     public let heartbeats: Heartbeats

@@ -4,7 +4,7 @@ import Store
 
 /// Late joiners. Each one is queued for the newest push that is for it and that no sweep delivers to it.
 extension WorkerContext {
-    /// When the worker decides again about a late joiner for which a push may be that is not swept yet.
+    /// The pause before the worker decides again about a late joiner whom an unswept push may still reach.
     static let lateInterval: Duration = .seconds(1)
     /// The most rounds of one entry. A round is repeated when a push has begun between reading the states and deciding.
     private static let mostRounds = 16
@@ -43,7 +43,8 @@ extension WorkerContext {
         return .acknowledge
     }
 
-    /// Decides about late joiners, except those for which a push that has not begun may be: it may still be cancelled.
+    /// Decides about late joiners. Skips a joiner if a push that has not begun may still reach it: that push may be
+    /// cancelled.
     private func decide(
         _ joiners: [LateJoiner], _ states: CurrentStates, _ item: WorkItem
     ) async throws(StoreError) -> [(LateJoiner, LateDecision)] {

@@ -102,7 +102,7 @@ struct GatewayResponder: HTTPResponder {
         return request.method == .head ? response.createHeadResponse() : response
     }
 
-    /// The similar lines without a line before this one. Nil: this one is left out too.
+    /// How many similar requests got no log line since the last one. Nil if this request gets no line either.
     private func leftOut(before answer: Answer, _ record: AccessRecord) -> Int? {
         let level = record.level(answer)
         guard logger.logLevel <= level else { return nil }

@@ -5,7 +5,7 @@ import Store
 
 /// One question about a call before its handler runs. The lists are the order, for HTTP and for the console.
 enum RequestGuard: Sendable, Hashable, CaseIterable {
-    /// Whether all that read the request read it in the same way.
+    /// Whether proxies and the gateway read the request alike, so that no second request hides in it.
     case form
     /// The endpoint.
     case route

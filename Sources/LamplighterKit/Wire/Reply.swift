@@ -38,7 +38,7 @@ enum Fate: Hashable, Sendable {
         case 200..<300 where answer?.ok == true:
             // The batch answers 200 with `problems`: it must not make Airship's SDK repeat a bad entry for ever.
             if let problem = answer?.problems?.first { self = .refused(problem) } else { self = .done }
-        // 401: the token is over, and the one after it did not help. The app's backend may be late with a new secret.
+        // 401: the token has expired, and a fresh one was refused too. The app's backend may be late with a new secret.
         case 401, 408, 425, 429, 500...: self = .again(after: retryAfter, reason: words)
         case 400 where answer?.details?.path == "started_at_ms": self = .withoutStart
         case 403 where answer?.code == 40300: self = .receiptsOff
