@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// A blocking TCP connection to loopback. Each read runs on its own thread. It gives up after two minutes, also when the
-/// peer goes on sending something else.
+/// A blocking TCP connection to loopback. Each read runs on its own thread. It gives up after two minutes, also when
+/// the peer goes on sending something else.
 final class Socket: Sendable {
     private let descriptor: Int32
 
