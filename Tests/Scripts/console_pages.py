@@ -10,6 +10,8 @@ import urllib.request
 from webdriver import Failure
 
 WIDTHS = (1440, 1024, 768, 390)
+# The device that the checks look up, and forget.
+DEVICE = "aaaaaaaa-0000-4000-8000-000000000001"
 
 # Runs in the page: controls without a name, text with weak contrast, a page wider than its window, doubled ids.
 AUDIT = r"""
