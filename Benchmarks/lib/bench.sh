@@ -124,7 +124,7 @@ redis() { redis-cli -s "$work/redis.sock" "$@"; }
 # A cluster of three primaries on ports of their own, which are in $nodes. They and their bus ports, 10000 above, are
 # below the ports of clients.
 start_cluster() {
-    local node first=$((10000 + RANDOM % 8000))
+    local node first=$((${TEST_PORTS:-10000} + RANDOM % 4000))
     nodes=($first $((first + 1)) $((first + 2)))
     for node in "${nodes[@]}"; do
         mkdir "$work/node-$node"
