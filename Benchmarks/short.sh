@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # One short iteration of most benchmarks, because those that nobody runs rot. The figures of these sizes mean nothing.
 #   bin/bench short
-# BENCH_BIN may be a debug build: .ci/run has one from the tests.
+# BENCH_BIN may be a debug build: bin/test has one from the tests.
 source "$(dirname "$0")/lib/bench.sh"
 
 options "" "$@"
