@@ -80,7 +80,7 @@ class Costs:
     token_bytes = said("The model", "ten million tokens of one name take") * 1e9 / 10e6
     name_bytes = said("The model", "a name of one token some")
     pushed_name_bytes = said("What a finished push leaves", "A name that had a push takes")
-    push_bytes = cell("What a finished push leaves", "2 | 1024", 4)  # with 250 bytes of content state
+    push_bytes = cell("What a finished push leaves", "1024", 3)  # with 250 bytes of content state
 
 
 class Case:

@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
-# What a finished push to a name with one token leaves in the memory of Redis, with the settings that users have, beside what it left
-# in the stored format 1: a hash for each push, and an index that is not packed.
-#   bin/bench memory [--names N] [--pushes N] [--formats "1 2"] [--values "1024"]
+# What a finished push to a name with one token leaves in the memory of Redis, with the settings that users have.
+#   bin/bench memory [--names N] [--pushes N] [--values "1024"]
 # Names first get a push each, so that what a name has is not counted; then each gets --pushes. --values: the limits of a compact
 # hash (hash-max-listpack-value) that are compared; config/redis.conf has 1024. The content states are of 42 and 250 bytes. Memory
 # is used_memory, when no work and no timer is left.
 source "$(dirname "$0")/lib/bench.sh"
 
-names=2000 pushes=5 formats="1 2" values=1024 last=1024
-options "names pushes formats values" "$@"
+names=2000 pushes=5 values=1024 last=1024
+options "names pushes values" "$@"
 core0=() core1=() gateway_core=()
 
 build lamplighter
@@ -33,33 +32,27 @@ wave() {
 }
 used() { redis INFO memory | tr -d '\r' | sed -n 's/^used_memory:\([0-9]*\)$/\1/p'; }
 
-row='%-16s %24s %16s %18s\n'
-printf "$row" "stored format" "compact up to (bytes)" "42 B of state" "250 B of state"
+row='%24s %16s %18s\n'
+printf "$row" "compact up to (bytes)" "42 B of state" "250 B of state"
 run=0
-for format in $formats; do
-    # Processes keep the format that they find at their start.
-    redis HSET ll:meta format "$format" >"$work/line"
-    start_gateway
-    start_worker worker
-    for value in $values; do
-        redis CONFIG SET hash-max-listpack-value "$value" >"$work/line"
-        cells=()
-        for state in 42 250; do
-            run=$((run + 1))
-            printf '{"token":"{token}"}' >"$work/track"
-            load --method PUT --path "/api/activities/run$run-{m}/channels/{channel}" --modulus "$names" --count "$names" \
-                --header "$auth" --body "$work/track" --connections 8 >"$work/line" || fail "no registrations"
-            body "run$run" "$state" >"$work/body"
-            wave "$names"
-            before=$(used)
-            wave $((names * pushes))
-            # The index packs what is ten seconds old, 1,024 with each 64th push.
-            sleep 10
-            wave "$last"
-            cells+=("$((($(used) - before) / (names * pushes + last))) B")
-        done
-        printf "$row" "$format" "$value" "${cells[@]}"
+start_gateway
+start_worker worker
+for value in $values; do
+    redis CONFIG SET hash-max-listpack-value "$value" >"$work/line"
+    cells=()
+    for state in 42 250; do
+        run=$((run + 1))
+        printf '{"token":"{token}"}' >"$work/track"
+        load --method PUT --path "/api/activities/run$run-{m}/channels/{channel}" --modulus "$names" --count "$names" \
+            --header "$auth" --body "$work/track" --connections 8 >"$work/line" || fail "no registrations"
+        body "run$run" "$state" >"$work/body"
+        wave "$names"
+        before=$(used)
+        wave $((names * pushes))
+        # The index packs what is ten seconds old, 1,024 with each 64th push.
+        sleep 10
+        wave "$last"
+        cells+=("$((($(used) - before) / (names * pushes + last))) B")
     done
-    stop worker
-    stop gateway
+    printf "$row" "$value" "${cells[@]}"
 done
