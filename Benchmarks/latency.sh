@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # From the 202 of a push to one token until it arrives at APNs: idle, and while a push to a large name runs.
-#   bin/bench latency [--tokens N] [--count N] [--rate R] [--latency MS] [--transports "nghttp2 libcurl"] [--lanes N] [--streams N]
+#   bin/bench latency [--tokens N] [--count N] [--rate R] [--latency MS] [--transports "nghttp2 libcurl"] [--lanes N]
 # --count publishes at --rate a second in each state, each to a name of its own; the large name has --tokens tokens, and the next
 # push to it waits whenever one ends. The simulator notes when each arrived, to the millisecond, and answers --latency ms later.
 source "$(dirname "$0")/lib/bench.sh"
 
-tokens=1000000 count=1000 rate=50 latency=50 transports="nghttp2 libcurl" lanes=2 streams=1000
-options "tokens count rate latency transports lanes streams" "$@"
+tokens=1000000 count=1000 rate=50 latency=50 transports="nghttp2 libcurl" lanes=2
+options "tokens count rate latency transports lanes" "$@"
 # Nothing is bound to a core: on one with the simulator, which is busy, Redis would answer when that rests.
 core0=() core1=() gateway_core=()
 
@@ -67,7 +67,7 @@ large_is_over() {
 figure='%-10s %-8s %16s %12s %12s %12s %16s %16s\n'
 printf "$figure" transport state 'beside it, sent/s' 'p50 ms' 'p99 ms' 'max ms' 'p50 of all ms' 'p99 of all ms'
 for transport in $transports; do
-    export LAMPLIGHTER_WORKER_TRANSPORT=$transport LAMPLIGHTER_WORKER_LANES=$lanes LAMPLIGHTER_WORKER_STREAMS=$streams
+    export LAMPLIGHTER_WORKER_TRANSPORT=$transport LAMPLIGHTER_WORKER_LANES=$lanes
     start_worker worker
     for row in idle during; do
         round "$row"

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # What a push costs from publish to its last settlement, with the real processes: worker, Redis, gateway, simulator.
 #   bin/bench whole [--sizes "1 1000 10000 100000 1000000"] [--runs K] [--transports "nghttp2 libcurl"] [--latency MS]
-#                   [--workers N] [--lanes N] [--streams N] [--sent N]
+#                   [--workers N] [--lanes N] [--sent N]
 # Every size is published until about --sent tokens (200000) were sent to, and at least once; rows are medians of K such runs,
 # interleaved. CPU is user and system time of the process, a token; `lane alone` is what sending costs without the rest.
 source "$(dirname "$0")/lib/bench.sh"
 
-sizes="1 1000 10000 100000 1000000" runs=3 transports="nghttp2 libcurl" latency=0 workers=1 lanes=2 streams=1000 sent=200000
-options "sizes runs transports latency workers lanes streams sent" "$@"
+sizes="1 1000 10000 100000 1000000" runs=3 transports="nghttp2 libcurl" latency=0 workers=1 lanes=2 sent=200000
+options "sizes runs transports latency workers lanes sent" "$@"
 
 build lamplighter SendBenchmark
 start_redis
@@ -62,7 +62,7 @@ payload "$work/payload"
 alone() {
     "${core0[@]}" "$bin/SendBenchmark" run --key-file "$LAMPLIGHTER_APNS_KEY_FILE" --key-id "$LAMPLIGHTER_APNS_KEY_ID" \
         --team-id "$LAMPLIGHTER_APNS_TEAM_ID" --transport "$1" --port "${LAMPLIGHTER_APNS_URL##*:}" \
-        --ca-file "$LAMPLIGHTER_APNS_CA_FILE" --body-file "$work/payload" --requests "$sent" --in-flight "$streams" \
+        --ca-file "$LAMPLIGHTER_APNS_CA_FILE" --body-file "$work/payload" --requests "$sent" --in-flight 1000 \
         --lanes "$lanes" || fail "no lane"
 }
 all_workers() { # a sum of what FUNCTION says of each
@@ -78,7 +78,7 @@ for ((run = 1; run <= runs; run++)); do
     for transport in $transports; do
         line=$(alone "$transport")
         echo "$(field cpu_us <<<"$line") $(field seconds <<<"$line")" >>"$work/alone.$transport"
-        export LAMPLIGHTER_WORKER_TRANSPORT=$transport LAMPLIGHTER_WORKER_LANES=$lanes LAMPLIGHTER_WORKER_STREAMS=$streams
+        export LAMPLIGHTER_WORKER_TRANSPORT=$transport LAMPLIGHTER_WORKER_LANES=$lanes
         names=
         for ((number = 1; number <= workers; number++)); do
             start_worker "worker$number"

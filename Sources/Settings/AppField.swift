@@ -15,8 +15,6 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
     case nextKeyFile = "apns.next_key_file"
     case sandboxKeyID = "apns.sandbox_key_id"
     case sandboxKeyFile = "apns.sandbox_key_file"
-    case sandboxNextKeyID = "apns.sandbox_next_key_id"
-    case sandboxNextKeyFile = "apns.sandbox_next_key_file"
     case url = "apns.url"
     case sandboxURL = "apns.sandbox_url"
     case manageURL = "apns.manage_url"
@@ -60,7 +58,7 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
     var twin: Twin? {
         switch self {
         case .secret, .masterSecret, .webhookURL: .file
-        case .keyFile, .nextKeyFile, .sandboxKeyFile, .sandboxNextKeyFile, .caFile, .webhookCAFile: .text
+        case .keyFile, .nextKeyFile, .sandboxKeyFile, .caFile, .webhookCAFile: .text
         default: nil
         }
     }
@@ -77,8 +75,7 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
     public static let firstKey = KeyPair(id: .keyID, file: .keyFile)
     public static let nextKey = KeyPair(id: .nextKeyID, file: .nextKeyFile)
     public static let sandboxKey = KeyPair(id: .sandboxKeyID, file: .sandboxKeyFile)
-    public static let sandboxNextKey = KeyPair(id: .sandboxNextKeyID, file: .sandboxNextKeyFile)
-    static let keyPairs = [firstKey, nextKey, sandboxKey, sandboxNextKey]
+    static let keyPairs = [firstKey, nextKey, sandboxKey]
 
     public var summary: String {
         switch self {
@@ -94,8 +91,6 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
         case .nextKeyFile: "the .p8 file of the second key"
         case .sandboxKeyID: "with environment both, the id of the key for the sandbox"
         case .sandboxKeyFile: "the .p8 file of the sandbox's key"
-        case .sandboxNextKeyID: "the id of a second key for the sandbox"
-        case .sandboxNextKeyFile: "the .p8 file of the sandbox's second key"
         case .url: "APNs server other than Apple's, such as https://127.0.0.1:8443"
         case .sandboxURL: "with environment both, a sandbox other than Apple's"
         case .manageURL: "server for broadcast channels other than Apple's"
@@ -145,14 +140,14 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
             return ["production", "sandbox", "both"].contains(value) ? nil : "production, sandbox or both"
         case .attestationEnvironment:
             return ["production", "development"].contains(value) ? nil : "production or development"
-        case .teamID, .attestationTeamID, .keyID, .nextKeyID, .sandboxKeyID, .sandboxNextKeyID:
+        case .teamID, .attestationTeamID, .keyID, .nextKeyID, .sandboxKeyID:
             return has(1...32, of: \.isLetterOrDigit) ? nil : "letters and digits (Apple's have ten)"
         case .url, .sandboxURL, .manageURL:
             let rest = value.hasPrefix("https://") ? value.dropFirst(8) : ""
             return rest.isEmpty || rest.contains("/") || rest.contains(" ")
                 ? "https://host or https://host:port, without a path" : nil
-        case .keyFile, .nextKeyFile, .sandboxKeyFile, .sandboxNextKeyFile, .caFile, .webhookSecretFile,
-            .webhookCAFile, .attestationRootFile:
+        case .keyFile, .nextKeyFile, .sandboxKeyFile, .caFile, .webhookSecretFile, .webhookCAFile,
+            .attestationRootFile:
             return nil
         case .webhookURL: return WebhookAddress(value) == nil ? WebhookAddress.rule : nil
         case .webhookEvents:

@@ -66,21 +66,19 @@ public struct AppSettings: Sendable, Hashable, CustomStringConvertible, CustomRe
     }
 
     /// The fields of the keys that sign for `apnsOrigin`, the preferred key first.
-    public var keyPairs: [AppField.KeyPair] { present([AppField.firstKey, AppField.nextKey]) }
+    /// The first key is always one of them, so that its absence is reported.
+    public var keyPairs: [AppField.KeyPair] {
+        [AppField.firstKey] + (values[.nextKeyID] == nil ? [] : [AppField.nextKey])
+    }
 
     /// The same for `otherOrigin`. Without keys of its own it has those of `apnsOrigin`.
     public var otherKeyPairs: [AppField.KeyPair] {
-        values[.sandboxKeyID] == nil ? keyPairs : present([AppField.sandboxKey, AppField.sandboxNextKey])
+        values[.sandboxKeyID] == nil ? keyPairs : [AppField.sandboxKey]
     }
 
     /// All keys, each once.
     public var allKeyPairs: [AppField.KeyPair] {
         keyPairs + (values[.sandboxKeyID] == nil ? [] : otherKeyPairs)
-    }
-
-    /// The first key is always one of them, so that its absence is reported.
-    private func present(_ pairs: [AppField.KeyPair]) -> [AppField.KeyPair] {
-        Array(pairs.prefix(1)) + pairs.dropFirst().filter { values[$0.id] != nil }
     }
 
     /// The origin that manages broadcast channels. Nil if `apns.url` is set alone: Apple's host would be the wrong one.

@@ -156,10 +156,9 @@ struct AppsReader {
             problems.append(
                 .missing(key: name(missing), remedy: "\(name(present)) needs it: it is \(missing.summary)"))
         }
-        for (second, first) in [(AppField.nextKeyID, AppField.keyID), (.sandboxNextKeyID, .sandboxKeyID)]
-        where isSet(second) && !isSet(first) {
-            problems.append(
-                .missing(key: name(first), remedy: "\(name(second)) needs it: it is \(first.summary)"))
+        if isSet(.nextKeyID), !isSet(.keyID) {
+            let remedy = "\(name(.nextKeyID)) needs it: it is \(AppField.keyID.summary)"
+            problems.append(.missing(key: name(.keyID), remedy: remedy))
         }
         if values[.environment] != "both", let origin = entries[AppField.sandboxKeyID.path]?.origin {
             let reason = "it is for \(AppField.environment.path) both; apns.key_id is the key of the only environment"

@@ -62,16 +62,9 @@ extension SettingKey {
         .size(\.gateway.maximumBodyBytes, "gateway.max_body", 4_096...(64 << 20), "1M")
             .help("largest request body, except for bulk imports").live(.gateway),
         .whole(\.gateway.maximumRequests, "gateway.max_concurrency", 1...100_000, "512")
-            .help("the most publishers' requests at once; others are answered 503").live(.gateway),
-        .optionalWhole(\.gateway.maximumAppRequests, "gateway.max_concurrency_app", 1...100_000)
-            .help("the most requests with the app secret at once; default: half of gateway.max_concurrency")
-            .live(.gateway),
-        .optionalWhole(\.gateway.maximumDeviceRequests, "gateway.max_concurrency_device", 1...100_000)
-            .help("the most requests of devices at once; default: half of gateway.max_concurrency").live(.gateway),
-        .size(\.gateway.maximumBodyMemory, "gateway.max_body_memory", (1 << 20)...(64 << 30), "64M")
             .help(
-                "the most bytes of request bodies, and of reading their JSON, in memory, each for publishers, the app "
-                    + "secret and devices"
+                "the most publishers' requests at once, with half as many of the app secret and of devices; others are "
+                    + "answered 503"
             ).live(.gateway),
         .whole(\.gateway.maximumConnections, "gateway.max_connections", 16...1_000_000, "4096")
             .help("the most open connections; others wait until one closes"),
@@ -79,12 +72,8 @@ extension SettingKey {
             .help("the most connections of one IPv4 address or IPv6 network (/64); others are closed; 0 = no limit"),
         .time(\.gateway.idleTimeout, "gateway.idle_timeout", 1...3_600, "75s")
             .help("a connection without a byte for this long is closed"),
-        .time(\.gateway.headTimeout, "gateway.head_timeout", 1...600, "30s")
-            .help("a connection whose request's head takes longer is closed"),
         .time(\.gateway.readTimeout, "gateway.read_timeout", 1...600, "30s")
             .help("a request whose body takes longer is answered 408; bulk calls have no limit").live(.gateway),
-        .time(\.gateway.writeTimeout, "gateway.write_timeout", 1...600, "30s")
-            .help("a connection whose client takes no answers for this long is closed"),
         .whole(\.gateway.maximumQueue, "gateway.max_queue", 1...100_000_000, "100000")
             .help("the most queued names and shards of one app; above it publishes are answered 429").live(.gateway),
         .whole(\.gateway.maximumQueueTotal, "gateway.max_queue_total", 1...100_000_000, "500000")
@@ -181,8 +170,6 @@ extension SettingKey {
 
     private static let quota = 0...1_000_000_000_000
     private static let limits: [SettingKey] = [
-        .whole(\.tagsPerChannel, "limits.tags_per_channel", 1...1_000, "1000").help("the most tags of one channel")
-            .live(.gateway),
         .whole(\.gateway.failedSignInsPerMinute, "limits.failed_sign_ins", 0...1_000_000, "60")
             .help("the most wrong secrets of one address in a minute; then its secrets are answered 429; 0 = no limit")
             .live(.gateway),
@@ -196,9 +183,6 @@ extension SettingKey {
                 "the most requests with one credential in a second, at all gateways; devices have none; 0 = no limit"
             )
             .live(.gateway),
-        .whole(\.gateway.maximumBulkCalls, "limits.bulk_calls", 1...100_000, "64")
-            .help("the most bulk calls that a gateway reads at once, each for publishers and the app secret")
-            .live(.gateway),
         .whole(\.quotas[orZero: .names], "limits.names", quota, "1000000")
             .help("the most followed names of one app; new ones above it are answered 429; 0 = no limit")
             .live(.gateway),
@@ -210,8 +194,6 @@ extension SettingKey {
             .help("the most push-to-start tokens of all types of one app together, estimated").live(.gateway),
         .whole(\.quotas[orZero: .tags], "limits.tags", quota, "1000000")
             .help("the most different tags of all channels of one app together, estimated").live(.gateway),
-        .whole(\.maximumSchemas, "limits.schemas", 1...10_000, "200").help("the most schemas of one app")
-            .live(.gateway),
     ]
 
     private static let worker: [SettingKey] = [
@@ -219,15 +201,11 @@ extension SettingKey {
             .help("library that sends to APNs"),
         .whole(\.apns.lanes, "worker.lanes", 1...64, "2")
             .help("sending threads for each app, one HTTP/2 connection each"),
-        .whole(\.apns.streams, "worker.streams", 1...5_000, "1000")
-            .help("the most requests in flight on one connection, if APNs allows as many"),
         .whole(\.worker.pageSize, "worker.page", 1...5_000, "1000")
             .help("tokens that are read, sent and settled together"),
         .whole(\.worker.concurrency, "worker.concurrency", 1...1_024, "48").help("the most small pushes at once"),
         .time(\.worker.claimAfter, "worker.claim_after", 1...3_600, "10s")
             .help("time after which other workers claim the tasks of a silent worker"),
-        .whole(\.worker.maxClaims, "worker.max_claims", 1...1_000, "8")
-            .help("owners of a task that may crash or stall in a row before it is given up (PoisonTask)").live(.worker),
         .whole(\.worker.retries.attempts, "worker.max_attempts", 0...10_000, "0")
             .help("attempts for one token before it becomes a dead letter; 0 = until the push expires").live(.worker),
         .time(\.worker.drainTimeout, "worker.drain_timeout", 1...3_600, "25s")
@@ -262,9 +240,6 @@ extension SettingKey {
             .help("the fewest answers, of a push or of an app, that make a share count").live(.worker),
         .time(\.worker.pruneGuard.window, "guard.window", 60...7_200, "10m")
             .help("time over which an app's answers are counted, in whole minutes").live(.worker),
-        .time(\.worker.pruneGuard.memory, "guard.memory", 60...604_800, "24h")
-            .help("time over which an app's last answers are counted if guard.window has fewer than guard.answers")
-            .live(.worker),
     ]
 
     private static let defaults: [SettingKey] = [
@@ -313,8 +288,6 @@ extension SettingKey {
         .whole(\.worker.budget.perHour, "budget.high_per_hour", 0...100_000, "0")
             .help("updates of a name per hour at priority 10; others without an alert go at 5; 0 = no limit")
             .live(.gateway, .worker),
-        .whole(\.worker.budget.perHourInfrequent, "budget.high_per_hour_infrequent", 0...100_000, "0")
-            .help("the same for devices whose user switched frequent updates off").live(.gateway, .worker),
         .time(\.worker.minInterval, "pacing.min_interval", 0...3_600, "1")
             .help("the least time between updates of a name without an alert; 0 = no pacing").live(.worker),
         .time(\.worker.broadcastChannelLife, "broadcast.delete_after", 0...604_800, "1h")

@@ -12,7 +12,6 @@ public struct Settings: Sendable {
     public struct APNs: Sendable, Hashable {
         public var transport = TransportKind.nghttp2
         public var lanes = 0
-        public var streams = 0
         public var requestTimeout = Duration.zero
     }
 
@@ -58,10 +57,6 @@ public struct Settings: Sendable {
     /// The secret of these. Nil: none.
     public var monitorSecret: String?
     public var apns = APNs()
-    /// The most tags of one channel.
-    public var tagsPerChannel = 0
-    /// The most schemas of one app.
-    public var maximumSchemas = 0
     public var quotas: [Quota: Int] = [:]
     /// For apps that do not set `defaults.stale_after`. Zero means no stale date.
     public var staleAfter = Duration.zero

@@ -103,7 +103,7 @@ public struct SettingsChange: Sendable, Hashable {
             true
         case .keyID, .keyFile, .nextKeyID, .nextKeyFile, .teamID: true
         // Keys of its own need a place that a running worker has only if it had them before.
-        case .sandboxKeyID, .sandboxKeyFile, .sandboxNextKeyID, .sandboxNextKeyFile: old.otherOrigin != nil
+        case .sandboxKeyID, .sandboxKeyFile: old.otherOrigin != nil
         // Which events there are is agreed with Redis's scripts at the start.
         case .webhookURL: old.webhookEvents == new.webhookEvents
         case .webhookSecret, .webhookSecretFile, .webhookCAFile, .webhookAllowsPrivate, .webhookAllowsHTTP:

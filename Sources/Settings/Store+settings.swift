@@ -13,20 +13,7 @@ extension Store {
         }
         self.init(
             redis: redis, prefix: settings.redisPrefix, replicas: replicas, channelLife: settings.channelsExpireAfter,
-            retention: settings.pushesExpireAfter, tagsPerChannel: settings.tagsPerChannel,
-            maximumSchemas: settings.maximumSchemas, quotas: settings.quotas, events: settings.eventPolicies,
+            retention: settings.pushesExpireAfter, quotas: settings.quotas, events: settings.eventPolicies,
             actions: settings.actions)
-    }
-
-    /// This store with the limits of settings that were read again. It shares everything else.
-    public func limited(by settings: Settings) -> Store {
-        limited(
-            tagsPerChannel: settings.tagsPerChannel, maximumSchemas: settings.maximumSchemas, quotas: settings.quotas)
-    }
-
-    /// This store without quotas. It shares everything else. A restore writes back what was once allowed, also above a
-    /// quota that is lower now.
-    public func withoutQuotas() -> Store {
-        limited(tagsPerChannel: channels.maximumTags, maximumSchemas: schemas.maximum, quotas: [:])
     }
 }

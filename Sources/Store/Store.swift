@@ -13,7 +13,7 @@ public struct Store: Sendable {
     public let receipts: Receipts
     public let schedules: Schedules
     public let traces: Traces
-    public private(set) var schemas: Schemas
+    public let schemas: Schemas
     /// Sketches of cards, by attributes type.
     public let sketches: NamedRecords
     /// Test devices by name. A publisher sends a push to one of them before it goes to everybody.
@@ -51,8 +51,6 @@ public struct Store: Sendable {
     ///   - replicas: how many replicas must have a push before it is accepted; nil = the primary alone.
     ///   - channelLife: how long a channel is kept after it was last seen; zero: for ever.
     ///   - retention: how long pushes, ledgers, dead letters and finished schedules are kept.
-    ///   - tagsPerChannel: most tags of one channel.
-    ///   - maximumSchemas: most schemas of one app.
     ///   - quotas: of each app. 0 or absent means no limit.
     ///   - events: the apps with outgoing events. All processes of a deployment must agree.
     ///   - actions: how much of the logs of actions is kept.
@@ -61,9 +59,7 @@ public struct Store: Sendable {
     public init(
         redis: RedisClient, prefix: String = Keyspace.defaultPrefix, replicas: ReplicaPolicy? = nil,
         channelLife: Duration = .zero, retention: Duration = Keyspace.defaultRetention,
-        tagsPerChannel: Int = Channels.defaultMaximumTags, maximumSchemas: Int = Schemas.defaultMaximum,
-        quotas: [Quota: Int] = [:],
-        events policies: [AppKey: EventPolicy] = [:],
+        quotas: [Quota: Int] = [:], events policies: [AppKey: EventPolicy] = [:],
         actions: ActionPolicy = ActionPolicy(), machine: (@Sendable () -> Int64)? = nil,
         clock: (@Sendable () -> Int64)? = nil
     ) {
@@ -82,7 +78,6 @@ public struct Store: Sendable {
         registry.quotas.limits = quotas
         channels = Channels(redis: redis, keys: keys, followings: followings, life: channelLife, clock: clock)
         channels.quotas.limits = quotas
-        channels.maximumTags = tagsPerChannel
         let telling = Set(policies.filter(\.value.isOn).keys)
         let replicaWait = replicas.map { ReplicaWait(beside: redis, $0) }
         pushes = Pushes(
@@ -91,8 +86,7 @@ public struct Store: Sendable {
         receipts = Receipts(redis: redis, keys: keys, index: pushes.index, time: time)
         traces = Traces(redis: redis, keys: keys)
         schemas = Schemas(redis: redis, keys: keys)
-        schemas.maximum = maximumSchemas
-        sketches = NamedRecords(redis: redis, key: keys.sketches, maximum: Schemas.defaultMaximum)
+        sketches = NamedRecords(redis: redis, key: keys.sketches, maximum: Schemas.maximum)
         testDevices = NamedRecords(redis: redis, key: keys.testDevices, maximum: 50)
         schedules = Schedules(redis: redis, keys: keys, pushes: pushes, replicas: replicaWait)
         queue = WorkQueue(redis: redis, keys: keys, telling: telling)
@@ -121,13 +115,11 @@ public struct Store: Sendable {
         console = ConsoleStore(redis: redis, keys: keys)
     }
 
-    /// This store with other limits. It shares everything else.
-    public func limited(tagsPerChannel: Int, maximumSchemas: Int, quotas: [Quota: Int]) -> Store {
+    /// This store with other quotas. It shares everything else.
+    public func limited(quotas: [Quota: Int]) -> Store {
         var store = self
         store.registry.quotas.limits = quotas
         store.channels.quotas.limits = quotas
-        store.channels.maximumTags = tagsPerChannel
-        store.schemas.maximum = maximumSchemas
         return store
     }
 

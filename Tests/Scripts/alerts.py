@@ -334,7 +334,7 @@ try:
         file.write(f"""
 redis: {{url: "redis://127.0.0.1:{ports['redis']}/0"}}
 gateway: {{max_queue: 20}}
-worker: {{claim_after: 2s, max_claims: 1}}
+worker: {{claim_after: 2s}}
 guard: {{answers: 20}}
 events: {{keep: 1000}}
 apps:

@@ -74,16 +74,13 @@ import Testing
         #expect(try change(.gateway, old, new).isEmpty)
     }
 
-    @Test func `the limits of tags and schemas have defaults, and change while a gateway runs`() throws {
-        let plain = try load()
-        #expect(plain.quotas[.tags] == 1_000_000 && plain.maximumSchemas == 200)
-        let new = "limits: {tags: 5, schemas: 6}\n"
-        let told = try load(file: new)
-        #expect(told.quotas[.tags] == 5 && told.maximumSchemas == 6)
+    @Test func `the quota of tags has a default, and changes while a gateway runs`() throws {
+        #expect(try load().quotas[.tags] == 1_000_000)
+        let new = "limits: {tags: 5}\n"
+        #expect(try load(file: new).quotas[.tags] == 5)
         #expect(try load(file: "limits: {tags: 0}\n").quotas[.tags] == 0)
-        #expect(refusal(file: "limits: {schemas: 0}\n").contains("limits.schemas"))
         let gateway = try change(.gateway, oneApp, new + oneApp)
-        #expect(gateway.applied == ["limits.tags", "limits.schemas"] && gateway.needsRestart.isEmpty)
+        #expect(gateway.applied == ["limits.tags"] && gateway.needsRestart.isEmpty)
         #expect(gateway.access.isEmpty)
         #expect(try change(.worker, oneApp, new + oneApp).isEmpty)
     }
@@ -151,13 +148,12 @@ import Testing
         #expect(app[.keyFile] == "config/k1.p8")
     }
 
-    @Test func `each environment has keys of its own and a second one`() throws {
+    @Test func `the sandbox has a key of its own, and production a second one`() throws {
         let app = try app(
             "key_id: K1, key_file: k1.p8, next_key_id: K2, next_key_file: k2.p8, environment: both, "
-                + "sandbox_key_id: S1, sandbox_key_file: s1.p8, sandbox_next_key_id: S2, sandbox_next_key_file: s2.p8")
+                + "sandbox_key_id: S1, sandbox_key_file: s1.p8")
         #expect(app.keyPairs == [AppField.firstKey, AppField.nextKey])
-        #expect(app.otherKeyPairs == [AppField.sandboxKey, AppField.sandboxNextKey])
-        #expect(app.allKeyPairs.count == 4)
+        #expect(app.otherKeyPairs == [AppField.sandboxKey] && app.allKeyPairs.count == 3)
     }
 
     @Test(arguments: [

@@ -53,7 +53,6 @@ struct LayerTests {
         #expect(settings.gatewayURL == "http://127.0.0.1:8080")
         #expect(settings.gateway.maximumBodyBytes == 1 << 20)
         #expect(settings.worker.claimAfter == .seconds(10))
-        #expect(settings.worker.maxClaims == 8)
         #expect(settings.worker.retries.attempts == 0)
         #expect(settings.worker.drainTimeout == .seconds(25))
         #expect(settings.apns.requestTimeout == .seconds(10))
@@ -63,12 +62,12 @@ struct LayerTests {
     }
 
     @Test func `a flag beats the environment, the environment the file, the file the default`() throws {
-        let file = "worker:\n  lanes: 3\n  page: 300\n  streams: 30\n"
+        let file = "worker:\n  lanes: 3\n  page: 300\n  claim_after: 30\n"
         let environment = ["LAMPLIGHTER_WORKER_LANES": "4", "LAMPLIGHTER_WORKER_PAGE": "400"]
         let settings = try load(flags: ["worker.lanes": "5"], environment: environment, file: file)
         #expect(settings.apns.lanes == 5)
         #expect(settings.worker.pageSize == 400)
-        #expect(settings.apns.streams == 30)
+        #expect(settings.worker.claimAfter == .seconds(30))
         #expect(settings.worker.concurrency == 48)
     }
 
@@ -105,19 +104,17 @@ struct LayerTests {
         let settings = try load(
             environment: ["LAMPLIGHTER_GUARD_SHARE": "0.25"],
             file: """
-                guard: {answers: 50, window: 2m, memory: 3h}
+                guard: {answers: 50, window: 2m}
                 channels: {expire_after: 24h}
                 pushes: {expire_after: 72h}
                 """)
         #expect(settings.worker.pruneGuard.share == 0.25)
         #expect(settings.worker.pruneGuard.answers == 50)
-        #expect(
-            settings.worker.pruneGuard.window == .seconds(120) && settings.worker.pruneGuard.memory == .seconds(10_800))
+        #expect(settings.worker.pruneGuard.window == .seconds(120))
         #expect(settings.channelsExpireAfter == .seconds(86_400))
         #expect(settings.pushesExpireAfter == .seconds(3 * 86_400))
         let plain = try load().worker.pruneGuard
         #expect(plain.share == 0.5 && plain.answers == 200 && plain.window == .seconds(600))
-        #expect(plain.memory == .seconds(86_400))
     }
 
     @Test func `PORT is the gateway's port, unless its own variable says another`() throws {

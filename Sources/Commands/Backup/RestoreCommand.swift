@@ -65,8 +65,9 @@ struct RestoreCommand: AsyncParsableCommand {
                     + "add the app to the configuration, or name those to restore with --app")
         }
         let apps = try wanted.map { try settings.app(named: $0) }
+        // A restore writes back what was once allowed, also above a quota that is lower now.
         let store = try await RedisInspection.store(settings, logger: global.quietLogger("restore", settings))
-            .withoutQuotas()
+            .limited(quotas: [:])
         try await store.claimFormat()
         try await store.time.measure()
         // Before the first entry, because a restore that is cut off has changed something too.

@@ -29,7 +29,7 @@ extension DoctorChecks {
         }
         var findings: [Finding] = []
         for pair in pairs {
-            let isSecond = pair == AppField.nextKey || pair == AppField.sandboxNextKey
+            let isSecond = pair == AppField.nextKey
             let subject = isSecond ? place + ", next key" : place
             var finding: Finding
             switch await probe(app, pair, origin, time) {

@@ -58,7 +58,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     /// Lets a running gateway use other settings. `store` is its own, from its start.
     static func reload(_ gateway: Gateway, _ store: Store, _ next: Settings, _ logger: Logger) throws {
-        gateway.reload(try configuration(next, logger), store: store.limited(by: next))
+        gateway.reload(try configuration(next, logger), store: store.limited(quotas: next.quotas))
     }
 
     /// Reads and checks all that a gateway needs of its settings, and the files that they name.

@@ -96,8 +96,7 @@ struct WorkCommand: AsyncParsableCommand {
         _ = try app.required(.bundleID)
         var configuration = APNsConfiguration(
             origin: app.apnsOrigin, keys: try keys ?? APNsKeyRing(ProviderKeyFile.keys(of: app).first),
-            caFile: app[.caFile], lanes: settings.apns.lanes, maximumStreams: settings.apns.streams,
-            requestTimeout: settings.apns.requestTimeout)
+            caFile: app[.caFile], lanes: settings.apns.lanes, requestTimeout: settings.apns.requestTimeout)
         configuration.app = app.key.rawValue
         return configuration
     }

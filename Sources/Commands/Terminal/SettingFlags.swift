@@ -47,11 +47,9 @@ struct GatewayFlags: SettingFlags {
 struct WorkerFlags: SettingFlags {
     @Option(\.apns.transport) var transport: SettingFlag?
     @Option(\.apns.lanes, "lanes") var lanes: SettingFlag?
-    @Option(\.apns.streams) var streams: SettingFlag?
     @Option(\.worker.pageSize) var page: SettingFlag?
     @Option(\.worker.concurrency) var concurrency: SettingFlag?
     @Option(\.worker.claimAfter) var claimAfter: SettingFlag?
-    @Option(\.worker.maxClaims) var maxClaims: SettingFlag?
     @Option(\.worker.retries.attempts) var maxAttempts: SettingFlag?
     @Option(\.worker.drainTimeout) var drainTimeout: SettingFlag?
     @Option(\.apns.requestTimeout) var requestTimeout: SettingFlag?

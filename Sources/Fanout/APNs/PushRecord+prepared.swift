@@ -15,7 +15,7 @@ extension PushRecord {
     /// - Parameter isLate: a late joiner gets the content state without the alert, which told about the past
     func prepared(bundleID: String, _ name: ActivityName, isLate: Bool = false) -> PreparedPush {
         PreparedPush(
-            bundleID: bundleID, priority: demotion == .all ? .low : priority, expiration: expiry,
+            bundleID: bundleID, priority: isDemoted ? .low : priority, expiration: expiry,
             collapseID: event == .start ? CollapseID.start(name) : nil,
             // APNs refuses a start without an alert.
             payload: isLate && event != .start ? Payload.withoutAlert(rendered) : rendered)
@@ -34,13 +34,4 @@ extension PushRecord {
     var isTooLarge: Bool { payload.count > Payload.maximumBytes }
     /// The reason for which such a push fails at a token.
     static let tooLarge = RejectionReason.Known.payloadTooLarge.rawValue
-
-    /// How many entries of a page get the push at a lower priority than its publisher asked for.
-    func demoted(_ page: TokenPage) -> Int {
-        switch demotion {
-        case nil: 0
-        case .all: page.count
-        case .infrequent: page.entries.count { $0.isInfrequent }
-        }
-    }
 }

@@ -13,7 +13,7 @@ public struct WorkerOptions: Sendable {
     /// How long a lease lasts, and how long a pending entry stays with its worker before another one may claim it.
     public var claimAfter: Duration = .seconds(10)
     /// How many owners of a part may crash or stall in a row, without progress, before the part is given up.
-    public var maxClaims = 8
+    var maxClaims = 8
     public var drainTimeout: Duration = .seconds(25)
     /// The least time between two supersedable updates of a name; 0 = off.
     public var minInterval: Duration = .zero

@@ -86,7 +86,7 @@ extension WorkerContext {
         let outcome = await service.send(
             PreparedBroadcast(
                 bundleID: app.bundleID, channel: task.channel, storage: task.storage,
-                priority: record.demotion == .all ? .low : record.priority,
+                priority: record.isDemoted ? .low : record.priority,
                 expiration: record.expiry ?? Int((record.createdAt + Self.longestStorage.milliseconds) / 1_000),
                 requestID: record.id, payload: record.payload), held)
         let report = BroadcastReport(

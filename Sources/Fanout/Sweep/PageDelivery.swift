@@ -116,8 +116,8 @@ struct PageDelivery: Sendable {
         context.metrics.pageBegan(app.key)
         let spanStart = context.spanStart(outgoing.record)
         let sent = await app.environments.sendParts(
-            page, outgoing.push, variant: outgoing.variant(page, onBroadcastChannel), known: elsewhere,
-            traced: traced, while: held.permission(until: time), Handover { place.nearlyDone() })
+            page, outgoing.push, variant: outgoing.broadcastChannelPush.map { ($0, onBroadcastChannel) },
+            known: elsewhere, traced: traced, while: held.permission(until: time), Handover { place.nearlyDone() })
         context.metrics.pageEnded(app.key)
         // Before the page is settled, so that a final push has its whole trace.
         if let traced, !sent.outcome.open.contains(traced.index) { await keep(traced, page, outgoing.record) }
@@ -275,16 +275,4 @@ extension PageDelivery {
 extension PageDelivery.Outgoing {
     /// As it is rendered: an automatic end shows the state of another push.
     var rendersTooLarge: Bool { push.payload.count > Payload.maximumBytes }
-
-    /// The other push of a page and the indices of the entries that get it. For a start it is the one for the broadcast
-    /// channel. Otherwise it is the push at priority 5, if the budget demotes devices without frequent pushes.
-    fileprivate func variant(
-        _ page: TokenPage, _ onBroadcastChannel: Set<Int>
-    ) -> (push: PreparedPush, entries: Set<Int>)? {
-        if let broadcastChannelPush { return (broadcastChannelPush, onBroadcastChannel) }
-        guard record.demotion == .infrequent else { return nil }
-        var low = push
-        low.priority = .low
-        return (low, Set(page.entries.indices.filter { page.entries[$0].isInfrequent }))
-    }
 }

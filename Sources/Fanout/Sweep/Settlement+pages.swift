@@ -76,8 +76,7 @@ extension TokenPage {
             bytes: waiting.reduce(0) { $0 + $1.channel.count + ($1.token?.count ?? 0) })
         for one in waiting {
             append(
-                channel: one.channel, token: one.token ?? [], registeredAt: one.registeredAt, attempt: one.attempts,
-                isInfrequent: one.isInfrequent)
+                channel: one.channel, token: one.token ?? [], registeredAt: one.registeredAt, attempt: one.attempts)
         }
     }
 }

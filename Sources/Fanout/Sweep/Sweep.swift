@@ -219,7 +219,7 @@ struct Sweep: Sendable {
                 firstAttempt: page.tokens, report,
                 endedAt: claim.record.event == .end ? store.time.now() : nil, range: range)
             for request in sent?.requests.values ?? [:].values { settlement.leaveOpen(request) }
-            settlement.demoted = claim.record.demoted(page.tokens)
+            if claim.record.isDemoted { settlement.demoted = page.tokens.count }
             if claim.record.startTokens != nil {
                 let staleBefore = context.staleBefore
                 settlement.stale = report.deliveredIndices(page.tokens)

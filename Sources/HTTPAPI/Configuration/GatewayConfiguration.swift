@@ -15,14 +15,12 @@ public struct GatewayConfiguration: Sendable {
     public var publicURL: String?
     /// The most bytes of a request body. A larger one gets a 413 unread. The bulk call is exempt, as it is streamed.
     public var maximumBodyBytes = 1 << 20
-    /// The most requests of publishers that run at once. The next one gets a 503 with `Retry-After`.
+    /// The most requests of publishers that run at once. The next one gets a 503 with `Retry-After`. Requests with the
+    /// app secret and requests of devices have half as many places each.
     public var maximumRequests = 512
-    /// The same for requests with the app secret, and for those of devices. Nil means half of `maximumRequests` each.
-    public var maximumAppRequests: Int?
-    public var maximumDeviceRequests: Int?
     /// The most bytes of request bodies and of their JSON's index in memory, for each of the three kinds of callers. It
     /// is at least what two bodies of `maximumBodyBytes` can take, so that one of several apps can send one.
-    public var maximumBodyMemory = 64 << 20
+    var maximumBodyMemory = 64 << 20
     /// The most accepted, unfinished work of one app and of all apps together, in entries of the queues
     /// (`QueueBounds`). Above it a publish gets a 429 with `Retry-After`, except if it supersedes a push that waits.
     public var maximumQueue = 100_000
@@ -43,7 +41,7 @@ public struct GatewayConfiguration: Sendable {
     var deviceReadTimeout: Duration = .seconds(10)
     var signInReadTimeout: Duration = .seconds(5)
     /// A connection is closed if its peer reads nothing of a response for this long.
-    public var writeTimeout: Duration = .seconds(30)
+    var writeTimeout: Duration = .seconds(30)
     /// The most wrong secrets of one address in a minute. Then it gets a 429, whatever it sends. 0 means no limit.
     public var failedSignInsPerMinute = 0
     /// The most requests of one address without the master secret or a credential, and the most with one of these, in a
@@ -51,9 +49,9 @@ public struct GatewayConfiguration: Sendable {
     public var requestsPerAddress = 0
     public var requestsPerCredential = 0
     /// The most calls at once whose bodies are streamed. One app of several has half of them.
-    public var maximumBulkCalls = 64
+    var maximumBulkCalls = 64
     /// The time from the first byte of a head to its end, before a close.
-    public var headTimeout: Duration = .seconds(30)
+    var headTimeout: Duration = .seconds(30)
     /// Proxies whose `X-Forwarded-For` is believed.
     public var trustedProxies = TrustedProxies()
     /// From where the master secret, credentials and the console are used. Empty: from anywhere.
@@ -97,8 +95,8 @@ public struct GatewayConfiguration: Sendable {
         let body = maximumBodyBytes + JSONDocument.indexBytes(ofLength: maximumBodyBytes)
         return Capacity(
             requests: [
-                .master: maximumRequests, .app: maximumAppRequests ?? half, .device: maximumDeviceRequests ?? half,
-                .anyone: Self.openRequests, .console: Self.consoleRequests, .signIn: Self.signInRequests,
+                .master: maximumRequests, .app: half, .device: half, .anyone: Self.openRequests,
+                .console: Self.consoleRequests, .signIn: Self.signInRequests,
             ], bytes: max(maximumBodyMemory, 2 * body), streams: maximumBulkCalls, apps: apps.count)
     }
 

@@ -88,7 +88,7 @@ final class IncomingBody: Sendable {
     }
 
     /// Counts the memory of the body's JSON beside its bytes. Otherwise many bodies of small values could take 18 times
-    /// what `gateway.max_body_memory` allows.
+    /// what `GatewayConfiguration.maximumBodyMemory` allows.
     static func takeIndex(of bytes: [UInt8], _ share: Capacity.Share) throws(APIError) {
         guard share.take(.bytes, JSONDocument.indexBytes(of: bytes)) else {
             throw APIError.busy("bytes of request bodies in memory")

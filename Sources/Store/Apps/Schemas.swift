@@ -11,13 +11,12 @@ public struct SchemaSet: Sendable, Hashable {
 
 /// Schemas of attributes types, and the attributes types of names.
 public struct Schemas: Sendable {
-    /// Enough for a type of each card and version. A bound on what `all` reads at once.
-    public static let defaultMaximum = 200
+    /// The most attributes types of one app that have a schema: enough for a type of each card and version. It bounds
+    /// what `all` reads at once.
+    public static let maximum = 200
 
     let redis: RedisClient
     let keys: Keyspace
-    /// The most attributes types of one app that have a schema.
-    public internal(set) var maximum = Self.defaultMaximum
 
     /// Whether the node of the app's schemas is known to be away.
     public func isAway(_ app: AppKey) -> Bool { redis.isAway(keys.schemas(app)) }
@@ -55,7 +54,7 @@ public struct Schemas: Sendable {
         try await documents.delete(app, type)
     }
 
-    private var documents: NamedRecords { NamedRecords(redis: redis, key: keys.schemas, maximum: maximum) }
+    private var documents: NamedRecords { NamedRecords(redis: redis, key: keys.schemas, maximum: Self.maximum) }
 
     /// Stores a name's attributes type as long as the name is kept after its last publish; nil removes it.
     public func describe(_ app: AppKey, _ name: ActivityName, type: String?) async throws(StoreError) {

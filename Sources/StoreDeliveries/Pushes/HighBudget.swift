@@ -6,22 +6,10 @@ public import StoreGround
 /// an alert go out at priority 5, which a device does not count.
 public struct HighBudget: Sendable, Hashable {
     public var perHour: Int
-    /// The same for devices whose user switched frequent updates off.
-    public var perHourInfrequent: Int
 
-    public init(perHour: Int = 0, perHourInfrequent: Int = 0) {
-        self.perHour = perHour
-        self.perHourInfrequent = perHourInfrequent
-    }
+    public init(perHour: Int = 0) { self.perHour = perHour }
 
     static let window = ScriptNumbers.budgetWindow
-}
-
-/// Which devices get a push at priority 5 although 10 was asked for.
-public enum Demotion: String, Sendable, Hashable {
-    case all
-    /// Devices that have frequent updates switched off.
-    case infrequent = "slow"
 }
 
 extension Pushes {

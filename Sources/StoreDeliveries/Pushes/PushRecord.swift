@@ -19,7 +19,8 @@ public struct PushRecord: Sendable {
     public var createdAt: Int64
     public var state: PushState
     public var payload: [UInt8]
-    public var demotion: Demotion?
+    /// The push goes out at priority 5 although 10 was asked for, because the hour's budget is used up.
+    public var isDemoted = false
     /// The push is in the broadcast queue of its name.
     public var awaitsBroadcast = false
     /// For a start: the attributes type whose start tokens it goes to.
@@ -97,7 +98,7 @@ extension PushRecord {
             isSupersedable: fields.text("sup") != nil, expiry: expiry,
             deadline: fields.number("until").map { Int64($0) } ?? Self.deadline(event, expiry, createdAt: createdAt),
             createdAt: Int64(createdAt), state: state, payload: Array(payload),
-            demotion: fields.text("demote").flatMap(Demotion.init(rawValue:)),
+            isDemoted: fields.text("demote") == "all",
             awaitsBroadcast: fields.text("bc") == PushBroadcast.State.waiting.rawValue)
         attributesType = fields.text("type")
         let start = StartOptions(stored: fields.text("restart"))

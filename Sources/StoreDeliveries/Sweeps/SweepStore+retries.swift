@@ -86,7 +86,6 @@ extension SweepStore {
                 }
                 waiting.follows = entry != nil
                 waiting.startedAt = entry?.startedAt
-                waiting.isInfrequent = entry?.isInfrequent ?? false
                 try waiting.take(entry, quarantine: replies[1][index], elsewhere: replies[2][index])
                 due.append(waiting)
             } else {

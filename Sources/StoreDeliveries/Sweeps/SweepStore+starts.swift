@@ -72,7 +72,6 @@ extension SweepStore {
         }
         var found = waiting
         for (index, entry) in entries.enumerated() {
-            found[index].isInfrequent = false
             try found[index].take(entry, quarantine: marks[0][index], elsewhere: marks[1][index])
         }
         if start.respectsDismissal {

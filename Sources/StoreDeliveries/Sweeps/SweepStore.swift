@@ -46,8 +46,8 @@ public struct SweepStore: Sendable {
                     "length": .int(lease.milliseconds), "mostLapses": .int(mostLapses),
                     "leastBuckets": .int(Self.bucketsPerShard), "mostShards": .int(Self.mostShards),
                     "startBuckets": buckets, "interval": .int(minInterval.milliseconds),
-                    "mostHigh": .int(budget.perHour), "mostHighSlow": .int(budget.perHourInfrequent),
-                    "retention": .int(keys.retention), "ps": .string(keys.pushPrefix(tag)),
+                    "mostHigh": .int(budget.perHour), "retention": .int(keys.retention),
+                    "ps": .string(keys.pushPrefix(tag)),
                 ])
             let reply = try await redis.run([begin])[0]
             switch try reply[0].string() {

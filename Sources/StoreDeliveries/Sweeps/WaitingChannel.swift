@@ -20,8 +20,6 @@ public struct WaitingChannel: Sendable, Hashable {
     public var isQuarantined = false
     /// This token is of the app's other APNs environment.
     public var livesElsewhere = false
-    /// Frequent pushes are switched off on the device.
-    public var isInfrequent = false
     /// The channel follows the name: `token` was that of its activity before `starts` replaced it by its start token.
     public var follows = false
     /// Its user dismissed the name's card, and its next push is a start that respects that.
@@ -77,7 +75,7 @@ public struct WaitingChannel: Sendable, Hashable {
         self.push = push
         attempts = Int(entry.attempt)
         token = Array(page.token(index))
-        (startedAt, registeredAt, isInfrequent) = (entry.startedAt, entry.registeredAt, entry.isInfrequent)
+        (startedAt, registeredAt) = (entry.startedAt, entry.registeredAt)
         seen = []
     }
 

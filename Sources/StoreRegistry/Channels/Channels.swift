@@ -10,15 +10,13 @@ public struct Channels: Sendable {
     package let redis: RedisClient
     package let keys: Keyspace
     package let followings: FollowingIndex
-    /// Tags that a channel may have.
-    public package(set) var maximumTags = Self.defaultMaximumTags
+    /// The most tags of one channel. It bounds what `channel-mark` reads at once.
+    public package(set) var maximumTags = 1_000
     package var quotas: Quotas
     /// Epoch milliseconds.
     package let clock: @Sendable () -> Int64
     /// How long a channel is kept after it was last seen; zero: for ever.
     package let life: Duration
-    /// A bound on what `channel-mark` reads at once.
-    public static let defaultMaximumTags = 1_000
 
     package init(
         redis: RedisClient, keys: Keyspace, followings: FollowingIndex, life: Duration = .zero,

@@ -73,7 +73,7 @@ final class Fleet: Sendable {
             [
                 configuration.program, "simulate", "--json", "--port", "0", "--control-port", "0", "--directory",
                 directory + "/apns", "--seed", "\(configuration.plan.seed)", "--order-member", "n", "--history",
-                "\(Self.history)",
+                "\(Self.history)", "--streams", "\(Self.streams)",
             ], directory: directory + "/logs", environment: [:], name: "simulator")
         try await eventually("the simulator listens") { simulator.out.hasSuffix("}\n") }
         let announced = try JSONSerialization.jsonObject(with: Data(simulator.out.utf8)) as? [String: String] ?? [:]
@@ -91,7 +91,6 @@ final class Fleet: Sendable {
             "LAMPLIGHTER_APNS_KEY_ID": announced["key_id"] ?? "",
             "LAMPLIGHTER_APNS_TEAM_ID": announced["team_id"] ?? "",
             "LAMPLIGHTER_WORKER_LANES": "\(Self.lanes)", "LAMPLIGHTER_WORKER_PAGE": "\(Self.page)",
-            "LAMPLIGHTER_WORKER_STREAMS": "\(Self.streams)",
             "LAMPLIGHTER_WORKER_CLAIM_AFTER": "\(Plan.claimAfter)ms",
             "LAMPLIGHTER_WORKER_REQUEST_TIMEOUT": "\(Plan.requestTimeout)ms", "LAMPLIGHTER_LOG_LEVEL": "debug",
             "LAMPLIGHTER_DELIVERY_MAX_PER_SECOND": "\(configuration.plan.cap ?? 0)",

@@ -197,11 +197,7 @@ private final class Running: Sendable {
             {
                 let served = gateway.live.current
                 let limits = [served.parts, served.partsOfApps].map { parts in
-                    [
-                        canonical(parts.store.registry.quotas.limits),
-                        canonical(parts.store.channels.quotas.limits),
-                        "\(parts.store.channels.maximumTags) \(parts.store.schemas.maximum)",
-                    ]
+                    [canonical(parts.store.registry.quotas.limits), canonical(parts.store.channels.quotas.limits)]
                 }
                 return "\(canonical(served.configuration)) \(limits) \(LiveLogLevel.process.current)"
             }

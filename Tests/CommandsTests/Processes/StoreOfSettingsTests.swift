@@ -11,7 +11,7 @@ import Testing
     private static let flags = [
         "redis.prefix": "zz", "redis.wait_replicas": "2", "channels.expire_after": "20",
         "pushes.expire_after": "200000",
-        "limits.tags_per_channel": "21", "limits.schemas": "22", "limits.names": "23", "limits.channels": "24",
+        "limits.names": "23", "limits.channels": "24",
         "events.keep": "25", "actions.expire_after": "4000", "actions.keep": "26", "worker.apps": "shop",
     ]
 
@@ -29,7 +29,6 @@ import Testing
         for store in [gateway, worker] {
             #expect(store.keys.prefix == "zz" && store.keys.retention == 200_000_000)
             #expect(store.channels.life == .seconds(20), "a worker forgets channels too")
-            #expect(store.channels.maximumTags == 21 && store.schemas.maximum == 22)
             for limits in [store.registry.quotas.limits, store.channels.quotas.limits] {
                 #expect(limits[.names] == 23 && limits[.channels] == 24)
             }
@@ -42,13 +41,11 @@ import Testing
 
     @Test func `a reload and a restore limit the same store in other ways`() throws {
         let store = try store(answersPublishers: true)
-        let less = try Settings.load(
-            SettingsInput(flags: ["limits.tags_per_channel": "1", "limits.schemas": "2", "limits.names": "3"]))
-        let limited = store.limited(by: less)
-        #expect(limited.channels.maximumTags == 1 && limited.schemas.maximum == 2)
-        #expect(limited.registry.quotas.limits[.names] == 3 && limited.channels.life == .seconds(20))
-        let restoring = store.withoutQuotas()
-        #expect(restoring.channels.maximumTags == 21 && restoring.schemas.maximum == 22)
+        let less = try Settings.load(SettingsInput(flags: ["limits.names": "3"]))
+        let limited = store.limited(quotas: less.quotas)
+        for limits in [limited.registry.quotas.limits, limited.channels.quotas.limits] { #expect(limits[.names] == 3) }
+        #expect(limited.channels.life == .seconds(20))
+        let restoring = store.limited(quotas: [:])
         #expect(restoring.registry.quotas.limits.isEmpty && restoring.channels.quotas.limits.isEmpty)
     }
 }

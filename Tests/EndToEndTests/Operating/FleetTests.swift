@@ -37,10 +37,9 @@ struct FleetTests {
     }
 
     @Test func `killed with -9 in mid-push, one worker's part is finished by the other`() async throws {
-        let deployment = try await Deployment.start(simulator: Self.slow)
+        let deployment = try await Deployment.start(simulator: Deployment.slow(streams: 400))
         let count = 20_000
-        let faster = Self.slowly.merging(
-            ["LAMPLIGHTER_WORKER_STREAMS": "400", "LAMPLIGHTER_WORKER_PAGE": "300"]) { _, own in own }
+        let faster = Self.slowly.merging(["LAMPLIGHTER_WORKER_PAGE": "300"]) { _, own in own }
         let victim = try await deployment.worker("victim", faster)
         let heir = try await deployment.worker("heir", faster)
         defer { heir.kill() }

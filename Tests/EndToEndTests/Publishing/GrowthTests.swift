@@ -7,14 +7,14 @@ import Testing
 struct GrowthTests {
     /// Requests must be able to wait while the simulator is stopped.
     private static let patient = [
-        "LAMPLIGHTER_WORKER_LANES": "1", "LAMPLIGHTER_WORKER_STREAMS": "100", "LAMPLIGHTER_WORKER_PAGE": "100",
+        "LAMPLIGHTER_WORKER_LANES": "1", "LAMPLIGHTER_WORKER_PAGE": "100",
         "LAMPLIGHTER_WORKER_REQUEST_TIMEOUT": "200s",
     ]
 
     @Test func `from 1 to 30,000 tokens during pushes: each channel that follows before their end gets each once`()
         async throws
     {
-        let deployment = try await Deployment.start(simulator: ["--latency", "20"])
+        let deployment = try await Deployment.start(simulator: ["--latency", "20", "--streams", "100"])
         let worker = try await deployment.worker("one", Self.patient)
         defer { worker.kill() }
         #expect(try await deployment.importChannels(1, name: "match-42").code == 0)

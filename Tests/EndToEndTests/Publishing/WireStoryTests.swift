@@ -107,13 +107,11 @@ struct WireStoryTests {
         #expect(try deployment.redis.command("EVAL \"return\(deadline)\" 1 \(block)") == ":90000")
     }
 
-    @Test func `a device without frequent updates has the lower budget; an alert without a title is warned of`()
-        async throws
-    {
-        let deployment = try await Deployment.start(environment: ["LAMPLIGHTER_BUDGET_HIGH_PER_HOUR_INFREQUENT": "1"])
+    @Test func `past the budget updates go out at five; an alert without a title is warned of`() async throws {
+        let deployment = try await Deployment.start(environment: ["LAMPLIGHTER_BUDGET_HIGH_PER_HOUR": "1"])
         let worker = try await deployment.worker("one")
         defer { worker.kill() }
-        try await deployment.follow(1, #","frequent_pushes_enabled":false"#)
+        try await deployment.follow(1, "")
         var demoted: [Int] = []
         var priorities: [String] = []
         for insists in [false, false, true] {

@@ -6,10 +6,12 @@ import Testing
 extension Deployment {
     /// Small pages and a slow server: each worker sends some 400 tokens a second.
     static let slowly = [
-        "LAMPLIGHTER_WORKER_LANES": "1", "LAMPLIGHTER_WORKER_STREAMS": "40", "LAMPLIGHTER_WORKER_PAGE": "100",
-        "LAMPLIGHTER_WORKER_CLAIM_AFTER": "2s",
+        "LAMPLIGHTER_WORKER_LANES": "1", "LAMPLIGHTER_WORKER_PAGE": "100", "LAMPLIGHTER_WORKER_CLAIM_AFTER": "2s",
     ]
-    static let slow = ["--dead-share", "0.05", "--latency", "100"]
+    static let slow = slow(streams: 40)
+    static func slow(streams: Int) -> [String] {
+        ["--dead-share", "0.05", "--latency", "100", "--streams", "\(streams)"]
+    }
     static let count = 4_000
 
     /// Publishes without waiting, and returns the push id.

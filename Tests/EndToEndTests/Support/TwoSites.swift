@@ -14,7 +14,7 @@ struct TwoSites: Sendable {
     private static let page = 300
     private static let inFlight = 4 * 4 * (page + 128)
     static let faster = Deployment.slowly.merging(
-        ["LAMPLIGHTER_WORKER_STREAMS": "400", "LAMPLIGHTER_WORKER_PAGE": "\(page)"]) { _, own in own }
+        ["LAMPLIGHTER_WORKER_PAGE": "\(page)"]) { _, own in own }
 
     /// A primary of site A, and the server of site B that has its data.
     typealias Copy = (of: RedisServer, at: RedisServer)
@@ -54,7 +54,7 @@ struct TwoSites: Sendable {
         _ copies: [Copy], others: [RedisServer] = [], urls: (a: String, b: String), waitReplicas: Int
     ) async throws -> TwoSites {
         let deployment = try await Deployment.start(
-            simulator: Deployment.slow + ["--order-member", "n"],
+            simulator: Deployment.slow(streams: 400) + ["--order-member", "n"],
             environment: [
                 "LAMPLIGHTER_REDIS_URL": urls.a, "LAMPLIGHTER_REDIS_WAIT_REPLICAS": "\(waitReplicas)",
                 "LAMPLIGHTER_REDIS_WAIT_TIMEOUT": "1s",

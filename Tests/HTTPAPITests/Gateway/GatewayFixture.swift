@@ -36,22 +36,22 @@ struct GatewayFixture: Sendable {
     ///   - events: the app's outgoing events; nil: it has none.
     static func run(
         redis extra: [String] = [], replicas: ReplicaPolicy? = nil, patience: Duration = .seconds(60),
-        quotas: [Quota: Int] = [:], maximumSchemas: Int = Schemas.defaultMaximum, events: EventPolicy? = nil,
+        quotas: [Quota: Int] = [:], events: EventPolicy? = nil,
         configure: (inout GatewayConfiguration) -> Void = { _ in },
         _ body: (GatewayFixture) async throws -> Void
     ) async throws {
         let server = try await RedisServer.start(extra: extra)
         defer { server.stop() }
         try await run(
-            server, url: server.url, replicas: replicas, patience: patience, quotas: quotas,
-            maximumSchemas: maximumSchemas, events: events, configure: configure, body)
+            server, url: server.url, replicas: replicas, patience: patience, quotas: quotas, events: events,
+            configure: configure, body)
     }
 
     /// The same with a Redis of the test's own, which the gateway reaches at `url`.
     static func run(
         _ server: RedisServer, url: RedisURL, connections: Int = 2, scripts: [RedisScript] = Store.scripts,
         replicas: ReplicaPolicy? = nil,
-        patience: Duration = .seconds(60), quotas: [Quota: Int] = [:], maximumSchemas: Int = Schemas.defaultMaximum,
+        patience: Duration = .seconds(60), quotas: [Quota: Int] = [:],
         events: EventPolicy? = nil, configure: (inout GatewayConfiguration) -> Void,
         _ body: (GatewayFixture) async throws -> Void
     ) async throws {
@@ -79,8 +79,7 @@ struct GatewayFixture: Sendable {
         let gateway = Gateway(
             configuration.atStart(apps), store: started, registry: PrometheusRegistry(), logger: log.logger,
             clock: { testNow })
-        let store = started.limited(
-            tagsPerChannel: Channels.defaultMaximumTags, maximumSchemas: maximumSchemas, quotas: quotas)
+        let store = started.limited(quotas: quotas)
         gateway.reload(configuration, store: store)
         let group = ServiceGroup(configuration: .init(services: [gateway], logger: .quiet))
         try await withThrowingTaskGroup(of: Void.self) { tasks in

@@ -6,13 +6,13 @@ import Testing
 
 @Suite struct BudgetTests {
     private let name = try! ActivityName("match-1")
-    private let budget = HighBudget(perHour: 3, perHourInfrequent: 1)
+    private let budget = HighBudget(perHour: 3)
 
-    /// Publishes, begins and delivers one push. Returns which devices get it at priority 5.
-    private func demotion(
+    /// Publishes, begins and delivers one push. Returns whether it goes out at priority 5.
+    private func isDemoted(
         _ fixture: PushFixture, alert: Bool = false, priority: PushPriority = .high, insist: Bool = false,
         event: ActivityEvent = .update
-    ) async throws -> Demotion? {
+    ) async throws -> Bool {
         let publish = Publish(
             name: name, event: event, audience: .all, priority: priority,
             alert: alert ? RawJSON(checked: #"{"title":"t"}"#) : nil,
@@ -29,19 +29,19 @@ import Testing
             fixture.app, name, expecting: id, owner: "w", lease: fixture.lease, budget: budget)
         guard case .held = again.begun else { throw Unexpected(what: "\(again)") }
         _ = try await fixture.deliver(claim, targets: 1)
-        return claim.record.demotion
+        return claim.record.isDemoted
     }
 
     @Test func `past the budget updates without an alert go at low priority`() async throws {
         let fixture = try await PushFixture.start()
-        #expect(try await demotion(fixture) == nil)
-        #expect(try await demotion(fixture) == .infrequent, "their own budget was one")
-        #expect(try await demotion(fixture, priority: .low) == nil, "5 is not counted")
-        #expect(try await demotion(fixture, alert: true) == nil)
+        #expect(try await isDemoted(fixture) == false)
+        #expect(try await isDemoted(fixture) == false)
+        #expect(try await isDemoted(fixture, priority: .low) == false, "5 is not counted")
+        #expect(try await isDemoted(fixture, alert: true) == false)
         // Three pushes were counted, and the alert is one of them.
-        #expect(try await demotion(fixture) == .all)
-        #expect(try await demotion(fixture, insist: true) == nil)
-        #expect(try await demotion(fixture, alert: true) == nil)
+        #expect(try await isDemoted(fixture))
+        #expect(try await isDemoted(fixture, insist: true) == false)
+        #expect(try await isDemoted(fixture, alert: true) == false)
         let now = fixture.store.time.now()
         #expect(try await fixture.store.pushes.isHighSpent(fixture.app, name, budget, now: now))
         #expect(try await fixture.store.pushes.isHighSpent(fixture.app, name, budget, now: now + 3_600_000) == false)
@@ -51,10 +51,10 @@ import Testing
         // The next hour begins with its first push.
         try await fixture.store.redis.send(
             RedisCommand("HSET", fixture.key(Keyspace.name), "budget", .string("\(now - 3_600_000) 9")))
-        #expect(try await demotion(fixture) == nil)
+        #expect(try await isDemoted(fixture) == false)
         let meter = try await fixture.store.redis.send(RedisCommand("HGET", fixture.key(Keyspace.name), "budget"))
         #expect(try meter.string().hasSuffix(" 1"))
-        #expect(try await demotion(fixture, event: .end) == nil)
+        #expect(try await isDemoted(fixture, event: .end) == false)
     }
 
     @Test func `without a budget nothing is counted`() async throws {

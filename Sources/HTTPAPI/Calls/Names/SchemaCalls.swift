@@ -62,8 +62,7 @@ struct SchemaCalls: CallGroup {
         let hasRoom = try await schemas.set(app, type: type, document: Array(root.raw))
         cache.forget(app)
         guard hasRoom else {
-            let limit = "An app may have \(schemas.maximum) schemas (limits.schemas)"
-            throw APIError(409, "\(limit): delete one first, or raise the setting.")
+            throw APIError(409, "An app may have \(Schemas.maximum) schemas: delete one first.")
         }
         return Answer(200, DoneAnswer())
     }

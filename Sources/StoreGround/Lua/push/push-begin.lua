@@ -13,7 +13,7 @@
 -- arguments leastBuckets, mostShards: least buckets of a shard, and most shards
 -- argument startBuckets: for a start: field `n` of its start tokens' bucket 0, on another slot; '' = not known
 -- argument interval: least ms between updates; 0 = no pacing
--- arguments mostHigh, mostHighSlow: most updates an hour at priority 10, to all and to 'slow' devices; 0 = any number
+-- argument mostHigh: most updates an hour at priority 10; 0 = any number
 -- arguments retention, ps: how long the data is kept, ms; common prefix of the p keys
 -- Returns one of these.
 --   {'idle'}: no push waits.
@@ -40,7 +40,7 @@ if lone and not sent then
     if loneID ~= id then return {'other', loneID} end
     local isPaced = sup ~= '-' and interval ~= '0'
     -- Without `before` the newest push is done, so it alone is kept beside this one.
-    local isUsual = not before and (mostHigh + mostHighSlow == 0 or prio ~= '10')
+    local isUsual = not before and (mostHigh == '0' or prio ~= '10')
     if isPaced and paced then
         -- As `pace` says it, of one push, whose deadline is far away. The clock was not set back since.
         local at, last = string.match(paced, '^(%d+) (%d+)$')
@@ -102,7 +102,7 @@ if not active then
     redis.call('UNLINK', k)
     set('state', 'sending')
     begin_state(v, n, newest, before, ps, push, id, set, now)
-    local demote = spend(n, push, tonumber(mostHigh), tonumber(mostHighSlow), now)
+    local demote = spend(n, push, tonumber(mostHigh), now)
     if demote then set('demote', demote) end
     begin_broadcast(bc, bt, w, id, push, set, retention)
 end

@@ -55,7 +55,7 @@ import Testing
 
     @Test func `a channel with too many tags is refused by its line, whatever batch it is in`() async throws {
         try await GatewayFixture.run { gateway in
-            let many = Set((0..<Channels.defaultMaximumTags).map { ExactText("t\($0)") })
+            let many = Set((0..<gateway.store.channels.maximumTags).map { ExactText("t\($0)") })
             var change = TagChange()
             change.add = ["full": many]
             try await gateway.store.channels.tag(try gateway.app, [ChannelID("full")], change)
