@@ -91,7 +91,7 @@ public struct AppSettings: Sendable, Hashable, CustomStringConvertible, CustomRe
     }
 
     public var description: String {
-        let fields = AppField.allCases.compactMap { field in
+        let fields = AppField.all.compactMap { field in
             values[field].map { "\(field.path)=\(field.isSecret ? "‹set›" : $0)" }
         }
         return "app(\(fields.joined(separator: " ")))"

@@ -11,7 +11,7 @@ struct AppsReader {
     var quoted: [String] = []
 
     mutating func read() -> [AppSettings] {
-        let variables = AppField.allCases.flatMap { field in
+        let variables = AppField.all.flatMap { field in
             [(field.path, field.environmentName)]
                 + (field.twinPath.map { [($0, field.twinEnvironmentName ?? "")] } ?? [])
         }.filter { !(input.environment[$0.1] ?? "").isEmpty }
@@ -69,7 +69,7 @@ struct AppsReader {
     /// The entries with what their second names stand for.
     private mutating func resolved(_ entries: [String: SettingsFile.Entry]) -> [String: SettingsFile.Entry] {
         var resolved = entries
-        for field in AppField.allCases {
+        for field in AppField.all {
             do throws(SettingsError) {
                 let other = field.twinPath.flatMap { entries[$0] }
                 resolved[field.path] = try Twin.entry(entries[field.path], other, field.twin, field.path)
@@ -86,11 +86,10 @@ struct AppsReader {
         let entries = resolved(written)
         var values: [AppField: String] = [:]
         func name(_ field: AppField) -> String { path.isEmpty ? field.environmentName : "\(path).\(field.path)" }
-        for field in AppField.allCases {
+        for field in AppField.all {
             guard let entry = entries[field.path] else { continue }
-            var text = entry.text
+            let text = field.rule.cleaned(entry.text)
             if SettingsInput.isQuoted(text) { quoted.append("\(name(field)) (\(entry.origin))") }
-            if [.url, .sandboxURL, .manageURL].contains(field), text.hasSuffix("/") { text.removeLast() }
             if let rule = field.violation(text) {
                 let found = field.isSecret ? nil : text
                 problems.append(.invalid(key: name(field), entry.origin, found: found, expected: rule))
@@ -102,11 +101,9 @@ struct AppsReader {
                 problems.append(error)
             }
         }
-        problems += [
-            secretProblem(values, entries, name), sandboxProblem(values, entries, name),
-            attestationProblem(values, entries, name),
-        ].compactMap(\.self)
-        problems += webhookProblems(values, entries, name) + keyProblems(values, entries, name)
+        problems += [secretProblem(values, entries, name)].compactMap(\.self)
+        problems += sandboxProblems(values, entries, name) + webhookProblems(values, entries, name)
+        problems += needProblems(entries, name)
         guard let text = values[.key] else {
             if entries[AppField.key.path] == nil {
                 problems.append(.missing(key: name(.key), remedy: "every app needs one: \(AppField.key.summary)"))
@@ -117,72 +114,45 @@ struct AppsReader {
         return AppSettings(key: key, path: path, values: values, credentials: credentials)
     }
 
-    /// Refuses settings of App Attest without the team that switches it on.
-    private func attestationProblem(
-        _ values: [AppField: String], _ entries: [String: SettingsFile.Entry], _ name: (AppField) -> String
-    ) -> SettingsError? {
-        let fields: [AppField] = [.attestationBundleID, .attestationEnvironment, .attestationRootFile]
-        guard entries[AppField.attestationTeamID.path] == nil, let first = fields.first(where: { values[$0] != nil })
-        else { return nil }
-        let remedy = "\(name(first)) needs it: \(AppField.attestationTeamID.summary)"
-        return .missing(key: name(.attestationTeamID), remedy: remedy)
+    /// Refuses fields without those that they need: half of a key, settings of a webhook without an address.
+    private func needProblems(
+        _ entries: [String: SettingsFile.Entry], _ name: (AppField) -> String
+    ) -> [SettingsError] {
+        var missing: Set<AppField> = []
+        return AppField.all.filter { entries[$0.path] != nil }.flatMap { field in
+            field.needs().filter { entries[$0.path] == nil && missing.insert($0).inserted }.map { needed in
+                .missing(key: name(needed), remedy: "\(name(field)) needs it: it is \(needed.summary)")
+            }
+        }
     }
 
-    /// Refuses an own server for one environment beside Apple's for the other: tokens of one would go to the other.
-    private func sandboxProblem(
-        _ values: [AppField: String], _ entries: [String: SettingsFile.Entry], _ name: (AppField) -> String
-    ) -> SettingsError? {
-        let isForBoth = values[.environment] == "both"
-        if isForBoth, values[.url] != nil, values[.sandboxURL] == nil, entries[AppField.sandboxURL.path] == nil {
-            let remedy = "\(name(.url)) and environment both need it: \(AppField.sandboxURL.summary)"
-            return .missing(key: name(.sandboxURL), remedy: remedy)
-        }
-        guard !isForBoth, values[.sandboxURL] != nil, let origin = entries[AppField.sandboxURL.path]?.origin else {
-            return nil
-        }
-        let reason = "it is for \(AppField.environment.path) both; apns.url names the only server"
-        return .conflict(key: name(.sandboxURL), origin, reason: reason)
-    }
-
-    /// Refuses half of a key, a second key without a first, and keys of a sandbox that is not used beside production.
-    private func keyProblems(
+    /// Refuses an own server for one environment beside Apple's for the other, because tokens of one would go to the
+    /// other; and a server and a key of a sandbox that is not used beside production.
+    private func sandboxProblems(
         _ values: [AppField: String], _ entries: [String: SettingsFile.Entry], _ name: (AppField) -> String
     ) -> [SettingsError] {
-        func isSet(_ field: AppField) -> Bool { values[field] != nil || entries[field.path] != nil }
-        var problems: [SettingsError] = []
-        // The first key is checked where it is needed, because a gateway has none.
-        for pair in AppField.keyPairs.dropFirst() where isSet(pair.id) != isSet(pair.file) {
-            let (missing, present) = isSet(pair.id) ? (pair.file, pair.id) : (pair.id, pair.file)
-            problems.append(
-                .missing(key: name(missing), remedy: "\(name(present)) needs it: it is \(missing.summary)"))
+        if values[.environment] == "both" {
+            guard values[.url] != nil, entries[AppField.sandboxURL.path] == nil else { return [] }
+            let remedy = "\(name(.url)) and environment both need it: \(AppField.sandboxURL.summary)"
+            return [.missing(key: name(.sandboxURL), remedy: remedy)]
         }
-        if isSet(.nextKeyID), !isSet(.keyID) {
-            let remedy = "\(name(.nextKeyID)) needs it: it is \(AppField.keyID.summary)"
-            problems.append(.missing(key: name(.keyID), remedy: remedy))
+        let others: [(AppField, String)] = [
+            (.sandboxURL, "apns.url names the only server"),
+            (.sandboxKeyID, "apns.key_id is the key of the only environment"),
+        ]
+        return others.compactMap { field, other in
+            entries[field.path].map { entry in
+                let reason = "it is for \(AppField.environment.path) both; \(other)"
+                return .conflict(key: name(field), entry.origin, reason: reason)
+            }
         }
-        if values[.environment] != "both", let origin = entries[AppField.sandboxKeyID.path]?.origin {
-            let reason = "it is for \(AppField.environment.path) both; apns.key_id is the key of the only environment"
-            problems.append(.conflict(key: name(.sandboxKeyID), origin, reason: reason))
-        }
-        return problems
     }
 
-    /// Refuses a webhook without a secret or with two, an address without TLS that was not allowed, and settings of a
-    /// webhook without an address.
+    /// Refuses a webhook without a secret or with two, and an address without TLS that was not allowed.
     private func webhookProblems(
         _ values: [AppField: String], _ entries: [String: SettingsFile.Entry], _ name: (AppField) -> String
     ) -> [SettingsError] {
-        let fields: [AppField] = [
-            .webhookSecret, .webhookSecretFile, .webhookEvents, .webhookCAFile, .webhookAllowsPrivate,
-            .webhookAllowsHTTP,
-        ]
-        guard let url = values[.webhookURL] else {
-            // A wrong address is reported as such.
-            guard entries[AppField.webhookURL.path] == nil, let first = fields.first(where: { values[$0] != nil })
-            else { return [] }
-            let remedy = "\(name(first)) needs it: \(AppField.webhookURL.summary)"
-            return [.missing(key: name(.webhookURL), remedy: remedy)]
-        }
+        guard let url = values[.webhookURL] else { return [] }
         var problems: [SettingsError] = []
         let secrets: [AppField] = [.webhookSecret, .webhookSecretFile].filter { entries[$0.path] != nil }
         if secrets.isEmpty {

@@ -10,8 +10,9 @@ import Store
 extension SettingKey {
     /// All settings of a deployment, in the order of the file.
     public static let all: [SettingKey] =
-        redis + gateway + monitor + console + openID + limits + worker + delivery + prune + defaults + approval
-        + lifetimes + traces + log
+        redis + section(of: .gateway, gateway) + monitor + section(of: .gateway, console + openID + limits)
+        + section(of: .worker, worker + delivery + prune) + section(of: .gateway, defaults + approval) + lifetimes
+        + traces + log
 
     private static let redis: [SettingKey] = [
         SettingKey(\Settings.redisURL, "redis.url", .text, "redis://127.0.0.1:6379/0") { text, origin, settings in
@@ -39,9 +40,9 @@ extension SettingKey {
             $0.utf8.count <= 32 && (try? AppKey($0)) != nil ? $0 : nil
         }.help("first part of every key, so that deployments can share a Redis"),
         .whole(\.waitReplicas, "redis.wait_replicas", 0...16, "0")
-            .help("replicas that must have a publish before its 202"),
+            .help("replicas that must have a publish before its 202").of(.gateway),
         .time(\.waitTimeout, "redis.wait_timeout", 0.01...10, "1s")
-            .help("the longest wait for these replicas, after which the answer is 503"),
+            .help("the longest wait for these replicas, after which the answer is 503").of(.gateway),
     ]
 
     private static let gateway: [SettingKey] = [
@@ -53,9 +54,9 @@ extension SettingKey {
             .live(.gateway),
         .file(\.gatewayTLS.key, "gateway.key_file").help("PEM private key of gateway.cert_file").live(.gateway),
         .file(\.gatewayTLS.roots, "gateway.ca_file")
-            .help("PEM roots with which commands check the gateway; default: those of the system"),
+            .help("PEM roots with which commands check the gateway; default: those of the system").of(),
         .text(\.gatewayURL, "gateway.url", nil, expected: "http://host:port or https://host", parse: address)
-            .help("address at which commands find the gateway; default: gateway.host and gateway.port"),
+            .help("address at which commands find the gateway; default: gateway.host and gateway.port").of(),
         .text(\.gateway.publicURL, "gateway.public_url", nil, expected: "https://host") {
             address($0).map(Optional.some)
         }.help("address at which devices find the gateway; Airship's SDK gets it in its remote config").live(.gateway),
@@ -92,10 +93,11 @@ extension SettingKey {
 
     private static let monitor: [SettingKey] = [
         .host(\.gatewayMonitorHost, "monitor.host", "127.0.0.1")
-            .help("address for monitor.port; 0.0.0.0 for all"),
+            .help("address for monitor.port; 0.0.0.0 for all").of(.gateway),
         .optionalWhole(\.gatewayMonitorPort, "monitor.port", 0...65_535)
             .help(
-                "port for a gateway's /readyz and /metrics alone; 0 picks a free one; default: gateway.port has them"),
+                "port for a gateway's /readyz and /metrics alone; 0 picks a free one; default: gateway.port has them"
+            ).of(.gateway),
         SettingKey(\Settings.monitorSecret, "monitor.secret", .text, nil) { text, origin, settings in
             guard (8...256).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
                 let expected = "8 to 256 characters of printable ASCII without spaces"
@@ -248,7 +250,7 @@ extension SettingKey {
             .live(.gateway),
         .time(\.endAfter, "defaults.end_after", 0...28_800, "0")
             .help("time from a card's start to its automatic end; 0 = no automatic end; an app may have its own")
-            .live(.gateway, .worker),
+            .of(.gateway, .worker).live(.gateway, .worker),
         .choice(\.catchUp, "defaults.catch_up", [("false", false), ("true", true)], "false")
             .help("whether a new follower gets the last published state at once; an app may have its own")
             .live(.gateway),
@@ -289,31 +291,33 @@ extension SettingKey {
             .help("updates of a name per hour at priority 10; others without an alert go at 5; 0 = no limit")
             .live(.gateway, .worker),
         .time(\.worker.minInterval, "pacing.min_interval", 0...3_600, "1")
-            .help("the least time between updates of a name without an alert; 0 = no pacing").live(.worker),
+            .help("the least time between updates of a name without an alert; 0 = no pacing").of(.worker).live(.worker),
         .time(\.worker.broadcastChannelLife, "broadcast.delete_after", 0...604_800, "1h")
-            .help("time from a name's end to the deletion of its broadcast channel").live(.worker),
+            .help("time from a name's end to the deletion of its broadcast channel").of(.worker).live(.worker),
         .time(\.worker.startTokensStaleAfter, "start_tokens.stale_after", 60...31_536_000, "48h")
             .help("time without a report after which a start token counts as stale").live(.gateway, .worker),
         .whole(\.eventsKept, "events.keep", 0...100_000_000, "0")
             .help("about how many events the stream of an app keeps in Redis for others to read; 0 = no stream"),
         .time(\.webhookTimeout, "webhook.timeout", 0.1...60, "10s").help("deadline of one request to a webhook")
-            .live(.worker),
+            .of(.worker).live(.worker),
         .time(\.worker.webhooks.giveUpAfter, "webhook.give_up_after", 60...604_800, "24h")
-            .help("time after which an event that a webhook does not take becomes a dead event").live(.worker),
+            .help("time after which an event that a webhook does not take becomes a dead event").of(.worker)
+            .live(.worker),
         .time(\.pushesExpireAfter, "pushes.expire_after", 172_800...315_360_000, "168h")
             .help("how long a push, its counts, its dead letter and a finished schedule are kept"),
         .whole(\.worker.mostPushes, "pushes.most", 0...1_000_000_000_000, "10000000")
-            .help("about how many pushes of an app are kept; the oldest ones go; 0 = no limit").live(.worker),
+            .help("about how many pushes of an app are kept; the oldest ones go; 0 = no limit").of(.worker)
+            .live(.worker),
         SettingKey(\Settings.exportDirectory, "pushes.export", .text, nil) { text, origin, settings in
             settings.exportDirectory = origin.resolved(text)
             return nil
-        }.help("directory to which workers write finished pushes; default: they do not"),
+        }.help("directory to which workers write finished pushes; default: they do not").of(.worker),
         .choice(\.exportsContent, "pushes.export_content", [("false", false), ("true", true)], "false")
-            .help("whether the export has the payloads of pushes"),
+            .help("whether the export has the payloads of pushes").of(.worker),
         .time(\.actions.life, "actions.expire_after", 3_600...315_360_000, "2160h")
-            .help("how long the log of actions keeps who did what"),
+            .help("how long the log of actions keeps who did what").of(.gateway),
         .whole(\.actions.keep, "actions.keep", 0...100_000_000, "100000")
-            .help("about how many actions of an app its log keeps; 0 = no log"),
+            .help("about how many actions of an app its log keeps; 0 = no log").of(.gateway),
         .time(\.channelsExpireAfter, "channels.expire_after", 0...315_360_000, "8760h")
             .help("time without a call after which a channel is forgotten, with its tags and named user; 0 = never"),
     ]

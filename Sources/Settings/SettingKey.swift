@@ -31,6 +31,9 @@ public struct SettingKey: Sendable {
     /// The processes in which a reload changes it: the only list of these. A reload copies these fields into the
     /// running settings, and no others (`Settings.reloaded`).
     public private(set) var live: Set<SettingsChange.Process> = []
+    /// The processes that use it. Nil: both, unless its section says otherwise.
+    private var ownUsers: Set<SettingsChange.Process>?
+    var users: Set<SettingsChange.Process> { ownUsers ?? Set(SettingsChange.Process.allCases) }
     /// The field of `Settings`. It identifies the row, so that code names a setting by its field.
     let field: any AnyKeyPath & Sendable
     /// Parses a value and sets the field. Returns a problem if the value is wrong.
@@ -90,6 +93,18 @@ public struct SettingKey: Sendable {
         var key = self
         key.summary = summary
         return key
+    }
+
+    /// The same row, for a setting that these processes use. Without any, only commands use it.
+    func of(_ processes: SettingsChange.Process...) -> SettingKey {
+        var key = self
+        key.ownUsers = Set(processes)
+        return key
+    }
+
+    /// These rows, for a section that one process uses, but for rows that name their processes themselves.
+    static func section(of process: SettingsChange.Process, _ keys: [SettingKey]) -> [SettingKey] {
+        keys.map { $0.ownUsers == nil ? $0.of(process) : $0 }
     }
 
     /// The same row, for a setting that a reload changes in these processes.

@@ -140,7 +140,7 @@ extension Settings {
         let twins = SettingKey.all.compactMap { key in
             key.twin.map { SettingKey.environmentName($0.path(of: key.path)) }
         }
-        let ofApps = AppField.allCases.flatMap { [$0.environmentName, $0.twinEnvironmentName].compactMap(\.self) }
+        let ofApps = AppField.all.flatMap { [$0.environmentName, $0.twinEnvironmentName].compactMap(\.self) }
         let known = SettingKey.all.map(\.environmentName) + twins + ofApps + [SettingsInput.fileVariable]
         return environment.keys.filter { $0.hasPrefix("LAMPLIGHTER_") && !known.contains($0) }.sorted().map { name in
             "the environment variable \(name) is unknown and ignored"

@@ -6,8 +6,7 @@ extension Settings {
     /// The settings that a gateway uses, those of the deployment and then those of the app, for operators of the app.
     /// Secrets are left out, and so are other apps.
     public func shown(for app: AppKey) -> [SettingAnswer] {
-        let foreign = SettingsChange.foreign[.gateway] ?? []
-        let own = SettingKey.all.filter { key in !foreign.contains { key.path.hasPrefix($0) } }.map { key in
+        let own = SettingKey.all.filter { $0.users.contains(.gateway) }.map { key in
             SettingAnswer(
                 name: key.path, value: key.isSecret ? nil : text(of: key, for: app).flatMap(Self.plain),
                 secret: key.isSecret && texts[key.path] != nil,
@@ -15,14 +14,14 @@ extension Settings {
         }
         guard let app = apps.first(where: { $0.key == app }) else { return own }
         let source = app.path.isEmpty ? "environment" : "\(file ?? "file"): \(app.path)"
-        let fields = AppField.allCases.filter { $0 != .key && SettingsChange.uses($0, .gateway, from: app, to: app) }
+        let fields = AppField.all.filter { $0 != .key && $0.isUsed(by: .gateway, from: app, to: app) }
         return own
             + fields.map { field in
                 let isSecret = field.isSecret
                 return SettingAnswer(
                     name: "\(app.key): \(field.path)", value: isSecret ? nil : app[field].flatMap(Self.plain),
                     secret: isSecret && app[field] != nil, source: app[field] == nil ? "default" : source,
-                    live: SettingsChange.isLive(field, from: app, to: app))
+                    live: field.isLive(app, app))
             }
     }
 

@@ -5,7 +5,7 @@ import Store
 /// The differences between the settings of a running process and those that it read again. It names settings and holds
 /// no value of one.
 public struct SettingsChange: Sendable, Hashable {
-    public enum Process: String, Sendable, Hashable { case gateway, worker }
+    public enum Process: String, Sendable, Hashable, CaseIterable { case gateway, worker }
 
     /// The settings that the process uses from now on, such as `log.level` or `shop: secret`.
     public var applied: [String] = []
@@ -21,47 +21,35 @@ public struct SettingsChange: Sendable, Hashable {
         Set(SettingKey.all.filter { $0.live.contains(process) }.map(\.path))
     }
 
-    /// Settings that a process does not use, by the beginning of their paths.
-    static let foreign: [Process: [String]] = [
-        .gateway: [
-            "worker.", "delivery.", "guard.", "pacing.", "broadcast.", "webhook.", "gateway.url", "gateway.ca_file",
-            "pushes.most", "pushes.export",
-        ],
-        .worker: [
-            "gateway.", "limits.", "defaults.", "redis.wait_", "console.", "actions.", "approval.", "monitor.host",
-            "monitor.port",
-        ],
-    ]
-
     /// Compares. Both settings are of one process, with the same flags and environment.
     public init(from old: Settings, to new: Settings, in process: Process) {
         for key in SettingKey.all where old.texts[key.path] != new.texts[key.path] {
-            note(key.path, isLive: key.live.contains(process), in: process)
+            if key.users.contains(process) { note(key.path, isLive: key.live.contains(process)) }
         }
         let before = Dictionary(old.apps.map { ($0.key, $0) }) { $1 }
         let after = Dictionary(new.apps.map { ($0.key, $0) }) { $1 }
         for app in new.apps {
             guard let known = before[app.key] else {
-                note("apps: \(app.key) is new", isLive: process == .gateway, in: process)
+                note("apps: \(app.key) is new", isLive: process == .gateway)
                 if process == .gateway {
                     access.append(app.key)
                     noteParts(ofNew: app, new)
                 }
                 continue
             }
-            let changed = AppField.allCases.filter { known[$0] != app[$0] }
-            for field in changed where Self.uses(field, process, from: known, to: app) {
-                note("\(app.key): \(field.path)", isLive: Self.isLive(field, from: known, to: app), in: process)
+            let changed = AppField.all.filter { known[$0] != app[$0] }
+            for field in changed where field.isUsed(by: process, from: known, to: app) {
+                note("\(app.key): \(field.path)", isLive: field.isLive(known, app))
             }
             if process == .gateway, known.credentials != app.credentials {
-                note("\(app.key): credentials", isLive: true, in: process)
+                note("\(app.key): credentials", isLive: true)
             }
             let isOpenedAnew =
                 known.credentials != app.credentials || changed.contains(.secret) || changed.contains(.masterSecret)
             if process == .gateway, isOpenedAnew { access.append(app.key) }
         }
         for app in old.apps where after[app.key] == nil {
-            note("apps: \(app.key) is gone", isLive: process == .gateway, in: process)
+            note("apps: \(app.key) is gone", isLive: process == .gateway)
         }
     }
 
@@ -71,45 +59,8 @@ public struct SettingsChange: Sendable, Hashable {
         if settings.eventPolicies[app.key]?.isOn == true { needsRestart.append("\(app.key): events") }
     }
 
-    private mutating func note(_ setting: String, isLive: Bool, in process: Process) {
-        if isLive {
-            applied.append(setting)
-        } else if !(Self.foreign[process] ?? []).contains(where: setting.hasPrefix) {
-            needsRestart.append(setting)
-        }
-    }
-
-    /// Only workers send, and only gateways know the secrets. A gateway needs to know which events a webhook gets, and
-    /// not where it is.
-    static func uses(_ field: AppField, _ process: Process, from old: AppSettings, to new: AppSettings) -> Bool {
-        switch field {
-        case .secret, .masterSecret: process == .gateway
-        case .staleAfter, .catchUp, .receipts, .respectDismissal, .deviceTags, .deviceUsers, .approvalFor,
-            .expiryStart, .expiryUpdate, .expiryEnd, .attestationTeamID, .attestationBundleID, .attestationEnvironment,
-            .attestationRootFile:
-            process == .gateway
-        case .key, .endAfter, .webhookEvents: true
-        case .webhookURL: process == .worker || old.webhookEvents != new.webhookEvents
-        default: process == .worker
-        }
-    }
-
-    static func isLive(_ field: AppField, from old: AppSettings, to new: AppSettings) -> Bool {
-        switch field {
-        case .secret, .masterSecret, .staleAfter, .endAfter, .catchUp, .receipts, .respectDismissal, .deviceTags,
-            .deviceUsers, .approvalFor, .expiryStart, .expiryUpdate, .expiryEnd, .maximumPerSecond,
-            .maximumPerSecondOfPush,
-            .attestationTeamID, .attestationBundleID, .attestationEnvironment, .attestationRootFile:
-            true
-        case .keyID, .keyFile, .nextKeyID, .nextKeyFile, .teamID: true
-        // Keys of its own need a place that a running worker has only if it had them before.
-        case .sandboxKeyID, .sandboxKeyFile: old.otherOrigin != nil
-        // Which events there are is agreed with Redis's scripts at the start.
-        case .webhookURL: old.webhookEvents == new.webhookEvents
-        case .webhookSecret, .webhookSecretFile, .webhookCAFile, .webhookAllowsPrivate, .webhookAllowsHTTP:
-            old[.webhookURL] != nil
-        default: false
-        }
+    private mutating func note(_ setting: String, isLive: Bool) {
+        if isLive { applied.append(setting) } else { needsRestart.append(setting) }
     }
 }
 
@@ -127,10 +78,8 @@ extension Settings {
         let known = Set(running.apps.map(\.key))
         next.apps = running.apps.compactMap { app in
             guard let new = read[app.key] else { return process == .worker ? app : nil }
-            let values = AppField.allCases.compactMap { field in
-                let takesNew =
-                    SettingsChange.isLive(field, from: app, to: new)
-                    || !SettingsChange.uses(field, process, from: app, to: new)
+            let values = AppField.all.compactMap { field in
+                let takesNew = field.isLive(app, new) || !field.isUsed(by: process, from: app, to: new)
                 return (takesNew ? new[field] : app[field]).map { (field, $0) }
             }
             return AppSettings(

@@ -83,7 +83,7 @@ struct LayerTests {
         #expect(SettingKey[\.worker.drainTimeout].flagName == "worker-drain-timeout")
         #expect(AppField.masterSecret.environmentName == "LAMPLIGHTER_APP_MASTER_SECRET")
         #expect(AppField.caFile.environmentName == "LAMPLIGHTER_APNS_CA_FILE")
-        let names = SettingKey.all.map(\.environmentName) + AppField.allCases.map(\.environmentName)
+        let names = SettingKey.all.map(\.environmentName) + AppField.all.map(\.environmentName)
         #expect(Set(names).count == names.count)
     }
 

@@ -46,7 +46,7 @@ import Webhooks
                 let told = try await running.reload([:], values)
                 let next = try #require(try running.load().apps.first)
                 let isApplied =
-                    SettingsChange.uses(field, kind, from: app, to: next) && !Self.needingRestart.contains(field)
+                    field.isUsed(by: kind, from: app, to: next) && !Self.needingRestart.contains(field)
                 #expect((running.uses() != before) == isApplied, "\(field): \(told)")
                 #expect(told.contains("shop: \(field.path)") == isApplied, "\(field): \(told)")
                 _ = try await running.reload([:], [:])
@@ -57,7 +57,7 @@ import Webhooks
 
     @Test func `every live field of an app is tried here`() throws {
         let app = try #require(try Running.settings(.worker, [:], Running.environment("key.p8")).apps.first)
-        let live = AppField.allCases.filter { SettingsChange.isLive($0, from: app, to: app) }
+        let live = AppField.all.filter { $0.isLive(app, app) }
         #expect(Set(live).subtracting(Self.fields.keys) == Self.ofStories)
     }
 

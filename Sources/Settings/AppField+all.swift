@@ -1,0 +1,166 @@
+import LiveActivity
+import Store
+
+extension AppField {
+    /// All fields of an app, in the order in which they are shown.
+    public static let all: [AppField] = [
+        key, secret, masterSecret, bundleID, environment, teamID, keyID, keyFile, nextKeyID, nextKeyFile, sandboxKeyID,
+        sandboxKeyFile, url, sandboxURL, manageURL, caFile, staleAfter, endAfter, catchUp, receipts, respectDismissal,
+        deviceTags, deviceUsers, approvalFor, expiryStart, expiryUpdate, expiryEnd, maximumPerSecond,
+        maximumPerSecondOfPush, webhookURL, webhookSecret, webhookSecretFile, webhookEvents, webhookCAFile,
+        webhookAllowsPrivate, webhookAllowsHTTP, attestationTeamID, attestationBundleID, attestationEnvironment,
+        attestationRootFile,
+    ]
+
+    public static let key = AppField(
+        "key", "the name of the app towards this service: the user of HTTP Basic", .appKey, .gateway, .worker)
+    public static let secret = AppField(
+        "secret", "the password of devices, and the key of their signatures", .secret, .gateway, live: always
+    ).secret(orFile: true)
+    public static let masterSecret = AppField(
+        "master_secret", "the password of publishers", .secret, .gateway, live: always
+    ).secret(orFile: true)
+    public static let bundleID = AppField(
+        "bundle_id", "the app's bundle id, such as com.example.shop", .bundleID, .worker)
+}
+
+/// What workers need for APNs.
+extension AppField {
+    public static let environment = AppField(
+        "apns.environment",
+        "production, sandbox, or both: the sandbox is tried with tokens that production refuses",
+        .words("production", "sandbox", "both"), .worker)
+    public static let teamID = AppField(
+        "apns.team_id", "Apple's team id: ten letters and digits", .appleID, .worker, live: always)
+    public static let keyID = AppField(
+        "apns.key_id", "the id of the APNs key: ten letters and digits", .appleID, .worker, live: always)
+    public static let keyFile = file("apns.key_file", "the .p8 file of that key", live: always)
+    public static let nextKeyID = AppField(
+        "apns.next_key_id", "the id of a second key, which signs when APNs refuses the first", .appleID, .worker,
+        live: always
+    ).needs([nextKeyFile, keyID])
+    public static let nextKeyFile: AppField = file("apns.next_key_file", "the .p8 file of the second key", live: always)
+        .needs([nextKeyID])
+    public static let sandboxKeyID = AppField(
+        "apns.sandbox_key_id", "with environment both, the id of the key for the sandbox", .appleID, .worker,
+        live: sandboxHasPlace
+    ).needs([sandboxKeyFile])
+    public static let sandboxKeyFile: AppField = file(
+        "apns.sandbox_key_file", "the .p8 file of the sandbox's key", live: sandboxHasPlace
+    ).needs([sandboxKeyID])
+    /// Keys of its own need a place that a running worker has only if it had them before.
+    private static let sandboxHasPlace: Condition = { old, _ in old.otherOrigin != nil }
+
+    public static let url = AppField(
+        "apns.url", "APNs server other than Apple's, such as https://127.0.0.1:8443", .origin, .worker)
+    public static let sandboxURL = AppField(
+        "apns.sandbox_url", "with environment both, a sandbox other than Apple's", .origin, .worker)
+    public static let manageURL = AppField(
+        "apns.manage_url", "server for broadcast channels other than Apple's", .origin, .worker)
+    public static let caFile = file("apns.ca_file", "PEM roots for that server")
+}
+
+/// What the app sets for itself in place of the deployment's setting.
+extension AppField {
+    public static let staleAfter = AppField(
+        "defaults.stale_after", "time to the stale_date of the app's updates that give none", .age, .gateway,
+        live: always)
+    public static let endAfter = AppField(
+        "defaults.end_after", "time from the start of the app's cards to their automatic end", .age, .gateway, .worker,
+        live: always)
+    public static let catchUp = AppField(
+        "defaults.catch_up", "whether the app's devices get the state published before when they begin to follow",
+        .flag, .gateway, live: always)
+    public static let receipts = AppField(
+        "defaults.receipts", "whether the app's devices may tell which pushes they show", .flag, .gateway, live: always)
+    public static let respectDismissal = AppField(
+        "defaults.respect_dismissal", "whether the app's starts leave out those who dismissed the name's card", .flag,
+        .gateway, live: always)
+    public static let deviceTags = AppField(
+        "defaults.device_tags", "whether the app's devices may set the tags of their channels", .flag, .gateway,
+        live: always)
+    public static let deviceUsers = AppField(
+        "defaults.device_users", "whether the app's devices may say whose they are", .flag, .gateway, live: always)
+    public static let approvalFor = AppField(
+        "approval.for", "which publishes of the app wait for approval, of callers with the scope propose",
+        Rule("one of \(ApprovalRule.allCases.map(\.rawValue).joined(separator: ", "))") {
+            ApprovalRule(rawValue: $0) != nil
+        }, .gateway, live: always)
+    public static let expiryStart = AppField(
+        "defaults.expiry_start", "how long a start of the app without an expiry is tried", .expiry, .gateway,
+        live: always)
+    public static let expiryUpdate = AppField(
+        "defaults.expiry_update", "how long an update of the app without an expiry is tried", .expiry, .gateway,
+        live: always)
+    public static let expiryEnd = AppField(
+        "defaults.expiry_end", "how long an end of the app without an expiry is tried", .expiry, .gateway, live: always)
+    public static let maximumPerSecond = AppField(
+        "delivery.max_per_second", "the most tokens a second that all workers send to for the app", .rate, .worker,
+        live: always)
+    public static let maximumPerSecondOfPush = AppField(
+        "delivery.max_per_second_push", "the same for one push of the app", .rate, .worker, live: always)
+}
+
+/// A webhook. A gateway needs to know which events it gets, and not where it is.
+extension AppField {
+    /// The address often holds a secret of its own. Which events there are is agreed with Redis's scripts at the start.
+    public static let webhookURL = AppField(
+        "webhook.url", "where the app's outgoing events are posted, such as https://hooks.example.com/lamplighter",
+        Rule(WebhookAddress.rule) { WebhookAddress($0) != nil }, .worker,
+        live: { $0.webhookEvents == $1.webhookEvents }
+    ).secret(orFile: true).used(by: .gateway) { $0.webhookEvents != $1.webhookEvents }
+    public static let webhookSecret = AppField(
+        "webhook.secret", "the key of their signatures", .secret, .worker, live: hadWebhook
+    ).secret(orFile: false).needs([webhookURL])
+    public static let webhookSecretFile = file(
+        "webhook.secret_file", "a file with the key of their signatures, in place of webhook.secret", orText: false,
+        live: hadWebhook
+    ).needs([webhookURL])
+    public static let webhookEvents = AppField(
+        "webhook.events", "which events are posted, with commas between them",
+        Rule("of \(eventWords.joined(separator: ", ")), with commas") { events($0) != nil }, .gateway, .worker
+    ).needs([webhookURL])
+    public static let webhookCAFile = file(
+        "webhook.ca_file", "PEM roots for the webhook's server, in place of the system's", live: hadWebhook
+    ).needs([webhookURL])
+    public static let webhookAllowsPrivate = AppField(
+        "webhook.allow_private", "whether the webhook may be at an address that is not public", .flag, .worker,
+        live: hadWebhook
+    ).needs([webhookURL])
+    public static let webhookAllowsHTTP = AppField(
+        "webhook.allow_http", "whether the webhook may be an http:// address", .flag, .worker, live: hadWebhook
+    ).needs([webhookURL])
+    private static let hadWebhook: Condition = { old, _ in old[webhookURL] != nil }
+
+    /// The words of `webhook.events`. A test event is always posted.
+    static let eventWords = OutgoingEvent.Kind.allCases.filter { $0 != .test }.map(\.rawValue)
+
+    static func events(_ text: String) -> Set<OutgoingEvent.Kind>? {
+        var kinds: Set<OutgoingEvent.Kind> = []
+        for word in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let word = word.filter { $0 != " " }
+            guard eventWords.contains(word), let kind = OutgoingEvent.Kind(rawValue: word) else { return nil }
+            kinds.insert(kind)
+        }
+        return kinds
+    }
+}
+
+/// App Attest. The team switches it on.
+extension AppField {
+    public static let attestationTeamID = AppField(
+        "attestation.team_id", "Apple's team id (App ID prefix) of the app, whose copies get tokens by App Attest",
+        .appleID, .gateway, live: always)
+    public static let attestationBundleID = AppField(
+        "attestation.bundle_id", "the bundle id in App Attest, if it is not bundle_id", .bundleID, .gateway,
+        live: always
+    ).needs([attestationTeamID])
+    public static let attestationEnvironment = AppField(
+        "attestation.environment", "production, or development for builds from Xcode",
+        .words("production", "development"), .gateway, live: always
+    ).needs([attestationTeamID])
+    public static let attestationRootFile = file(
+        "attestation.root_file", "a PEM root in place of Apple's, for tests alone", orText: false, of: .gateway,
+        live: always
+    ).needs([attestationTeamID])
+}
