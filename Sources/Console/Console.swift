@@ -154,7 +154,7 @@ public final class Console: Sendable {
         }
         content["icon"] = Asset.icon.path
         let area = Navigation.area(of: request.path)
-        let notice = Notice(rawValue: Form(request.query)["notice"])?.text
+        let notice = Notice.of(Form(request.query)["notice"])?.text
         let frame = values([
             "title": title, "content": templates.render(template, content), "app": session?.identity.app.rawValue,
             "credential": session?.identity.credential, "credentialID": session?.identity.holder,

@@ -69,11 +69,11 @@ struct Standing: Sendable {
             "noWorker": isWithoutWorker ? true : nil,
             "approvals": identity.scopes.contains(.approve) ? approvals : nil,
             "several": isOneLine
-                ? ["count": "\(told.count)", "kinds": told.map(\.alarm.kind.words).joined(separator: ", ")] as Values
+                ? ["count": "\(told.count)", "kinds": told.map(\.alarm.kind.title).joined(separator: ", ")] as Values
                 : nil,
             "alarms": (isOneLine ? [] : told).map { told in
                 values([
-                    "kind": told.alarm.kind.words, "reason": isForAllNames ? told.alarm.plainReason : nil,
+                    "kind": told.alarm.kind.title, "reason": isForAllNames ? told.alarm.plainReason : nil,
                     "since": Shown.time(told.alarm.since, now: now),
                 ])
             },

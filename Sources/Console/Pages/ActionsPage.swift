@@ -5,7 +5,7 @@ import Store
 /// The log of actions. An action of many devices is one row with their count.
 enum ActionsPage {
     /// The words of the API for what can be done, in the order of the choice.
-    static let words = ActionKind.allCases.map(\.rawValue)
+    static let words = ActionKind.all.map(\.rawValue)
     /// An entry of the log sums up what one caller did in a minute. Its first push may have been a little earlier.
     private static let sumSpan: Int64 = 70_000
 

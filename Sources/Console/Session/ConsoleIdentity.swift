@@ -18,7 +18,7 @@ public struct ConsoleIdentity: Sendable, Hashable {
 
     public init(
         app: AppKey, credentialID: String? = nil, proof: String,
-        scopes: Set<CredentialScope> = Set(CredentialScope.allCases), namePrefix: String? = nil,
+        scopes: Set<CredentialScope> = Set(CredentialScope.all), namePrefix: String? = nil,
         expires: Int64? = nil, person: ConsolePerson? = nil
     ) {
         (self.app, self.credentialID, self.proof) = (app, credentialID, proof)
@@ -37,8 +37,7 @@ public struct ConsoleIdentity: Sendable, Hashable {
     /// The rights of a credential, for people: some buttons are missing because of them. Nil: all.
     var limits: String? {
         guard credentialID != nil else { return nil }
-        let order: [CredentialScope] = [.read, .publish, .propose, .approve, .track, .operate]
-        let may = "may " + order.filter(scopes.contains).map(\.rawValue).joined(separator: ", ")
+        let may = "may " + scopes.words.joined(separator: ", ")
         return namePrefix.map { "\(may) names that begin with “\($0)”" } ?? may
     }
 

@@ -13,18 +13,12 @@ enum CredentialsPage {
     private static let keeps: [(value: String, title: String)] = [
         ("86400", "for a day"), ("604800", "for 7 days"), ("3600", "for an hour"), ("0", "no longer"),
     ]
-    /// In the order of a person's questions: may it look, send, register, decide?
-    private static let scopes: [(scope: CredentialScope, meaning: String)] = [
-        (.read, "see pages, lists and numbers"), (.publish, "send, schedule and cancel pushes"),
-        (.propose, "the same, but a second person approves it"), (.approve, "approve what others propose"),
-        (.track, "register and forget devices"), (.operate, "pause, retry, decide, and make credentials"),
-    ]
 
     static func show(_ visit: Visit) async throws -> ConsoleResponse { try await list(visit) }
 
     static func create(_ visit: Visit) async throws -> ConsoleResponse {
         let form = visit.form
-        let wanted = scopes.map(\.scope).filter { form.has("scope_\($0.rawValue)") }
+        let wanted = CredentialScope.all.filter { form.has("scope_\($0.rawValue)") }
         let body = JSON.fields([
             "id": .string(form["id"].trimmed), "scopes": .array(wanted.map { .string($0.rawValue) }),
             "name_prefix": form.text("name_prefix").map(JSON.string),
@@ -79,12 +73,12 @@ enum CredentialsPage {
         let identity = visit.session.identity
         let form = visit.form
         let rows = found.credentials.filter { $0.source != "built-in" }.map { row($0, visit) }
-        // Only the master secret makes those of people who propose and approve.
-        let mayMake =
-            identity.credentialID == nil ? identity.scopes : identity.scopes.subtracting([.propose, .approve])
-        let own = scopes.filter { mayMake.contains($0.scope) }.map { scope, meaning in
+        let mayMake = CredentialScope.all.filter {
+            identity.scopes.contains($0) && (identity.credentialID == nil || !$0.isOfMaster)
+        }
+        let own = mayMake.map { scope in
             values([
-                "word": scope.rawValue, "meaning": meaning,
+                "word": scope.rawValue, "meaning": scope.meaning,
                 "checked": form.has("scope_\(scope.rawValue)") || refused == nil && scope == .read ? true : nil,
             ])
         }

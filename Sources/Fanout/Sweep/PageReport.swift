@@ -226,7 +226,7 @@ extension WorkerContext {
         if let halt = report.halt {
             if circuits.open(app.key, halt, now: now) {
                 metrics.circuit(app.key, isOpen: true)
-                log.error("\(halt.cause.alarm.alarmText)", metadata: ["reason": "\(halt.reason)"])
+                log.error("\(halt.cause.alarm.logText)", metadata: ["reason": "\(halt.reason)"])
                 try? await store.alarms.raise(app.key, halt.cause.alarm, halt.reason)
             }
             return circuits.pause(of: app.key, now: now) ?? .zero

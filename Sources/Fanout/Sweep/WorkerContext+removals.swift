@@ -114,7 +114,7 @@ extension WorkerContext {
     func raiseAlarm(_ app: AppKey, _ kind: Alarm.Kind, _ reason: String) async {
         guard alarmThrottle.mayRaise(app, kind, now: now) else { return }
         logger.error(
-            "\(kind.alarmText)", metadata: ["app": "\(app)", "alarm": "\(kind.rawValue)", "reason": "\(reason)"])
+            "\(kind.logText)", metadata: ["app": "\(app)", "alarm": "\(kind.rawValue)", "reason": "\(reason)"])
         try? await store.alarms.raise(app, kind, reason)
     }
 
@@ -140,30 +140,6 @@ extension WorkerContext {
         case .pruned: .pruned
         case .newer: .failed
         case .gone: .skipped
-        }
-    }
-}
-
-extension Alarm.Kind {
-    /// The text that an operator reads first.
-    var alarmText: String {
-        switch self {
-        case .credentials:
-            "APNs refuses this app's credentials: its sends are halted and kept; check team_id, key_id, key_file and clocks"
-        case .unreachable: "APNs cannot be reached: this app's sends wait; check the network, apns.url and ca_file"
-        case .pruneGuard:
-            "APNs calls unusually many tokens wrong: they are quarantined, not pruned; check bundle_id, apns.environment "
-                + "and the key, then 'lamplighter quarantine'"
-        case .expired: "accepted pushes expired before they were sent: publish the present states again"
-        case .manyUnregistered: "APNs calls unusually many tokens dead: they are pruned"
-        case .broadcast: "APNs makes or deletes no broadcast channels for this app"
-        case .webhook: "the app's webhook does not take events: they are kept for a while"
-        case .redisRights: "Redis refuses commands, because the user in redis.url lacks a right"
-        case .export: "finished pushes are not exported: look at the directory of pushes.export"
-        case .newerFormat: "a newer version has changed what is stored: this version stops; install the newer one"
-        case .clock: "a machine's clock and Redis's differ: run a time service on all machines"
-        case .otherEnvironment:
-            "the app's other APNs environment refuses what the first takes: tokens that live there wait; check the key"
         }
     }
 }

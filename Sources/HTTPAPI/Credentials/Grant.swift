@@ -31,7 +31,7 @@ struct Grant: Sendable, Hashable {
 
     /// Whether whoever has this credential may make another one, or take it over by a new secret. Of those who propose
     /// and approve, nobody may: one person could be two then.
-    func mayMake(_ other: Grant) -> Bool { covers(other) && other.scopes.isDisjoint(with: [.propose, .approve]) }
+    func mayMake(_ other: Grant) -> Bool { covers(other) && !other.scopes.contains(where: \.isOfMaster) }
 }
 
 extension APIError {

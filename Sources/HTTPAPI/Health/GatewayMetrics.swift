@@ -213,7 +213,7 @@ struct GatewayMetrics: Sendable {
     func record(_ alarms: [Alarm], of apps: [AppKey]) {
         let raised = Set(alarms.map { [$0.app.rawValue, $0.kind.rawValue] })
         for app in apps {
-            for kind in Alarm.Kind.allCases {
+            for kind in Alarm.Kind.all {
                 let labels = [("app", app.rawValue), ("kind", kind.rawValue)]
                 gauge(.alarms, labels).set(raised.contains([app.rawValue, kind.rawValue]) ? 1 : 0)
             }

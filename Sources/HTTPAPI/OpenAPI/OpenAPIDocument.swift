@@ -13,7 +13,8 @@ enum OpenAPIDocument {
     private static let enumerations: [JSON.Member] = [
         words("PushState", PushState.allCases.map(\.rawValue)),
         words("EventKind", OutgoingEvent.Kind.allCases.map(\.rawValue)),
-        words("ActionKind", ActionKind.allCases.map(\.rawValue)),
+        words("ActionKind", ActionKind.all.map(\.rawValue)),
+        words("Scope", CredentialScope.all.map(\.rawValue)),
     ]
 
     private static func words(_ name: String, _ words: [String]) -> JSON.Member {

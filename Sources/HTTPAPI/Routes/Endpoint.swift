@@ -63,7 +63,7 @@ final class Endpoint: Sendable {
 extension Endpoint {
     /// The scopes each of which opens the call.
     var scopes: [CredentialScope] {
-        CredentialScope.allCases.filter { own in
+        CredentialScope.all.filter { own in
             [scope, otherScope].compactMap(\.self).contains(where: Set([own]).opens)
         }
     }

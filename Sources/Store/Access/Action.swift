@@ -44,9 +44,9 @@ public struct Action: Sendable, Hashable {
 /// Actions that are no calls of the API. Their credentials have ids that no caller's credential can have.
 extension Action {
     /// An operator on this machine restored a backup.
-    public static func restore(on machine: String) -> Action { ofMachine("restore", "cli", machine) }
+    public static func restore(on machine: String) -> Action { ofMachine(.restore, "cli", machine) }
     /// A gateway on this machine has read other secrets or credentials of the app from its files.
-    public static func reload(on machine: String) -> Action { ofMachine("reload", "file", machine) }
+    public static func reload(on machine: String) -> Action { ofMachine(.reload, "file", machine) }
 
     /// The request of this caller lapsed, because nobody approved it in time.
     public static func lapse(_ id: PushID, of name: ActivityName, _ asker: Publisher?) -> Action {
@@ -56,8 +56,8 @@ extension Action {
             subjects: [.schedule: id.description, .name: name.rawValue])
     }
 
-    private static func ofMachine(_ kind: String, _ credential: String, _ machine: String) -> Action {
-        Action(kind, credential: credential, address: machine, operation: UUIDBytes.random().description)
+    private static func ofMachine(_ kind: ActionKind, _ credential: String, _ machine: String) -> Action {
+        Action(kind.rawValue, credential: credential, address: machine, operation: UUIDBytes.random().description)
     }
 }
 

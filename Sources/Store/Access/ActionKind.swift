@@ -1,30 +1,76 @@
-/// The actions of callers with a secret, by their words in the log of actions.
-public enum ActionKind: String, Sendable, Hashable, CaseIterable {
-    case publish, cancelPush = "cancel_push"
-    /// A publish or a schedule that waits for approval, and what became of it. No call makes it lapse.
-    case propose, approve, reject, lapse
-    case schedule, replaceSchedule = "replace_schedule", cancelSchedule = "cancel_schedule"
-    case pause, resume
-    case retryDead = "retry_dead", dropDead = "drop_dead"
-    case releaseQuarantine = "release_quarantine", discardQuarantine = "discard_quarantine"
-    case retryEvents = "retry_events", discardEvents = "discard_events"
-    case setSchema = "set_schema", deleteSchema = "delete_schema", describeName = "describe_name"
-    case setSketch = "set_sketch", deleteSketch = "delete_sketch"
-    case setTestDevice = "set_test_device", deleteTestDevice = "delete_test_device"
-    case createBroadcast = "create_broadcast", deleteBroadcast = "delete_broadcast"
-    case importFollowers = "import_followers", removeFollowers = "remove_followers"
-    case importChannels = "import_channels", tagChannels = "tag_channels", forgetChannels = "forget_channels"
-    case tagUsers = "tag_users", changeUser = "change_user", forgetUsers = "forget_users"
-    case createCredential = "create_credential", rotateCredential = "rotate_credential"
-    case revokeCredential = "revoke_credential"
-    /// These two are no calls. `lamplighter restore` and reloading gateways add them.
-    case restore, reload
-
+/// The actions of callers with a secret, by their words in the log of actions: one row each.
+public struct ActionKind: Sendable, Hashable, CustomStringConvertible {
+    public let rawValue: String
     /// Whether programs do it all the time. Frequent actions are summed up, so that they do not push the others out.
-    public var isFrequent: Bool {
-        switch self {
-        case .publish, .schedule, .tagChannels, .tagUsers, .changeUser: true
-        default: false
-        }
+    public let isFrequent: Bool
+    /// Whether it is the word of a call. The log has others, which no call has.
+    public let isOfCall: Bool
+
+    init(_ rawValue: String, isFrequent: Bool = false, isOfCall: Bool = true) {
+        (self.rawValue, self.isFrequent, self.isOfCall) = (rawValue, isFrequent, isOfCall)
     }
+
+    /// Nil for a word that no action of this version has.
+    public init?(rawValue: String) {
+        guard let kind = Self.all.first(where: { $0.rawValue == rawValue }) else { return nil }
+        self = kind
+    }
+
+    public var description: String { rawValue }
+}
+
+extension ActionKind {
+    /// In the order of the console's choice.
+    public static let all: [ActionKind] = [
+        publish, cancelPush, propose, approve, reject, lapse, schedule, replaceSchedule, cancelSchedule,
+        pause, resume, retryDead, dropDead, releaseQuarantine, discardQuarantine, retryEvents, discardEvents,
+        setSchema, deleteSchema, describeName, setSketch, deleteSketch, setTestDevice, deleteTestDevice,
+        createBroadcast, deleteBroadcast, importFollowers, removeFollowers, importChannels, tagChannels,
+        forgetChannels, tagUsers, changeUser, forgetUsers, createCredential, rotateCredential,
+        revokeCredential, restore, reload,
+    ]
+
+    public static let publish = ActionKind("publish", isFrequent: true)
+    public static let cancelPush = ActionKind("cancel_push")
+    /// A publish or a schedule that waits for approval. Without that its call has the word `publish` or `schedule`.
+    public static let propose = ActionKind("propose", isOfCall: false)
+    public static let approve = ActionKind("approve")
+    public static let reject = ActionKind("reject")
+    /// A request for approval was not approved in time.
+    public static let lapse = ActionKind("lapse", isOfCall: false)
+    public static let schedule = ActionKind("schedule", isFrequent: true)
+    public static let replaceSchedule = ActionKind("replace_schedule")
+    public static let cancelSchedule = ActionKind("cancel_schedule")
+    public static let pause = ActionKind("pause")
+    public static let resume = ActionKind("resume")
+    public static let retryDead = ActionKind("retry_dead")
+    public static let dropDead = ActionKind("drop_dead")
+    public static let releaseQuarantine = ActionKind("release_quarantine")
+    public static let discardQuarantine = ActionKind("discard_quarantine")
+    public static let retryEvents = ActionKind("retry_events")
+    public static let discardEvents = ActionKind("discard_events")
+    public static let setSchema = ActionKind("set_schema")
+    public static let deleteSchema = ActionKind("delete_schema")
+    public static let describeName = ActionKind("describe_name")
+    public static let setSketch = ActionKind("set_sketch")
+    public static let deleteSketch = ActionKind("delete_sketch")
+    public static let setTestDevice = ActionKind("set_test_device")
+    public static let deleteTestDevice = ActionKind("delete_test_device")
+    public static let createBroadcast = ActionKind("create_broadcast")
+    public static let deleteBroadcast = ActionKind("delete_broadcast")
+    public static let importFollowers = ActionKind("import_followers")
+    public static let removeFollowers = ActionKind("remove_followers")
+    public static let importChannels = ActionKind("import_channels")
+    public static let tagChannels = ActionKind("tag_channels", isFrequent: true)
+    public static let forgetChannels = ActionKind("forget_channels")
+    public static let tagUsers = ActionKind("tag_users", isFrequent: true)
+    public static let changeUser = ActionKind("change_user", isFrequent: true)
+    public static let forgetUsers = ActionKind("forget_users")
+    public static let createCredential = ActionKind("create_credential")
+    public static let rotateCredential = ActionKind("rotate_credential")
+    public static let revokeCredential = ActionKind("revoke_credential")
+    /// `lamplighter restore` adds it.
+    public static let restore = ActionKind("restore", isOfCall: false)
+    /// A gateway adds it that reads other secrets or credentials.
+    public static let reload = ActionKind("reload", isOfCall: false)
 }

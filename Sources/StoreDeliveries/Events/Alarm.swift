@@ -2,36 +2,56 @@ public import LiveActivity
 
 /// Something that an operator must look at. It stands until a worker clears it or it is not repeated for a while.
 public struct Alarm: Sendable, Hashable {
-    public enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// APNs refuses the app's provider token.
-        case credentials
-        /// APNs does not answer.
-        case unreachable
-        /// Too many tokens were called dead by a 400, so they are quarantined instead of pruned.
-        case pruneGuard = "prune_guard"
-        /// Unusually many tokens were called dead by a 410. They are pruned.
-        case manyUnregistered = "many_unregistered"
-        /// The second APNs environment of an app refuses what the first one takes.
-        case otherEnvironment = "other_environment"
-        /// APNs makes or deletes no broadcast channels for the app.
-        case broadcast
-        /// Pushes expired before they were sent to all of their targets, or before their broadcast channel was made.
-        case expired
-        /// The app's webhook does not take its events.
-        case webhook
-        /// A process ended because a newer version has changed the format of what is stored.
-        case newerFormat = "newer_format"
-        /// The clock of a machine and Redis's differ.
-        case clock
-        /// The user in `redis.url` lacks a right.
-        case redisRights = "redis_rights"
-        /// Finished pushes are not exported (`pushes.export`).
-        case export
-    }
-
     public var app: AppKey
     public var kind: Kind
     public var reason: String
     /// Epoch milliseconds of its first raising.
     public var since: Int64
+}
+
+extension Alarm {
+    /// A kind of alarm with its words: one row each in `Alarm+kinds.swift`.
+    public struct Kind: Sendable, Hashable, CustomStringConvertible {
+        /// A page of the console where somebody decides.
+        public struct Page: Sendable, Hashable {
+            public let path: String
+            public let title: String
+        }
+
+        /// Its word in Redis, in the API and in metrics.
+        public let rawValue: String
+        /// The heading of the alarm.
+        public let title: String
+        /// The text of the log, which an operator reads first.
+        public let logText: String
+        /// The runbook in short.
+        public let meaning: String
+        /// When it ends by itself.
+        public let ends: String
+        /// The heading in docs/runbooks.md.
+        public let runbook: String
+        public let page: Page?
+        /// An alarm that no worker repeats ends after this: the workers are gone, or the app has nothing to send.
+        package let life: Duration
+
+        package init(
+            _ rawValue: String, title: String, log: String, meaning: String, ends: String,
+            runbook: String = "LamplighterAlarm", page: (path: String, title: String)? = nil,
+            life: Duration = .seconds(900)
+        ) {
+            (self.rawValue, self.title, logText) = (rawValue, title, log)
+            (self.meaning, self.ends, self.runbook, self.life) = (meaning, ends, runbook, life)
+            self.page = page.map { Page(path: $0.path, title: $0.title) }
+        }
+
+        /// Nil for a word that no kind has.
+        public init?(rawValue: String) {
+            guard let kind = Self.all.first(where: { $0.rawValue == rawValue }) else { return nil }
+            self = kind
+        }
+
+        public static func == (left: Kind, right: Kind) -> Bool { left.rawValue == right.rawValue }
+        public func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
+        public var description: String { rawValue }
+    }
 }

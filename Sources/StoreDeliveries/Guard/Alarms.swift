@@ -3,9 +3,6 @@ package import Redis
 public import StoreGround
 
 public struct Alarms: Sendable {
-    /// An alarm that no worker repeats ends: the workers are gone, or the app has nothing to send.
-    package static let life: Duration = .seconds(900)
-
     package let redis: RedisClient
     package let keys: Keyspace
     /// Epoch milliseconds.
@@ -20,7 +17,6 @@ public struct Alarms: Sendable {
     }
 
     public func raise(_ app: AppKey, _ kind: Alarm.Kind, _ reason: String) async throws(StoreError) {
-        let life = Self.life(kind)
         let alarm = Alarm(app: app, kind: kind, reason: reason, since: clock())
         let event = OutgoingEvent.raised(alarm)
         let told = events.arguments(of: event, alarm)
@@ -28,24 +24,20 @@ public struct Alarms: Sendable {
             Lua.alarmRaise, keys: keysOfEvents(app),
             [
                 "kind": .string(kind.rawValue), "reason": .string(reason), "now": .int(alarm.since),
-                "life": .int(life.milliseconds),
+                "life": .int(kind.life.milliseconds),
                 // A worker still has to tell that it ended.
-                "kept": .int((events.isOn(app) ? life + Outbox.life : life).milliseconds),
+                "kept": .int((events.isOn(app) ? kind.life + Outbox.life : kind.life).milliseconds),
                 "keep": .int(told.keep), "id": .string(event.id), "event": .string(told.text),
                 "isForWebhook": told.isForWebhook ? "1" : "0",
             ])
-    }
-
-    private static func life(_ kind: Alarm.Kind) -> Duration {
-        kind == .pruneGuard ? .milliseconds(RegistryRecord.Span.activity.retention) : life
     }
 
     /// Lets no alarm stand for longer than its life from now on. Redis's clock was set back, so its end lies ahead.
     public func shorten(_ app: AppKey) async throws(StoreError) {
         let now = clock()
         let fields = try await redis.hash(keys.alarm(app))
-        for kind in Alarm.Kind.allCases {
-            let (field, latest) = ("\(kind.rawValue):until", now + Self.life(kind).milliseconds)
+        for kind in Alarm.Kind.all {
+            let (field, latest) = ("\(kind.rawValue):until", now + kind.life.milliseconds)
             if let until = fields.number(field), until > latest {
                 try await redis.run("HSET", keys.alarm(app), .string(field), .int(latest))
             }
@@ -63,7 +55,7 @@ public struct Alarms: Sendable {
         guard events.isOn(app) else { return }
         let now = clock()
         let fields = try await redis.hash(keys.alarm(app))
-        let told = Alarm.Kind.allCases.filter { fields.text("\($0.rawValue):told") != nil }
+        let told = Alarm.Kind.all.filter { fields.text("\($0.rawValue):told") != nil }
         if told.isEmpty { return }
         let standing = Set(try await list([app]).map(\.kind))
         for kind in told where !standing.contains(kind) { _ = try await tellCleared(app, kind, before: now) }
@@ -103,7 +95,7 @@ public struct Alarms: Sendable {
                 RedisCommand("ZCOUNT", keys.quarantinedNames(app), .string("(\(now)"), "+inf"),
             ])
             let (fields, names) = (try StoredHash(replies[0]), try replies[1].integer())
-            for kind in Alarm.Kind.allCases {
+            for kind in Alarm.Kind.all {
                 let until = fields.number("\(kind.rawValue):until").map(Int64.init) ?? .max
                 var reason = until > now ? fields.text(kind.rawValue) : nil
                 let since = min(now, Int64(fields.number("\(kind.rawValue):since") ?? Int(now)))

@@ -163,7 +163,7 @@ import Threads
 
     @Test func `the log of actions is filtered by action, names credentials, and leads to summed pushes`() async throws
     {
-        #expect(Set(ActionsPage.words) == Set(ActionKind.allCases.map(\.rawValue)))
+        #expect(Set(ActionsPage.words) == Set(ActionKind.all.map(\.rawValue)))
         try await GatewayFixture.run { gateway in
             _ = try await CredentialTests.create(gateway, #"{"id":"feed","scopes":["read"]}"#)
             _ = try await gateway.send("POST", "/api/pause", #"{"name":"match-42"}"#)

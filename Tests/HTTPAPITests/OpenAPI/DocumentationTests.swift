@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test(arguments: CredentialScope.allCases)
+    @Test(arguments: CredentialScope.all)
     func `the table of scopes has each call once, in its row`(_ scope: CredentialScope) throws {
         let row = try #require(
             try Self.text().split(separator: "\n").first { $0.hasPrefix("| `\(scope.rawValue)` | `") })

@@ -13,7 +13,7 @@ struct ActionCalls: CallGroup {
         let limit = try call.limit()
         var filter = ActionFilter()
         filter.kinds = Set(
-            try call.words("action", ActionKind.allCases.map(\.rawValue), ActionKind.init(rawValue:)).map(\.rawValue))
+            try call.words("action", ActionKind.all.map(\.rawValue), ActionKind.init(rawValue:)).map(\.rawValue))
         filter.credential = call.query["credential"]
         filter.name = call.query["name"]
         if let from = try call.time("from") { filter.from = from }
