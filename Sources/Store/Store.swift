@@ -12,38 +12,23 @@ public struct Store: Sendable {
     public let pushes: Pushes
     public let receipts: Receipts
     public let schedules: Schedules
-    public let traces: Traces
-    public let schemas: Schemas
-    /// Sketches of cards, by attributes type.
-    public let sketches: NamedRecords
-    /// Test devices by name. A publisher sends a push to one of them before it goes to everybody.
-    public let testDevices: NamedRecords
     public let queue: WorkQueue
-    public let heartbeats: Heartbeats
     public let endings = PushEndings()
     public let sweeps: SweepStore
     public let lateJoiners: LateJoiners
     public let alarms: Alarms
     public let events: Events
     public let actions: Actions
-    public let credentials: Credentials
-    public let attestedKeys: AttestedKeys
-    public let rates: Rates
     public let webhooks: Webhooks
     public let pauses: Pauses
     public let reloads: ReloadRequests
-    public let tokenVerdicts: TokenVerdicts
     public let quarantine: Quarantine
-    public let otherEnvironment: OtherEnvironment
     public let deadLetters: DeadLetters
-    public let deliveryRates: DeliveryRates
-    public let providerTokens: ProviderTokens
     /// The clock for registrations and due times.
     public let time: ServerTime
     public let broadcasts: Broadcasts
     public let automaticEnds: AutomaticEnds
     public let forgetting: Forgetting
-    public let console: ConsoleStore
     let keys: Keyspace
 
     /// Connects with the first command.
@@ -84,35 +69,22 @@ public struct Store: Sendable {
             redis: redis, keys: keys, time: time, replicas: replicaWait, memory: buckets.memory,
             index: PushIndex(redis: redis, keys: keys), telling: telling, endings: endings)
         receipts = Receipts(redis: redis, keys: keys, index: pushes.index, time: time)
-        traces = Traces(redis: redis, keys: keys)
-        schemas = Schemas(redis: redis, keys: keys)
-        sketches = NamedRecords(redis: redis, key: keys.sketches, maximum: Schemas.maximum)
-        testDevices = NamedRecords(redis: redis, key: keys.testDevices, maximum: 50)
         schedules = Schedules(redis: redis, keys: keys, pushes: pushes, replicas: replicaWait)
         queue = WorkQueue(redis: redis, keys: keys, telling: telling)
-        heartbeats = Heartbeats(redis: redis, keys: keys)
         sweeps = SweepStore(redis: redis, keys: keys, endings: endings)
         lateJoiners = LateJoiners(redis: redis, keys: keys, endings: endings)
         pauses = Pauses(redis: redis, keys: keys, clock: clock)
-        credentials = Credentials(redis: redis, keys: keys)
-        attestedKeys = AttestedKeys(redis: redis, keys: keys)
-        rates = Rates(redis: redis, keys: keys)
         self.actions = Actions(redis: redis, keys: keys, time: time, policy: actions)
         reloads = ReloadRequests(redis: redis, keys: keys, clock: clock)
         events = Events(redis: redis, keys: keys, policies: policies.filter(\.value.isOn))
         webhooks = Webhooks(redis: redis, keys: keys, clock: clock)
         alarms = Alarms(redis: redis, keys: keys, clock: clock, events: events)
-        tokenVerdicts = TokenVerdicts(redis: redis, keys: keys)
-        otherEnvironment = OtherEnvironment(redis: redis, keys: keys)
         quarantine = Quarantine(redis: redis, keys: keys, registry: registry, alarms: alarms, clock: clock)
         deadLetters = DeadLetters(redis: redis, keys: keys, pushes: pushes, queue: queue, clock: clock)
         broadcasts = Broadcasts(redis: redis, keys: keys, endings: endings)
         automaticEnds = AutomaticEnds(redis: redis, keys: keys, tokens: tokens, names: names, pushes: pushes)
         forgetting = Forgetting(
             redis: redis, keys: keys, registry: registry, followings: followings, channels: channels, clock: clock)
-        deliveryRates = DeliveryRates(redis: redis, keys: keys)
-        providerTokens = ProviderTokens(redis: redis, keys: keys)
-        console = ConsoleStore(redis: redis, keys: keys)
     }
 
     /// This store with other quotas. It shares everything else.
@@ -137,6 +109,27 @@ public struct Store: Sendable {
     public func ping() async throws(StoreError) { try await redis.run(Self.ping) }
     /// All scripts, to be given to `RedisClient`.
     public static let scripts: [RedisScript] = Lua.all
+}
+
+/// Parts that only need Redis and the keys, so each is made when it is asked for.
+extension Store {
+    public var traces: Traces { Traces(redis: redis, keys: keys) }
+    public var schemas: Schemas { Schemas(redis: redis, keys: keys) }
+    /// Sketches of cards, by attributes type.
+    public var sketches: NamedRecords {
+        NamedRecords(redis: redis, key: keys.sketches, maximum: Schemas.maximum)
+    }
+    /// Test devices by name. A publisher sends a push to one of them before it goes to everybody.
+    public var testDevices: NamedRecords { NamedRecords(redis: redis, key: keys.testDevices, maximum: 50) }
+    public var heartbeats: Heartbeats { Heartbeats(redis: redis, keys: keys) }
+    public var credentials: Credentials { Credentials(redis: redis, keys: keys) }
+    public var attestedKeys: AttestedKeys { AttestedKeys(redis: redis, keys: keys) }
+    public var rates: Rates { Rates(redis: redis, keys: keys) }
+    public var tokenVerdicts: TokenVerdicts { TokenVerdicts(redis: redis, keys: keys) }
+    public var otherEnvironment: OtherEnvironment { OtherEnvironment(redis: redis, keys: keys) }
+    public var deliveryRates: DeliveryRates { DeliveryRates(redis: redis, keys: keys) }
+    public var providerTokens: ProviderTokens { ProviderTokens(redis: redis, keys: keys) }
+    public var console: ConsoleStore { ConsoleStore(redis: redis, keys: keys) }
 }
 
 /// Each of these blocks on a connection of its own, so that nothing else waits behind it.

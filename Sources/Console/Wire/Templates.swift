@@ -20,37 +20,9 @@ struct Templates: Sendable {
 
     static var names: [String] { files.map(\.0) }
 
-    private static let files: [(String, [UInt8])] = [
-        ("page", PackageResources.page_mustache), ("sign-in", PackageResources.sign_in_mustache),
-        ("home", PackageResources.home_mustache), ("home-live", PackageResources.home_live_mustache),
-        ("pushes", PackageResources.pushes_mustache), ("push-rows", PackageResources.push_rows_mustache),
-        ("push", PackageResources.push_mustache), ("push-live", PackageResources.push_live_mustache),
-        ("bar", PackageResources.bar_mustache), ("card", PackageResources.card_mustache),
-        ("names", PackageResources.names_mustache), ("name", PackageResources.name_mustache),
-        ("compose", PackageResources.compose_mustache), ("check", PackageResources.check_mustache),
-        ("publish", PackageResources.publish_mustache), ("devices", PackageResources.devices_mustache),
-        ("device", PackageResources.device_mustache), ("explain", PackageResources.explain_mustache),
-        ("schedules", PackageResources.schedules_mustache), ("approval", PackageResources.approval_mustache),
-        ("dead", PackageResources.dead_mustache),
-        ("quarantine", PackageResources.quarantine_mustache), ("broadcasts", PackageResources.broadcasts_mustache),
-        ("confirm", PackageResources.confirm_mustache), ("message", PackageResources.message_mustache),
-        ("actions", PackageResources.actions_mustache), ("templates", PackageResources.templates_mustache),
-        ("compose-name", PackageResources.compose_name_mustache),
-        ("compose-parts", PackageResources.compose_parts_mustache),
-        ("name-options", PackageResources.name_options_mustache), ("strip", PackageResources.strip_mustache),
-        ("alarms", PackageResources.alarms_mustache),
-        ("numbers", PackageResources.numbers_mustache), ("chart", PackageResources.chart_mustache),
-        ("pager", PackageResources.pager_mustache),
-        ("bulk", PackageResources.bulk_mustache), ("bulk-done", PackageResources.bulk_done_mustache),
-        ("followers", PackageResources.followers_mustache), ("sketches", PackageResources.sketches_mustache),
-        ("sketch-part", PackageResources.sketch_part_mustache),
-        ("test-devices", PackageResources.test_devices_mustache),
-        ("credentials", PackageResources.credentials_mustache),
-        ("credential-secret", PackageResources.credential_secret_mustache),
-        ("credential-rotate", PackageResources.credential_rotate_mustache),
-        ("schemas", PackageResources.schemas_mustache), ("schema", PackageResources.schema_mustache),
-        ("events", PackageResources.events_mustache), ("settings", PackageResources.settings_mustache),
-    ]
+    private static let ending = ".mustache"
+    private static let files = PackageResources.files.filter { $0.name.hasSuffix(ending) }
+        .map { (String($0.name.dropLast(ending.count)), $0.bytes) }
 }
 
 /// Text of others as it may stand in an element or an attribute.
