@@ -19,6 +19,16 @@ let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metri
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
+// The features: each is a folder of Sources/Features and one of Tests/Features. A subfolder is compiled into the target of
+// its name, so a feature is a row here, its folders and its lines in the lists (docs/adr/0059-features.md).
+let features: KeyValuePairs = [
+    "Backup": [
+        "StoreGround", "Store", "Commands", "Backup", "StoreTests", "CommandsTests", "EndToEndTests", "BackupTests",
+    ]
+]
+// The targets with a list that names features: Sources/Features/Features+TARGET.swift.
+let listed = ["StoreGround", "Commands"]
+
 let package = Package(
     name: "lamplighter",
     // macOS is named for the tools that read it; Lamplighter runs on Linux. iOS is for LamplighterKit.
@@ -136,7 +146,9 @@ let package = Package(
             ]
         ),
 
-        .target(name: "Backup", dependencies: ["Store", "LiveActivity", "OpenSSL", "StrictJSON"]),
+        .target(
+            name: "Backup", dependencies: ["Store", "LiveActivity", "OpenSSL", "StrictJSON"],
+            path: "Sources/Features/Backup/Backup"),
         .target(
             name: "HistoryExport",
             dependencies: ["Store", "Answers", "Gzip", "LiveActivity", "StrictJSON", "Threads"]),
@@ -213,7 +225,8 @@ let package = Package(
             ]),
         .testTarget(
             name: "BackupTests",
-            dependencies: ["Backup", "Store", "Redis", "LiveActivity", "OpenSSL", "StrictJSON", "TestSupport", logging]),
+            dependencies: ["Backup", "Store", "Redis", "LiveActivity", "OpenSSL", "StrictJSON", "TestSupport", logging],
+            path: "Tests/Features/Backup/BackupTests"),
         .testTarget(name: "GzipTests", dependencies: ["Gzip"]),
         .testTarget(
             name: "HistoryExportTests",
@@ -308,6 +321,33 @@ if Context.environment["LAMPLIGHTER_FUZZ"] == "1" {
             dependencies: ["Commands", "HTTPAPI", "LiveActivity", "NGHTTP2", "Redis", "Settings", "StrictJSON"],
             path: "Tests/Fuzz", exclude: ["Seeds"],
             linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])]))
+}
+
+// A target to which features add files has all of Sources (or Tests) as its folder, and leaves out what is not its own.
+// With `sources` in place of `exclude`, SwiftPM would give scripts and templates to the compiler.
+for root in ["Sources", "Tests"] {
+    let all = package.targets.map { $0.path ?? ($0.type == .test ? "Tests/" : "Sources/") + $0.name }
+    let others = root == "Tests" ? ["Fuzz", "Scripts", "StandIns", "chaos.md", "servers.md"] : []
+    let lists = root == "Tests" ? [] : listed.map { "Features/Features+\($0).swift" }
+    let folders = Set(all.filter { $0.hasPrefix(root) }.map { String($0.split(separator: "/")[1]) } + others)
+        .subtracting(["Features"])
+    for target in package.targets
+    where target.path == nil && (target.type == .test) == (root == "Tests")
+        && features.contains(where: { $0.value.contains(target.name) })
+    {
+        var own = [target.name, "Features/Features+\(target.name).swift"]
+        var parts = folders.sorted() + lists
+        for (feature, names) in features {
+            let inRoot = names.filter { $0.hasSuffix("Tests") == (root == "Tests") }
+            if inRoot.contains(target.name) {
+                own.append("Features/\(feature)/\(target.name)")
+                parts += inRoot.map { "Features/\(feature)/\($0)" }
+            } else if !inRoot.isEmpty {
+                parts.append("Features/\(feature)")
+            }
+        }
+        (target.path, target.exclude) = (root, parts.filter { !own.contains($0) })
+    }
 }
 
 // Apps are built on macOS, where the server cannot be. There the package is the kit alone, so that an app resolves none

@@ -37,9 +37,8 @@ public struct Lamplighter: AsyncParsableCommand {
                     StatusCommand.self, SettingsCommand.self, ReloadCommand.self, PauseCommand.self, ResumeCommand.self,
                     ChannelCommand.self, ExplainCommand.self, ForgetCommand.self, EventsCommand.self,
                     DoctorCommand.self, TestSendCommand.self, TestDeviceCommand.self, QuarantineCommand.self,
-                    DeadCommand.self, ActionsCommand.self, CredentialCommand.self, BackupCommand.self,
-                    RestoreCommand.self,
-                ]),
+                    DeadCommand.self, ActionsCommand.self, CredentialCommand.self,
+                ] + operateCommandsOfFeatures),
         ])
 
     public init() {}

@@ -35,7 +35,7 @@ import Testing
         let sources = Repository.root.appending(path: "Sources")
         let files = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))
         var names: Set<String> = []
-        for case let file as URL in files where file.pathExtension == "swift" && file.path.contains("/Sources/Store") {
+        for case let file as URL in files where file.pathExtension == "swift" && file.path.contains("/Store") {
             let text = try String(contentsOf: file, encoding: .utf8)
             for match in text.matches(of: /(?:RedisCommand|run)\(\s*"([A-Z]+)",(?!\s*near)/) {
                 names.insert(String(match.1))

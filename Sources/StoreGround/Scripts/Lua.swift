@@ -15,10 +15,7 @@ package enum Lua {
     package static let registryFollowed = script("registry-followed", [.holders], Source.registry_followed_lua)
     package static let registryForget = script("registry-forget", [.record], Source.registry_forget_lua)
     package static let registryForgotten = script("registry-forgotten", Source.registry_forgotten_lua)
-    package static let registryRestore = script(
-        "registry-restore", [.lone, .buckets, .registration, .newcomers], Source.registry_restore_lua)
     package static let registrySize = script("registry-size", Source.registry_size_lua)
-    package static let hashRestore = script("hash-restore", Source.hash_restore_lua)
     package static let followingDrop = script("following-drop", Source.following_drop_lua)
     package static let followingTidy = script("following-tidy", [.tally], Source.following_tidy_lua)
     package static let channelMark = script("channel-mark", [.since, .tags], Source.channel_mark_lua)
@@ -93,8 +90,7 @@ package enum Lua {
 
     package static let all: [RedisScript] = [
         registrySet, registryJoin, registryRemove, registryPrune, registrySplit, registryAlive, registryFollowed,
-        registryForget, registryForgotten, registryRestore, registrySize, hashRestore, followingDrop, followingTidy,
-        channelMark,
+        registryForget, registryForgotten, registrySize, followingDrop, followingTidy, channelMark,
         channelConfirm, channelForget, pushAccept, pushChain, pushForget, pushBegin, pushCancel, indexPack, indexDrop,
         receiptCount,
         taskClaim, taskPlanned, taskRenew, taskSettle, retryClaim, retrySettle, latePut, removalConfirm, queueDue,
@@ -104,16 +100,16 @@ package enum Lua {
         broadcastRetire,
         broadcastGone, broadcastFail, broadcastLease, broadcastIntend, broadcastForeign, broadcastTake, broadcastSettle,
         providerToken, schemaSet, actionAdd, credentialSet, rateTake, deliveryTurn, rightsTry, attestCount,
-    ]
+    ] + ofFeatures.joined()
 
-    private static func script(_ name: String, _ source: [UInt8]) -> RedisScript { script(name, [], source) }
+    static func script(_ name: String, _ source: [UInt8]) -> RedisScript { script(name, [], source) }
 
     /// - Parameters:
     ///   - fragments: stand before the body.
     ///   - rules: stand at its line `-- (rules)`. A call that returns before that line does not pay for them. Each
     ///     function of a fragment costs a call as much as a cheap Redis command does.
     ///   - laterRules: the same for the line `-- (later rules)`.
-    private static func script(
+    static func script(
         _ name: String, _ fragments: [LuaFragment], rules: [LuaFragment] = [],
         laterRules: [LuaFragment] = [], _ source: [UInt8]
     ) -> RedisScript {

@@ -1,0 +1,8 @@
+import ArgumentParser
+
+extension Lamplighter {
+    static let operateCommandsOfFeatures: [any ParsableCommand.Type] = [
+        BackupCommand.self,
+        RestoreCommand.self,
+    ]
+}

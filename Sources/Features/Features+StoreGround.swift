@@ -1,0 +1,7 @@
+import Redis
+
+extension Lua {
+    static let ofFeatures: [[RedisScript]] = [
+        backup
+    ]
+}
