@@ -24,7 +24,8 @@ let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "sw
 let features: KeyValuePairs = [
     "Backup": [
         "StoreGround", "Store", "Commands", "Backup", "StoreTests", "CommandsTests", "EndToEndTests", "BackupTests",
-    ]
+    ],
+    "Simulator": ["Commands"],
 ]
 // The targets with a list that names features: Sources/Features/Features+TARGET.swift.
 let listed = ["StoreGround", "Commands"]

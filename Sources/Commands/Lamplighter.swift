@@ -23,7 +23,7 @@ public struct Lamplighter: AsyncParsableCommand {
             """,
         version: "lamplighter \(Release.version)",
         groupedSubcommands: [
-            CommandGroup(name: "Run", subcommands: [ServeCommand.self, WorkCommand.self, SimulateCommand.self]),
+            CommandGroup(name: "Run", subcommands: [ServeCommand.self, WorkCommand.self] + runCommandsOfFeatures),
             CommandGroup(
                 name: "Publish",
                 subcommands: [

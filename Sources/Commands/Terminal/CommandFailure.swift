@@ -1,5 +1,4 @@
 import APNsClient
-import APNsSimulator
 import Curl
 import HistoryExport
 import Redis
@@ -35,8 +34,7 @@ struct CommandFailure: Error {
         case let error as RedisError: self.init(error)
         case let error as HTTPFailure: self.init(.unreachable, error.description)
         case let error as APNsClientError: self.init(error.isRetriable ? .failed : .configuration, error.description)
-        case SimulatorError.cannotListen(let host, let port, let why): self = .cannotListen(at: host, port, why)
-        case let error as SimulatorError: self.init(.configuration, error.description)
+        case let error as any ExitingError: self = error.failure
         case let error as ExportError: self.init(error.isLasting ? .configuration : .failed, error.description)
         case is CancellationError: self.init(.failed, "interrupted")
         default: return nil
