@@ -26,6 +26,7 @@ let features: KeyValuePairs = [
         "StoreGround", "Store", "Commands", "Backup", "StoreTests", "CommandsTests", "EndToEndTests", "BackupTests",
     ],
     "Simulator": ["Commands"],
+    "Watch": ["Commands", "CommandsTests", "EndToEndTests"],
 ]
 // The targets with a list that names features: Sources/Features/Features+TARGET.swift.
 let listed = ["StoreGround", "Commands"]

@@ -7,5 +7,6 @@ extension Lamplighter {
     static let operateCommandsOfFeatures: [any ParsableCommand.Type] = [
         BackupCommand.self,
         RestoreCommand.self,
+        WatchCommand.self,
     ]
 }

@@ -5,45 +5,22 @@ import Settings
 import Store
 import StrictJSON
 
-struct StatusCommand: CheckedCommand {
+struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         name: "status", "Show the queues, the alarms, the workers and Redis.",
-        details: """
-            This command reads Redis itself, so it works without a gateway. With --watch it shows a page that is drawn \
-            again and again: workers, rates, queues and their ages, reasons, alarms, the pushes under way. s sorts it, ? \
-            explains it, and q or Ctrl-C ends it. Without a terminal it prints page after page, and with --json a line each.
-            """,
-        examples: "status", "status --watch", "status --watch --interval 10 --json",
-        "status --json --redis-url redis://10.0.0.5:6379/0")
+        details: "This command reads Redis itself, so it works without a gateway.",
+        examples: "status", "status --json --redis-url redis://10.0.0.5:6379/0")
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var redis: RedisFlags
-    @Flag(help: "Show a page that is drawn again until q or Ctrl-C.") var watch = false
-    @Option(help: .value("seconds", "With --watch: the time from one page to the next, 0.5 to 3600 (default 2)."))
-    var interval: Double?
-
-    func check() throws {
-        guard let interval else { return }
-        guard watch else { throw ValidationError("--interval needs --watch") }
-        guard (0.5...3_600).contains(interval) else { throw ValidationError("--interval takes 0.5 to 3600 seconds") }
-    }
 
     func run() async throws {
         let settings = try global.settings(redis.given)
         let store = try await RedisInspection.store(settings, logger: global.quietLogger("status", settings))
         try await store.checkFormat()
         let findings = try await RedisInspection.findings(store.redis, settings)
-        let keys = settings.apps.map(\.key)
-        if watch {
-            let version = findings.first?.version.text ?? "Redis"
-            try await StatusWatch(
-                store: store, keys: keys, redis: "\(version) at \(settings.redisURL)",
-                interval: .seconds(interval ?? 2), isJSON: global.json
-            ).run()
-            return await store.redis.close()
-        }
         try await store.time.measure()
-        let snapshot = try await store.snapshot(keys, Report.parts)
+        let snapshot = try await store.snapshot(settings.apps.map(\.key), Report.parts)
         let report = Report(
             settings: settings, findings: findings, snapshot: snapshot, ahead: store.time.machineAhead ?? 0)
         await store.redis.close()

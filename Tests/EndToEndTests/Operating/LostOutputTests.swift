@@ -20,7 +20,7 @@ struct LostOutputTests {
         let full = "lamplighter: cannot write to stdout: No space left on device\n"
 
         for command in [
-            "export match-42", "status", "status --watch --json", "activity match-42 --json", "--help", "help publish",
+            "export match-42", "status", "activity match-42 --json", "--help", "help publish",
             "--version", "credential list", "doctor", "simulate --json --port 0", "credential hash feed --json",
             "settings",
         ] {
@@ -34,7 +34,7 @@ struct LostOutputTests {
         #expect(large.code == 1 && large.err == "lamplighter: cannot write to stdout: File too large\n", "\(large)")
 
         // The second program tells the first one's exit code.
-        for command in ["export match-42", "events --all", "status --watch --json", "--help"] {
+        for command in ["export match-42", "events --all", "--help"] {
             let output = try await shell(deployment, "{ lamplighter \(command); echo $? >&2; } | true")
             #expect(output.code == 0 && output.err == "0\n", "\(command): \(output)")
         }

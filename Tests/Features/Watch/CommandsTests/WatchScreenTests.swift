@@ -6,7 +6,7 @@ import Testing
 @testable import StoreDeliveries
 @testable import StoreGround
 
-@Suite("The page of status --watch")
+@Suite("The page of watch")
 struct WatchScreenTests {
     private static let now: Int64 = 1_795_276_923_007
 

@@ -6,7 +6,7 @@ import StrictJSON
 import Synchronization
 
 /// Shows the deployment again and again: in place on a terminal, else as plain text or a line of JSON.
-struct StatusWatch {
+struct WatchRun {
     let store: Store
     let keys: [AppKey]
     /// How the page names Redis.

@@ -2,7 +2,7 @@ import LiveActivity
 import Store
 import StrictJSON
 
-/// The deployment as a line of `status --watch --json`.
+/// The deployment as a line of `watch --json`.
 extension Snapshot {
     /// One line of JSON.
     var json: JSON {
@@ -51,22 +51,5 @@ extension Snapshot {
             "schedules": queue(app.age.waitingSchedules, app.age.schedules),
             "dead_letters": .integer(app.deadLetters), "quarantined_names": .integer(app.quarantinedNames),
         ]
-    }
-}
-
-// Fields that `status` and `status --watch` share. Times are epoch ms.
-
-extension Alarm {
-    var json: JSON {
-        [
-            "app": .string(app.rawValue), "kind": .string(kind.rawValue), "reason": .string(reason),
-            "since": .integer(since),
-        ]
-    }
-}
-
-extension Pause {
-    var json: JSON {
-        .fields(["app": .string(app.rawValue), "name": name.map { .string($0.rawValue) }, "since": .integer(since)])
     }
 }

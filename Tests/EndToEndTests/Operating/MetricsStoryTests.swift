@@ -2,9 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests `lamplighter status --watch` and the metrics of a whole deployment.
-@Suite("Watching a deployment")
-struct WatchTests {
+/// The metrics of a whole deployment, and `status`.
+struct MetricsStoryTests {
     @Test func `status tells of an intake that nobody reads`() async throws {
         let deployment = try await Deployment.start()
         #expect(try await !deployment.run("status").out.contains("intake"))
@@ -14,60 +13,6 @@ struct WatchTests {
             status.out.contains("! app shop: 2 entries of the intake without an answer, the first "), "\(status.out)")
         let json = try await deployment.run("status", "--json")
         #expect(json.out.contains(#""intake":{"waiting":2,"oldest_ms":"#), "\(json.out)")
-    }
-
-    @Test func `without a terminal, watch prints page after page, and JSON line after line`() async throws {
-        let deployment = try await Deployment.start()
-        #expect(try await deployment.run("track", "match-1", Deployment.channel(1), Deployment.token(1)).code == 0)
-        let text = try watch(deployment)
-        // The page says what is missing.
-        try await eventually("the page names the missing worker") {
-            text.out.contains("✗ no worker sends a heartbeat: start 'lamplighter work'")
-        }
-        let worker = try await deployment.worker("seen")
-        #expect(try await deployment.run("publish", "match-1", "--content-state", "{}", "--wait").code == 0)
-        try await eventually("the worker's heartbeat has the token") {
-            text.out.split(separator: "\n").contains { line in
-                let words = line.split(separator: " ")
-                return line.hasPrefix("seen-") && words.count > 5 && words[5] == "1"
-            }
-        }
-        text.signal(SIGTERM)
-        #expect(await text.end(within: .seconds(60)) != nil)
-
-        let json = try watch(deployment, "--json")
-        try await eventually("two lines of JSON") { json.out.split(separator: "\n").count > 2 }
-        let line = try #require(json.out.split(separator: "\n").first)
-        let page = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
-        let workers = try #require(page["workers"] as? [[String: Any]])
-        #expect((workers.first?["name"] as? String)?.hasPrefix("seen-") == true)
-        #expect((page["apps"] as? [[String: Any]])?.first?["key"] as? String == "shop")
-        json.kill()
-
-        // A worker that ends in order takes its heartbeat with it; a killed one leaves it.
-        worker.signal(SIGTERM)
-        #expect(await worker.end(within: .seconds(60))?.code == 0)
-        let after = try watch(deployment)
-        let killed = try await deployment.worker("killed")
-        try await eventually("the second worker's heartbeat") { after.out.contains("killed-") }
-        killed.kill()
-        try await eventually("the killed worker is told of, the other is gone") {
-            let last = after.out.components(separatedBy: "lamplighter  ").last ?? ""
-            return last.contains("killed-") && last.contains("no worker sends a heartbeat") && !last.contains("seen-")
-        }
-        after.kill()
-    }
-
-    @Test func `an interval needs watch, and has bounds`() async throws {
-        let deployment = try await Deployment.start()
-        #expect(try await deployment.run("status", "--interval", "1").code == 64)
-        #expect(try await deployment.run("status", "--watch", "--interval", "0").code == 64)
-    }
-
-    private func watch(_ deployment: Deployment, _ more: String...) throws -> Program {
-        try Program(
-            [Program.path, "status", "--watch", "--interval", "0.5"] + more, directory: deployment.directory,
-            environment: deployment.environment)
     }
 
     @Test func `every metric of a worker and a gateway is in docs/metrics md, with the labels that it names`()

@@ -1,7 +1,7 @@
 import LiveActivity
 import Store
 
-/// The page of `status --watch` as lines of text, for a terminal of any size. It reads nothing and draws nothing.
+/// The page of `watch` as lines of text, for a terminal of any size. It reads nothing and draws nothing.
 struct WatchScreen {
     static let parts: [Snapshot.Part] = [
         .depths, .ages, .deadLetters, .quarantine, .webhooks, .load, .alarms, .pauses, .heartbeats, .pushes,
