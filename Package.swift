@@ -25,11 +25,15 @@ let features: KeyValuePairs = [
     "Backup": [
         "StoreGround", "Store", "Commands", "Backup", "StoreTests", "CommandsTests", "EndToEndTests", "BackupTests",
     ],
+    "HistoryExport": [
+        "StoreDeliveries", "Settings", "Commands", "HistoryExport", "Gzip", "CZlib", "StoreTests",
+        "EndToEndTests", "HistoryExportTests", "GzipTests",
+    ],
     "Simulator": ["Commands"],
     "Watch": ["Commands", "CommandsTests", "EndToEndTests"],
 ]
 // The targets with a list that names features: Sources/Features/Features+TARGET.swift.
-let listed = ["StoreGround", "Commands"]
+let listed = ["StoreGround", "Settings", "Commands"]
 
 let package = Package(
     name: "lamplighter",
@@ -56,7 +60,9 @@ let package = Package(
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
-        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        .systemLibrary(
+            name: "CZlib", path: "Sources/Features/HistoryExport/CZlib", pkgConfig: "zlib",
+            providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CLinux"),
         // Scripts, templates and assets become Swift source.
         .plugin(name: "EmbeddedText", capability: .buildTool(), path: "Sources/EmbeddedText"),
@@ -73,7 +79,7 @@ let package = Package(
             ]),
         .target(name: "NGHTTP2", dependencies: ["CNGHTTP2"]),
         .target(name: "YAML", dependencies: ["CYAML"]),
-        .target(name: "Gzip", dependencies: ["CZlib"]),
+        .target(name: "Gzip", dependencies: ["CZlib"], path: "Sources/Features/HistoryExport/Gzip"),
 
         // The domain, without I/O.
         .target(name: "StrictJSON"),
@@ -153,7 +159,8 @@ let package = Package(
             path: "Sources/Features/Backup/Backup"),
         .target(
             name: "HistoryExport",
-            dependencies: ["Store", "Answers", "Gzip", "LiveActivity", "StrictJSON", "Threads"]),
+            dependencies: ["Store", "Answers", "Gzip", "LiveActivity", "StrictJSON", "Threads"],
+            path: "Sources/Features/HistoryExport/HistoryExport"),
 
         // The program.
         .target(
@@ -229,12 +236,13 @@ let package = Package(
             name: "BackupTests",
             dependencies: ["Backup", "Store", "Redis", "LiveActivity", "OpenSSL", "StrictJSON", "TestSupport", logging],
             path: "Tests/Features/Backup/BackupTests"),
-        .testTarget(name: "GzipTests", dependencies: ["Gzip"]),
+        .testTarget(name: "GzipTests", dependencies: ["Gzip"], path: "Tests/Features/HistoryExport/GzipTests"),
         .testTarget(
             name: "HistoryExportTests",
             dependencies: [
                 "HistoryExport", "Gzip", "Store", "Redis", "LiveActivity", "StrictJSON", "TestSupport", logging,
-            ]),
+            ],
+            path: "Tests/Features/HistoryExport/HistoryExportTests"),
         .testTarget(
             name: "WebhooksTests", dependencies: ["Webhooks", "Curl", "OpenSSL", "LiveActivity", "TestSupport"]),
         .testTarget(

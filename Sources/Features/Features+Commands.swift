@@ -5,8 +5,15 @@ extension Lamplighter {
         SimulateCommand.self
     ]
     static let operateCommandsOfFeatures: [any ParsableCommand.Type] = [
+        ArchiveCommand.self,
         BackupCommand.self,
         RestoreCommand.self,
         WatchCommand.self,
+    ]
+}
+
+extension ProcessFeature {
+    static let ofFeatures: [ProcessFeature] = [
+        export
     ]
 }

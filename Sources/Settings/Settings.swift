@@ -82,10 +82,6 @@ public struct Settings: Sendable {
     public var eventsKept = 0
     public var webhookTimeout = Duration.zero
     public var pushesExpireAfter = Duration.zero
-    /// The directory to which a worker exports finished pushes. Nil: it does not.
-    public var exportDirectory: String?
-    /// Whether the export has the payloads of pushes.
-    public var exportsContent = false
     /// How much of the logs of actions is kept.
     public var actions = ActionPolicy()
     /// 0 means never.
@@ -97,6 +93,8 @@ public struct Settings: Sendable {
     public var tracesHeaders: [SpanExporter.Options.Header] = []
     public var tracesCAFile: String?
     public var apps: [AppSettings] = []
+    /// The settings of features. Each feature extends `Settings` by a property that reads its own here.
+    public var extras = Extras()
     /// The value of each setting as it was written, by its path. It holds secrets: compare it, never show it.
     var texts: [String: String] = [:]
     /// From where each of them came.
@@ -188,6 +186,12 @@ public struct Settings: Sendable {
     /// Whether an app's devices may set the tags of their channels, and say whose they are.
     public func deviceTags(_ app: AppSettings) -> Bool { app.flag(.deviceTags) ?? deviceTags }
     public func deviceUsers(_ app: AppSettings) -> Bool { app.flag(.deviceUsers) ?? deviceUsers }
+
+    /// The named apps for a command. No name: all apps.
+    public func apps(named keys: [String]) throws(SettingsError) -> [AppSettings] {
+        if keys.isEmpty { return try requiredApps() }
+        return try keys.map { (key) throws(SettingsError) in try app(named: key) }
+    }
 
     /// The app for a command: the named one, or the only one.
     public func app(named key: String?) throws(SettingsError) -> AppSettings {

@@ -69,11 +69,6 @@ struct WorkCommand: AsyncParsableCommand {
         let service = Worker(store: store, apps: served, options: options, logger: logger, spans: boot.spans)
         let reload = WorkerReload(keys: keys, webhooks: webhooks, worker: service)
         let totals = WorkerTotals(registry: boot.registry, logger: logger)
-        let export = settings.exportDirectory.map { directory in
-            ExportService(
-                store: store, apps: apps.map(\.key), directory: directory, withContent: settings.exportsContent,
-                process: options.name, logger: logger)
-        }
         try await boot.run(
             Boot.Process(
                 name: options.name, title: "worker \(options.name)", apps: apps.map(\.key),
@@ -84,7 +79,7 @@ struct WorkCommand: AsyncParsableCommand {
                         host: host, port: port, apps: apps.map(\.key), store: store, registry: boot.registry,
                         version: Release.version, secret: settings.monitorSecret, logger: logger)
                     return .init(service: monitor, host: host, port: port, words: "health and metrics")
-                }, beside: [totals] + [export].compactMap(\.self), limit: settings.worker.drainTimeout,
+                }, beside: [totals] + ProcessFeature.ofFeatures.flatMap { $0.besideWorker(boot) }, limit: settings.worker.drainTimeout,
                 reload: reload.apply))
         totals.log()
     }

@@ -8,13 +8,10 @@ struct HistoryCommand: CheckedCommand {
             Pushes are listed as long as they are kept (pushes.expire_after). Those of a name come in the order of \
             their acceptance, those of the app in the order of their requests. SHOWN, ENDED and DISMISSED count the \
             devices that sent receipts, if there are any. Sums read every push, so a million of them take a while.
-
-            --export reads Redis itself. It writes the finished pushes that DIR lacks, each once, as compressed NDJSON \
-            by hour, two hours after they were accepted at the latest. docs/operations.md has the layout, and queries.
             """,
         examples: "history", "history match-42 --limit 20", "history --state failed,expired --from 2026-11-21T18:00:00",
         "history match-42 --event end --json", "history --sums day --from 2026-11-20T00:00:00",
-        "history --sums name --event update", "history --export /var/lib/lamplighter/pushes")
+        "history --sums name --event update")
 
     @OptionGroup var gateway: GatewayOptions
     @Argument(help: "Name of the activity. Without it, the pushes of all names.", completion: .names) var name: String?
@@ -26,18 +23,7 @@ struct HistoryCommand: CheckedCommand {
     @Option(help: .value("position", "Go on where a page ended, at its 'next'.")) var after: String?
     @Option(help: .value("group", "Add up the pushes of each day (UTC) or of each name.")) var sums: HistorySums.Group?
 
-    @Option(help: .value("dir", "Write finished pushes into this directory, of one --app or of all."))
-    var export: String?
-    @Flag(help: "The lines of the export have the payloads too.") var content = false
-
     func check() throws {
-        if export != nil,
-            name != nil || sums != nil || [state, event, from, to, after].contains(where: { $0 != nil })
-                || limit != nil
-        {
-            throw ValidationError("--export writes all finished pushes: leave out the name and the filters")
-        }
-        if content, export == nil { throw ValidationError("--content is for --export") }
         if sums != nil, limit != nil || after != nil {
             throw ValidationError("--sums adds up all pushes: leave out --limit and --after")
         }
@@ -54,7 +40,6 @@ struct HistoryCommand: CheckedCommand {
     }
 
     func run() async throws {
-        if let export { return try await HistoryFiles(directory: export, withContent: content, command: self).write() }
         if let sums { return try await HistorySums(group: sums, command: self).print() }
         var isEmpty = false
         try await gateway.list("pushes", limit: limit ?? 100, after: after) { limit, after in

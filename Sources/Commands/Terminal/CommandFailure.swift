@@ -1,6 +1,5 @@
 import APNsClient
 import Curl
-import HistoryExport
 import Redis
 import Settings
 import Store
@@ -35,7 +34,6 @@ struct CommandFailure: Error {
         case let error as HTTPFailure: self.init(.unreachable, error.description)
         case let error as APNsClientError: self.init(error.isRetriable ? .failed : .configuration, error.description)
         case let error as any ExitingError: self = error.failure
-        case let error as ExportError: self.init(error.isLasting ? .configuration : .failed, error.description)
         case is CancellationError: self.init(.failed, "interrupted")
         default: return nil
         }

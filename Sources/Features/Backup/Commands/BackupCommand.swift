@@ -34,7 +34,7 @@ struct BackupCommand: AsyncParsableCommand {
         if file == "-", isatty(STDOUT_FILENO) == 1 { throw ValidationError("stdout is a terminal: name a file") }
         if file == "-", global.json { throw ValidationError("--json needs a file: stdout has the backup") }
         let settings = try global.settings(redis.given)
-        let apps = try BackupFile.apps(app, settings)
+        let apps = try settings.apps(named: app)
         let key = try BackupFile.key(keyFile)
         let store = try await RedisInspection.store(settings, logger: global.quietLogger("backup", settings))
         try await store.checkFormat()

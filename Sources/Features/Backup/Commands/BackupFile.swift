@@ -31,12 +31,6 @@ enum BackupFile {
         }
     }
 
-    /// The wanted apps of the settings.
-    static func apps(_ keys: [String], _ settings: Settings) throws -> [AppSettings] {
-        if keys.isEmpty { return try settings.requiredApps() }
-        return try keys.map { try settings.app(named: $0) }
-    }
-
     static func failure(_ error: BackupError, _ progress: String) -> CommandFailure {
         let status: ExitStatus =
             switch error {

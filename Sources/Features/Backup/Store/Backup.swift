@@ -5,7 +5,7 @@ import Redis
 ///
 /// A backup is not one moment. An entry that exists from the beginning to the end is in it. An entry that changes
 /// meanwhile is in it as it was before or after. A page of tokens, a channel and a schedule are each read at one
-/// moment. Pushes, their ledgers and retries, events and alarms are left out (docs/adr/0029-backup.md).
+/// moment. Pushes, their ledgers and retries, events and alarms are left out (docs/features/backup.md).
 public struct Backup: Sendable {
     /// Names that are read in one round trip, and places whose tokens are read at the same time.
     private static let (names, places) = (500, 8)

@@ -2,6 +2,7 @@ import HistoryExport
 import LiveActivity
 import Logging
 import ServiceLifecycle
+import Settings
 import Store
 
 /// Exports finished pushes to a directory (`pushes.export`). The directory's lock lets one process at a time do so. A
@@ -57,4 +58,19 @@ struct ExportService: Service {
         }
         return nil
     }
+}
+
+extension ProcessFeature {
+    static let export = ProcessFeature(besideWorker: { boot in
+        guard let directory = boot.settings.export.directory else { return [] }
+        return [
+            ExportService(
+                store: boot.store, apps: boot.settings.apps.map(\.key), directory: directory,
+                withContent: boot.settings.export.hasContent, process: boot.name, logger: boot.logger)
+        ]
+    })
+}
+
+extension ExportError: ExitingError {
+    var failure: CommandFailure { CommandFailure(isLasting ? .configuration : .failed, description) }
 }

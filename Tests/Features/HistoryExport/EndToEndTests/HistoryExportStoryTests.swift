@@ -3,7 +3,7 @@ import Gzip
 import TestSupport
 import Testing
 
-/// `history --export` and `pushes.export`, with the real programs. Redis's clock goes on by hours.
+/// `archive` and `pushes.export`, with the real programs. Redis's clock goes on by hours.
 @Suite("Export of the history")
 struct HistoryExportStoryTests {
     /// A deployment, and pushes of some hours that have ended.
@@ -65,19 +65,17 @@ struct HistoryExportStoryTests {
         defer { story.worker.kill() }
         for _ in 0..<3 { try await story.hour(3) }
         story.clock.step(.seconds(300))
-        let first = try await story.deployment.run("history", "--export", story.directory, "--json")
+        let first = try await story.deployment.run("archive", story.directory, "--json")
         #expect(first.code == 0, "\(first.err)")
         story.clock.step(.seconds(7_200))
-        let second = try await story.deployment.run("history", "--export", story.directory)
+        let second = try await story.deployment.run("archive", story.directory)
         #expect(second.code == 0 && second.out.hasPrefix("shop: "), "\(second)")
         #expect(try story.exported() == story.pushes.sorted())
-        let third = try await story.deployment.run("history", "--export", story.directory)
+        let third = try await story.deployment.run("archive", story.directory)
         #expect(third.out.hasPrefix("shop: 0 pushes in 0 files, all until 2"), "\(third)")
 
-        let missing = try await story.deployment.run("history", "--export", story.directory + "/none")
+        let missing = try await story.deployment.run("archive", story.directory + "/none")
         #expect(missing.code == 78 && missing.err.contains("make the directory first"), "\(missing)")
-        let wrong = try await story.deployment.run("history", "match-1", "--export", story.directory)
-        #expect(wrong.code == 64, "\(wrong)")
     }
 
     @Test func `an export that is killed again and again writes each push once`() async throws {
@@ -88,7 +86,7 @@ struct HistoryExportStoryTests {
         var kills = 0
         while try story.exported().count < story.pushes.count, kills < 200 {
             let export = try Program(
-                [Program.path, "history", "--export", story.directory], directory: story.deployment.directory,
+                [Program.path, "archive", story.directory], directory: story.deployment.directory,
                 environment: story.deployment.environment)
             // From before it has read its settings until after its end.
             try await Task.sleep(for: .milliseconds(Int.random(in: 10...(200 + 60 * kills))))
@@ -98,7 +96,7 @@ struct HistoryExportStoryTests {
             let exported = try story.exported()
             #expect(Set(exported).count == exported.count)
         }
-        _ = try await story.deployment.run("history", "--export", story.directory)
+        _ = try await story.deployment.run("archive", story.directory)
         #expect(try story.exported() == story.pushes.sorted(), "\(kills) kills")
         let own = try FileManager.default.contentsOfDirectory(atPath: story.directory + "/_lamplighter")
         #expect(own.sorted() == ["lock", "shop.json"])
@@ -111,12 +109,12 @@ struct HistoryExportStoryTests {
         story.clock.step(.seconds(7_500))
         // No file may be longer than a block, and the signal for that is ignored, so a write fails as on a full disk.
         let full = try await story.deployment.shell(
-            "trap '' XFSZ; ulimit -f 1; lamplighter history --export '\(story.directory)'")
+            "trap '' XFSZ; ulimit -f 1; lamplighter archive '\(story.directory)'")
         #expect(full.code == 1, "\(full)")
         #expect(full.err.contains("cannot write \(story.directory)/_lamplighter/shop-00000001.part: "), "\(full)")
         #expect(full.err.contains("what is not in a complete file is exported the next time"), "\(full)")
         #expect(try story.exported() == [])
-        #expect(try await story.deployment.run("history", "--export", story.directory).code == 0)
+        #expect(try await story.deployment.run("archive", story.directory).code == 0)
         #expect(try story.exported() == story.pushes.sorted())
     }
 

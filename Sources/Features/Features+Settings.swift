@@ -1,0 +1,5 @@
+extension SettingKey {
+    static let ofFeatures: [[SettingKey]] = [
+        export
+    ]
+}
