@@ -29,11 +29,12 @@ let features: KeyValuePairs = [
         "StoreDeliveries", "Settings", "Commands", "HistoryExport", "Gzip", "CZlib", "StoreTests",
         "EndToEndTests", "HistoryExportTests", "GzipTests",
     ],
+    "Numbers": ["Console", "ConsoleTests", "HTTPAPITests"],
     "Simulator": ["Commands"],
     "Watch": ["Commands", "CommandsTests", "EndToEndTests"],
 ]
 // The targets with a list that names features: Sources/Features/Features+TARGET.swift.
-let listed = ["StoreGround", "Settings", "Commands"]
+let listed = ["StoreGround", "Console", "Settings", "Commands"]
 
 let package = Package(
     name: "lamplighter",

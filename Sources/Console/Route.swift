@@ -45,7 +45,6 @@ struct Route: Sendable {
         Route("POST", "/console/pushes/{push}/cancel", .publish, PushPage.cancel),
         Route("POST", "/console/pushes/{push}/retry", .operate, PushPage.retry),
         Route("POST", "/console/pushes/{push}/drop", .operate, PushPage.drop),
-        Route("GET", "/console/numbers", .read, NumbersPage.show),
         Route("GET", "/console/names", .read, NamesPage.show),
         Route("GET", "/console/names/{name}", .read, NamePage.show),
         Route("GET", "/console/names/{name}/followers", .track, FollowersPage.show),
@@ -80,7 +79,7 @@ struct Route: Sendable {
         Route("GET", "/console/events", .read, forAllNames: true, EventsPage.show),
         Route("POST", "/console/events", .operate, forAllNames: true, EventsPage.decide),
         Route("GET", "/console/settings", .operate, forAllNames: true, SettingsPage.show),
-    ]
+    ] + ofFeatures.joined()
 
     /// Whether it answers a part of a page, which has no frame.
     var isPart: Bool {

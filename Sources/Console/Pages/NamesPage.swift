@@ -67,7 +67,7 @@ enum NamePage {
                 }, "noBroadcast": activity?.broadcast == nil ? true : nil,
                 "endsAt": Shown.time(activity?.automaticEndAt, now: visit.now),
                 "update": closed ? nil : compose("update"), "end": closed ? nil : compose("end"),
-                "start": compose("start"), "numbers": "/console/numbers" + Form.query(["name": name]), "ofName": true,
+                "start": compose("start"), "links": NameLink.ofFeatures.map { $0.values(name) }, "ofName": true,
                 "pushes": pushes, "hasPushes": pushes.isEmpty ? nil : true,
                 "more": history.next.map { _ in "/console/pushes" + Form.query(["name": name]) },
                 "card": state.map {
@@ -107,4 +107,12 @@ enum NamePage {
         let done: Notice = isDeletion ? .broadcastDiscarded : .broadcastWanted
         return visit.redirect(path, answer.status == 202 ? .waiting : done)
     }
+}
+
+/// A link to a feature's page about a name, below the name's pushes.
+struct NameLink: Sendable {
+    var title: String
+    var path: @Sendable (String) -> String
+
+    func values(_ name: String) -> Values { ["title": title, "path": path(name)] }
 }

@@ -146,7 +146,10 @@ struct Asset: Sendable {
     var tag: String { "\"\(digest)\"" }
     var path: String { "/console/assets/\(name)?\(digest)" }
 
-    static let style = Asset("console.css", "text/css; charset=utf-8", PackageResources.console_css)
+    /// Features have styles of their own, behind those that all pages share.
+    static let style = Asset(
+        "console.css", "text/css; charset=utf-8",
+        PackageResources.files.filter { $0.name.hasSuffix(".css") }.flatMap(\.text))
     static let script = Asset("console.js", "text/javascript; charset=utf-8", PackageResources.console_js)
     static let icon = Asset("icon.svg", "image/svg+xml", PackageResources.icon_svg)
     static let all = [style, script, icon]

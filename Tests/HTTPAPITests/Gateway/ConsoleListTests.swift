@@ -10,7 +10,7 @@ import Threads
 @testable import HTTPAPI
 @testable import Store
 
-/// The lists of the console: filters, the way back, files, and numbers over time.
+/// The lists of the console: filters, the way back, and files.
 @Suite struct ConsoleListTests {
     @Test func `pushes are found by day and by person, and come as a file`() async throws {
         try await GatewayFixture.run { gateway in
@@ -64,24 +64,6 @@ import Threads
             let back = try await browser.get(try link("prev", third)).text
             #expect(try names(back) == 50 && link("next", back) == link("next", second))
             #expect(try link("prev", back) == "/console/names?contains=match")
-        }
-    }
-
-    @Test func `numbers add up by day and by hour, of all names and of one`() async throws {
-        try await GatewayFixture.run { gateway in
-            try await gateway.follow("match-42")
-            for name in ["match-42", "match-42", "match-7"] {
-                _ = try await gateway.publish(CredentialTests.update(name))
-            }
-            var browser = ConsoleBrowser(gateway)
-            _ = try await browser.signIn()
-            for by in ["day", "hour"] {
-                let all = try await browser.get("/console/numbers?by=\(by)").text
-                #expect(all.contains("3 pushes</title>") && all.contains("<svg"), "\(all)")
-                let one = try await browser.get("/console/numbers?by=\(by)&name=match-7").text
-                #expect(one.contains("1 push</title>") && one.contains("/console/names/match-7"), "\(one)")
-            }
-            #expect(try await browser.get("/console/numbers?name=none").text.contains("No push was accepted"))
         }
     }
 

@@ -70,6 +70,20 @@ enum NumbersPage {
     }
 }
 
+extension Route {
+    static let numbers = [Route("GET", "/console/numbers", .read, NumbersPage.show)]
+}
+
+extension MenuEntry {
+    static let numbers = MenuEntry(group: .published, path: "/console/numbers", title: "Numbers")
+}
+
+extension NameLink {
+    static let numbers = NameLink(title: "Numbers by day and hour") { name in
+        "/console/numbers" + Form.query(["name": name])
+    }
+}
+
 /// Sums of equal spans of time, as bars and as rows of a table.
 struct Chart {
     struct Sum {

@@ -1,0 +1,35 @@
+import Testing
+
+@testable import HTTPAPI
+
+/// Numbers over time.
+@Suite struct NumbersPageTests {
+    @Test func `numbers add up by day and by hour, of all names and of one`() async throws {
+        try await GatewayFixture.run { gateway in
+            try await gateway.follow("match-42")
+            for name in ["match-42", "match-42", "match-7"] {
+                _ = try await gateway.publish(CredentialTests.update(name))
+            }
+            var browser = ConsoleBrowser(gateway)
+            _ = try await browser.signIn()
+            for by in ["day", "hour"] {
+                let all = try await browser.get("/console/numbers?by=\(by)").text
+                #expect(all.contains("3 pushes</title>") && all.contains("<svg"), "\(all)")
+                let one = try await browser.get("/console/numbers?by=\(by)&name=match-7").text
+                #expect(one.contains("1 push</title>") && one.contains("/console/names/match-7"), "\(one)")
+            }
+            #expect(try await browser.get("/console/numbers?name=none").text.contains("No push was accepted"))
+        }
+    }
+}
+
+extension ConsolePrefixTests {
+    @Test func `numbers are of the own names alone`() async throws {
+        try await run { world in
+            for by in ["day", "hour"] {
+                let page = try await world.browser.get("/console/numbers?by=\(by)").text
+                #expect(page.contains("2 pushes</title>") && !page.contains(Self.foreign), "\(page)")
+            }
+        }
+    }
+}
