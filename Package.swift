@@ -29,12 +29,15 @@ let features: KeyValuePairs = [
         "StoreDeliveries", "Settings", "Commands", "HistoryExport", "Gzip", "CZlib", "StoreTests",
         "EndToEndTests", "HistoryExportTests", "GzipTests",
     ],
+    "Intake": [
+        "StoreGround", "Store", "HTTPAPI", "Settings", "Commands", "HTTPAPITests", "EndToEndTests",
+    ],
     "Numbers": ["Console", "ConsoleTests", "HTTPAPITests"],
     "Simulator": ["Commands"],
     "Watch": ["Commands", "CommandsTests", "EndToEndTests"],
 ]
 // The targets with a list that names features: Sources/Features/Features+TARGET.swift.
-let listed = ["StoreGround", "Console", "Settings", "Commands"]
+let listed = ["StoreGround", "Store", "Console", "HTTPAPI", "Settings", "Commands"]
 
 let package = Package(
     name: "lamplighter",

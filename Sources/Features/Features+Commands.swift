@@ -17,3 +17,9 @@ extension ProcessFeature {
         export
     ]
 }
+
+extension StatusLine {
+    static let ofFeatures: [StatusLine] = [
+        intake
+    ]
+}

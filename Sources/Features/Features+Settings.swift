@@ -1,5 +1,6 @@
 extension SettingKey {
     static let ofFeatures: [[SettingKey]] = [
-        export
+        export,
+        intake,
     ]
 }

@@ -86,8 +86,6 @@ extension SettingKey {
             AddressRanges($0)
         }.help("where servers and operators are: from elsewhere the master secret and credentials are refused")
             .live(.gateway),
-        .choice(\.gateway.readsIntake, "gateway.intake", [("false", false), ("true", true)], "false")
-            .help("whether to publish what others write into the stream of publishes in Redis, see docs/api.md"),
     ]
 
     private static let monitor: [SettingKey] = [

@@ -141,9 +141,6 @@ extension Store {
         WorkReader(connection: redis.blockingConnection(), queue: queue, partition: partition)
     }
 
-    /// A reader of intakes, with a connection of its own for each call of this.
-    public func intake() -> Intake { Intake(connection: redis.blockingConnection(), redis: redis, keys: keys) }
-
     /// The sender's side of webhooks, with a connection of its own for each call of this.
     public func webhookQueue() -> WebhookQueue {
         WebhookQueue(connection: redis.blockingConnection(), redis: redis, keys: keys)

@@ -13,7 +13,7 @@ import Testing
 @Suite("Metrics in documents")
 struct MetricsDocumentTests {
     private static let names = [
-        GatewayMetricName.allCases.map(\.rawValue), WorkerMetricName.allCases.map(\.rawValue),
+        Array(GatewayMetricName.helps.keys), WorkerMetricName.allCases.map(\.rawValue),
         LaneMetricName.allCases.map(\.rawValue), RedisMetricName.allCases.map(\.rawValue),
         SpanMetricName.allCases.map(\.rawValue),
     ]

@@ -35,7 +35,7 @@ struct StatusCommand: AsyncParsableCommand {
         var ahead: Int64
 
         static let parts: [Snapshot.Part] = [
-            .depths, .deadLetters, .quarantine, .webhooks, .intake, .alarms, .pauses, .workers,
+            .depths, .deadLetters, .quarantine, .webhooks, .counts, .alarms, .pauses, .workers,
         ]
 
         private var apps: [Snapshot.App] { snapshot.apps }
@@ -66,10 +66,8 @@ struct StatusCommand: AsyncParsableCommand {
                 lines.append("! app \(app.key): \(letters), \(names)")
             }
             lines += apps.compactMap { $0.webhookLine(now: now) }
-            for app in apps where app.intake.waiting > 0 {
-                let waiting = Terminal.counted(app.intake.waiting, "entry", "entries")
-                let since = ago(Int(app.intake.oldest))
-                lines.append("! app \(app.key): \(waiting) of the intake without an answer, the first \(since)")
+            for app in apps {
+                lines += StatusLine.ofFeatures.compactMap { $0.text(app) }.map { "! app \(app.key): \($0)" }
             }
             let workers = snapshot.workers
             guard !workers.isEmpty else { return lines + ["", "no worker has joined yet: start 'lamplighter work'"] }
@@ -87,18 +85,7 @@ struct StatusCommand: AsyncParsableCommand {
                     "used_memory": findings.usedMemory.map(JSON.integer),
                     "warnings": .array(findings.merged(\.losses).map { .string($0.text) }),
                 ]),
-                "apps": .array(
-                    apps.map { app in
-                        [
-                            "key": .string(app.key.rawValue), "pushes_high": .integer(app.depth.pushesHigh),
-                            "pushes_low": .integer(app.depth.pushesLow), "shard_tasks": .integer(app.depth.shardTasks),
-                            "retries_due": .integer(app.depth.retriesDue), "dead_letters": .integer(app.deadLetters),
-                            "quarantined_names": .integer(app.quarantinedNames), "webhook": app.webhookJSON,
-                            "intake": [
-                                "waiting": .integer(app.intake.waiting), "oldest_ms": .integer(app.intake.oldest),
-                            ],
-                        ]
-                    }),
+                "apps": .array(apps.map(\.statusJSON)),
                 "alarms": .array(snapshot.alarms.map(\.json)), "paused": .array(snapshot.pauses.map(\.json)),
                 "workers": .array(
                     snapshot.workers.map {
@@ -107,18 +94,40 @@ struct StatusCommand: AsyncParsableCommand {
             ]
         }
 
-        private func ago(_ milliseconds: Int) -> String {
-            switch milliseconds {
-            case ..<1_000: "now"
-            case ..<120_000: "\(milliseconds / 1_000) s ago"
-            case ..<7_200_000: "\(milliseconds / 60_000) min ago"
-            default: "\(milliseconds / 3_600_000) h ago"
-            }
+        private func ago(_ milliseconds: Int) -> String { StatusLine.ago(milliseconds) }
+    }
+}
+
+/// What `status` shows of a feature, about each app.
+struct StatusLine: Sendable {
+    /// The member of `status --json`.
+    let key: String
+    let json: @Sendable (Snapshot.App) -> JSON
+    /// The line that tells what needs an operator. Nil: nothing does.
+    let text: @Sendable (Snapshot.App) -> String?
+
+    static func ago(_ milliseconds: Int) -> String {
+        switch milliseconds {
+        case ..<1_000: "now"
+        case ..<120_000: "\(milliseconds / 1_000) s ago"
+        case ..<7_200_000: "\(milliseconds / 60_000) min ago"
+        default: "\(milliseconds / 3_600_000) h ago"
         }
     }
 }
 
 extension Snapshot.App {
+    fileprivate var statusJSON: JSON {
+        var json: JSON = [
+            "key": .string(key.rawValue), "pushes_high": .integer(depth.pushesHigh),
+            "pushes_low": .integer(depth.pushesLow), "shard_tasks": .integer(depth.shardTasks),
+            "retries_due": .integer(depth.retriesDue), "dead_letters": .integer(deadLetters),
+            "quarantined_names": .integer(quarantinedNames), "webhook": webhookJSON,
+        ]
+        for line in StatusLine.ofFeatures { json.append(line.key, line.json(self)) }
+        return json
+    }
+
     /// The line about a webhook that needs an operator. Nil: it needs none.
     fileprivate func webhookLine(now: Int64) -> String? {
         let (waiting, dead) = (Terminal.grouped(webhook.waiting), Terminal.grouped(webhook.dead))

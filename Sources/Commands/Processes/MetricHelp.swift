@@ -7,8 +7,7 @@ import Spans
 /// The meaning of each metric of a gateway or worker, by name. `MetricsDocumentTests` compares docs/metrics.md with it.
 enum MetricHelp {
     static let texts: [String: String] = {
-        var texts: [String: String] = [:]
-        for name in GatewayMetricName.allCases { texts[name.rawValue] = name.help }
+        var texts = GatewayMetricName.helps
         for name in WorkerMetricName.allCases { texts[name.rawValue] = name.help }
         for name in LaneMetricName.allCases { texts[name.rawValue] = name.help }
         for name in RedisMetricName.allCases { texts[name.rawValue] = name.help }

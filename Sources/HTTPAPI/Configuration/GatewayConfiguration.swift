@@ -56,8 +56,8 @@ public struct GatewayConfiguration: Sendable {
     public var trustedProxies = TrustedProxies()
     /// From where the master secret, credentials and the console are used. Empty: from anywhere.
     public var serverAddresses = AddressRanges()
-    /// Whether this gateway also publishes what others write into the apps' intakes.
-    public var readsIntake = false
+    /// What features need to know.
+    public var extras = Extras()
     /// Whether `/readyz` and `/metrics` have a port of their own (`Gateway.monitor`). The gateway's port lacks them
     /// then.
     public var hasOwnMonitor = false

@@ -46,7 +46,7 @@ final class IncomingBody: Sendable {
         isAwaited = announced != 0 && request.headers[.expect]?.lowercased() == "100-continue"
     }
 
-    /// A body that is there already: an entry of the intake.
+    /// A body that is there already.
     init(whole: [UInt8]) {
         body = RequestBody(buffer: ByteBuffer())
         channel = nil

@@ -44,7 +44,7 @@ public final class Gateway: ListeningService {
     }
 
     /// Uses another configuration from the next request on, and its certificate from the next connection on. Address,
-    /// port and limits of connections stay, and so does `readsIntake`.
+    /// port, limits of connections and the services of features stay.
     /// - Parameter store: the gateway's own store, with other limits (`Store.limited`)
     public func reload(_ next: GatewayConfiguration, store: Store) {
         metrics.begin(next.apps.map(\.key), Endpoint.routes)
@@ -105,10 +105,8 @@ public final class Gateway: ListeningService {
         // Measure first, so that even the first registration is dated by Redis's clock and not by this machine's.
         try? await store.time.measure()
         var services: [any Service] = [ClockKeeper(time: store.time), recorder]
-        if configuration.readsIntake {
-            let callers = configuration.apps.map { IntakeService.Caller(app: $0, tokens: SDKTokens(app: $0)) }
-            services.append(IntakeService(live, callers, recorder, logger: logger, clock: clock))
-        }
+        let running = GatewayFeature.Running(live: live, recorder: recorder, logger: logger, clock: clock)
+        services += GatewayFeature.ofFeatures.flatMap { $0.services(running) }
         let tasks = EventLoopTasks.Group(LoopTurns.group)
         let application = Application(
             responder: responder,

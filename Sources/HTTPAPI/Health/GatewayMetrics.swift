@@ -13,14 +13,11 @@ public enum GatewayMetricName: String, CaseIterable, Sendable {
     case schedules = "lamplighter_schedules_total"
     case receipts = "lamplighter_receipts_total"
     case registrations = "lamplighter_registrations_total"
-    case intake = "lamplighter_intake_total"
     case queueDepth = "lamplighter_fleet_queue_depth"
     case queueOldest = "lamplighter_fleet_queue_oldest_seconds"
     case schedulesWaiting = "lamplighter_fleet_schedules_waiting"
     case approvalsWaiting = "lamplighter_fleet_approvals_waiting"
     case schedulesBehind = "lamplighter_fleet_schedules_behind_seconds"
-    case intakeWaiting = "lamplighter_fleet_intake_waiting"
-    case intakeOldest = "lamplighter_fleet_intake_oldest_seconds"
     case alarms = "lamplighter_fleet_alarms"
     case workers = "lamplighter_fleet_workers"
     case paused = "lamplighter_fleet_paused"
@@ -43,8 +40,23 @@ public enum GatewayMetricName: String, CaseIterable, Sendable {
     case openFiles = "process_open_fds"
     case maximumFiles = "process_max_fds"
 
+    /// The meaning of each metric of this target and of features in it, by its name.
+    public static let helps: [String: String] = {
+        let own = allCases.map { ($0.rawValue, $0.help) }
+        let ofFeatures = FleetCount.all.map { ($0.metric, $0.help) } + CounterOfFeature.ofFeatures.map { ($0.name, $0.help) }
+        return Dictionary(uniqueKeysWithValues: own + ofFeatures)
+    }()
+
     /// The metrics about the deployment.
-    static let ofFleet = allCases.filter { $0.rawValue.hasPrefix("lamplighter_fleet_") }
+    static let ofFleet = helps.keys.filter { $0.hasPrefix("lamplighter_fleet_") }
+}
+
+/// A counter of a feature, with the meaning that docs/metrics.md has.
+struct CounterOfFeature: Sendable {
+    let name: String
+    let help: String
+
+    init(_ name: String, _ help: String) { (self.name, self.help) = (name, help) }
 }
 
 /// All metrics of this target. Labels are route patterns, app keys and fixed words, so a caller cannot make new series.
@@ -72,7 +84,7 @@ struct GatewayMetrics: Sendable {
     func keep(_ apps: [AppKey]) {
         let kept = Set(apps.map(\.rawValue))
         for name in GatewayMetricName.ofFleet {
-            registry.remove(name.rawValue) { labels in labels["app"].map { !kept.contains($0) } ?? false }
+            registry.remove(name) { labels in labels["app"].map { !kept.contains($0) } ?? false }
         }
     }
 
@@ -101,12 +113,6 @@ struct GatewayMetrics: Sendable {
         counter(.registrations, [("app", app.rawValue), ("outcome", outcome)]).increment(by: count)
     }
 
-    /// Counts answers to entries of the intake.
-    func answered(_ app: AppKey, entries: Int, isAccepted: Bool) {
-        counter(.intake, [("app", app.rawValue), ("outcome", isAccepted ? "accepted" : "rejected")])
-            .increment(by: entries)
-    }
-
     func receipts(_ app: AppKey, _ tally: ReceiptTally) {
         for (outcome, count) in [("accepted", tally.accepted), ("late", tally.late), ("unknown", tally.unknown)]
         where count > 0 {
@@ -127,7 +133,7 @@ struct GatewayMetrics: Sendable {
 
     /// The parts of the deployment that they show. The first one decides whether Redis answers.
     static let parts: [Snapshot.Part] = [
-        .depths, .ages, .intake, .heartbeats, .pauses, .load, .alarms, .quarantine, .deadLetters, .webhooks,
+        .depths, .ages, .counts, .heartbeats, .pauses, .load, .alarms, .quarantine, .deadLetters, .webhooks,
         .broadcasts, .approvals,
     ]
 
@@ -140,7 +146,7 @@ struct GatewayMetrics: Sendable {
             switch part {
             case .depths: for app in snapshot.apps { record(app.depth) }
             case .ages: for app in snapshot.apps { record(app.age) }
-            case .intake: for app in snapshot.apps { intake(app.key, app.intake) }
+            case .counts: snapshot.apps.forEach(counts)
             case .heartbeats: record(snapshot.heartbeats, of: apps, now: snapshot.now)
             case .pauses: record(snapshot.pauses, of: apps)
             case .load: record(snapshot.load)
@@ -168,9 +174,10 @@ struct GatewayMetrics: Sendable {
         gauge(.schedulesBehind, [app]).set(Double(age.schedules) / 1_000)
     }
 
-    func intake(_ app: AppKey, _ lag: IntakeLag) {
-        gauge(.intakeWaiting, [("app", app.rawValue)]).set(lag.waiting)
-        gauge(.intakeOldest, [("app", app.rawValue)]).set(Double(lag.oldest) / 1_000)
+    private func counts(_ app: Snapshot.App) {
+        for count in FleetCount.all {
+            Meter(label: count.metric, dimensions: [("app", app.key.rawValue)], factory: registry).set(app[count: count])
+        }
     }
 
     /// - Parameter now: epoch ms of Redis's clock
@@ -247,6 +254,10 @@ struct GatewayMetrics: Sendable {
 
     private func gauge(_ name: GatewayMetricName, _ dimensions: [(String, String)] = []) -> Meter {
         Meter(label: name.rawValue, dimensions: dimensions, factory: registry)
+    }
+
+    func counter(_ counter: CounterOfFeature, _ dimensions: [(String, String)]) -> Counter {
+        Counter(label: counter.name, dimensions: dimensions, factory: registry)
     }
 
     private func counter(_ name: GatewayMetricName, _ dimensions: [(String, String)]) -> Counter {

@@ -4,7 +4,7 @@ public import LiveActivity
 /// This is the one list of the questions. A caller names the parts that it shows.
 public struct Snapshot: Sendable {
     public enum Part: Sendable, CaseIterable {
-        case depths, ages, deadLetters, quarantine, webhooks, broadcasts, intake, approvals
+        case depths, ages, deadLetters, quarantine, webhooks, broadcasts, counts, approvals
         case alarms, pauses, heartbeats, workers, load, pushes
     }
 
@@ -19,7 +19,11 @@ public struct Snapshot: Sendable {
         public var approvals = 0
         public var webhook = WebhookStatus()
         public var broadcasts: [BroadcastEvent: Int] = [:]
-        public var intake = IntakeLag()
+        /// The numbers of features, by the names of their metrics.
+        public var counts: [String: Double] = [:]
+
+        /// A feature's number. 0: Redis did not answer.
+        public subscript(count count: FleetCount) -> Double { counts[count.metric] ?? 0 }
 
         public init(_ key: AppKey) {
             self.key = key
@@ -86,9 +90,11 @@ public struct Snapshot: Sendable {
             for index in keys.indices { apps[index].webhook = try await store.webhooks.status(keys[index]) }
         case .broadcasts:
             for index in keys.indices { apps[index].broadcasts = try await store.broadcasts.counts(keys[index]) }
-        case .intake:
-            for (index, lag) in try await store.queue.intakeLag(keys, now: now).enumerated() {
-                apps[index].intake = lag
+        case .counts:
+            for count in FleetCount.all {
+                for (index, number) in try await count.read(store, keys, now).enumerated() {
+                    apps[index].counts[count.metric] = number
+                }
             }
         case .alarms: alarms = try await store.alarms.list(keys)
         case .pauses: pauses = try await store.pauses.list(keys)

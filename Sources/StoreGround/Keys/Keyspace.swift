@@ -101,14 +101,6 @@ public struct Keyspace: Sendable {
         RedisKey("\(pushBlocks(app, hour: hour, slice: slice)):n")
     }
     package func idempotency(_ app: AppKey, _ id: String) -> RedisKey { key("idem:{\(app):\(Self.escaped(id))}") }
-    /// Publishes that others write into Redis (`Intake`).
-    package func intake(_ app: AppKey) -> RedisKey { key("in:{\(app)}") }
-    /// The answers to accepted ones.
-    package func intakeDone(_ app: AppKey) -> RedisKey { key("in:{\(app)}:done") }
-    /// The answers to the others.
-    package func intakeRejected(_ app: AppKey) -> RedisKey { key("in:{\(app)}:rejected") }
-    /// The gateway that reads the intake.
-    package func intakeLease(_ app: AppKey) -> RedisKey { key("in:{\(app)}:lease") }
     /// The app's outgoing events, for anybody who may read this Redis.
     package func events(_ app: AppKey) -> RedisKey { key("out:{\(app)}") }
     /// Events that wait for the app's webhook.

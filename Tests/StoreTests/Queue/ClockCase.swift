@@ -133,15 +133,6 @@ struct ClockCase: Sendable, CustomTestStringConvertible, CustomStringConvertible
                 return lease == nil ? ClockFixture.lease : .zero
             }
         },
-        ClockCase("the lease of the intake", ["app-lease"], Intake.lease) { fixture in
-            let intake = fixture.store.intake()
-            _ = try await intake.hold(fixture.app, owner: "g1")
-            let key = fixture.store.keys.intakeLease(fixture.app)
-            return {
-                if try await intake.hold(fixture.app, owner: "g2") { return .zero }
-                return .milliseconds(try await fixture.store.redis.send(RedisCommand("PTTL", key)).integer())
-            }
-        },
         ClockCase("the lease of a webhook", ["app-lease"], ClockFixture.lease) { fixture in
             let queue = fixture.store.webhookQueue()
             _ = try await queue.hold(fixture.app, owner: "w1", for: ClockFixture.lease)

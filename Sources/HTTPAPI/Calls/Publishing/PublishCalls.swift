@@ -6,7 +6,7 @@ import Spans
 import Store
 import StrictJSON
 
-/// `POST /api/push`. The intake publishes through it, too.
+/// `POST /api/push`. Features publish through it, too.
 struct PublishCalls: CallGroup {
     private let pushes: Pushes
     private let metrics: GatewayMetrics

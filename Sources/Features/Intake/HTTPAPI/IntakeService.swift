@@ -21,8 +21,7 @@ struct IntakeService: Service {
     let clock: @Sendable () -> Int64
     private let owner = UUIDBytes.random().description
 
-    /// Redis does not tell who wrote an entry.
-    private static let publisher = Publisher(credential: "intake", address: "redis")
+    private static let publisher = Publisher(credential: AppCredential.intakeID, address: "redis")
 
     /// The parts that a request of the app's publisher would have.
     struct Caller: Sendable {
@@ -30,15 +29,10 @@ struct IntakeService: Service {
         let tokens: SDKTokens
     }
 
-    init(
-        _ live: Replaceable<GatewayResponder.Served>, _ callers: [Caller], _ recorder: ActionRecorder, logger: Logger,
-        clock: @escaping @Sendable () -> Int64
-    ) {
-        self.live = live
-        self.callers = callers
-        self.recorder = recorder
-        self.logger = logger
-        self.clock = clock
+    init(_ gateway: GatewayFeature.Running) {
+        live = gateway.live
+        callers = live.current.configuration.apps.map { Caller(app: $0, tokens: SDKTokens(app: $0)) }
+        (recorder, logger, clock) = (gateway.recorder, gateway.logger, gateway.clock)
     }
 
     func run() async {

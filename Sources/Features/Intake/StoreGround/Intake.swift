@@ -96,3 +96,14 @@ public struct Intake: Sendable {
     public func interrupt() async { await connection.interrupt() }
     public func close() { connection.close() }
 }
+
+extension Keyspace {
+    /// Publishes that others write into Redis.
+    package func intake(_ app: AppKey) -> RedisKey { key("in:{\(app)}") }
+    /// The answers to accepted ones.
+    package func intakeDone(_ app: AppKey) -> RedisKey { key("in:{\(app)}:done") }
+    /// The answers to the others.
+    package func intakeRejected(_ app: AppKey) -> RedisKey { key("in:{\(app)}:rejected") }
+    /// The gateway that reads the intake.
+    package func intakeLease(_ app: AppKey) -> RedisKey { key("in:{\(app)}:lease") }
+}

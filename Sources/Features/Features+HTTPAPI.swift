@@ -1,0 +1,11 @@
+extension GatewayFeature {
+    static let ofFeatures: [GatewayFeature] = [
+        intake
+    ]
+}
+
+extension CounterOfFeature {
+    static let ofFeatures: [CounterOfFeature] = [
+        intake
+    ]
+}

@@ -1,0 +1,12 @@
+extension FleetCount {
+    static let ofFeatures: [FleetCount] = [
+        intakeWaiting,
+        intakeOldest,
+    ]
+}
+
+extension AppCredential {
+    static let callersOfFeatures: [String] = [
+        intakeID
+    ]
+}

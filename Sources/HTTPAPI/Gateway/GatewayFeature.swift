@@ -1,0 +1,18 @@
+import Logging
+import ServiceLifecycle
+import Threads
+
+/// What a feature runs in a gateway. `ofFeatures` lists them.
+struct GatewayFeature: Sendable {
+    /// A gateway that begins to serve.
+    struct Running: Sendable {
+        let live: Replaceable<GatewayResponder.Served>
+        let recorder: ActionRecorder
+        let logger: Logger
+        /// Epoch milliseconds.
+        let clock: @Sendable () -> Int64
+    }
+
+    /// Its services. They stop after the requests have ended.
+    let services: @Sendable (Running) -> [any Service]
+}
