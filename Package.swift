@@ -34,10 +34,17 @@ let features: KeyValuePairs = [
     ],
     "Numbers": ["Console", "ConsoleTests", "HTTPAPITests"],
     "Simulator": ["Commands"],
+    "Sketches": [
+        "StoreGround", "Store", "Answers", "Console", "HTTPAPI", "Commands", "ConsoleTests", "HTTPAPITests",
+        "EndToEndTests",
+    ],
+    "TestDevices": [
+        "StoreGround", "Store", "Answers", "Console", "HTTPAPI", "Commands", "HTTPAPITests", "EndToEndTests",
+    ],
     "Watch": ["Commands", "CommandsTests", "EndToEndTests"],
 ]
-// The targets with a list that names features: Sources/Features/Features+TARGET.swift.
-let listed = ["StoreGround", "Store", "Console", "HTTPAPI", "Settings", "Commands"]
+// The targets with a list that names features: Features+TARGET.swift, beside the features.
+let listed = ["StoreGround", "Store", "Console", "HTTPAPI", "Settings", "Commands", "HTTPAPITests"]
 
 let package = Package(
     name: "lamplighter",
@@ -238,7 +245,9 @@ let package = Package(
             ]),
         .testTarget(
             name: "BackupTests",
-            dependencies: ["Backup", "Store", "Redis", "LiveActivity", "OpenSSL", "StrictJSON", "TestSupport", logging],
+            dependencies: [
+                "Backup", "Store", "Redis", "LiveActivity", "OpenSSL", "StrictJSON", "TestSupport", logging,
+            ],
             path: "Tests/Features/Backup/BackupTests"),
         .testTarget(name: "GzipTests", dependencies: ["Gzip"], path: "Tests/Features/HistoryExport/GzipTests"),
         .testTarget(
@@ -342,7 +351,7 @@ if Context.environment["LAMPLIGHTER_FUZZ"] == "1" {
 for root in ["Sources", "Tests"] {
     let all = package.targets.map { $0.path ?? ($0.type == .test ? "Tests/" : "Sources/") + $0.name }
     let others = root == "Tests" ? ["Fuzz", "Scripts", "StandIns", "chaos.md", "servers.md"] : []
-    let lists = root == "Tests" ? [] : listed.map { "Features/Features+\($0).swift" }
+    let lists = listed.filter { $0.hasSuffix("Tests") == (root == "Tests") }.map { "Features/Features+\($0).swift" }
     let folders = Set(all.filter { $0.hasPrefix(root) }.map { String($0.split(separator: "/")[1]) } + others)
         .subtracting(["Features"])
     for target in package.targets

@@ -29,14 +29,14 @@ public struct Lamplighter: AsyncParsableCommand {
                 subcommands: [
                     PublishCommand.self, PushCommand.self, HistoryCommand.self, TrackCommand.self, UntrackCommand.self,
                     ImportCommand.self, ExportCommand.self, ActivityCommand.self, ScheduleCommand.self,
-                    SchemaCommand.self, SketchCommand.self, BroadcastCommand.self,
-                ]),
+                    SchemaCommand.self, BroadcastCommand.self,
+                ] + publishCommandsOfFeatures),
             CommandGroup(
                 name: "Operate",
                 subcommands: [
                     StatusCommand.self, SettingsCommand.self, ReloadCommand.self, PauseCommand.self, ResumeCommand.self,
                     ChannelCommand.self, ExplainCommand.self, ForgetCommand.self, EventsCommand.self,
-                    DoctorCommand.self, TestSendCommand.self, TestDeviceCommand.self, QuarantineCommand.self,
+                    DoctorCommand.self, TestSendCommand.self, QuarantineCommand.self,
                     DeadCommand.self, ActionsCommand.self, CredentialCommand.self,
                 ] + operateCommandsOfFeatures),
         ])

@@ -189,37 +189,41 @@ public final class Console: Sendable {
 
 /// A feature's page in the menu, behind those of the core in its group.
 struct MenuEntry: Sendable {
-    enum Group { case published, reach, trouble, app }
+    enum Group: CaseIterable { case published, reach, trouble, app }
 
     var group: Group
     var path: String
     var title: String
-
-    static func all(_ group: Group) -> [(path: String, title: String)] {
-        ofFeatures.filter { $0.group == group }.map { ($0.path, $0.title) }
-    }
 }
 
 /// The pages that every page links to.
 enum Navigation {
-    /// In groups: what is published, whom it reaches, what went wrong, and how the app is set up.
-    private static let groups: [[(path: String, title: String)]] = [
-        [
-            ("/console", "Home"), ("/console/compose", "Compose"), ("/console/pushes", "Pushes"),
-        ] + MenuEntry.all(.published),
-        [
-            ("/console/names", "Names"), ("/console/devices", "Devices"), ("/console/schedules", "Schedules"),
-            ("/console/broadcasts", "Broadcasts"),
-        ] + MenuEntry.all(.reach),
-        [
-            ("/console/alarms", "Alarms"), ("/console/dead", "Dead letters"), ("/console/quarantine", "Quarantine"),
-            ("/console/actions", "Action log"),
-        ] + MenuEntry.all(.trouble),
-        [
-            ("/console/credentials", "Credentials"), ("/console/schemas", "Schemas"), ("/console/events", "Events"),
-            ("/console/settings", "Settings"),
-        ] + MenuEntry.all(.app),
-    ]
+    /// In groups: what is published, whom it reaches, what went wrong, and how the app is set up. Features' pages stand
+    /// behind those of the core.
+    private static let groups: [[(path: String, title: String)]] = MenuEntry.Group.allCases.map { group in
+        ofCore(group) + MenuEntry.ofFeatures.filter { $0.group == group }.map { ($0.path, $0.title) }
+    }
+
+    private static func ofCore(_ group: MenuEntry.Group) -> [(path: String, title: String)] {
+        switch group {
+        case .published: [("/console", "Home"), ("/console/compose", "Compose"), ("/console/pushes", "Pushes")]
+        case .reach:
+            [
+                ("/console/names", "Names"), ("/console/devices", "Devices"), ("/console/schedules", "Schedules"),
+                ("/console/broadcasts", "Broadcasts"),
+            ]
+        case .trouble:
+            [
+                ("/console/alarms", "Alarms"), ("/console/dead", "Dead letters"),
+                ("/console/quarantine", "Quarantine"), ("/console/actions", "Action log"),
+            ]
+        case .app:
+            [
+                ("/console/credentials", "Credentials"), ("/console/schemas", "Schemas"), ("/console/events", "Events"),
+                ("/console/settings", "Settings"),
+            ]
+        }
+    }
 
     /// The page of `groups` that the path belongs to.
     static func area(of path: String) -> String {

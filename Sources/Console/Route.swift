@@ -22,7 +22,9 @@ struct Route: Sendable {
         parts = pattern.split(separator: "/")
     }
 
-    static let all: [Route] = [
+    static let all: [Route] = ofCore + ofFeatures.joined()
+
+    private static let ofCore: [Route] = [
         Route("GET", "/console", .read, HomePage.show),
         Route("GET", "/console/live", .read, HomePage.live),
         Route("POST", "/console/pause", .operate, forAllNames: true, HomePage.pause),
@@ -35,10 +37,6 @@ struct Route: Sendable {
         Route("POST", "/console/compose/publish", .publish, PublishPage.publish),
         Route("GET", "/console/templates", .publish, TemplatesPage.show),
         Route("POST", "/console/templates/drop", .publish, TemplatesPage.drop),
-        Route("GET", "/console/test-devices", .publish, forAllNames: true, TestDevicesPage.show),
-        Route("POST", "/console/test-devices", .publish, forAllNames: true, TestDevicesPage.change),
-        Route("GET", "/console/sketches", .operate, forAllNames: true, SketchesPage.show),
-        Route("POST", "/console/sketches", .operate, forAllNames: true, SketchesPage.change),
         Route("GET", "/console/pushes", .read, PushesPage.show),
         Route("GET", "/console/pushes/{push}", .read, PushPage.show),
         Route("GET", "/console/pushes/{push}/live", .read, PushPage.live),
@@ -69,8 +67,10 @@ struct Route: Sendable {
         Route("GET", "/console/actions", .operate, forAllNames: true, ActionsPage.show),
         Route("GET", "/console/credentials", .operate, forAllNames: true, CredentialsPage.show),
         Route("POST", "/console/credentials", .operate, forAllNames: true, CredentialsPage.create),
-        Route("POST", "/console/credentials/{credential}/rotate", .operate, forAllNames: true, CredentialsPage.rotate),
-        Route("POST", "/console/credentials/{credential}/revoke", .operate, forAllNames: true, CredentialsPage.revoke),
+        Route(
+            "POST", "/console/credentials/{credential}/rotate", .operate, forAllNames: true, CredentialsPage.rotate),
+        Route(
+            "POST", "/console/credentials/{credential}/revoke", .operate, forAllNames: true, CredentialsPage.revoke),
         Route("GET", "/console/schemas", .read, forAllNames: true, SchemasPage.show),
         Route("POST", "/console/schemas", .operate, forAllNames: true, SchemasPage.set),
         Route("GET", "/console/schemas/{type}", .read, forAllNames: true, SchemasPage.one),
@@ -79,7 +79,7 @@ struct Route: Sendable {
         Route("GET", "/console/events", .read, forAllNames: true, EventsPage.show),
         Route("POST", "/console/events", .operate, forAllNames: true, EventsPage.decide),
         Route("GET", "/console/settings", .operate, forAllNames: true, SettingsPage.show),
-    ] + ofFeatures.joined()
+    ]
 
     /// Whether it answers a part of a page, which has no frame.
     var isPart: Bool {

@@ -4,10 +4,14 @@ extension Lamplighter {
     static let runCommandsOfFeatures: [any ParsableCommand.Type] = [
         SimulateCommand.self
     ]
+    static let publishCommandsOfFeatures: [any ParsableCommand.Type] = [
+        SketchCommand.self
+    ]
     static let operateCommandsOfFeatures: [any ParsableCommand.Type] = [
         ArchiveCommand.self,
         BackupCommand.self,
         RestoreCommand.self,
+        TestDeviceCommand.self,
         WatchCommand.self,
     ]
 }

@@ -1,6 +1,8 @@
 extension Route {
     static let ofFeatures: [[Route]] = [
-        numbers
+        numbers,
+        sketches,
+        testDevices,
     ]
 }
 
@@ -13,5 +15,24 @@ extension MenuEntry {
 extension NameLink {
     static let ofFeatures: [NameLink] = [
         numbers
+    ]
+}
+
+extension DeviceLink {
+    static let ofFeatures: [DeviceLink] = [
+        testDevices
+    ]
+}
+
+extension ComposeFeature {
+    static let ofFeatures: [ComposeFeature] = [
+        testDevices,
+        sketches,
+    ]
+}
+
+extension CardDrawing {
+    static let ofFeatures: [Finder] = [
+        sketches
     ]
 }

@@ -1,3 +1,18 @@
+import Store
+
+extension Endpoint {
+    static let ofFeatures: [[Endpoint]] = [
+        sketches,
+        testDevices,
+    ]
+}
+
+extension Answer {
+    static let subjectsOfFeatures: [(String, Action.Subject)] = [
+        testDeviceSubject
+    ]
+}
+
 extension GatewayFeature {
     static let ofFeatures: [GatewayFeature] = [
         intake

@@ -5,6 +5,13 @@ extension FleetCount {
     ]
 }
 
+extension AppRecord {
+    static let ofFeatures: [AppRecord] = [
+        sketch,
+        testDevice,
+    ]
+}
+
 extension AppCredential {
     static let callersOfFeatures: [String] = [
         intakeID

@@ -12,6 +12,8 @@ public struct Store: Sendable {
     public let pushes: Pushes
     public let receipts: Receipts
     public let schedules: Schedules
+    public let traces: Traces
+    public private(set) var schemas: Schemas
     public let queue: WorkQueue
     public let endings = PushEndings()
     public let sweeps: SweepStore
@@ -69,6 +71,9 @@ public struct Store: Sendable {
             redis: redis, keys: keys, time: time, replicas: replicaWait, memory: buckets.memory,
             index: PushIndex(redis: redis, keys: keys), telling: telling, endings: endings)
         receipts = Receipts(redis: redis, keys: keys, index: pushes.index, time: time)
+        traces = Traces(redis: redis, keys: keys)
+        schemas = Schemas(redis: redis, keys: keys)
+        schemas.maximum = maximumSchemas
         schedules = Schedules(redis: redis, keys: keys, pushes: pushes, replicas: replicaWait)
         queue = WorkQueue(redis: redis, keys: keys, telling: telling)
         sweeps = SweepStore(redis: redis, keys: keys, endings: endings)

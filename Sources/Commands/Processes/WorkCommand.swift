@@ -69,6 +69,7 @@ struct WorkCommand: AsyncParsableCommand {
         let service = Worker(store: store, apps: served, options: options, logger: logger, spans: boot.spans)
         let reload = WorkerReload(keys: keys, webhooks: webhooks, worker: service)
         let totals = WorkerTotals(registry: boot.registry, logger: logger)
+        let ofFeatures = ProcessFeature.ofFeatures.flatMap { $0.besideWorker(boot) }
         try await boot.run(
             Boot.Process(
                 name: options.name, title: "worker \(options.name)", apps: apps.map(\.key),
@@ -79,7 +80,7 @@ struct WorkCommand: AsyncParsableCommand {
                         host: host, port: port, apps: apps.map(\.key), store: store, registry: boot.registry,
                         version: Release.version, secret: settings.monitorSecret, logger: logger)
                     return .init(service: monitor, host: host, port: port, words: "health and metrics")
-                }, beside: [totals] + ProcessFeature.ofFeatures.flatMap { $0.besideWorker(boot) }, limit: settings.worker.drainTimeout,
+                }, beside: [totals] + ofFeatures, limit: settings.worker.drainTimeout,
                 reload: reload.apply))
         totals.log()
     }

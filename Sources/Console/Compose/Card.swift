@@ -15,8 +15,8 @@ struct Card {
     let state: JSONValue?
     var alert: JSONObject?
     var isEnd = false
-    /// The drawing of the card's attributes type, in place of ours.
-    var sketch: Sketch?
+    /// Draws the card in place of the console.
+    var drawing: CardDrawing?
     var type: String?
     var attributes: JSONObject?
     /// Epoch ms, for timers.
@@ -50,11 +50,7 @@ struct Card {
         if let progress = Self.progress(members) { shown["progress"] = progress }
         if isEnd { shown["isEnd"] = true }
         // An end without a state leaves the card as it was.
-        if let sketch, state != nil {
-            shown["sketch"] = SketchDrawing(state: try? state?.object(), attributes: attributes, now: now)
-                .drawn(sketch)
-            shown["sketchType"] = type
-        }
+        if let drawing, state != nil { shown["drawing"] = drawing.markup(self) }
         if let alert, let title = Self.alertText(alert["title"]) {
             shown["alert"] = ["title": title, "body": Self.alertText(alert["body"]) ?? ""] as Values
         }

@@ -22,14 +22,14 @@ struct ComposeCheck {
     /// For a form that is not checked.
     init() {}
 
-    /// The card that the form would make. It asks the API for the sketch of its type.
+    /// The card that the form would make. A feature may draw it.
     static func card(_ form: Form, _ visit: Visit) async -> Values {
         let compose = ComposeForm(form, now: visit.now)
         let alert = compose.alert.flatMap { try? JSONDocument($0.bytes).root.object() }
         let type = await SchemaFields.type(visit, compose)
         return Card(
             app: visit.app.rawValue, name: compose.name, state: compose.state, alert: alert,
-            isEnd: compose.event == "end", sketch: await visit.sketch(type), type: type,
+            isEnd: compose.event == "end", drawing: await visit.drawing(type), type: type,
             attributes: form.text("attributes").flatMap { try? JSONDocument($0).root.object() }, now: visit.now
         ).values
     }

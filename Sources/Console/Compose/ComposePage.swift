@@ -88,7 +88,9 @@ enum ComposePage {
             form["state"] = state
         }
         draft.form = form
-        if let device = visit.form.text("test_device") { return try await TestSend.send(draft, to: device, visit) }
+        for feature in ComposeFeature.ofFeatures where !feature.button.isEmpty {
+            if let value = visit.form.text(feature.button) { return try await feature.press(value, draft, visit) }
+        }
         switch visit.form["action"] {
         case "preview":
             try await visit.keep(draft)
@@ -185,7 +187,12 @@ enum ComposePage {
         }
         shown["hasDrafts"] = drafts.isEmpty ? nil : true
         shown["savedAt"] = Shown.time(draft.savedAt, now: visit.now)
-        for (key, value) in await TestSend.shown(visit, name: compose.name) { shown[key] = value }
+        var features: [Values] = []
+        for feature in ComposeFeature.ofFeatures {
+            let markup = await feature.markup(visit, compose.name)
+            if !markup.isEmpty { features.append(["markup": markup]) }
+        }
+        shown["features"] = features
         shown["obstacle"] = visit.standing.obstacle(of: compose.name)
         // Above the form, and not beside it too.
         shown["checked"] = check.shown.filter { $0.key != "problem" }

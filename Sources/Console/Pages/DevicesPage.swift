@@ -89,6 +89,7 @@ enum DevicesPage {
         shown["former"] = former
         shown["hasFormer"] = former.isEmpty ? nil : true
         if let wanted { shown["explained"] = try await explained(visit, wanted, id) }
+        shown["links"] = DeviceLink.ofFeatures.filter { visit.session.identity.mayOpen($0.page) }.map { $0.values(id) }
         return visit.page("device", "Device", shown)
     }
 
@@ -141,4 +142,13 @@ struct Tag: Sendable {
         name = colon.map { String(text[text.index(after: $0)...]) } ?? text
         group = colon.map { String(text[..<$0]) }
     }
+}
+
+/// A link to a feature's page about a device, for those who may open the page.
+struct DeviceLink: Sendable {
+    var title: String
+    /// Its query has the device's `id`.
+    var page: String
+
+    func values(_ device: String) -> Values { ["title": title, "path": page + Form.query(["id": device])] }
 }

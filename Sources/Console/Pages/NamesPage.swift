@@ -54,7 +54,7 @@ enum NamePage {
         let last = activity?.lastContentState
         let closed = activity?.ended ?? false
         let state = last?.contentState.value
-        let sketch = await visit.sketch(activity?.attributesType)
+        let drawing = await visit.drawing(activity?.attributesType)
         func compose(_ event: String) -> String { "/console/compose" + Form.query(["name": name, "event": event]) }
         return visit.page(
             "name", name,
@@ -72,7 +72,7 @@ enum NamePage {
                 "more": history.next.map { _ in "/console/pushes" + Form.query(["name": name]) },
                 "card": state.map {
                     Card(
-                        app: visit.app.rawValue, name: name, state: $0, isEnd: last?.event == "end", sketch: sketch,
+                        app: visit.app.rawValue, name: name, state: $0, isEnd: last?.event == "end", drawing: drawing,
                         type: activity?.attributesType, now: visit.now
                     ).values
                 }, "state": state.map { JSONLayout.lines($0) },

@@ -77,7 +77,8 @@ enum PushPage {
             shown["card"] =
                 Card(
                     app: visit.app.rawValue, name: name, state: state, alert: alert, isEnd: push.ledger.event == "end",
-                    sketch: await visit.sketch(type), type: type, attributes: sent?.object("attributes"), now: visit.now
+                    drawing: await visit.drawing(type), type: type, attributes: sent?.object("attributes"),
+                    now: visit.now
                 ).values
         }
         let most = visit.query["channels"] == "all" ? Self.mostChannels : Self.fewChannels

@@ -3,9 +3,8 @@ import Store
 
 extension Answer {
     /// Subjects that have another name in the path.
-    private static let parameterSubjects: [String: Action.Subject] = [
-        "user": .namedUser, "credential": .credential, "test_device": .entry,
-    ]
+    private static let parameterSubjects = Dictionary(
+        uniqueKeysWithValues: [("user", .namedUser), ("credential", .credential)] + subjectsOfFeatures)
 
     /// The entry of the log of actions for the call that has this answer.
     /// - Parameter parameters: of the path

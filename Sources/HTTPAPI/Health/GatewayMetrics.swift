@@ -43,8 +43,9 @@ public enum GatewayMetricName: String, CaseIterable, Sendable {
     /// The meaning of each metric of this target and of features in it, by its name.
     public static let helps: [String: String] = {
         let own = allCases.map { ($0.rawValue, $0.help) }
-        let ofFeatures = FleetCount.all.map { ($0.metric, $0.help) } + CounterOfFeature.ofFeatures.map { ($0.name, $0.help) }
-        return Dictionary(uniqueKeysWithValues: own + ofFeatures)
+        let gauges = FleetCount.all.map { ($0.metric, $0.help) }
+        let counters = CounterOfFeature.ofFeatures.map { ($0.name, $0.help) }
+        return Dictionary(uniqueKeysWithValues: own + gauges + counters)
     }()
 
     /// The metrics about the deployment.
@@ -176,7 +177,8 @@ struct GatewayMetrics: Sendable {
 
     private func counts(_ app: Snapshot.App) {
         for count in FleetCount.all {
-            Meter(label: count.metric, dimensions: [("app", app.key.rawValue)], factory: registry).set(app[count: count])
+            let labels = [("app", app.key.rawValue)]
+            Meter(label: count.metric, dimensions: labels, factory: registry).set(app[count: count])
         }
     }
 

@@ -4,7 +4,8 @@ import Store
 import StrictJSON
 
 /// The OpenAPI document of all calls. It is made from the table of endpoints, the types of their answers, the words of
-/// `calls.json`, and `shared.json`: what the calls share, and the bodies of requests.
+/// `calls.json`, and `shared.json`: what the calls share, and the bodies of requests. A feature has a file with `calls`,
+/// `schemas` and `parameters` of its own.
 enum OpenAPIDocument {
     /// The bodies that no call answers as a whole.
     private static let others: [any AnswerBody.Type] = [ErrorAnswer.self, OutgoingEventAnswer.self]
@@ -22,10 +23,15 @@ enum OpenAPIDocument {
     }
 
     static func json(_ operations: [OpenAPIOperation]) throws(JSONError) -> JSON {
-        let words = try JSONDocument(PackageResources.calls_json).root.object()
+        let calls = [try JSONDocument(PackageResources.calls_json).root.object()]
+        var words: [String: JSONObject] = [:]
+        for calls in try calls + ofFeatures().compactMap({ $0.object("calls") }) {
+            for (title, call) in calls.members { words[title] = try call.object() }
+        }
         var paths: [JSON.Member] = []
         for operation in operations {
-            let described = try operation.json(words.required(operation.title).object())
+            guard let call = words[operation.title] else { preconditionFailure("no words for \(operation.title)") }
+            let described = try operation.json(call)
             let member = JSON.Member(operation.method.lowercased(), described)
             if let place = paths.firstIndex(where: { $0.key == operation.pattern }) {
                 paths[place].value.append(member.key, member.value)
@@ -43,6 +49,15 @@ enum OpenAPIDocument {
         return .object(members)
     }
 
+    private static func ofFeatures() throws(JSONError) -> [JSONObject] {
+        var found: [JSONObject] = []
+        for file in PackageResources.files where file.name.hasSuffix(".json") {
+            if ["calls.json", "shared.json"].contains(file.name) { continue }
+            found.append(try JSONDocument(file.text).root.object())
+        }
+        return found
+    }
+
     private static func components(
         _ shared: JSONObject, _ operations: [OpenAPIOperation]
     ) throws(JSONError) -> JSON {
@@ -50,13 +65,12 @@ enum OpenAPIDocument {
         for body in others + operations.flatMap(\.answers).compactMap(\.body) { add(body, to: &named) }
         let answers = named.sorted { $0.key < $1.key }.map { JSON.Member($0.key, $0.value) }
         var members: [JSON.Member] = []
+        let features = try ofFeatures()
         for (key, value) in shared.members {
-            guard key == "schemas" else {
-                members.append(JSON.Member(key, JSON(value)))
-                continue
-            }
-            let bodies = try value.object().members.map { JSON.Member($0.key, JSON($0.value)) }
-            members.append(JSON.Member(key, .object(bodies + enumerations + answers)))
+            var own = try value.object().members
+            for feature in features { own += feature.object(key)?.members ?? [] }
+            let written = own.map { JSON.Member($0.key, JSON($0.value)) }
+            members.append(JSON.Member(key, .object(key == "schemas" ? written + enumerations + answers : written)))
         }
         return .object(members)
     }

@@ -1,7 +1,7 @@
 import Answers
 import Store
 
-/// One method at one path, with the handler of its requests. A new endpoint is a new row of `all`.
+/// One method at one path, with the handler of its requests. A new endpoint is a new row of `all`, or of a feature's list.
 final class Endpoint: Sendable {
     enum Handler: Sendable {
         /// A call that needs no secret, so it belongs to no app.
@@ -100,7 +100,9 @@ extension Endpoint {
     }
 
     /// In order of precedence: a literal path stands before a parameter that would match it too.
-    static let all: [Endpoint] = [
+    static let all: [Endpoint] = ofCore + ofFeatures.joined()
+
+    private static let ofCore: [Endpoint] = [
         Endpoint(
             "POST", "/api/push", .master, .publish, PublishCalls.publish, [.status(202, AcceptedAnswer.self)],
             checksNames: true, acts: .publish, isAirship: true),
@@ -111,14 +113,17 @@ extension Endpoint {
         Endpoint(
             "DELETE", "/api/push/{push_id}", .master, .publish, PushCalls.cancel, [.ok(LedgerAnswer.self)],
             acts: .cancelPush),
-        Endpoint("GET", "/api/push/{push_id}/content", .master, .read, PushCalls.content, [.ok(ContentAnswer.self)]),
+        Endpoint(
+            "GET", "/api/push/{push_id}/content", .master, .read, PushCalls.content, [.ok(ContentAnswer.self)]),
         Endpoint(
             "GET", "/api/push/{push_id}/channels", .master, .read, PushCalls.channels,
             [.ok(UnlitChannelsAnswer.self)]),
         Endpoint("GET", "/api/push/{push_id}/trace", .master, .read, PushCalls.trace, [.ok(PushTraceAnswer.self)]),
-        Endpoint("GET", "/api/pushes", .master, .read, HistoryCalls.list, [.ok(HistoryAnswer.self)], checksNames: true),
         Endpoint(
-            "GET", "/api/pushes/sums", .master, .read, HistoryCalls.sums, [.ok(PushSumsAnswer.self)], checksNames: true
+            "GET", "/api/pushes", .master, .read, HistoryCalls.list, [.ok(HistoryAnswer.self)], checksNames: true),
+        Endpoint(
+            "GET", "/api/pushes/sums", .master, .read, HistoryCalls.sums, [.ok(PushSumsAnswer.self)],
+            checksNames: true
         ),
         Endpoint(
             "POST", "/api/schedules", .master, .publish, ScheduleCalls.create, [.status(201, SchedulesAnswer.self)],
@@ -224,7 +229,8 @@ extension Endpoint {
             "PUT", "/api/activities/{name}/channels/{channel}", .channel, .track, RegistrationCalls.track,
             [.ok(RegisteredAnswer.self)]),
         Endpoint(
-            "DELETE", "/api/activities/{name}/channels/{channel}", .channel, .track, RegistrationCalls.untrack, [.empty]
+            "DELETE", "/api/activities/{name}/channels/{channel}", .channel, .track, RegistrationCalls.untrack,
+            [.empty]
         ),
         Endpoint(
             "GET", "/api/start-tokens/{attributes_type}", .master, .read, FollowerCalls.countStartTokens,
@@ -239,18 +245,22 @@ extension Endpoint {
             "POST", "/api/start-tokens/{attributes_type}/channels", .master, .track, BulkCalls.track,
             [.ok(BulkResultAnswer.self)], acts: .importFollowers, body: .streamed),
         Endpoint(
-            "PUT", "/api/start-tokens/{attributes_type}/channels/{channel}", .channel, .track, RegistrationCalls.track,
+            "PUT", "/api/start-tokens/{attributes_type}/channels/{channel}", .channel, .track,
+            RegistrationCalls.track,
             [.ok(RegisteredAnswer.self)]),
         Endpoint(
             "DELETE", "/api/start-tokens/{attributes_type}/channels/{channel}", .channel, .track,
             RegistrationCalls.untrack,
             [.empty]),
         Endpoint(
-            "GET", "/api/dead", .master, .read, DeadLetterCalls.list, [.ok(DeadLettersAnswer.self)], checksNames: true),
+            "GET", "/api/dead", .master, .read, DeadLetterCalls.list, [.ok(DeadLettersAnswer.self)],
+            checksNames: true),
         Endpoint("GET", "/api/dead/{push_id}", .master, .read, DeadLetterCalls.show, [.ok(DeadLetterAnswer.self)]),
-        Endpoint("DELETE", "/api/dead/{push_id}", .master, .operate, DeadLetterCalls.drop, [.empty], acts: .dropDead),
         Endpoint(
-            "POST", "/api/dead/{push_id}/retry", .master, .operate, DeadLetterCalls.retry, [.ok(RetriedAnswer.self)],
+            "DELETE", "/api/dead/{push_id}", .master, .operate, DeadLetterCalls.drop, [.empty], acts: .dropDead),
+        Endpoint(
+            "POST", "/api/dead/{push_id}/retry", .master, .operate, DeadLetterCalls.retry,
+            [.ok(RetriedAnswer.self)],
             acts: .retryDead),
         Endpoint("GET", "/api/webhook", .master, .read, WebhookCalls.show, [.ok(WebhookAnswer.self)]),
         Endpoint("GET", "/api/webhook/dead", .master, .read, WebhookCalls.listDead, [.ok(DeadEventsAnswer.self)]),
@@ -270,12 +280,14 @@ extension Endpoint {
         Endpoint(
             "DELETE", "/api/activities/{name}/broadcast", .master, .operate, BroadcastCalls.delete,
             [.empty, .status(202, BroadcastAnswer.self)], acts: .deleteBroadcast),
-        Endpoint("GET", "/api/pauses", .master, .read, PauseCalls.list, [.ok(PausesAnswer.self)], checksNames: true),
+        Endpoint(
+            "GET", "/api/pauses", .master, .read, PauseCalls.list, [.ok(PausesAnswer.self)], checksNames: true),
         Endpoint(
             "POST", "/api/pause", .master, .operate, PauseCalls.pause, [.ok(PausesAnswer.self)], checksNames: true,
             acts: .pause),
         Endpoint(
-            "POST", "/api/resume", .master, .operate, PauseCalls.resume, [.ok(PausesAnswer.self)], checksNames: true,
+            "POST", "/api/resume", .master, .operate, PauseCalls.resume, [.ok(PausesAnswer.self)],
+            checksNames: true,
             acts: .resume),
         Endpoint("GET", "/api/quarantine", .master, .read, QuarantineCalls.list, [.ok(QuarantineAnswer.self)]),
         Endpoint(
@@ -285,7 +297,8 @@ extension Endpoint {
             "POST", "/api/quarantine/discard", .master, .operate, QuarantineCalls.discard,
             [.ok(DiscardedAnswer.self)], acts: .discardQuarantine),
         Endpoint("GET", "/api/actions", .master, .operate, ActionCalls.list, [.ok(ActionsAnswer.self)]),
-        Endpoint("GET", "/api/credentials", .master, .operate, CredentialCalls.list, [.ok(CredentialListAnswer.self)]),
+        Endpoint(
+            "GET", "/api/credentials", .master, .operate, CredentialCalls.list, [.ok(CredentialListAnswer.self)]),
         Endpoint(
             "POST", "/api/credentials", .master, .operate, CredentialCalls.create,
             [.status(201, MadeCredentialAnswer.self)], acts: .createCredential),
@@ -307,23 +320,6 @@ extension Endpoint {
         Endpoint(
             "DELETE", "/api/schemas/{attributes_type}", .master, .operate, SchemaCalls.delete, [.empty],
             acts: .deleteSchema),
-        Endpoint(
-            "GET", "/api/sketches", .master, .read, SketchCalls.list, [.ok(SketchesAnswer.self)], checksNames: true),
-        Endpoint(
-            "GET", "/api/sketches/{attributes_type}", .master, .read, SketchCalls.show, [.raw], checksNames: true),
-        Endpoint(
-            "PUT", "/api/sketches/{attributes_type}", .master, .operate, SketchCalls.set, [.ok(DoneAnswer.self)],
-            acts: .setSketch),
-        Endpoint(
-            "DELETE", "/api/sketches/{attributes_type}", .master, .operate, SketchCalls.delete, [.empty],
-            acts: .deleteSketch),
-        Endpoint("GET", "/api/test-devices", .master, .publish, TestDeviceCalls.list, [.ok(TestDevicesAnswer.self)]),
-        Endpoint(
-            "PUT", "/api/test-devices/{test_device}", .master, .publish, TestDeviceCalls.set, [.ok(DoneAnswer.self)],
-            acts: .setTestDevice),
-        Endpoint(
-            "DELETE", "/api/test-devices/{test_device}", .master, .publish, TestDeviceCalls.delete, [.empty],
-            acts: .deleteTestDevice),
         Endpoint(open: "/healthz", HealthCalls.health, [.ok(HealthAnswer.self)], isLimited: false),
         Endpoint(open: "/readyz", HealthCalls.readiness, [.ok(ReadinessAnswer.self)]),
         Endpoint(open: "/openapi.json", OpenAPICalls.document, [.raw]),

@@ -1,8 +1,7 @@
 public import LiveActivity
 import Redis
 
-/// Small records of an app by name, as many as it may have: schemas and sketches by attributes type, test devices by
-/// what people call them.
+/// Small records of an app by name, as many as it may have, such as schemas by attributes type.
 public struct NamedRecords: Sendable {
     let redis: RedisClient
     let key: @Sendable (AppKey) -> RedisKey

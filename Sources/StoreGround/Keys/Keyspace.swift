@@ -146,10 +146,6 @@ public struct Keyspace: Sendable {
     package var reload: RedisKey { key("{reload}") }
     package func reloadAnswers(_ id: String) -> RedisKey { key("{reload}:\(id)") }
     package func schemas(_ app: AppKey) -> RedisKey { key("schemas:{\(app)}") }
-    /// Sketches of an app's cards.
-    package func sketches(_ app: AppKey) -> RedisKey { key("sketch:{\(app)}") }
-    /// Devices to which a push is sent first.
-    package func testDevices(_ app: AppKey) -> RedisKey { key("test:{\(app)}") }
     /// A session of the console; `digest` is of its id.
     package func consoleSession(_ digest: String) -> RedisKey { key("console:s:{\(digest)}") }
     /// Sign-ins that an address has tried for an app key; `digest` is of both.

@@ -88,7 +88,9 @@ package enum Lua {
     package static let actionAdd = script("action-add", [.time], Source.action_add_lua)
     package static let attestCount = script("attest-count", Source.attest_count_lua)
 
-    package static let all: [RedisScript] = [
+    package static let all: [RedisScript] = ofCore + ofFeatures.joined()
+
+    private static let ofCore: [RedisScript] = [
         registrySet, registryJoin, registryRemove, registryPrune, registrySplit, registryAlive, registryFollowed,
         registryForget, registryForgotten, registrySize, followingDrop, followingTidy, channelMark,
         channelConfirm, channelForget, pushAccept, pushChain, pushForget, pushBegin, pushCancel, indexPack, indexDrop,
@@ -100,7 +102,7 @@ package enum Lua {
         broadcastRetire,
         broadcastGone, broadcastFail, broadcastLease, broadcastIntend, broadcastForeign, broadcastTake, broadcastSettle,
         providerToken, schemaSet, actionAdd, credentialSet, rateTake, deliveryTurn, rightsTry, attestCount,
-    ] + ofFeatures.joined()
+    ]
 
     static func script(_ name: String, _ source: [UInt8]) -> RedisScript { script(name, [], source) }
 

@@ -90,7 +90,7 @@ import Webhooks
         case .seconds(let range): return [key.path: "\(range.lowerBound + 2)"]
         case .share: return [key.path: "0.25"]
         case .choice(let words): return [key.path: try #require(words.first { $0 != key.defaultText })]
-        case .text: throw NeverHappened(description: "give a value of \(key.path)")
+        case .text: return [key.path: "another"]
         }
     }
 
@@ -108,7 +108,7 @@ import Webhooks
         "console.oidc.issuer": "https://id.example.com", "console.oidc.client_id": "lamplighter",
         "console.oidc.groups": "editors = shop read", "console.oidc.client_secret": "a secret",
         "console.oidc.name": "Example", "console.oidc.scope": "openid groups", "console.oidc.groups_claim": "roles",
-        "console.oidc.ca_file": "/ca.pem", "pushes.export": "/var/lib/pushes",
+        "console.oidc.ca_file": "/ca.pem",
     ]
 
     /// Another value of an app's field, with those that it needs beside it.

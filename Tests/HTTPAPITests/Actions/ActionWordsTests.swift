@@ -7,7 +7,9 @@ import Testing
 
 /// The word that each changing call has in the log of actions. Operators filter the log by these words.
 @Suite struct ActionWordsTests {
-    static let words: [(String, String)] = [
+    static let words = ofCore + ofFeatures.joined()
+
+    private static let ofCore: [(String, String)] = [
         ("POST /api/push", "publish"),
         ("DELETE /api/push/{push_id}", "cancel_push"),
         ("POST /api/schedules", "schedule"),
@@ -41,10 +43,6 @@ import Testing
         ("DELETE /api/credentials/{credential}", "revoke_credential"),
         ("PUT /api/schemas/{attributes_type}", "set_schema"),
         ("DELETE /api/schemas/{attributes_type}", "delete_schema"),
-        ("PUT /api/sketches/{attributes_type}", "set_sketch"),
-        ("DELETE /api/sketches/{attributes_type}", "delete_sketch"),
-        ("PUT /api/test-devices/{test_device}", "set_test_device"),
-        ("DELETE /api/test-devices/{test_device}", "delete_test_device"),
     ]
 
     @Test(arguments: words)

@@ -10,7 +10,9 @@ extension ChangingCall {
     /// Rows of `Endpoint.all` that take a body, and change nothing.
     static let unchanging: Set<String> = ["POST /api/push/validate"]
 
-    static let all: [ChangingCall] = pushes + schedules + channels + attestations + users + names + operations
+    static let all: [ChangingCall] =
+        pushes + schedules + channels + attestations + users + names + operations
+        + ofFeatures.joined()
 
     private static func key(_ number: Int) -> [(String, String)] { [("Idempotency-Key", "key \(number)")] }
 
@@ -348,28 +350,6 @@ extension ChangingCall {
             try await fixture.send("POST", "/api/credentials", #"{"id":"k\#(number)","scopes":["read"]}"#)
             return PreparedCall(path: "/api/credentials/k\(number)") {
                 (try await fixture.credential("k\(number)") == nil).part
-            }
-        },
-        ChangingCall("PUT /api/sketches/{attributes_type}") { fixture, number in
-            PreparedCall(path: "/api/sketches/T\(number)", body: #"{"card":{"text":"{home}"}}"#) {
-                (try await fixture.store.sketches.find(fixture.app, "T\(number)") != nil).part
-            }
-        },
-        ChangingCall("DELETE /api/sketches/{attributes_type}", repeated: [404]) { fixture, number in
-            try await fixture.send("PUT", "/api/sketches/T\(number)", #"{"card":{"text":"{home}"}}"#)
-            return PreparedCall(path: "/api/sketches/T\(number)") {
-                (try await fixture.store.sketches.find(fixture.app, "T\(number)") == nil).part
-            }
-        },
-        ChangingCall("PUT /api/test-devices/{test_device}") { fixture, number in
-            PreparedCall(path: "/api/test-devices/t\(number)", body: #"{"channel_id":"c"}"#) {
-                (try await fixture.store.testDevices.find(fixture.app, "t\(number)") != nil).part
-            }
-        },
-        ChangingCall("DELETE /api/test-devices/{test_device}", repeated: [404]) { fixture, number in
-            try await fixture.send("PUT", "/api/test-devices/t\(number)", #"{"channel_id":"c"}"#)
-            return PreparedCall(path: "/api/test-devices/t\(number)") {
-                (try await fixture.store.testDevices.find(fixture.app, "t\(number)") == nil).part
             }
         },
         ChangingCall("PUT /api/schemas/{attributes_type}") { fixture, number in

@@ -9,7 +9,7 @@ import Testing
 /// An overflow ends the process, so a test that fails here ends the whole run.
 @Suite struct ConsoleFuzzTests {
     /// The fields that a form's handler reads, and the values of the others meanwhile.
-    private struct Form {
+    struct Form {
         var fields: [String]
         var bases: [[(String, String)]] = [[]]
     }
@@ -25,9 +25,8 @@ import Testing
     ]
     private static let compose = Form(
         fields: ComposeForm.fields + [
-            "at", "action", "state_before", "filled", "of", "template_title", "key", "f:progress", "test_device",
-            "asks",
-        ],
+            "at", "action", "state_before", "filled", "of", "template_title", "key", "f:progress", "asks",
+        ] + ComposeFeature.ofFeatures.map(\.button),
         // Minutes count from `at`, or from the time to send at, which has the browser's zone.
         bases: [publish, publish + [("send_at", "2026-12-24T18:00"), ("zone", "-60")]])
     private static let question = Form(fields: ["to", "confirmed"], bases: [[("confirmed", "yes")], []])
@@ -45,10 +44,6 @@ import Testing
         "/console/names/{name}/broadcast": question, "/console/devices/{device}/forget": question,
         "/console/schedules/{schedule}/cancel": question,
         "/console/schedules/{schedule}/approval": Form(fields: ["request", "to"]),
-        "/console/test-devices": Form(fields: ["device_name", "channel", "to"]),
-        "/console/sketches": Form(
-            fields: ["type", "sketch", "state", "do", "confirmed"],
-            bases: [[("type", "T"), ("do", "preview")], [("sketch", #"{"card":{"timer":"{progress}"}}"#)]]),
         "/console/schedules": bulk, "/console/dead": bulk,
         "/console/alarms": Form(fields: ["kind", "to"]),
         "/console/credentials": Form(
@@ -62,7 +57,7 @@ import Testing
         "/console/quarantine": Form(
             fields: ["key", "place", "to", "confirmed"] + bulk.fields,
             bases: [[("confirmed", "yes")], [("do", "release"), ("confirmed", "yes")]]),
-    ]
+    ].merging(ofFeatures) { own, _ in own }
 
     @Test func `a number at the edge of its type in any field of any form ends no gateway`() async throws {
         let posts = Route.all.filter { $0.method == "POST" }

@@ -133,7 +133,7 @@ struct RestoreCommand: AsyncParsableCommand {
             ("names", counts.names), ("tokens_restored", counts.stored), ("tokens_kept", counts.kept),
             ("newer_removals", counts.removed),
             ("expired", counts.expired), ("unreadable", counts.unreadable), ("channels", counts.channels),
-            ("schemas", counts.schemas), ("sketches_templates_test_devices", counts.records),
+            ("schemas", counts.schemas), ("console_records", counts.records),
             ("broadcast_channels", counts.broadcasts), ("schedules", counts.schedules),
             ("schedules_overdue", counts.overdue),
         ]

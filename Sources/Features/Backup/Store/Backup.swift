@@ -22,7 +22,7 @@ public struct Backup: Sendable {
         try await sink(
             schemas.documents.sorted { $0.key < $1.key }.map { .schema(type: "\($0.key)", document: $0.value) })
         for kind in AppRecord.allCases {
-            try await sink(try await store.records(kind, app).map { .record(kind, name: $0.name, $0.record) })
+            try await sink(try await kind.all(store, app).map { .record(kind, name: $0.name, $0.record) })
         }
         var cursor: [UInt8]?
         repeat {
@@ -197,13 +197,5 @@ extension Tokens {
 }
 
 extension Store {
-    func records(_ kind: AppRecord, _ app: AppKey) async throws(StoreError) -> [(name: String, record: [UInt8])] {
-        switch kind {
-        case .sketch: try await sketches.all(app)
-        case .testDevice: try await testDevices.all(app)
-        case .template: try await console.templates(app).map { ($0.title, $0.body) }
-        }
-    }
-
     public var backup: Backup { Backup(store: self) }
 }

@@ -15,15 +15,6 @@ public enum BackupEntry: Sendable, Hashable {
     case schedule(PushID, [String: [UInt8]])
 }
 
-/// A kind of small records of an app that people made for the console.
-public enum AppRecord: String, Sendable, Hashable, CaseIterable {
-    /// How the console draws the cards of an attributes type.
-    case sketch
-    case testDevice = "test_device"
-    /// A push with a title, to be sent again and again.
-    case template
-}
-
 /// Registrations and tombstones of a place, as they are in Redis (`RegistryRecord`).
 public struct StoredTokens: Sendable, Hashable {
     /// For each: length of the channel 1, channel in its stored form, length of the record 2, record.

@@ -27,7 +27,7 @@ public struct Restore: Sendable {
             case .channel(let channel): channels.append(channel)
             case .schema(let type, let document): counts.schemas += try await restore(app, type, document) ? 1 : 0
             case .record(let kind, let name, let record):
-                counts.records += try await restore(app, kind, name, record) ? 1 : 0
+                counts.records += try await kind.add(store, app, name, record) ? 1 : 0
             case .broadcast(let name, let fields): counts.broadcasts += try await restore(app, name, fields) ? 1 : 0
             case .schedule(let id, let fields): try await restore(app, id, fields, &counts)
             }
@@ -98,26 +98,6 @@ public struct Restore: Sendable {
     private func restore(_ app: AppKey, _ type: String, _ document: [UInt8]) async throws(StoreError) -> Bool {
         if try await store.schemas.document(app, type: type) != nil { return false }
         return try await store.schemas.set(app, type: type, document: document)
-    }
-
-    /// The record that the deployment has under this name stays.
-    private func restore(
-        _ app: AppKey, _ kind: AppRecord, _ name: String, _ record: [UInt8]
-    ) async throws(StoreError) -> Bool {
-        switch kind {
-        case .sketch: return try await restore(app, store.sketches, name, record)
-        case .testDevice: return try await restore(app, store.testDevices, name, record)
-        case .template:
-            if try await store.console.templates(app).contains(where: { $0.title == name }) { return false }
-            return try await store.console.keep(app, template: name, record)
-        }
-    }
-
-    private func restore(
-        _ app: AppKey, _ records: NamedRecords, _ name: String, _ record: [UInt8]
-    ) async throws(StoreError) -> Bool {
-        if try await records.find(app, name) != nil { return false }
-        return try await records.set(app, name, record)
     }
 
     /// The broadcast channel that the name has stays. One that has another name's id is left out.

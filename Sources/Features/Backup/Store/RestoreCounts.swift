@@ -13,7 +13,7 @@ public struct RestoreCounts: Sendable, Hashable {
     public var names = 0
     public var channels = 0
     public var schemas = 0
-    /// Sketches, test devices and templates.
+    /// Small records that people made for the console.
     public var records = 0
     public var broadcasts = 0
     public var schedules = 0

@@ -68,15 +68,29 @@ enum SketchesPage {
         }
         let sample = state.trimmed.isEmpty ? #"{"home": 2, "away": 1, "minute": 63}"# : state
         let sketch = (try? JSONDocument(text).root).flatMap { try? Sketch($0) }
+        let drawing = sketch.map { CardDrawing($0, visit.console.templates) }
         let values = values([
             "sketches": rows, "hasSketches": rows.isEmpty ? nil : true, "type": type, "sketchText": text,
             "sample": sample, "problem": problem, "isThere": isThere ? true : nil,
             "colours": Sketch.colours.joined(separator: ", "),
             "card": Card(
-                app: visit.app.rawValue, name: "", state: try? JSONDocument(sample).root, sketch: sketch,
+                app: visit.app.rawValue, name: "", state: try? JSONDocument(sample).root, drawing: drawing,
                 type: type.isEmpty ? "a type" : type, now: visit.now
             ).values,
         ])
         return visit.page("sketches", "Sketches", values, status: problem == nil ? 200 : 422)
+    }
+}
+
+extension Route {
+    static let sketches = [
+        Route("GET", "/console/sketches", .operate, forAllNames: true, SketchesPage.show),
+        Route("POST", "/console/sketches", .operate, forAllNames: true, SketchesPage.change),
+    ]
+}
+
+extension ComposeFeature {
+    static let sketches = ComposeFeature { visit, _ in
+        visit.session.identity.mayOpen("/console/sketches") ? visit.markup("sketches-link", [:]) : ""
     }
 }

@@ -102,12 +102,23 @@ struct SketchDrawing {
     }
 }
 
-extension Visit {
-    /// The sketch of an attributes type. Nil: it has none, or one that only a newer version can read.
-    func sketch(_ type: String?) async -> Sketch? {
-        guard let type, let document: [UInt8] = try? await find("/api/sketches/\(Form.encoded(type))") else {
-            return nil
+extension CardDrawing {
+    /// Nil: the type has no sketch, or one that only a newer version can read.
+    static let sketches: Finder = { visit, type in
+        guard let document: [UInt8] = try? await visit.find("/api/sketches/\(Form.encoded(type))"),
+            let root = try? JSONDocument(document).root, let sketch = try? Sketch(root)
+        else { return nil }
+        return CardDrawing(sketch, visit.console.templates)
+    }
+
+    init(_ sketch: Sketch, _ templates: Templates) {
+        self.init { card in
+            var shown = SketchDrawing(
+                state: try? card.state?.object(), attributes: card.attributes, now: card.now
+            ).drawn(sketch)
+            shown["type"] = card.type
+            if card.isEnd { shown["isEnd"] = true }
+            return templates.render("sketch", shown)
         }
-        return (try? JSONDocument(document).root).flatMap { try? Sketch($0) }
     }
 }

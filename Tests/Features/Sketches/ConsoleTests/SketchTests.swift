@@ -8,7 +8,8 @@ import Testing
 
     private func html(_ text: String, state: String, attributes: String? = nil) throws -> String {
         let card = Card(
-            app: "shop", name: "match-42", state: try JSONDocument(state).root, sketch: try sketch(text), type: "Match",
+            app: "shop", name: "match-42", state: try JSONDocument(state).root,
+            drawing: CardDrawing(try sketch(text), Templates()), type: "Match",
             attributes: try attributes.map { try JSONDocument($0).root.object() }, now: 1_795_284_000_000)
         return Templates().render("card", card.values)
     }

@@ -40,18 +40,19 @@ enum TestSend {
     }
 
     /// For Compose: a button for each test device, and the push that was just sent to one.
-    static func shown(_ visit: Visit, name: String) async -> Values {
-        guard visit.session.identity.mayOpen("/console/test-devices") else { return [:] }
+    static func markup(_ visit: Visit, name: String) async -> String {
+        guard visit.session.identity.mayOpen("/console/test-devices") else { return "" }
         let found: TestDevicesAnswer? = try? await visit.get("/api/test-devices")
         let devices = (found?.testDevices ?? []).prefix(most).map { ["device": $0.name] as Values }
         let tested = visit.query.text("tested").flatMap { PushID($0) }
-        return values([
-            "devices": devices, "hasDevices": devices.isEmpty ? nil : true, "mayTest": true,
+        let shown = values([
+            "devices": devices, "hasDevices": devices.isEmpty ? nil : true,
             "tested": tested.map { "/console/pushes/\($0)" }, "testWaits": visit.query["waits"] == "yes" ? true : nil,
             "why": visit.query.text("device").map { channel in
                 "/console/devices/\(Form.encoded(channel))" + Form.query(["name": name])
             },
         ])
+        return visit.markup("test-send", shown)
     }
 }
 
@@ -97,4 +98,21 @@ enum TestDevicesPage {
         try await visit.call("PUT", path, ["channel_id": .string(visit.form.text("channel") ?? "")])
         return visit.redirect("/console/test-devices", .testDeviceKept)
     }
+}
+
+extension Route {
+    static let testDevices = [
+        Route("GET", "/console/test-devices", .publish, forAllNames: true, TestDevicesPage.show),
+        Route("POST", "/console/test-devices", .publish, forAllNames: true, TestDevicesPage.change),
+    ]
+}
+
+extension ComposeFeature {
+    static let testDevices = ComposeFeature(
+        button: "test_device", press: { device, draft, visit in try await TestSend.send(draft, to: device, visit) },
+        markup: { visit, name in await TestSend.markup(visit, name: name) })
+}
+
+extension DeviceLink {
+    static let testDevices = DeviceLink(title: "Use as a test device", page: "/console/test-devices")
 }

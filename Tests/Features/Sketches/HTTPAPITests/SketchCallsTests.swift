@@ -1,4 +1,3 @@
-import Curl
 import LiveActivity
 import StrictJSON
 import TestSupport
@@ -8,8 +7,8 @@ import Testing
 @testable import HTTPAPI
 @testable import Store
 
-/// Sketches and test devices: their calls, and Compose with them.
-@Suite struct ConsoleSketchTests {
+/// Sketches: their calls, their page, and pages with them.
+@Suite struct SketchCallsTests {
     private static let sketch = #"{"card":{"text":"{home} to {away}","size":"large"}}"#
 
     @Test func `a sketch of a type draws its cards in Compose and on the pages of pushes and names`() async throws {
@@ -72,52 +71,51 @@ import Testing
         }
     }
 
-    @Test func `the form goes to one test device, with its trace, and the draft stays`() async throws {
+    @Test func `a credential for some names reads sketches`() async throws {
         try await GatewayFixture.run { gateway in
-            for channel in ["phone", "other"] {
-                let path = "/api/activities/match-42/channels/\(channel)"
-                #expect(try await gateway.send("PUT", path, #"{"token":"aabb"}"#).status == 200)
+            #expect(try await gateway.send("PUT", "/api/sketches/Match", Self.sketch).status == 200)
+            let secret = try await CredentialTests.create(
+                gateway, #"{"id":"m","scopes":["publish","read","operate"],"name_prefix":"match-"}"#)
+            func send(_ method: String, _ path: String, _ body: String? = nil) async throws -> Reply {
+                try await gateway.send(method, path, body, user: "\(GatewayFixture.key):\(secret)")
             }
-            let path = "/api/test-devices/Anna's%20phone"
-            #expect(try await gateway.send("PUT", path, #"{"channel_id":"phone"}"#).status == 200)
-            let list = try await gateway.send("GET", "/api/test-devices").text
-            #expect(list == #"{"ok":true,"test_devices":[{"name":"Anna's phone","channel_id":"phone"}]}"#)
-            var browser = ConsoleBrowser(gateway)
-            _ = try await browser.signIn()
-            let token = try await browser.formToken()
-            #expect(try await browser.get("/console/compose").text.contains("Send to Anna&#39;s phone"))
-            let sent = try await browser.submit(
-                "/console/compose",
-                [
-                    "csrf": token, "name": "match-42", "event": "update", "audience": "all", "state": #"{"home":7}"#,
-                    "send_at": "2026-11-21T19:00", "test_device": "Anna's phone",
-                ])
-            #expect(sent.status == 200 && sent.text.contains("Sent to the test device"), "\(sent.text)")
-            #expect(sent.text.contains("&quot;home&quot;:7"), "the draft stays")
-            #expect(sent.text.contains("/console/devices/phone?name=match-42"))
-            let pushes = try await gateway.send("GET", "/api/pushes").object.required("pushes").array()
-            #expect(pushes.count == 1)
-            let id = try pushes[0].object().required("push_id").string()
-            let content = try await gateway.send("GET", "/api/push/\(id)/content").text
-            #expect(content.contains(#""audience":{"ios_channel":"phone"}"#), "\(content)")
-            #expect(try await gateway.send("GET", "/api/push/\(id)/trace").text.contains(#""channel_id":"phone""#))
-            let unknown = try await browser.submit(
-                "/console/compose",
-                ["csrf": token, "name": "match-42", "event": "update", "state": "{}", "test_device": "Bob"])
-            #expect(unknown.text.contains("The test device Bob was removed meanwhile."), "\(unknown.text)")
-            #expect(try await gateway.send("DELETE", path).status == 204)
-            #expect(try await gateway.send("DELETE", path).status == 404)
+            #expect(try await send("GET", "/api/sketches").text.contains("Match"))
+            #expect(try await send("GET", "/api/sketches/Match").status == 200)
+            for (method, body) in [("PUT", "{}"), ("DELETE", nil)] {
+                #expect(try await send(method, "/api/sketches/Match", body).status == 403)
+            }
         }
     }
+}
 
-    @Test func `an app has a bounded number of test devices`() async throws {
-        try await GatewayFixture.run { gateway in
-            for number in 0..<50 {
-                let reply = try await gateway.send("PUT", "/api/test-devices/t\(number)", #"{"channel_id":"c"}"#)
-                #expect(reply.status == 200)
+extension ChangingCall {
+    static let sketches: [ChangingCall] = [
+        ChangingCall("PUT /api/sketches/{attributes_type}") { fixture, number in
+            PreparedCall(path: "/api/sketches/T\(number)", body: #"{"card":{"text":"{home}"}}"#) {
+                (try await fixture.store.sketches.find(fixture.app, "T\(number)") != nil).part
             }
-            #expect(try await gateway.send("PUT", "/api/test-devices/t50", #"{"channel_id":"c"}"#).status == 409)
-            #expect(try await gateway.send("PUT", "/api/test-devices/t7", #"{"channel_id":"d"}"#).status == 200)
-        }
-    }
+        },
+        ChangingCall("DELETE /api/sketches/{attributes_type}", repeated: [404]) { fixture, number in
+            try await fixture.send("PUT", "/api/sketches/T\(number)", #"{"card":{"text":"{home}"}}"#)
+            return PreparedCall(path: "/api/sketches/T\(number)") {
+                (try await fixture.store.sketches.find(fixture.app, "T\(number)") == nil).part
+            }
+        },
+    ]
+}
+
+extension ActionWordsTests {
+    static let sketches = [
+        ("PUT /api/sketches/{attributes_type}", "set_sketch"),
+        ("DELETE /api/sketches/{attributes_type}", "delete_sketch"),
+    ]
+}
+
+extension ConsoleFuzzTests {
+    static let sketches = (
+        "/console/sketches",
+        Form(
+            fields: ["type", "sketch", "state", "do", "confirmed"],
+            bases: [[("type", "T"), ("do", "preview")], [("sketch", #"{"card":{"timer":"{progress}"}}"#)]])
+    )
 }

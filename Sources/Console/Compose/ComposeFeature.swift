@@ -1,0 +1,11 @@
+/// What a feature adds to Compose. `ofFeatures` lists them.
+struct ComposeFeature: Sendable {
+    /// The name of its buttons. Empty: it has none.
+    var button = ""
+    /// What one of these buttons does with the form; the text is the button's value.
+    var press: @Sendable (String, Draft, Visit) async throws -> ConsoleResponse = { _, draft, _ in
+        .redirect(draft.path())
+    }
+    /// Markup of its own template, below the buttons that publish. It is about this name. Empty: none.
+    var markup: @Sendable (Visit, String) async -> String
+}

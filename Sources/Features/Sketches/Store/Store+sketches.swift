@@ -1,0 +1,9 @@
+extension Store {
+    /// Sketches of cards, by attributes type.
+    public var sketches: NamedRecords { NamedRecords(redis: redis, key: keys.sketches, maximum: 200) }
+}
+
+extension AppRecord {
+    /// How the console draws the cards of an attributes type.
+    static let sketch = AppRecord("sketch") { $0.sketches }
+}

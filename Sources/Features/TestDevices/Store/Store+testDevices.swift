@@ -1,0 +1,8 @@
+extension Store {
+    /// Channels of people who look at a push before it goes to everybody, by what these people call them.
+    public var testDevices: NamedRecords { NamedRecords(redis: redis, key: keys.testDevices, maximum: 50) }
+}
+
+extension AppRecord {
+    static let testDevice = AppRecord("test_device") { $0.testDevices }
+}

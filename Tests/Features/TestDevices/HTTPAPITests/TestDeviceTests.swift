@@ -1,0 +1,104 @@
+import LiveActivity
+import StrictJSON
+import TestSupport
+import Testing
+
+@testable import Console
+@testable import HTTPAPI
+@testable import Store
+
+/// Test devices: their calls, and Compose with them.
+@Suite struct TestDeviceTests {
+    @Test func `the form goes to one test device, with its trace, and the draft stays`() async throws {
+        try await GatewayFixture.run { gateway in
+            for channel in ["phone", "other"] {
+                let path = "/api/activities/match-42/channels/\(channel)"
+                #expect(try await gateway.send("PUT", path, #"{"token":"aabb"}"#).status == 200)
+            }
+            let path = "/api/test-devices/Anna's%20phone"
+            #expect(try await gateway.send("PUT", path, #"{"channel_id":"phone"}"#).status == 200)
+            let list = try await gateway.send("GET", "/api/test-devices").text
+            #expect(list == #"{"ok":true,"test_devices":[{"name":"Anna's phone","channel_id":"phone"}]}"#)
+            var browser = ConsoleBrowser(gateway)
+            _ = try await browser.signIn()
+            let token = try await browser.formToken()
+            #expect(try await browser.get("/console/compose").text.contains("Send to Anna&#39;s phone"))
+            let sent = try await browser.submit(
+                "/console/compose",
+                [
+                    "csrf": token, "name": "match-42", "event": "update", "audience": "all", "state": #"{"home":7}"#,
+                    "send_at": "2026-11-21T19:00", "test_device": "Anna's phone",
+                ])
+            #expect(sent.status == 200 && sent.text.contains("Sent to the test device"), "\(sent.text)")
+            #expect(sent.text.contains("&quot;home&quot;:7"), "the draft stays")
+            #expect(sent.text.contains("/console/devices/phone?name=match-42"))
+            let pushes = try await gateway.send("GET", "/api/pushes").object.required("pushes").array()
+            #expect(pushes.count == 1)
+            let id = try pushes[0].object().required("push_id").string()
+            let content = try await gateway.send("GET", "/api/push/\(id)/content").text
+            #expect(content.contains(#""audience":{"ios_channel":"phone"}"#), "\(content)")
+            #expect(try await gateway.send("GET", "/api/push/\(id)/trace").text.contains(#""channel_id":"phone""#))
+            let unknown = try await browser.submit(
+                "/console/compose",
+                ["csrf": token, "name": "match-42", "event": "update", "state": "{}", "test_device": "Bob"])
+            #expect(unknown.text.contains("The test device Bob was removed meanwhile."), "\(unknown.text)")
+            #expect(try await gateway.send("DELETE", path).status == 204)
+            #expect(try await gateway.send("DELETE", path).status == 404)
+        }
+    }
+
+    @Test func `an app has a bounded number of test devices`() async throws {
+        try await GatewayFixture.run { gateway in
+            for number in 0..<50 {
+                let reply = try await gateway.send("PUT", "/api/test-devices/t\(number)", #"{"channel_id":"c"}"#)
+                #expect(reply.status == 200)
+            }
+            #expect(try await gateway.send("PUT", "/api/test-devices/t50", #"{"channel_id":"c"}"#).status == 409)
+            #expect(try await gateway.send("PUT", "/api/test-devices/t7", #"{"channel_id":"d"}"#).status == 200)
+        }
+    }
+}
+
+extension ConsoleApprovalTests {
+    @Test func `a test send of one who proposes waits too, and Compose says so`() async throws {
+        try await GatewayFixture.run { gateway in
+            try await gateway.follow("match-1")
+            let device = #"{"channel_id":"00000000-0000-4000-8000-000000000001"}"#
+            #expect(try await gateway.send("PUT", "/api/test-devices/Anna", device).status == 200)
+            let ann = try await browser(gateway, "ann", #""scopes":["read","propose"]"#)
+            let sent = try await ann.post(
+                "/console/compose?draft=\(Self.draft)",
+                form(["csrf": try await ann.formToken(), "test_device": "Anna"]))
+            let page = try await ann.get(try #require(sent.header("location"))).text
+            #expect(page.contains("waits for a second person"), "\(page)")
+            #expect(!page.contains("Sent to the test device"), "\(page)")
+        }
+    }
+}
+
+extension ChangingCall {
+    static let testDevices: [ChangingCall] = [
+        ChangingCall("PUT /api/test-devices/{test_device}") { fixture, number in
+            PreparedCall(path: "/api/test-devices/t\(number)", body: #"{"channel_id":"c"}"#) {
+                (try await fixture.store.testDevices.find(fixture.app, "t\(number)") != nil).part
+            }
+        },
+        ChangingCall("DELETE /api/test-devices/{test_device}", repeated: [404]) { fixture, number in
+            try await fixture.send("PUT", "/api/test-devices/t\(number)", #"{"channel_id":"c"}"#)
+            return PreparedCall(path: "/api/test-devices/t\(number)") {
+                (try await fixture.store.testDevices.find(fixture.app, "t\(number)") == nil).part
+            }
+        },
+    ]
+}
+
+extension ActionWordsTests {
+    static let testDevices = [
+        ("PUT /api/test-devices/{test_device}", "set_test_device"),
+        ("DELETE /api/test-devices/{test_device}", "delete_test_device"),
+    ]
+}
+
+extension ConsoleFuzzTests {
+    static let testDevices = ("/console/test-devices", Form(fields: ["device_name", "channel", "to"]))
+}
