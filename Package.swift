@@ -22,6 +22,10 @@ let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "sw
 // The features: each is a folder of Sources/Features and one of Tests/Features. A subfolder is compiled into the target of
 // its name, so a feature is a row here, its folders and its lines in the lists (docs/adr/0059-features.md).
 let features: KeyValuePairs = [
+    "AppAttest": [
+        "StoreGround", "Store", "Answers", "HTTPAPI", "Settings", "Commands", "StoreTests", "HTTPAPITests",
+        "SettingsTests", "CommandsTests", "EndToEndTests",
+    ],
     "Backup": [
         "StoreGround", "Store", "Commands", "Backup", "StoreTests", "CommandsTests", "EndToEndTests", "BackupTests",
     ],
@@ -44,7 +48,9 @@ let features: KeyValuePairs = [
     "Watch": ["Commands", "CommandsTests", "EndToEndTests"],
 ]
 // The targets with a list that names features: Features+TARGET.swift, beside the features.
-let listed = ["StoreGround", "Store", "Console", "HTTPAPI", "Settings", "Commands", "HTTPAPITests"]
+let listed = [
+    "StoreGround", "Store", "Console", "HTTPAPI", "Settings", "Commands", "StoreTests", "HTTPAPITests", "CommandsTests",
+]
 
 let package = Package(
     name: "lamplighter",

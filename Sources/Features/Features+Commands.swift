@@ -18,7 +18,8 @@ extension Lamplighter {
 
 extension ProcessFeature {
     static let ofFeatures: [ProcessFeature] = [
-        export
+        appAttest,
+        export,
     ]
 }
 

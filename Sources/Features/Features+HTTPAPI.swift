@@ -2,6 +2,7 @@ import Store
 
 extension Endpoint {
     static let ofFeatures: [[Endpoint]] = [
+        appAttest,
         sketches,
         testDevices,
     ]

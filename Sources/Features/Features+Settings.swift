@@ -1,3 +1,9 @@
+extension AppField {
+    static let ofFeatures: [[AppField]] = [
+        appAttest
+    ]
+}
+
 extension SettingKey {
     static let ofFeatures: [[SettingKey]] = [
         export,

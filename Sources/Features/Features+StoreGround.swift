@@ -2,6 +2,7 @@ import Redis
 
 extension Lua {
     static let ofFeatures: [[RedisScript]] = [
-        backup
+        appAttest,
+        backup,
     ]
 }

@@ -3,13 +3,14 @@ import Store
 
 extension AppField {
     /// All fields of an app, in the order in which they are shown.
-    public static let all: [AppField] = [
+    public static let all: [AppField] = ofCore + ofFeatures.joined()
+
+    private static let ofCore: [AppField] = [
         key, secret, masterSecret, bundleID, environment, teamID, keyID, keyFile, nextKeyID, nextKeyFile, sandboxKeyID,
         sandboxKeyFile, url, sandboxURL, manageURL, caFile, staleAfter, endAfter, catchUp, receipts, respectDismissal,
         deviceTags, deviceUsers, approvalFor, expiryStart, expiryUpdate, expiryEnd, maximumPerSecond,
         maximumPerSecondOfPush, webhookURL, webhookSecret, webhookSecretFile, webhookEvents, webhookCAFile,
-        webhookAllowsPrivate, webhookAllowsHTTP, attestationTeamID, attestationBundleID, attestationEnvironment,
-        attestationRootFile,
+        webhookAllowsPrivate, webhookAllowsHTTP,
     ]
 
     public static let key = AppField(
@@ -144,23 +145,4 @@ extension AppField {
         }
         return kinds
     }
-}
-
-/// App Attest. The team switches it on.
-extension AppField {
-    public static let attestationTeamID = AppField(
-        "attestation.team_id", "Apple's team id (App ID prefix) of the app, whose copies get tokens by App Attest",
-        .appleID, .gateway, live: always)
-    public static let attestationBundleID = AppField(
-        "attestation.bundle_id", "the bundle id in App Attest, if it is not bundle_id", .bundleID, .gateway,
-        live: always
-    ).needs([attestationTeamID])
-    public static let attestationEnvironment = AppField(
-        "attestation.environment", "production, or development for builds from Xcode",
-        .words("production", "development"), .gateway, live: always
-    ).needs([attestationTeamID])
-    public static let attestationRootFile = file(
-        "attestation.root_file", "a PEM root in place of Apple's, for tests alone", orText: false, of: .gateway,
-        live: always
-    ).needs([attestationTeamID])
 }

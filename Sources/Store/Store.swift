@@ -21,6 +21,8 @@ public struct Store: Sendable {
     public let alarms: Alarms
     public let events: Events
     public let actions: Actions
+    public let credentials: Credentials
+    public let rates: Rates
     public let webhooks: Webhooks
     public let pauses: Pauses
     public let reloads: ReloadRequests
@@ -79,6 +81,8 @@ public struct Store: Sendable {
         sweeps = SweepStore(redis: redis, keys: keys, endings: endings)
         lateJoiners = LateJoiners(redis: redis, keys: keys, endings: endings)
         pauses = Pauses(redis: redis, keys: keys, clock: clock)
+        credentials = Credentials(redis: redis, keys: keys)
+        rates = Rates(redis: redis, keys: keys)
         self.actions = Actions(redis: redis, keys: keys, time: time, policy: actions)
         reloads = ReloadRequests(redis: redis, keys: keys, clock: clock)
         events = Events(redis: redis, keys: keys, policies: policies.filter(\.value.isOn))

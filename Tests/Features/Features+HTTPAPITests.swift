@@ -1,7 +1,14 @@
 extension ChangingCall {
     static let ofFeatures: [[ChangingCall]] = [
+        attestations,
         sketches,
         testDevices,
+    ]
+}
+
+extension GatewayFixture {
+    static let ofFeatures: [@Sendable () async throws -> SetUp] = [
+        attestation
     ]
 }
 

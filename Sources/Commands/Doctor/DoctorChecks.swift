@@ -68,12 +68,7 @@ struct DoctorChecks {
                 let remedy = "use at least \(AppSettings.safeSecretBytes) characters"
                 findings.append(.warning(subject, "can be guessed: \(fields)", remedy))
             }
-            if let team = app[.attestationTeamID], team.utf8.count != 10 {
-                let path = AppField.attestationTeamID.path
-                let remedy = "set it to the ten letters and digits of developer.apple.com/account"
-                let text = "\(path) '\(team)' is no team id of Apple, so no device is attested"
-                findings.append(.warning(subject, text, remedy))
-            }
+            findings += ProcessFeature.ofFeatures.flatMap { $0.findings(app) }
             do throws(SettingsError) {
                 try app.checkCertificates()
                 _ = try app.issuedCredentials()

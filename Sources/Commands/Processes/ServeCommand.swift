@@ -96,7 +96,7 @@ struct ServeCommand: AsyncParsableCommand {
             served.respectsDismissal = settings.respectDismissal(app)
             if !settings.deviceTags(app) { served.deviceRights.remove(.tags) }
             if !settings.deviceUsers(app) { served.deviceRights.remove(.users) }
-            served.attestation = try app.attestation()
+            for feature in ProcessFeature.ofFeatures { try feature.app(app, &served) }
             served.credentials = try app.issuedCredentials()
             return served
         }
@@ -109,21 +109,5 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.version = Release.version
         configuration.identity = try GatewayCertificate.read(settings.gatewayTLS)
         return configuration
-    }
-}
-
-extension AppSettings {
-    /// Nil: App Attest is off.
-    fileprivate func attestation() throws(SettingsError) -> AppAttest? {
-        guard let teamID = self[.attestationTeamID] else { return nil }
-        // `??` would lose the type of the error.
-        let bundleID = if let own = self[.attestationBundleID] { own } else { try required(.bundleID) }
-        let environment = self[.attestationEnvironment].flatMap(AppAttest.Environment.init) ?? .production
-        guard let file = file(.attestationRootFile) else {
-            return AppAttest(teamID: teamID, bundleID: bundleID, environment: environment)
-        }
-        try file.check(.certificate)
-        let root = try file.bytes(limit: 1 << 20)
-        return AppAttest(teamID: teamID, bundleID: bundleID, environment: environment, root: root)
     }
 }

@@ -154,7 +154,7 @@ struct Call: Sendable {
         switch credential {
         case .device(let channel), .reporter(let channel), .signed(.some(let channel)), .contact(_, let channel):
             return channel
-        case .master, .app, .issued, .signed(.none), .attesting:
+        case .master, .app, .issued, .signed(.none), .unproven:
             if let channel = headers[.airshipChannel].flatMap({ try? ChannelID($0) }) { return channel }
             throw .parameter("X-UA-Channel-ID", "is required: the channel that the call is for")
         }

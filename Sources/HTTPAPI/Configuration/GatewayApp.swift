@@ -23,8 +23,8 @@ public struct GatewayApp: Sendable {
     public var catchesUp = false
     /// Whether pushes get a push mark, and devices may send receipts.
     public var takesReceipts = false
-    /// Copies of the app that App Attest vouches for get a token. Nil: only the app's backend gives them one.
-    public var attestation: AppAttest?
+    /// What features need to know of the app.
+    public var extras = Extras()
     /// The rights of devices.
     public var deviceRights = Set(DeviceRight.allCases)
 

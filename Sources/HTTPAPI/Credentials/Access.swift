@@ -14,16 +14,16 @@ enum Access: Sendable, Hashable {
     case signedChannel
     /// App or master secret, or the SDK for the channel of its token or signature (`Call.actingChannel`).
     case ownChannel
-    /// A copy of the app, without a secret. Its body has what App Attest says of it.
-    case attesting
+    /// Whoever names an app and has no secret. The handler asks for a proof.
+    case unproven
     /// App or master secret, or the SDK for the contact that the path names (parameter `contact`).
     case contact
 
     /// Whether the credential opens a call. `channel` and `contact` are those that the path names, if it names one.
     func admits(_ credential: Credential, channel: ChannelID?, contact: ContactID? = nil) -> Bool {
         switch (self, credential) {
-        case (.anyone, _), (.attesting, .attesting): true
-        case (.attesting, _), (_, .attesting): false
+        case (.anyone, _), (.unproven, .unproven): true
+        case (.unproven, _), (_, .unproven): false
         // The scope of the call decides (`RequestGuard.rights`).
         case (_, .issued): true
         case (.master, .master): true

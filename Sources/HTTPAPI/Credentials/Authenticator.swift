@@ -59,13 +59,12 @@ struct Authenticator: Sendable {
 
     func app(_ key: AppKey) -> App? { apps[key.rawValue] }
 
-    /// The app that a request names which asks for a token by App Attest. Nil also for an app without App Attest, and
-    /// for a request with a secret: nobody may try secrets here.
-    func attesting(_ headers: HTTPFields) -> (App, Credential)? {
-        guard headers[.authorization] == nil, let app = headers[.airshipAppKey].flatMap({ apps[$0] }),
-            app.app.attestation != nil
-        else { return nil }
-        return (app, .attesting)
+    /// The app that a request without a secret names. Nil also for a request with one: nobody may try secrets here.
+    func unproven(_ headers: HTTPFields) -> (App, Credential)? {
+        guard headers[.authorization] == nil, let app = headers[.airshipAppKey].flatMap({ apps[$0] }) else {
+            return nil
+        }
+        return (app, .unproven)
     }
 
     /// The credential of a request that has none of the app's two secrets and no token. One that does not exist costs

@@ -15,8 +15,8 @@ enum Credential: Sendable, Hashable {
     case signed(ChannelID?)
     /// The SDK with a token that we issued for the contact of this channel.
     case contact(ContactID, ChannelID)
-    /// A copy of the app that asks for a token by App Attest. Nothing proves it before its body is read.
-    case attesting
+    /// Whoever names an app and has no secret. Nothing proves anything before the handler reads the body.
+    case unproven
 
     /// The word for it in logs and in pushes.
     var id: String {
@@ -27,7 +27,7 @@ enum Credential: Sendable, Hashable {
         case .device, .reporter: "device"
         case .signed: "signed"
         case .contact: "contact"
-        case .attesting: "attesting"
+        case .unproven: "unproven"
         }
     }
 
@@ -45,7 +45,7 @@ enum Credential: Sendable, Hashable {
     var isDevice: Bool {
         switch self {
         case .master, .app, .issued: false
-        case .device, .reporter, .signed, .contact, .attesting: true
+        case .device, .reporter, .signed, .contact, .unproven: true
         }
     }
 }

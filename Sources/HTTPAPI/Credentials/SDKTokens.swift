@@ -8,7 +8,7 @@ struct SDKTokens: Sendable {
     /// One hour. The SDK reads `expires_in` as milliseconds. It fetches a new token in the last 30 s and after any 401.
     static let lifetimeMilliseconds: Int64 = 3_600_000
     private static let header = Base64.encodeURL(#"{"alg":"HS256","typ":"JWT"}"#.utf8)
-    private let key: HMACKey
+    let key: HMACKey
     private let audience: String
 
     init(app: GatewayApp) {
@@ -29,25 +29,6 @@ struct SDKTokens: Sendable {
         if isForReports { claims.append("only", "reports") }
         let signed = "\(Self.header).\(Base64.encodeURL(claims.bytes))"
         return "\(signed).\(Base64.encodeURL(key.code(for: signed.utf8)))"
-    }
-
-    /// How long a challenge can be used, milliseconds: the device asks Apple meanwhile.
-    static let challengeLife: Int64 = 300_000
-
-    /// A text that nobody can foresee, for App Attest. It is stored once it is used, so strangers cannot fill Redis.
-    func challenge(now: Int64) -> String { signedChallenge("\(now).\(UUIDBytes.random())") }
-
-    /// Whether we made the challenge for this app, at most five minutes ago.
-    func isChallenge(_ text: String, now: Int64) -> Bool {
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3, let made = Int64(parts[0]),
-            let code = Base64.decodeURL(parts[2]), key.isValid(code, for: "challenge \(parts[0]).\(parts[1])".utf8)
-        else { return false }
-        return abs(now - made) <= Self.challengeLife
-    }
-
-    private func signedChallenge(_ text: String) -> String {
-        "\(text).\(Base64.encodeURL(key.code(for: "challenge \(text)".utf8)))"
     }
 
     struct Holder: Sendable, Hashable {

@@ -86,7 +86,7 @@ public final class Gateway: ListeningService {
             console: configuration.hasConsole
                 ? Console(bridge.gateway, store: store, undo: configuration.consoleUndo) : nil,
             signIns: SignInLimit { live.current.configuration.failedSignInsPerMinute },
-            attestations: SignInLimit { AttestationCalls.falseProofsPerMinute }, rates: RateLimit(store.rates))
+            proofs: SignInLimit { GatewayResponder.falseProofsPerMinute }, rates: RateLimit(store.rates))
         let connections = OpenFiles.connectionLimit(wanted: configuration.maximumConnections)
         if connections < configuration.maximumConnections {
             logger.warning(

@@ -48,8 +48,9 @@ struct GatewayResponder: HTTPResponder {
     /// Nil: it is switched off.
     let console: Console?
     let signIns: SignInLimit
-    /// The false proofs of App Attest.
-    let attestations: SignInLimit
+    /// The false proofs of callers without a secret. Each costs some milliseconds.
+    let proofs: SignInLimit
+    static let falseProofsPerMinute = 10
     let rates: RateLimit
     /// Limits the log lines about wrong credentials, because anybody can send these.
     let refusals = LogThrottle(burst: 100, perSecond: 10)

@@ -114,9 +114,9 @@ struct Passage {
             confirm: confirm)
         let action = credential.isDevice ? nil : endpoint.action
         let parts = credential.isFromApp ? served.partsOfApps : served.parts
-        if let source, credential == .attesting {
+        if let source, credential == .unproven {
             do { return try await handle(parts, call) } catch let error as APIError {
-                if error.code == AttestationCalls.refusalCode { source.responder.attestations.failed(source.address) }
+                if error.isFalseProof { source.responder.proofs.failed(source.address) }
                 throw error
             }
         }
@@ -162,11 +162,11 @@ struct Passage {
 
     private mutating func findCaller() async throws {
         guard let source else { return }
-        guard try endpoint().endpoint.access != .attesting else {
-            if let seconds = source.responder.attestations.wait(source.address, "") {
-                throw APIError.tooManyAttestations(seconds)
+        guard try endpoint().endpoint.access != .unproven else {
+            if let seconds = source.responder.proofs.wait(source.address, "") {
+                throw APIError.tooManyFalseProofs(seconds)
             }
-            found = served.authenticator.attesting(source.request.headers).map { ($0.0, $0.1) }
+            found = served.authenticator.unproven(source.request.headers).map { ($0.0, $0.1) }
             return
         }
         let headers = source.request.headers

@@ -4,8 +4,8 @@ import Store
 import StrictJSON
 
 /// The OpenAPI document of all calls. It is made from the table of endpoints, the types of their answers, the words of
-/// `calls.json`, and `shared.json`: what the calls share, and the bodies of requests. A feature has a file with `calls`,
-/// `schemas` and `parameters` of its own.
+/// `calls.json`, and `shared.json`: what the calls share, and the bodies of requests. A feature has a file with `tags`,
+/// `calls`, `schemas` and `parameters` of its own.
 enum OpenAPIDocument {
     /// The bodies that no call answers as a whole.
     private static let others: [any AnswerBody.Type] = [ErrorAnswer.self, OutgoingEventAnswer.self]
@@ -43,10 +43,21 @@ enum OpenAPIDocument {
         var members: [JSON.Member] = []
         for (key, value) in shared.members {
             if key == "components" { members.append(JSON.Member("paths", .object(paths))) }
-            members.append(
-                JSON.Member(key, key == "components" ? try components(value.object(), operations) : JSON(value)))
+            let written: JSON =
+                switch key {
+                case "components": try components(value.object(), operations)
+                case "tags": try tags(value.array())
+                default: JSON(value)
+                }
+            members.append(JSON.Member(key, written))
         }
         return .object(members)
+    }
+
+    private static func tags(_ shared: [JSONValue]) throws(JSONError) -> JSON {
+        var tags = shared
+        for feature in try ofFeatures() { tags += try feature["tags"]?.array() ?? [] }
+        return .array(tags.map { JSON($0) })
     }
 
     private static func ofFeatures() throws(JSONError) -> [JSONObject] {

@@ -55,7 +55,7 @@ struct OpenAPIOperation: Sendable {
     private var security: [JSON] {
         let schemes: [String] =
             switch access {
-            case .anyone, .attesting: []
+            case .anyone, .unproven: []
             case .master: ["master"]
             case .server: ["app", "master"]
             case .channel, .newChannel, .signedChannel, .ownChannel, .contact: ["app", "master", "device"]

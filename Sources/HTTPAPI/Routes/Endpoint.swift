@@ -72,7 +72,7 @@ extension Endpoint {
     var isWatched: Bool { pattern == "/readyz" || pattern == "/metrics" }
 
     /// Whether devices make the call: they register, report tokens and send receipts.
-    var isOfDevices: Bool { action == nil && (scope == .track || [.signedChannel, .attesting].contains(access)) }
+    var isOfDevices: Bool { action == nil && (scope == .track || [.signedChannel, .unproven].contains(access)) }
 
     /// A call of an app. `isAirship` says whether responses carry Airship's media type.
     convenience init<Calls: CallGroup>(
@@ -191,11 +191,6 @@ extension Endpoint {
         Endpoint(
             "GET", "/api/auth/device", .signedChannel, nil, SDKCalls.deviceToken, [.ok(DeviceTokenAnswer.self)],
             isAirship: true),
-        Endpoint(
-            "GET", "/api/auth/attest", .attesting, nil, AttestationCalls.challenge,
-            [.ok(AttestationChallengeAnswer.self)]),
-        Endpoint(
-            "POST", "/api/auth/attest", .attesting, nil, AttestationCalls.token, [.ok(DeviceTokenAnswer.self)]),
         Endpoint(
             "POST", "/api/contacts/identify/v2", .signedChannel, nil, SDKCalls.identifyContact,
             [.ok(IdentifiedAnswer.self)], isAirship: true),

@@ -28,6 +28,8 @@ struct APIError: Error, Sendable, Hashable {
     var applied = 0
     /// Other names may be taken.
     var isOfName = false
+    /// A caller without a secret has proved nothing. Its network has few more tries.
+    var isFalseProof = false
     /// Goes to the log only.
     var cause: String?
 
@@ -95,9 +97,9 @@ struct APIError: Error, Sendable, Hashable {
             retryAfter: seconds)
     }
 
-    static func tooManyAttestations(_ seconds: Int) -> APIError {
+    static func tooManyFalseProofs(_ seconds: Int) -> APIError {
         APIError(
-            429, "Too many false proofs of App Attest came from this address. Try again in \(seconds) s.",
+            429, "Too many false proofs came from this address. Try again in \(seconds) s.",
             retryAfter: seconds)
     }
 

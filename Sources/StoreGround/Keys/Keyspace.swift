@@ -115,10 +115,6 @@ public struct Keyspace: Sendable {
     package func pauses(_ app: AppKey) -> RedisKey { key("pause:{\(app)}") }
     /// How many requests a caller may still make; `digest` is of its credential or its address.
     package func rate(_ digest: String) -> RedisKey { key("rate:{\(digest)}") }
-    /// A key that App Attest vouched for: its point, its counter, and a digest of its channel.
-    package func attestedKey(_ app: AppKey, _ digest: String) -> RedisKey { key("att:{\(app):\(digest)}") }
-    /// A challenge that was used.
-    package func usedChallenge(_ app: AppKey, _ digest: String) -> RedisKey { key("chal:{\(app):\(digest)}") }
     /// Credentials that were made while the deployment runs, with hashes of their secrets.
     package func credentials(_ app: AppKey) -> RedisKey { key("cred:{\(app)}") }
     /// The maker of each credential, and when it was used last.

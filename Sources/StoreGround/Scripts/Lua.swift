@@ -86,7 +86,6 @@ package enum Lua {
     package static let deliveryTurn = script("delivery-turn", [.time, .since], Source.delivery_turn_lua)
     package static let rightsTry = script("rights-try", Source.rights_try_lua)
     package static let actionAdd = script("action-add", [.time], Source.action_add_lua)
-    package static let attestCount = script("attest-count", Source.attest_count_lua)
 
     package static let all: [RedisScript] = ofCore + ofFeatures.joined()
 
@@ -101,7 +100,7 @@ package enum Lua {
         scheduleReplace, scheduleDecide, scheduleSettle, endClaim, broadcastWant, broadcastLive, broadcastDiscard,
         broadcastRetire,
         broadcastGone, broadcastFail, broadcastLease, broadcastIntend, broadcastForeign, broadcastTake, broadcastSettle,
-        providerToken, schemaSet, actionAdd, credentialSet, rateTake, deliveryTurn, rightsTry, attestCount,
+        providerToken, schemaSet, actionAdd, credentialSet, rateTake, deliveryTurn, rightsTry,
     ]
 
     static func script(_ name: String, _ source: [UInt8]) -> RedisScript { script(name, [], source) }

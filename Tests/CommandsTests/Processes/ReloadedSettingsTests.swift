@@ -58,7 +58,7 @@ import Webhooks
     @Test func `every live field of an app is tried here`() throws {
         let app = try #require(try Running.settings(.worker, [:], Running.environment("key.p8")).apps.first)
         let live = AppField.all.filter { $0.isLive(app, app) }
-        #expect(Set(live).subtracting(Self.fields.keys) == Self.ofStories)
+        #expect(Set(live).subtracting(Self.fields.keys) == Self.ofStories.union(Self.ofStoriesOfFeatures))
     }
 
     // MARK: Values
@@ -124,16 +124,13 @@ import Webhooks
         .webhookAllowsPrivate: [.webhookAllowsPrivate: "true"],
         .webhookAllowsHTTP: [.webhookAllowsHTTP: "true", .webhookURL: "http://other.example.com/"],
         .webhookEvents: [.webhookEvents: "done", .webhookURL: "https://other.example.com/"],
-        .attestationTeamID: [.attestationTeamID: "TEAM123456"],
-        .attestationBundleID: [.attestationBundleID: "com.example.clip", .attestationTeamID: "TEAM123456"],
-        .attestationEnvironment: [.attestationEnvironment: "development", .attestationTeamID: "TEAM123456"],
         .bundleID: [.bundleID: "com.example.other"], .environment: [.environment: "sandbox"],
         .manageURL: [.manageURL: "https://manage.example.com"],
-    ]
+    ].merging(fieldsOfFeatures.joined()) { own, _ in own }
     private static let needingRestart: Set<AppField> = [.webhookEvents, .bundleID, .environment, .manageURL]
     /// Keys and secrets, whose effect `ReloadStoryTests` and `APNsKeyRing`'s tests see: no value of them can be shown.
     private static let ofStories: Set<AppField> = [
-        .keyID, .keyFile, .nextKeyID, .nextKeyFile, .teamID, .webhookSecret, .webhookSecretFile, .attestationRootFile,
+        .keyID, .keyFile, .nextKeyID, .nextKeyFile, .teamID, .webhookSecret, .webhookSecretFile,
     ]
 }
 

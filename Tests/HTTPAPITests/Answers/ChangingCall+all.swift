@@ -11,7 +11,7 @@ extension ChangingCall {
     static let unchanging: Set<String> = ["POST /api/push/validate"]
 
     static let all: [ChangingCall] =
-        pushes + schedules + channels + attestations + users + names + operations
+        pushes + schedules + channels + users + names + operations
         + ofFeatures.joined()
 
     private static func key(_ number: Int) -> [(String, String)] { [("Idempotency-Key", "key \(number)")] }
@@ -47,23 +47,6 @@ extension ChangingCall {
                 (try await fixture.store.pushes.ledger(fixture.app, id)?.state == .cancelled).part
             }
         },
-    ]
-
-    private static let attestations: [ChangingCall] = [
-        // A challenge is good for one call. The key is kept before that.
-        ChangingCall("POST /api/auth/attest", repeated: [403]) { fixture, number in
-            let headers = [("X-UA-Appkey", GatewayFixture.key)]
-            let reply = try await fixture.gateway.send("GET", "/api/auth/attest", user: nil, headers: headers)
-            let (challenge, device) = (try reply.string("challenge"), try await AnswersFixture.device.value)
-            let (key, channel) = (try await device.key(), try ChannelID("c-\(number)"))
-            let proof = Base64.encode(try await device.attestation(key, "\(challenge):\(channel)"))
-            let id = Base64.encode(key.id)
-            let body =
-                #"{"channel_id":"\#(channel)","key_id":"\#(id)","challenge":"\#(challenge)","attestation":"\#(proof)"}"#
-            return PreparedCall(path: "/api/auth/attest", body: body, headers: headers, user: nil) {
-                (try await fixture.store.attestedKeys.point(fixture.app, key.id, of: channel) != nil).part
-            }
-        }
     ]
 
     private static let schedules: [ChangingCall] = [

@@ -51,11 +51,8 @@ struct AnswersFixture: Sendable {
 
     var app: AppKey { get throws { try gateway.app } }
 
-    /// It makes the keys of `POST /api/auth/attest`.
-    static let device = Task { try await AttestingDevice() }
-
     static func run(_ body: (AnswersFixture) async throws -> Void) async throws {
-        let attestation = try await device.value.rules()
+        let setUp = try await GatewayFixture.setUpOfFeatures()
         let server = try await RedisServer.start(tcp: true)
         defer { server.stop() }
         let proxy = try RedisProxy(to: server)
@@ -69,7 +66,7 @@ struct AnswersFixture: Sendable {
             server, url: proxy.url, connections: 1, scripts: [], replicas: ReplicaPolicy(replicas: 0), events: policy,
             configure: {
                 $0.apps[0].takesReceipts = true
-                $0.apps[0].attestation = attestation
+                setUp(&$0)
             }
         ) { gateway in
             try await body(AnswersFixture(gateway: gateway, proxy: proxy, store: store))

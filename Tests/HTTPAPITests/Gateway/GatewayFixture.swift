@@ -131,6 +131,17 @@ struct GatewayFixture: Sendable {
     }
 }
 
+extension GatewayFixture {
+    /// A configuration with which the calls of features can be made.
+    typealias SetUp = @Sendable (inout GatewayConfiguration) -> Void
+
+    static func setUpOfFeatures() async throws -> SetUp {
+        var all: [SetUp] = []
+        for feature in ofFeatures { all.append(try await feature()) }
+        return { [all] configuration in for setUp in all { setUp(&configuration) } }
+    }
+}
+
 extension GatewayConfiguration {
     /// The fields that need a restart, and the defaults of the others.
     fileprivate func atStart(_ apps: [GatewayApp]) -> GatewayConfiguration {
@@ -142,7 +153,7 @@ extension GatewayConfiguration {
         start.idleTimeout = idleTimeout
         start.headTimeout = headTimeout
         start.writeTimeout = writeTimeout
-        start.readsIntake = readsIntake
+        start.extras = extras
         start.hasOwnMonitor = hasOwnMonitor
         start.hasConsole = hasConsole
         start.consoleUndo = consoleUndo

@@ -19,12 +19,12 @@ import Testing
     @Test func `every example answers as docs/api md says`() async throws {
         let examples = try Self.examples()
         #expect(examples.count >= 20)
+        let setUp = try await GatewayFixture.setUpOfFeatures()
         try await GatewayFixture.run(
             configure: {
                 $0.publicURL = "https://push.example.com"
                 $0.apps[0].takesReceipts = true
-                $0.apps[0].attestation = AppAttest(
-                    teamID: "ABCDE12345", bundleID: "com.example.shop", environment: .production)
+                setUp(&$0)
             }
         ) { gateway in
             // The reader of the page has an app that follows this name.

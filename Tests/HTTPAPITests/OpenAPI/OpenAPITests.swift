@@ -115,7 +115,7 @@ import Testing
 
     private static func schemes(_ access: Access) -> [String] {
         switch access {
-        case .anyone, .attesting: []
+        case .anyone, .unproven: []
         case .master: ["master", "credential"]
         case .server: ["app", "master", "credential"]
         case .channel, .newChannel, .signedChannel, .ownChannel, .contact: ["app", "master", "device", "credential"]

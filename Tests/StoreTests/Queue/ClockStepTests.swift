@@ -19,7 +19,7 @@ import Testing
     private static let datesOnly: Set<String> = [
         "action-add", "receipt-count", "task-renew", "task-settle", "removal-confirm", "dead-collect",
         "broadcast-intend",
-        "push-cancel", "dead-retry", "late-put", "schedule-due", "broadcast-settle", "registry-restore",
+        "push-cancel", "dead-retry", "late-put", "schedule-due", "broadcast-settle",
     ]
     /// Scripts that get the present from their caller, and compare no wait with it.
     private static let datedByCaller: Set<String> = [
@@ -42,7 +42,7 @@ import Testing
             return calls > 0 || own.contains("PTTL', lease") || !words.isDisjoint(with: script.arguments)
         }
         let known = Set(ClockCase.all.flatMap(\.scripts)).union(Self.datesOnly).union(Self.datedByCaller)
-            .union(Self.refusing)
+            .union(Self.refusing).union(Self.ofFeatures.joined())
         #expect(
             Set(timed.map(\.name)).subtracting(known).isEmpty, "tell here what they do with a clock that is set back")
         #expect(known.subtracting(Lua.all.map(\.name)).isEmpty)

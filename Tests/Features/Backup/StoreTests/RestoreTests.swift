@@ -237,3 +237,13 @@ extension Array {
         stride(from: 0, to: count, by: size).map { self[$0..<Swift.min($0 + size, count)] }
     }
 }
+
+extension ScriptWorkTests {
+    /// `registry-restore` reads as many entries as its caller says: at most 1,000.
+    static let backup = ["hash-restore", "registry-restore"]
+}
+
+extension ClockStepTests {
+    /// It compares dates, and no wait.
+    static let backup = ["registry-restore"]
+}

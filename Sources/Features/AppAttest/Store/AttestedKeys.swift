@@ -61,3 +61,7 @@ public struct AttestedKeys: Sendable {
         Array(SHA256Digest(of: channel.stored).prefix(16))
     }
 }
+
+extension Store {
+    public var attestedKeys: AttestedKeys { AttestedKeys(redis: redis, keys: keys) }
+}

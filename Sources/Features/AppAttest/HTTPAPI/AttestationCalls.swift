@@ -9,6 +9,7 @@ struct AttestationCalls: CallGroup {
     init(_ parts: GatewayParts) { keys = parts.store.attestedKeys }
 
     func challenge(_ call: Call) async throws -> Answer {
+        guard call.app.attestation != nil else { throw APIError.unauthorized }
         let body = AttestationChallengeAnswer(
             challenge: call.tokens.challenge(now: call.now), expiresIn: Int(SDKTokens.challengeLife))
         return Answer(200, body)
@@ -16,8 +17,8 @@ struct AttestationCalls: CallGroup {
 
     /// The same token as `GET /api/auth/device?only=reports`.
     func token(_ call: Call) async throws -> Answer {
-        let body = try AttestationBody(call.body.collect())
         guard let rules = call.app.attestation else { throw APIError.unauthorized }
+        let body = try AttestationBody(call.body.collect())
         guard call.tokens.isChallenge(body.challenge, now: call.now) else {
             throw Self.refusal("its challenge is not of this gateway, or older than five minutes")
         }
@@ -67,11 +68,9 @@ struct AttestationCalls: CallGroup {
 
     private static let usedBefore = refusal("its challenge was used before")
 
-    /// The most false proofs of one network. Each costs some milliseconds.
-    static let falseProofsPerMinute = 10
-    static let refusalCode = 40304
-
     private static func refusal(_ reason: String) -> APIError {
-        APIError(403, "App Attest does not vouch for this app: \(reason).", code: refusalCode)
+        var error = APIError(403, "App Attest does not vouch for this app: \(reason).", code: 40304)
+        error.isFalseProof = true
+        return error
     }
 }

@@ -1,0 +1,4 @@
+extension ScriptWorkTests {
+    /// It does the same work in each call.
+    static let appAttest = ["attest-count"]
+}
