@@ -362,7 +362,7 @@ for root in ["Sources", "Tests"] {
         .subtracting(["Features"])
     for target in package.targets
     where target.path == nil && (target.type == .test) == (root == "Tests")
-        && features.contains(where: { $0.value.contains(target.name) })
+        && (listed.contains(target.name) || features.contains { $0.value.contains(target.name) })
     {
         var own = [target.name, "Features/Features+\(target.name).swift"]
         var parts = folders.sorted() + lists

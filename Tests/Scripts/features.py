@@ -2,7 +2,7 @@
 """Checks that each feature is a room that can be shut (part of bin/lint). It prints what breaks a rule.
 
 A feature X is the folder Sources/Features/X with a folder for each target T of which it has a part. Only
-Sources/Features/Features+T.swift, the lists of T, may name it. Without features there is nothing to check.
+Sources/Features/Features+T.swift, the lists of T, may name it. Its tests are in Tests/Features/X in the same way. Without features there is nothing to check.
 """
 
 import re
@@ -20,7 +20,7 @@ ALLOWED = re.compile(r"""
     | ((public|package|internal)\ )?import\ \w+
     | (public\ |package\ )?extension\ [\w.]+\ \{
     | \s{4}((public|package)\ )?static\ let\ \w*[oO]fFeatures:\ \[.+\]\ =\ \[\]?
-    | \s{8}(?P<element>[.\w]+),
+    | \s{8}(?P<element>[.\w]+),?
     | \s{4}\] | \}
     """, re.VERBOSE)
 
@@ -32,9 +32,16 @@ def rows():
     return {feature: re.findall(r'"(\w+)"', targets) for feature, targets in listed}
 
 
-def check_rows(folders):
+def parts(root):
+    """The features with the targets to which each adds files."""
+    features = (path for path in sorted(root.iterdir()) if path.is_dir()) if root.is_dir() else ()
+    return {path.name: {part.name for part in path.iterdir() if part.is_dir()} for path in features}
+
+
+def check_rows(folders, tests):
     listed = rows()
     for feature, targets in folders.items():
+        targets = targets | tests.get(feature, set())
         if feature not in listed:
             yield f"Sources/Features/{feature}:1: has no row in the list features of Package.swift"
         for target in sorted(targets ^ set(listed.get(feature, targets))):
@@ -100,10 +107,10 @@ def main():
     root = Path("Sources/Features")
     if not root.is_dir():
         return
-    folders = {path.name: {part.name for part in path.iterdir() if part.is_dir()} for path in sorted(root.iterdir()) if path.is_dir()}
+    folders = parts(root)
     files = sources.read()
     paths = [path for path in sorted(Path("Sources").rglob("*")) if path.is_file()]
-    findings = [*check_rows(folders), *check_names(files, folders), *check_lists(files, {file.target for file in files if not file.is_list}),
+    findings = [*check_rows(folders, parts(Path("Tests/Features"))), *check_names(files, folders), *check_lists(files, {file.target for file in files if not file.is_list}),
                 *check_base_names(paths), *check_sizes(folders)]
     print("".join(f"{finding}\n" for finding in findings), end="")
     sys.exit(bool(findings))
