@@ -19,8 +19,8 @@ let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metri
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
-// The features: each is a folder of Sources/Features and one of Tests/Features. A subfolder is compiled into the target of
-// its name, so a feature is a row here, its folders and its lines in the lists (docs/adr/0059-features.md).
+// The features: each is a folder of Sources/Features and one of Tests/Features. A subfolder is compiled into the target
+// of its name, so a feature is a row here, its folders and its lines in the lists (docs/adr/0059-features.md).
 let features: KeyValuePairs = [
     "AppAttest": [
         "StoreGround", "Store", "Answers", "HTTPAPI", "Settings", "Commands", "StoreTests", "HTTPAPITests",

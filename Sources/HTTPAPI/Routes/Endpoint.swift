@@ -1,7 +1,8 @@
 import Answers
 import Store
 
-/// One method at one path, with the handler of its requests. A new endpoint is a new row of `all`, or of a feature's list.
+/// One method at one path, with the handler of its requests. A new endpoint is a new row of `ofCore` or of a
+/// feature's list.
 final class Endpoint: Sendable {
     enum Handler: Sendable {
         /// A call that needs no secret, so it belongs to no app.

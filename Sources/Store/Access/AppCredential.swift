@@ -18,7 +18,7 @@ public struct AppCredential: Sendable, Hashable {
     /// The newest, and those before it that are still valid.
     public static let mostSecrets = 5
     public static let idRule = "1 to 64 characters of A-Z a-z 0-9 _ -"
-    /// The ids that the app's two secrets, devices, commands, gateways and people have in logs, and callers of features.
+    /// The ids that the app's two secrets, devices, commands, gateways, people and callers of features have in logs.
     public static let builtInIDs = ofCore + callersOfFeatures
     private static let ofCore = ["master", "app", "device", "signed", "contact", "unproven", "cli", "file", "oidc"]
 
