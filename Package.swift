@@ -27,14 +27,15 @@ let features: KeyValuePairs = [
         "SettingsTests", "CommandsTests", "EndToEndTests",
     ],
     "Backup": [
-        "StoreGround", "Store", "Commands", "Backup", "StoreTests", "CommandsTests", "EndToEndTests", "BackupTests",
+        "StoreGround", "Store", "Commands", "Backup", "StoreTests", "HTTPAPITests", "CommandsTests", "EndToEndTests",
+        "BackupTests",
     ],
     "HistoryExport": [
         "StoreDeliveries", "Settings", "Commands", "HistoryExport", "Gzip", "CZlib", "StoreTests",
         "EndToEndTests", "HistoryExportTests", "GzipTests",
     ],
     "Intake": [
-        "StoreGround", "Store", "HTTPAPI", "Settings", "Commands", "HTTPAPITests", "EndToEndTests",
+        "StoreGround", "Store", "HTTPAPI", "Settings", "Commands", "HTTPAPITests", "SettingsTests", "EndToEndTests",
     ],
     "Numbers": ["Console", "ConsoleTests", "HTTPAPITests"],
     "Simulator": ["Commands"],
@@ -49,7 +50,9 @@ let features: KeyValuePairs = [
 ]
 // The targets with a list that names features: Features+TARGET.swift, beside the features.
 let listed = [
-    "StoreGround", "Store", "Console", "HTTPAPI", "Settings", "Commands", "StoreTests", "HTTPAPITests", "CommandsTests",
+    "StoreGround", "StoreDeliveries", "Store", "Console", "HTTPAPI", "Settings", "Commands", "StoreTests",
+    "HTTPAPITests",
+    "CommandsTests",
 ]
 
 let package = Package(

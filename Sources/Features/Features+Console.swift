@@ -5,34 +5,35 @@ extension Route {
         testDevices,
     ]
 }
-
 extension MenuEntry {
     static let ofFeatures: [MenuEntry] = [
         numbers
     ]
 }
-
 extension NameLink {
     static let ofFeatures: [NameLink] = [
         numbers
     ]
 }
-
 extension DeviceLink {
     static let ofFeatures: [DeviceLink] = [
         testDevices
     ]
 }
-
 extension ComposeFeature {
     static let ofFeatures: [ComposeFeature] = [
         testDevices,
         sketches,
     ]
 }
-
 extension CardDrawing {
     static let ofFeatures: [Finder] = [
         sketches
+    ]
+}
+extension Notice {
+    static let ofFeatures: [[Notice]] = [
+        sketches,
+        testDevices,
     ]
 }

@@ -1,3 +1,11 @@
+extension ActionKind {
+    static let ofFeatures: [[ActionKind]] = [
+        backup,
+        sketches,
+        testDevices,
+    ]
+}
+
 extension FleetCount {
     static let ofFeatures: [FleetCount] = [
         intakeWaiting,

@@ -36,13 +36,13 @@ extension AppField {
     public static let keyID = AppField(
         "apns.key_id", "the id of the APNs key: ten letters and digits", .appleID, .worker, live: always)
     public static let keyFile = file("apns.key_file", "the .p8 file of that key", live: always)
-    public static let nextKeyID = AppField(
+    public static let nextKeyID: AppField = .init(
         "apns.next_key_id", "the id of a second key, which signs when APNs refuses the first", .appleID, .worker,
         live: always
     ).needs([nextKeyFile, keyID])
     public static let nextKeyFile: AppField = file("apns.next_key_file", "the .p8 file of the second key", live: always)
         .needs([nextKeyID])
-    public static let sandboxKeyID = AppField(
+    public static let sandboxKeyID: AppField = .init(
         "apns.sandbox_key_id", "with environment both, the id of the key for the sandbox", .appleID, .worker,
         live: sandboxHasPlace
     ).needs([sandboxKeyFile])

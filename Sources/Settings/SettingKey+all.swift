@@ -10,8 +10,9 @@ import Store
 extension SettingKey {
     /// All settings of a deployment, in the order of the file; those of features come last.
     public static let all: [SettingKey] =
-        redis + gateway + monitor + console + openID + limits + worker + delivery + prune + defaults + approval
-        + lifetimes + traces + log + ofFeatures.joined()
+        redis + section(of: .gateway, gateway) + monitor + section(of: .gateway, console + openID + limits)
+        + section(of: .worker, worker + delivery + prune) + section(of: .gateway, defaults + approval) + lifetimes
+        + traces + log + ofFeatures.joined()
 
     private static let redis: [SettingKey] = [
         SettingKey(\Settings.redisURL, "redis.url", .text, "redis://127.0.0.1:6379/0") { text, origin, settings in
@@ -303,7 +304,8 @@ extension SettingKey {
         .time(\.pushesExpireAfter, "pushes.expire_after", 172_800...315_360_000, "168h")
             .help("how long a push, its counts, its dead letter and a finished schedule are kept"),
         .whole(\.worker.mostPushes, "pushes.most", 0...1_000_000_000_000, "10000000")
-            .help("about how many pushes of an app are kept; the oldest ones go; 0 = no limit").live(.worker),
+            .help("about how many pushes of an app are kept; the oldest ones go; 0 = no limit").of(.worker)
+            .live(.worker),
         .time(\.actions.life, "actions.expire_after", 3_600...315_360_000, "2160h")
             .help("how long the log of actions keeps who did what").of(.gateway),
         .whole(\.actions.keep, "actions.keep", 0...100_000_000, "100000")

@@ -34,6 +34,8 @@ public struct SettingKey: Sendable {
     /// The processes that use it. Nil: both, unless its section says otherwise.
     private var ownUsers: Set<SettingsChange.Process>?
     var users: Set<SettingsChange.Process> { ownUsers ?? Set(SettingsChange.Process.allCases) }
+    /// Whether a gateway with these settings has the setting for an app that is new only after a restart.
+    private(set) var restartsForNewApps: @Sendable (Settings) -> Bool = { _ in false }
     /// The field of `Settings`. It identifies the row, so that code names a setting by its field.
     let field: any AnyKeyPath & Sendable
     /// Parses a value and sets the field. Returns a problem if the value is wrong.
@@ -111,6 +113,13 @@ public struct SettingKey: Sendable {
     func live(_ processes: SettingsChange.Process...) -> SettingKey {
         var key = self
         key.live = Set(processes)
+        return key
+    }
+
+    /// The same row, for a setting that a gateway has for a new app only after a restart, if the settings say so.
+    func restartsForNewApps(if condition: @escaping @Sendable (Settings) -> Bool) -> SettingKey {
+        var key = self
+        key.restartsForNewApps = condition
         return key
     }
 

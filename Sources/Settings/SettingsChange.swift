@@ -53,9 +53,11 @@ public struct SettingsChange: Sendable, Hashable {
         }
     }
 
-    /// A gateway serves a new app at once. Its events and its intake, which are agreed at the start, need a restart.
+    /// A gateway serves a new app at once. Its events, and what features agree on at the start, need a restart.
     private mutating func noteParts(ofNew app: AppSettings, _ settings: Settings) {
-        if settings.gateway.readsIntake { needsRestart.append("\(app.key): gateway.intake") }
+        for key in SettingKey.all where key.restartsForNewApps(settings) {
+            needsRestart.append("\(app.key): \(key.path)")
+        }
         if settings.eventPolicies[app.key]?.isOn == true { needsRestart.append("\(app.key): events") }
     }
 

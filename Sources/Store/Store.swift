@@ -12,8 +12,6 @@ public struct Store: Sendable {
     public let pushes: Pushes
     public let receipts: Receipts
     public let schedules: Schedules
-    public let traces: Traces
-    public private(set) var schemas: Schemas
     public let queue: WorkQueue
     public let endings = PushEndings()
     public let sweeps: SweepStore
@@ -21,8 +19,6 @@ public struct Store: Sendable {
     public let alarms: Alarms
     public let events: Events
     public let actions: Actions
-    public let credentials: Credentials
-    public let rates: Rates
     public let webhooks: Webhooks
     public let pauses: Pauses
     public let reloads: ReloadRequests
@@ -73,16 +69,11 @@ public struct Store: Sendable {
             redis: redis, keys: keys, time: time, replicas: replicaWait, memory: buckets.memory,
             index: PushIndex(redis: redis, keys: keys), telling: telling, endings: endings)
         receipts = Receipts(redis: redis, keys: keys, index: pushes.index, time: time)
-        traces = Traces(redis: redis, keys: keys)
-        schemas = Schemas(redis: redis, keys: keys)
-        schemas.maximum = maximumSchemas
         schedules = Schedules(redis: redis, keys: keys, pushes: pushes, replicas: replicaWait)
         queue = WorkQueue(redis: redis, keys: keys, telling: telling)
         sweeps = SweepStore(redis: redis, keys: keys, endings: endings)
         lateJoiners = LateJoiners(redis: redis, keys: keys, endings: endings)
         pauses = Pauses(redis: redis, keys: keys, clock: clock)
-        credentials = Credentials(redis: redis, keys: keys)
-        rates = Rates(redis: redis, keys: keys)
         self.actions = Actions(redis: redis, keys: keys, time: time, policy: actions)
         reloads = ReloadRequests(redis: redis, keys: keys, clock: clock)
         events = Events(redis: redis, keys: keys, policies: policies.filter(\.value.isOn))
@@ -124,15 +115,8 @@ public struct Store: Sendable {
 extension Store {
     public var traces: Traces { Traces(redis: redis, keys: keys) }
     public var schemas: Schemas { Schemas(redis: redis, keys: keys) }
-    /// Sketches of cards, by attributes type.
-    public var sketches: NamedRecords {
-        NamedRecords(redis: redis, key: keys.sketches, maximum: Schemas.maximum)
-    }
-    /// Test devices by name. A publisher sends a push to one of them before it goes to everybody.
-    public var testDevices: NamedRecords { NamedRecords(redis: redis, key: keys.testDevices, maximum: 50) }
     public var heartbeats: Heartbeats { Heartbeats(redis: redis, keys: keys) }
     public var credentials: Credentials { Credentials(redis: redis, keys: keys) }
-    public var attestedKeys: AttestedKeys { AttestedKeys(redis: redis, keys: keys) }
     public var rates: Rates { Rates(redis: redis, keys: keys) }
     public var tokenVerdicts: TokenVerdicts { TokenVerdicts(redis: redis, keys: keys) }
     public var otherEnvironment: OtherEnvironment { OtherEnvironment(redis: redis, keys: keys) }

@@ -1,3 +1,4 @@
+import LiveActivity
 import Store
 import StrictJSON
 

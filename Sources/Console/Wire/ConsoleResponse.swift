@@ -149,7 +149,7 @@ struct Asset: Sendable {
     /// Features have styles of their own, behind those that all pages share.
     static let style = Asset(
         "console.css", "text/css; charset=utf-8",
-        PackageResources.files.filter { $0.name.hasSuffix(".css") }.flatMap(\.text))
+        PackageResources.files.filter { $0.name.hasSuffix(".css") }.flatMap(\.bytes))
     static let script = Asset("console.js", "text/javascript; charset=utf-8", PackageResources.console_js)
     static let icon = Asset("icon.svg", "image/svg+xml", PackageResources.icon_svg)
     static let all = [style, script, icon]

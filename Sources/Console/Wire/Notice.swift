@@ -9,10 +9,12 @@ struct Notice: Sendable {
     /// Nil for a word that no notice has.
     static func of(_ word: String) -> Notice? { all.first { $0.word == word } }
 
-    static let all: [Notice] = [
+    static let all: [Notice] = ofCore + ofFeatures.joined()
+
+    private static let ofCore: [Notice] = [
         cancelled, retried, dropped, forgotten, paused, resumed, released, discarded, kept, removed, waiting,
-        keptInPlace, nothingChosen, testDeviceKept, testDeviceRemoved, sketchKept, sketchRemoved,
-        nothingForgotten, broadcastWanted, broadcastDiscarded, scheduleCancelled, scheduleChanged, scheduled,
+        keptInPlace, nothingChosen, nothingForgotten, broadcastWanted, broadcastDiscarded, scheduleCancelled,
+        scheduleChanged, scheduled,
         undone, proposed, approved, rejected, draftGone, draftDropped, tooLate, alarmKnown, alarmLoud,
         alarmOver, revoked, schemaSet, schemaDeleted, eventsRetried, eventsDropped,
     ]
@@ -33,11 +35,6 @@ extension Notice {
     static let keptInPlace = Notice("kept-in-place", "The template is saved in place of the one that had its title.")
     static let nothingChosen = Notice(
         "nothing-chosen", "Nothing was chosen, so nothing was done. Check the boxes of the rows first.")
-    static let testDeviceKept = Notice("test-device-kept", "The test device is kept. Compose has a button for it.")
-    static let testDeviceRemoved = Notice(
-        "test-device-removed", "The test device is removed from the list. What it follows stays.")
-    static let sketchKept = Notice("sketch-kept", "The sketch is kept. Cards of its type are drawn by it.")
-    static let sketchRemoved = Notice("sketch-removed", "The sketch is removed.")
     static let nothingForgotten = Notice(
         "nothing-forgotten", "Nothing is stored of that device, so nothing was forgotten.")
     static let broadcastWanted = Notice("broadcast-wanted", "The name has a broadcast channel.")

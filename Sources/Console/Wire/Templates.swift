@@ -20,10 +20,9 @@ struct Templates: Sendable {
 
     static var names: [String] { files.map(\.0) }
 
-    private static let files = PackageResources.files.compactMap { file in
-        file.name.hasSuffix(ending) ? (String(file.name.dropLast(ending.count)), file.text) : nil
-    }
     private static let ending = ".mustache"
+    private static let files = PackageResources.files.filter { $0.name.hasSuffix(ending) }
+        .map { (String($0.name.dropLast(ending.count)), $0.bytes) }
 }
 
 /// Text of others as it may stand in an element or an attribute.

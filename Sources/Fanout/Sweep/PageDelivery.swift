@@ -117,8 +117,7 @@ struct PageDelivery: Sendable {
         let spanStart = context.spanStart(outgoing.record)
         let sent = await app.environments.sendParts(
             page, outgoing.push, variant: outgoing.broadcastChannelPush.map { ($0, onBroadcastChannel) },
-            known: elsewhere,
-            traced: traced, while: held.permission(until: time), Handover { place.nearlyDone() })
+            known: elsewhere, traced: traced, while: held.permission(until: time), Handover { place.nearlyDone() })
         context.metrics.pageEnded(app.key)
         // Before the page is settled, so that a final push has its whole trace.
         if let traced, !sent.outcome.open.contains(traced.index) { await keep(traced, page, outgoing.record) }

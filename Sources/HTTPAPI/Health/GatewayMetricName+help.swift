@@ -1,3 +1,5 @@
+import Store
+
 extension GatewayMetricName {
     /// The meaning of the metric, as in docs/metrics.md.
     public var help: String {
@@ -14,9 +16,7 @@ extension GatewayMetricName {
         case .schedulesWaiting: "schedules that wait for their time, or for approval"
         case .approvalsWaiting: "publishes that wait for the approval of a second person; they lapse"
         case .schedulesBehind: "how late the first schedule is"
-        case .alarms:
-            "alarms, 1 while raised: credentials, unreachable, prune_guard, many_unregistered, "
-                + "other_environment, broadcast, expired, webhook, newer_format, clock, redis_rights, export"
+        case .alarms: "alarms, 1 while raised: " + Alarm.Kind.all.map(\.rawValue).joined(separator: ", ")
         case .workers: "workers: live; silent: no heartbeat for 8 s without an orderly end, or Redis refuses writes"
         case .paused: "pauses by an operator: of the app, and of its names"
         case .broadcasts: "settled broadcasts; retried counts further attempts"

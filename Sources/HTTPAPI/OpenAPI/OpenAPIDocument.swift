@@ -23,11 +23,7 @@ enum OpenAPIDocument {
     }
 
     static func json(_ operations: [OpenAPIOperation]) throws(JSONError) -> JSON {
-        let calls = [try JSONDocument(PackageResources.calls_json).root.object()]
-        var words: [String: JSONObject] = [:]
-        for calls in try calls + ofFeatures().compactMap({ $0.object("calls") }) {
-            for (title, call) in calls.members { words[title] = try call.object() }
-        }
+        let words = try words()
         var paths: [JSON.Member] = []
         for operation in operations {
             guard let call = words[operation.title] else { preconditionFailure("no words for \(operation.title)") }
@@ -54,6 +50,16 @@ enum OpenAPIDocument {
         return .object(members)
     }
 
+    /// The words of each call, by its method and pattern.
+    static func words() throws(JSONError) -> [String: JSONObject] {
+        let core = try JSONDocument(PackageResources.calls_json).root.object()
+        var words: [String: JSONObject] = [:]
+        for calls in try [core] + ofFeatures().compactMap({ $0.object("calls") }) {
+            for (title, call) in calls.members { words[title] = try call.object() }
+        }
+        return words
+    }
+
     private static func tags(_ shared: [JSONValue]) throws(JSONError) -> JSON {
         var tags = shared
         for feature in try ofFeatures() { tags += try feature["tags"]?.array() ?? [] }
@@ -64,7 +70,7 @@ enum OpenAPIDocument {
         var found: [JSONObject] = []
         for file in PackageResources.files where file.name.hasSuffix(".json") {
             if ["calls.json", "shared.json"].contains(file.name) { continue }
-            found.append(try JSONDocument(file.text).root.object())
+            found.append(try JSONDocument(file.bytes).root.object())
         }
         return found
     }

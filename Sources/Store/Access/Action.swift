@@ -43,8 +43,6 @@ public struct Action: Sendable, Hashable {
 
 /// Actions that are no calls of the API. Their credentials have ids that no caller's credential can have.
 extension Action {
-    /// An operator on this machine restored a backup.
-    public static func restore(on machine: String) -> Action { ofMachine(.restore, "cli", machine) }
     /// A gateway on this machine has read other secrets or credentials of the app from its files.
     public static func reload(on machine: String) -> Action { ofMachine(.reload, "file", machine) }
 
@@ -56,7 +54,7 @@ extension Action {
             subjects: [.schedule: id.description, .name: name.rawValue])
     }
 
-    private static func ofMachine(_ kind: ActionKind, _ credential: String, _ machine: String) -> Action {
+    static func ofMachine(_ kind: ActionKind, _ credential: String, _ machine: String) -> Action {
         Action(kind.rawValue, credential: credential, address: machine, operation: UUIDBytes.random().description)
     }
 }

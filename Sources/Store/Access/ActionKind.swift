@@ -21,13 +21,15 @@ public struct ActionKind: Sendable, Hashable, CustomStringConvertible {
 
 extension ActionKind {
     /// In the order of the console's choice.
-    public static let all: [ActionKind] = [
+    public static let all: [ActionKind] = ofCore + ofFeatures.joined()
+
+    private static let ofCore: [ActionKind] = [
         publish, cancelPush, propose, approve, reject, lapse, schedule, replaceSchedule, cancelSchedule,
         pause, resume, retryDead, dropDead, releaseQuarantine, discardQuarantine, retryEvents, discardEvents,
-        setSchema, deleteSchema, describeName, setSketch, deleteSketch, setTestDevice, deleteTestDevice,
-        createBroadcast, deleteBroadcast, importFollowers, removeFollowers, importChannels, tagChannels,
+        setSchema, deleteSchema, describeName, createBroadcast, deleteBroadcast, importFollowers, removeFollowers,
+        importChannels, tagChannels,
         forgetChannels, tagUsers, changeUser, forgetUsers, createCredential, rotateCredential,
-        revokeCredential, restore, reload,
+        revokeCredential, reload,
     ]
 
     public static let publish = ActionKind("publish", isFrequent: true)
@@ -52,10 +54,6 @@ extension ActionKind {
     public static let setSchema = ActionKind("set_schema")
     public static let deleteSchema = ActionKind("delete_schema")
     public static let describeName = ActionKind("describe_name")
-    public static let setSketch = ActionKind("set_sketch")
-    public static let deleteSketch = ActionKind("delete_sketch")
-    public static let setTestDevice = ActionKind("set_test_device")
-    public static let deleteTestDevice = ActionKind("delete_test_device")
     public static let createBroadcast = ActionKind("create_broadcast")
     public static let deleteBroadcast = ActionKind("delete_broadcast")
     public static let importFollowers = ActionKind("import_followers")
@@ -69,8 +67,6 @@ extension ActionKind {
     public static let createCredential = ActionKind("create_credential")
     public static let rotateCredential = ActionKind("rotate_credential")
     public static let revokeCredential = ActionKind("revoke_credential")
-    /// `lamplighter restore` adds it.
-    public static let restore = ActionKind("restore", isOfCall: false)
     /// A gateway adds it that reads other secrets or credentials.
     public static let reload = ActionKind("reload", isOfCall: false)
 }

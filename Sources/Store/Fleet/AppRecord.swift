@@ -1,4 +1,4 @@
-public import LiveActivity
+import LiveActivity
 
 /// A kind of small records of an app that people made for the console. A backup has all of them.
 public struct AppRecord: Sendable, Hashable {

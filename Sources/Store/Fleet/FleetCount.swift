@@ -1,4 +1,4 @@
-public import LiveActivity
+import LiveActivity
 
 /// A number of a feature about each app, from Redis: a gauge of `/metrics`, which other views show too.
 public struct FleetCount: Sendable {

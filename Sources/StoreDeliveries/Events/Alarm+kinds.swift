@@ -1,9 +1,11 @@
 import StoreGround
 
 extension Alarm.Kind {
-    public static let all: [Alarm.Kind] = [
+    public static let all: [Alarm.Kind] = ofCore + ofFeatures
+
+    private static let ofCore: [Alarm.Kind] = [
         credentials, unreachable, pruneGuard, manyUnregistered, otherEnvironment, broadcast, expired, webhook,
-        newerFormat, clock, redisRights, export,
+        newerFormat, clock, redisRights,
     ]
 
     /// APNs refuses the app's provider token.
@@ -86,11 +88,4 @@ extension Alarm.Kind {
         log: "Redis refuses commands, because the user in redis.url lacks a right",
         meaning: "Redis refuses commands, because its user lacks a right.",
         ends: "It ends 15 minutes after the last refusal.")
-
-    /// Finished pushes are not exported (`pushes.export`).
-    public static let export = Alarm.Kind(
-        "export", title: "Export of pushes",
-        log: "finished pushes are not exported: look at the directory of pushes.export",
-        meaning: "Finished pushes are not exported. What Redis forgets before that is lost to the export.",
-        ends: "It ends with the next export that goes well.")
 }

@@ -10,8 +10,8 @@ import Testing
 
 /// A name's only unswept push is kept in the name's hash. Nobody can tell it from one that has keys of its own.
 @Suite struct LonePushTests {
-    private static let name = "order-1"
-    private let name = try! ActivityName(LonePushTests.name)
+    static let name = "order-1"
+    let name = try! ActivityName(LonePushTests.name)
 
     private func isLone(_ fixture: PushFixture) async throws -> Bool {
         let meta = try fixture.key(Keyspace.name, Self.name)
@@ -266,23 +266,6 @@ import Testing
         _ = try await fixture.deliver(claim, targets: 1)
         let ledger = try await fixture.ledger(id)
         #expect(ledger.targets == 2 && ledger.late == 1 && ledger.pending == 1)
-    }
-
-    @Test func `a token that a backup brings back during its sweep joins the catch-up`() async throws {
-        let fixture = try await PushFixture.start()
-        let (store, app, place) = (fixture.store, fixture.app, TokenPlace.activity(name))
-        let other = try await PushFixture.start()
-        try await other.track(Self.name, count: 1)
-        let entries = Mutex<[BackupEntry]>([])
-        try await Backup(store: other.store).read(app) { part in entries.withLock { $0 += part } }
-        let claim = try await fixture.claimed(Self.name, try await fixture.accepted(Self.name))
-        for case .tokens(place, let stored) in entries.withLock({ $0 }) {
-            _ = try await store.registry.restore(app, place, stored, endAfter: nil)
-        }
-        guard case .ok(.sending, true, let leftovers) = try await fixture.deliver(claim, targets: 0) else {
-            throw Unexpected(what: "the catch-up was forgotten")
-        }
-        #expect(leftovers.catchUpWaits)
     }
 
     @Test func `an older push that waits again goes first`() async throws {

@@ -20,8 +20,8 @@ extension SettingKey {
         SettingKey(\Settings.export.directory, "pushes.export", .text, nil) { text, origin, settings in
             settings.export.directory = origin.resolved(text)
             return nil
-        }.help("directory to which workers write finished pushes; default: they do not"),
+        }.help("directory to which workers write finished pushes; default: they do not").of(.worker),
         .choice(\.export.hasContent, "pushes.export_content", [("false", false), ("true", true)], "false")
-            .help("whether the export has the payloads of pushes"),
+            .help("whether the export has the payloads of pushes").of(.worker),
     ]
 }

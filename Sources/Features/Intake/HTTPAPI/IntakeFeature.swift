@@ -1,4 +1,6 @@
 import LiveActivity
+import Metrics
+import Threads
 
 /// Whether a gateway also publishes what others write into the apps' intakes.
 private struct IntakeSwitch {

@@ -1,4 +1,4 @@
-public import LiveActivity
+import LiveActivity
 import Redis
 
 extension Store {

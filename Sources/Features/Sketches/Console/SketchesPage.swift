@@ -1,5 +1,6 @@
 import Answers
 import LiveActivity
+import Store
 import StrictJSON
 
 /// Sketches of cards by attributes type: the list, and one of them with the card that it makes.
@@ -93,4 +94,11 @@ extension ComposeFeature {
     static let sketches = ComposeFeature { visit, _ in
         visit.session.identity.mayOpen("/console/sketches") ? visit.markup("sketches-link", [:]) : ""
     }
+}
+
+extension Notice {
+    static let sketches: [Notice] = [sketchKept, sketchRemoved]
+
+    static let sketchKept = Notice("sketch-kept", "The sketch is kept. Cards of its type are drawn by it.")
+    static let sketchRemoved = Notice("sketch-removed", "The sketch is removed.")
 }

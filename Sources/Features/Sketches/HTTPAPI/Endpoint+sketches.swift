@@ -1,4 +1,5 @@
 import Answers
+import Store
 
 extension Endpoint {
     static let sketches: [Endpoint] = [

@@ -7,3 +7,10 @@ extension AppRecord {
     /// How the console draws the cards of an attributes type.
     static let sketch = AppRecord("sketch") { $0.sketches }
 }
+
+extension ActionKind {
+    static let sketches: [ActionKind] = [setSketch, deleteSketch]
+
+    public static let setSketch = ActionKind("set_sketch")
+    public static let deleteSketch = ActionKind("delete_sketch")
+}

@@ -116,3 +116,11 @@ extension ComposeFeature {
 extension DeviceLink {
     static let testDevices = DeviceLink(title: "Use as a test device", page: "/console/test-devices")
 }
+
+extension Notice {
+    static let testDevices: [Notice] = [testDeviceKept, testDeviceRemoved]
+
+    static let testDeviceKept = Notice("test-device-kept", "The test device is kept. Compose has a button for it.")
+    static let testDeviceRemoved = Notice(
+        "test-device-removed", "The test device is removed from the list. What it follows stays.")
+}

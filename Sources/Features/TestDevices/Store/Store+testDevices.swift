@@ -6,3 +6,10 @@ extension Store {
 extension AppRecord {
     static let testDevice = AppRecord("test_device") { $0.testDevices }
 }
+
+extension ActionKind {
+    static let testDevices: [ActionKind] = [setTestDevice, deleteTestDevice]
+
+    public static let setTestDevice = ActionKind("set_test_device")
+    public static let deleteTestDevice = ActionKind("delete_test_device")
+}

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Redis
 import Settings
 import Store
 

@@ -1,5 +1,6 @@
 import LiveActivity
 import Redis
+import Synchronization
 import TestSupport
 import Testing
 
@@ -235,6 +236,25 @@ import Testing
 extension Array {
     fileprivate func parts(of size: Int) -> [ArraySlice<Element>] {
         stride(from: 0, to: count, by: size).map { self[$0..<Swift.min($0 + size, count)] }
+    }
+}
+
+extension LonePushTests {
+    @Test func `a token that a backup brings back during its sweep joins the catch-up`() async throws {
+        let fixture = try await PushFixture.start()
+        let (store, app, place) = (fixture.store, fixture.app, TokenPlace.activity(name))
+        let other = try await PushFixture.start()
+        try await other.track(Self.name, count: 1)
+        let entries = Mutex<[BackupEntry]>([])
+        try await Backup(store: other.store).read(app) { part in entries.withLock { $0 += part } }
+        let claim = try await fixture.claimed(Self.name, try await fixture.accepted(Self.name))
+        for case .tokens(place, let stored) in entries.withLock({ $0 }) {
+            _ = try await store.registry.restore(app, place, stored, endAfter: nil)
+        }
+        guard case .ok(.sending, true, let leftovers) = try await fixture.deliver(claim, targets: 0) else {
+            throw Unexpected(what: "the catch-up was forgotten")
+        }
+        #expect(leftovers.catchUpWaits)
     }
 }
 

@@ -1,4 +1,5 @@
 import LiveActivity
+import Redis
 import TestSupport
 import Testing
 

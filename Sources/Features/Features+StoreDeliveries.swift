@@ -1,0 +1,5 @@
+extension Alarm.Kind {
+    static let ofFeatures: [Alarm.Kind] = [
+        export
+    ]
+}
