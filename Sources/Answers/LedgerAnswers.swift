@@ -24,7 +24,7 @@ public struct PublisherAnswer: AnswerBody {
 
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == PublisherAnswer {
         credential = try fields(
-            "credential", \.credential, "`master`, the id of a credential, or the word of a caller such as `intake`.")
+            "credential", \.credential, "`master`, the id of a credential, or the word of another caller.")
         address = try fields("address", \.address, "The client's address, as far as trusted proxies tell it.")
         who = try fields.optional(
             "who", \.who, "The person, if the console knows: one who signed in with OpenID Connect.")

@@ -1,6 +1,6 @@
 import LiveActivity
 
-/// A kind of small records of an app that people made for the console. A backup has all of them.
+/// A kind of small records of an app that people made for the console.
 public struct AppRecord: Sendable, Hashable {
     public let rawValue: String
     /// All records of an app, with their names.

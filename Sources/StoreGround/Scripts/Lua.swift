@@ -15,7 +15,6 @@ package enum Lua {
     package static let registryFollowed = script("registry-followed", [.holders], Source.registry_followed_lua)
     package static let registryForget = script("registry-forget", [.record], Source.registry_forget_lua)
     package static let registryForgotten = script("registry-forgotten", Source.registry_forgotten_lua)
-    package static let registrySize = script("registry-size", Source.registry_size_lua)
     package static let followingDrop = script("following-drop", Source.following_drop_lua)
     package static let followingTidy = script("following-tidy", [.tally], Source.following_tidy_lua)
     package static let channelMark = script("channel-mark", [.since, .tags], Source.channel_mark_lua)
@@ -91,7 +90,7 @@ package enum Lua {
 
     private static let ofCore: [RedisScript] = [
         registrySet, registryJoin, registryRemove, registryPrune, registrySplit, registryAlive, registryFollowed,
-        registryForget, registryForgotten, registrySize, followingDrop, followingTidy, channelMark,
+        registryForget, registryForgotten, followingDrop, followingTidy, channelMark,
         channelConfirm, channelForget, pushAccept, pushChain, pushForget, pushBegin, pushCancel, indexPack, indexDrop,
         receiptCount,
         taskClaim, taskPlanned, taskRenew, taskSettle, retryClaim, retrySettle, latePut, removalConfirm, queueDue,

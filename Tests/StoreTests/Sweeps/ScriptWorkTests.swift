@@ -22,7 +22,7 @@ import Testing
         "broadcast-want", "broadcast-live", "broadcast-discard", "broadcast-retire", "broadcast-gone", "broadcast-fail",
         "broadcast-lease", "broadcast-intend", "broadcast-settle", "schedule-create", "schedule-due",
         "schedule-claim", "schedule-replace", "schedule-decide", "schedule-settle", "provider-token", "schema-set",
-        "credential-set", "rate-take", "registry-size", "delivery-turn", "push-forget",
+        "credential-set", "rate-take", "delivery-turn", "push-forget",
         "clock-look", "registry-forgotten", "rights-try", "following-drop",
     ]
     /// Scripts that read a list as long as their caller says, one or two commands an entry: at most 1,000 entries.
