@@ -1,5 +1,4 @@
 import APNsClient
-import Backup
 import OpenSSL
 import Settings
 import Store
@@ -177,19 +176,6 @@ import Testing
         }
     }
 
-    private static func kind(_ error: BackupError) -> String {
-        switch error {
-        case .notABackup: "notABackup"
-        case .otherVersion: "otherVersion"
-        case .needsKey: "needsKey"
-        case .wrongKey: "wrongKey"
-        case .notEncrypted: "notEncrypted"
-        case .truncated: "truncated"
-        case .broken: "broken"
-        case .file: "file"
-        }
-    }
-
     /// Errors without anything to correct in the settings say what was found. `restore` adds how far it came.
     @Test func `errors of keys, of backups and of the data`() throws {
         let keys: [(SigningKeyError, String, String)] = [
@@ -201,13 +187,6 @@ import Testing
             let client = APNsClientError.key(error)
             #expect(client.description.contains("key_file") && CommandFailure(client)?.status == .configuration)
         }
-        let backups: [(BackupError, String)] = [
-            (.notABackup, "lamplighter backup"), (.otherVersion(9), "use the version"), (.needsKey, "--key-file"),
-            (.wrongKey, "another key"), (.notEncrypted, "leave --key-file out"), (.truncated, "cut off"),
-            (.broken("entry 3"), "entry 3"), (.file("a.backup: x"), "a.backup"),
-        ]
-        #expect(Set(backups.map { Self.kind($0.0) }).count == backups.count)
-        for (error, words) in backups { #expect(BackupFile.failure(error, "").message.contains(words)) }
         let stored = try #require(CommandFailure(StoreError.corrupt("a push")))
         #expect(stored.message.contains("a push") && stored.message.contains("redis.prefix"))
         let overtaken = try #require(CommandFailure(StoreError.overtaken))
