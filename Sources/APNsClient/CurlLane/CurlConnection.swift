@@ -36,7 +36,9 @@ final class CurlConnection: LaneConnection {
         return now - max(establishedAt ?? now, use.lastRequest) >= time - use.lastRequest
     }
 
-    func widen() -> Bool { false }
+    /// A connection that was made and has had no answer yet is alive, and libcurl holds back what the server does not
+    /// allow. Later only an answer tells that it is.
+    func widen() -> Bool { use.answers == 0 && window.widen() }
 
     func submit(_ request: CurlRequest, _ path: RequestPath) throws(CurlError) {
         let transfer = try connection.nextTransfer()

@@ -72,16 +72,17 @@ final class CurlLane: Lane {
 
     /// Hands over as many requests as the window allows.
     private func fill() {
-        guard !requests.isClosing, !requests.isEmpty else { return }
-        replaceFullConnection()
+        guard !requests.isClosing else { return }
         passShutConnection()
+        guard !requests.isEmpty else { return }
+        replaceFullConnection()
         guard let opened = openConnection(), opened.hasRoom else { return }
         guard refreshToken() else { return requests.returnAll() }
         // The new token may have another key, and then needs another connection.
         guard let connection = openConnection() else { return }
         connection.use.key = requests.key
-        connection.use.lastRequest = now
         while connection.hasRoom, let request = requests.next(capacity) {
+            connection.use.lastRequest = now
             if connection.use.firstToken == nil { connection.use.firstToken = request.token }
             do {
                 try connection.submit(request, path)
@@ -95,8 +96,7 @@ final class CurlLane: Lane {
     var capacity: PageQueue.Capacity {
         guard let active else { return PageQueue.Capacity(room: now >= delay.notBefore ? 1 : 0) }
         return PageQueue.Capacity(
-            room: active.room, reserve: active.window.size / PageQueue.streamsForOneReserved,
-            isConnected: active.use.answers > 0, pace: active.use.pace)
+            room: active.room, reserve: active.reserve, isConnected: active.use.answers > 0, pace: active.use.pace)
     }
 
     private func openConnection() -> CurlConnection? {
@@ -158,7 +158,8 @@ final class CurlLane: Lane {
         // With no stream in use the connection is not full, but gone.
         guard streams > 0 else { return retire(connection, .refused, "accepts no request") }
         connection.window.refused(streams: connection.connection.running)
-        connection.use.fullSince = connection.use.fullSince ?? now
+        // Before the first answer the server may allow one stream, and that request may be to a silent phone.
+        if connection.use.answers > 0 { connection.use.fullSince = connection.use.fullSince ?? now }
     }
 
     /// Handles a request whose connection could not be made.
@@ -187,7 +188,7 @@ final class CurlLane: Lane {
             // The lane waits here for a full connection to be replaced.
             milliseconds = ConnectionUse.fullMilliseconds / 4
         }
-        if let active, active.room <= 0, !requests.isEmpty {
+        if let active, active.isShut, active.use.answers == 0 || !requests.isEmpty {
             milliseconds = min(milliseconds, max(50, active.use.lastRequest + requests.wait - now))
         }
         if let next = nextOpen { milliseconds = min(milliseconds, max(0, next - now)) }

@@ -58,6 +58,14 @@ struct CurlWindow: Sendable, Hashable {
         }
     }
 
+    /// Adds streams although no answer came. False if the connection took no more before.
+    mutating func widen() -> Bool {
+        guard !isShut, patience == nil else { return false }
+        let before = limit
+        open(most: min(maximum, Self.leastForLateness))
+        return limit > before
+    }
+
     private mutating func open(most: Int) {
         guard let left = patience else {
             // Wait if a try for more is under way. Otherwise no limit has been met yet.

@@ -12,6 +12,8 @@ struct ConnectionUse {
     private(set) var answers = 0
     /// Nil before the first answer.
     private var lastAnswer: Int64?
+    /// When the newest request was handed over that was answered.
+    private var newestAnswered = Int64.min
     /// When the lane last gave it requests.
     var lastRequest: Int64
     /// Since when the connection accepts no request, although one waits; nil while it does.
@@ -32,6 +34,7 @@ struct ConnectionUse {
     mutating func answered(handedAt: Int64, now: Int64) {
         answers += 1
         lastAnswer = now
+        newestAnswered = max(newestAnswered, handedAt)
         fullSince = nil
         let took = now - handedAt
         pace = answers == 1 ? took : (7 * pace + took) / 8
@@ -39,5 +42,7 @@ struct ConnectionUse {
 
     /// No answer came for the second half of a request's time.
     func isSilent(now: Int64, timeout: Int64) -> Bool { lastAnswer.map { now - $0 >= timeout / 2 } ?? true }
+    /// An answer came to a request that was handed over no earlier.
+    func hasOvertaken(_ handedAt: Int64) -> Bool { handedAt <= newestAnswered }
     func wasIdle(now: Int64) -> Bool { now - max(lastRequest, lastAnswer ?? lastRequest) > Self.idleMilliseconds }
 }

@@ -40,7 +40,7 @@ extension Lane {
             requests.now = monotonicMilliseconds()
             requests.wokeUp()
             let hasMore = work()
-            if !holdsRequestsBack { requests.leaveOpen() }
+            requests.leaveOpen(begunAfter: heldUpTo)
             requests.report(
                 inFlight: retired.reduce(active?.inFlight ?? 0) { $0 + $1.inFlight }, streams: active?.streams ?? 0)
             if requests.isClosing, active?.inFlight ?? 0 == 0, retired.isEmpty, !requests.hasOwn { break }
@@ -53,13 +53,17 @@ extension Lane {
         handle.end()
     }
 
-    /// A request that has not left this machine belongs to its page, and is never left open.
-    var holdsRequestsBack: Bool {
-        active?.holdsRequestsBack ?? false || retired.contains { $0.holdsRequestsBack }
+    /// A request that has not left this machine belongs to its page, and is never left open. Only parts that were begun
+    /// later than this have none: all others may have some on a connection that holds requests back.
+    private var heldUpTo: Int64 {
+        if active?.holdsRequestsBack ?? false { return .max }
+        var time = Int64.min
+        for connection in retired where connection.holdsRequestsBack { time = max(time, connection.use.lastRequest) }
+        return time
     }
 
     /// When open requests leave their page if nothing comes before.
-    var nextOpen: Int64? { holdsRequestsBack ? nil : requests.nextOpen }
+    var nextOpen: Int64? { requests.nextOpen(begunAfter: heldUpTo) }
 
     /// Settles a request that APNs answered. Counts a 200.
     /// - Parameters:
@@ -99,7 +103,7 @@ extension Lane {
     ) {
         if isLate, hasUnsentBody { logClosedWindow(connection) }
         if isLate, connection.use.isSilent(now: now, timeout: settings.requestTimeout) {
-            noteSilence(connection, isRetry: request.part.isRetry)
+            noteSilence(connection, request)
         }
         // Report this last: the sender may post a page at once, and `retireSilent` must not fail that page too.
         // Nothing delivers a request without its end.
@@ -149,10 +153,11 @@ extension Lane {
 
     /// A request had no answer in its time, and none came for the second half of that. One late answer among others is
     /// not the connection's fault.
-    private func noteSilence(_ connection: Connection, isRetry: Bool) {
+    private func noteSilence(_ connection: Connection, _ request: LaneRequest<Connection.Template>) {
         let heardNothing = connection.heardNothing(now: now, timeout: settings.requestTimeout)
-        // A token that had no answer before says nothing about a connection on which PINGs are answered.
-        if isRetry, heardNothing == false { return }
+        // A token that had no answer before says nothing about a connection on which PINGs are answered. Nor does a
+        // request that an answer has overtaken: since then silent phones may hold each stream.
+        if heardNothing == false, request.part.isRetry || connection.use.hasOvertaken(request.handedAt) { return }
         let isSure = heardNothing ?? shut.isSure(without: connection.use.firstToken ?? [])
         retireSilent(connection, isUnreachable: isSure)
     }
@@ -168,13 +173,16 @@ extension Lane {
 
     /// Lets the next request pass, although each stream of the connection has a request that is not answered. A token
     /// that is never answered must not hold up the others, least of all on a new connection, which has one stream.
+    /// Widens the connection also if nothing waits, because a lane without room is not woken by what comes.
     func passShutConnection() {
-        guard let active, active.room <= 0, active.inFlight > 0 else { return }
+        guard let active, active.isShut else { return }
         let wait = requests.wait
         let due = active.use.lastRequest + wait
-        guard now >= due, shut.mayPass(now: now), active.isAlive(since: due, now: now) else { return }
-        if active.use.answers > 0, active.widen() { return }
-        guard retired.count(where: \.use.isAside) < ShutConnections.most else { return }
+        guard now >= due, active.isAlive(since: due, now: now) else { return }
+        if active.widen() { return }
+        guard active.room <= 0, !requests.isEmpty, shut.mayPass(now: now),
+            retired.count(where: \.use.isAside) < ShutConnections.most
+        else { return }
         shut.passed(now: now, wait: wait)
         active.use.isAside = true
         self.active = nil
@@ -258,4 +266,11 @@ protocol LaneConnection: AnyObject {
     var use: ConnectionUse { get set }
     /// Takes back the requests that have not begun to be sent.
     func takeBackUnsent() -> [LaneRequest<Template>]
+}
+
+extension LaneConnection {
+    /// How many streams are kept for small pages.
+    var reserve: Int { streams / PageQueue.streamsForOneReserved }
+    /// Each stream that a large page may have has a request that is not answered.
+    var isShut: Bool { inFlight > 0 && room <= reserve }
 }

@@ -163,7 +163,7 @@ final class LaneRequests<Template> {
                 part.settleUnsent(.connectionFailed)
                 continue
             }
-            let taken = PartInFlight(part, template: template, tokenNumber: newestToken)
+            let taken = PartInFlight(part, template: template, tokenNumber: newestToken, now: now)
             if taken.answers.takesOpen { watch(taken) }
             current = taken
         }
@@ -186,34 +186,37 @@ final class LaneRequests<Template> {
     private func watch(_ part: PartInFlight<Template>) {
         if parts.count == parts.capacity {
             parts.removeSubrange(..<oldest)
-            parts.removeAll { $0.isSettled || $0.isLeftOpen }
+            parts.removeAll { !$0.hasPage }
             oldest = 0
             parts.reserveCapacity(max(64, 2 * parts.count))
         }
         parts.append(part)
     }
 
-    /// The oldest part that still has its page.
-    private var oldestPart: PartInFlight<Template>? {
-        while oldest < parts.count, parts[oldest].isSettled || parts[oldest].isLeftOpen { oldest += 1 }
-        return oldest < parts.count ? parts[oldest] : nil
+    /// The parts that still have their pages and were begun after `time`, in that order.
+    private func waitingParts(after time: Int64) -> some Sequence<PartInFlight<Template>> {
+        while oldest < parts.count, !parts[oldest].hasPage { oldest += 1 }
+        return (time == .max ? [] : parts[oldest...]).lazy.filter { $0.begunAt > time && $0.hasPage }
     }
 
     /// Leaves the requests open that have waited for longer than the patience, as far as the credit allows.
-    func leaveOpen() {
+    /// - Parameter time: the parts that were begun up to then keep their requests
+    func leaveOpen(begunAfter time: Int64) {
         guard oldest < parts.count else { return }
-        let time = wait
-        while let part = oldestPart, part.mayBeLeftOpen(now: now, patience: time),
-            credit.take(part.open, handedAt: part.lastHandedAt, now: now)
-        {
+        let wait = wait
+        for part in waitingParts(after: time) {
+            guard part.mayBeLeftOpen(now: now, patience: wait),
+                credit.take(part.open, handedAt: part.lastHandedAt, now: now)
+            else { return }
             settings.metrics.leftOpen(part.open)
             part.leaveOpen()
         }
     }
 
     /// When `leaveOpen` is due if nothing comes before.
-    var nextOpen: Int64? {
-        guard let part = oldestPart, !part.hasUnsent, part.repeats == 0 else { return nil }
+    func nextOpen(begunAfter time: Int64) -> Int64? {
+        guard let part = waitingParts(after: time).first(where: { _ in true }), !part.hasUnsent, part.repeats == 0
+        else { return nil }
         return max(part.lastHandedAt + wait, credit.due(part.open, handedAt: part.lastHandedAt))
     }
 

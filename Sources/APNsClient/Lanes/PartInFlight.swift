@@ -16,7 +16,8 @@ final class PartInFlight<Template> {
     var tokenNumber: Int
     /// Requests that wait to be sent again.
     var repeats = 0
-    /// When its newest request was handed to a connection, monotonic milliseconds.
+    /// When the lane took it, and when its newest request was handed to a connection, monotonic milliseconds.
+    let begunAt: Int64
     var lastHandedAt: Int64 = 0
     /// The page does not wait for its requests any more.
     private(set) var isLeftOpen = false
@@ -34,7 +35,7 @@ final class PartInFlight<Template> {
     /// The most entries, because each has a bit.
     static var most: Int { UInt32.bitWidth }
 
-    init(_ part: PagePart, template: Template, tokenNumber: Int) {
+    init(_ part: PagePart, template: Template, tokenNumber: Int, now: Int64) {
         precondition(part.range.count <= Self.most)
         shared = part.shared
         answers = part.shared.answers
@@ -45,12 +46,15 @@ final class PartInFlight<Template> {
         end = part.range.upperBound
         self.template = template
         self.tokenNumber = tokenNumber
+        begunAt = now
         remaining = part.range.count
     }
 
     var hasUnsent: Bool { nextUnsent < end }
     /// Every entry that stayed in this part has an outcome.
     var isSettled: Bool { remaining == 0 }
+    /// Its page waits for it.
+    var hasPage: Bool { !isSettled && !isLeftOpen }
     /// How many requests have been handed over and have no outcome.
     var open: Int { waiting.nonzeroBitCount }
 

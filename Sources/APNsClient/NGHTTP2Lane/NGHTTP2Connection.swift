@@ -77,9 +77,9 @@ final class NGHTTP2Connection: LaneConnection {
 
     /// The capacity of this connection for `PageQueue`. `begun`: requests of this turn, which pacing does not know yet.
     func capacity(begun: Int, now: Int64) -> PageQueue.Capacity {
-        let (streams, room) = (streams, room)
+        let room = room
         return PageQueue.Capacity(
-            room: room, reserve: streams / PageQueue.streamsForOneReserved,
+            room: room, reserve: reserve,
             roomLater: min(room, pacing.later(of: room + begun, now: now)), isConnected: use.answers > 0,
             pace: use.pace)
     }

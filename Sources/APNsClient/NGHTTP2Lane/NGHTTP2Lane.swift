@@ -161,6 +161,7 @@ final class NGHTTP2Lane: Lane {
 
     /// Hands over what the connection allows. True when its output is full: more can follow once that is written.
     private func fill() -> Bool {
+        if !requests.isClosing { passShutConnection() }
         guard !requests.isClosing, !requests.isEmpty else {
             active?.use.fullSince = nil
             return false
@@ -170,7 +171,6 @@ final class NGHTTP2Lane: Lane {
             active.use.fullSince = isFull ? active.use.fullSince ?? now : nil
         }
         replaceFullConnection()
-        passShutConnection()
         if active != nil, !refreshToken() {
             requests.returnAll()
             return false
@@ -182,9 +182,12 @@ final class NGHTTP2Lane: Lane {
         connection.beginTurn(now: now, wasIdle: connection.inFlight == 0 && connection.use.wasIdle(now: now))
         let room = connection.room
         guard room > 0 else { return false }
-        connection.use.lastRequest = now
         let before = connection.inFlight
-        defer { connection.pacing.began(connection.inFlight - before) }
+        defer {
+            let begun = connection.inFlight - before
+            connection.pacing.began(begun)
+            if begun > 0 { connection.use.lastRequest = now }
+        }
         for _ in 0..<room {
             guard let request = requests.next(connection.capacity(begun: connection.inFlight - before, now: now)) else {
                 return false
@@ -288,11 +291,11 @@ final class NGHTTP2Lane: Lane {
         } else if active == nil {
             // Without a connection the lane sleeps until it may make one, or until there is work for one.
             if now < delay.notBefore { due = min(due, delay.notBefore) }
-        } else if let active, !requests.isEmpty {
+        } else if !requests.isEmpty {
             due = min(due, now + ConnectionUse.fullMilliseconds / 4)
-            if active.room <= 0, active.use.lastRequest + requests.wait > now {
-                due = min(due, active.use.lastRequest + requests.wait)
-            }
+        }
+        if let active, active.isShut, active.use.lastRequest + requests.wait > now {
+            due = min(due, active.use.lastRequest + requests.wait)
         }
         if let next = nextOpen { due = min(due, next) }
         // `PageQueue` relies on this timer: it wakes no other lane for requests that this one will take later.

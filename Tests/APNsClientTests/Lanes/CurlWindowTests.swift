@@ -45,6 +45,19 @@ import Testing
         #expect(window.size == CurlWindow.leastForLateness)
     }
 
+    @Test func `a connection without an answer is widened up to a hundred, unless it took no more`() {
+        var window = CurlWindow(maximum: 1_000)
+        var hasWidened = window.widen()
+        #expect(hasWidened && window.size == 16)
+        for _ in 0..<20 { hasWidened = window.widen() }
+        #expect(!hasWidened && window.size == CurlWindow.leastForLateness)
+        var full = CurlWindow(maximum: 1_000)
+        _ = full.widen()
+        full.refused(streams: 1)
+        hasWidened = full.widen()
+        #expect(!hasWidened && full.size == 1)
+    }
+
     // MARK: The server's limit
 
     @Test func `settles at what the connection took`() {

@@ -1,6 +1,8 @@
 import APNsWire
 import Delivery
 import LiveActivity
+import OpenSSL
+import TestSupport
 import Testing
 
 @testable import APNsClient
@@ -15,7 +17,7 @@ import Testing
                 PreparedPush(bundleID: "com.example", priority: .high, expiration: 0, payload: []))
             let answers = PageAnswers(3, Handover(), RequestCount(), sender)
             let shared = SharedPage(page, push, StandingPermission(), answers)
-            let part = PartInFlight(PagePart(shared: shared, range: 0..<3), template: (), tokenNumber: 1)
+            let part = PartInFlight(PagePart(shared: shared, range: 0..<3), template: (), tokenNumber: 1, now: 0)
             // The connection ended behind the first entry.
             #expect(part.next() == 0)
             #expect(!part.mayBeLeftOpen(now: 60_000, patience: 500), "two entries would never be sent")
@@ -28,5 +30,40 @@ import Testing
             part.leaveOpen()
         }
         #expect(outcome.accepted == 1 && outcome.open == [0, 2])
+    }
+
+    /// A connection that was left may hold requests back until their time is over.
+    @Test func `requests that have not left hold the parts that were begun before, and no later ones`() async throws {
+        let queue = try #require(PageQueue(lanes: 1))
+        let configuration = APNsConfiguration(
+            origin: "https://127.0.0.1:1", teamID: "TEAM123456", keyID: "KEY1234567",
+            keyPEM: try P256SigningKey.generatePEM())
+        let settings = try LaneSettings(configuration, LogLines().logger)
+        let requests = LaneRequests<Int>(settings, LaneHandle(queue: queue, number: 0)) { _, _ in 1 }
+        #expect(requests.refreshToken())
+        var pages: [Task<PageOutcome, Never>] = []
+        for time in [1_000, 2_000] as [Int64] {
+            pages.append(
+                Task {
+                    await withCheckedContinuation { sender in
+                        let answers = PageAnswers(1, Handover(), RequestCount(), sender)
+                        let push = LanePush(Simulation.push())
+                        _ = queue.post(SharedPage(Simulation.page(0..<1), push, StandingPermission(), answers))
+                    }
+                })
+            try await eventually("the page is posted") { !queue.isEmpty }
+            requests.now = time
+            #expect(requests.next(PageQueue.Capacity(room: 1)) != nil)
+        }
+        let due = [Int64.min, 1_000, 2_000, .max].map { requests.nextOpen(begunAfter: $0) }
+        #expect(due == [1_500, 2_500, nil, nil])
+        requests.now = 3_000
+        requests.leaveOpen(begunAfter: 1_000)
+        #expect(await pages[1].value.open == [0])
+        #expect(requests.nextOpen(begunAfter: .min) != nil, "the other page keeps its request")
+        requests.leaveOpen(begunAfter: .max)
+        #expect(requests.nextOpen(begunAfter: .min) != nil)
+        requests.leaveOpen(begunAfter: .min)
+        #expect(await pages[0].value.open == [0] && requests.nextOpen(begunAfter: .min) == nil)
     }
 }
