@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
 # Updates of one large name while some phones' requests are never answered: when each update is at all other phones.
 #   bin/bench silent [--tokens N] [--shares "PERCENT …"] [--pushes N] [--every-ms N] [--latency MS] [--runs N]
-#                    [--transports "nghttp2 libcurl"]
+#                    [--transports "nghttp2 libcurl"] [--fresh TOKENS]
 # --pushes updates, --every-ms apart, to a name of --tokens tokens, and the same once more with a share of tokens whose requests
 # the simulator never answers: --runs such pairs for each share. The time is that from the 202 until the simulator has accepted
 # the update for all other tokens. "over": updates that took more than 1.5 times the median of the pair without silent tokens and
 # a second. "never": updates that were not there in 30 s.
+# --fresh: instead, each worker is a new one. An update to the large name is its first work, and one to another name of so many
+# tokens, none of them silent, comes right behind: when each is at all phones that are not silent.
 source "$(dirname "$0")/lib/bench.sh"
 
-tokens=3000 shares="1 5 10 20 40" pushes=6 every_ms=3000 latency=20 runs=1 transports="nghttp2 libcurl"
-options "tokens shares pushes every_ms latency runs transports" "$@"
+tokens=3000 shares="1 5 10 20 40" pushes=6 every_ms=3000 latency=20 runs=1 transports="nghttp2 libcurl" fresh=0
+options "tokens shares pushes every_ms latency runs transports fresh" "$@"
 # Nothing is bound to a core. Updates are paced as they are by default: less than a second apart they would wait for that.
 core0=() core1=() gateway_core=()
 
@@ -43,6 +45,35 @@ series() {
     silence 0 0
     until [ "$(ledger "$id" | field delivered)" = "$tokens" ]; do sleep 0.05; done
 }
+
+# first SILENT: the work of a new worker.
+first() {
+    local before begun other
+    silence 0 "$1"
+    start_worker worker
+    before=$(arrived) begun=$(now)
+    publish_plain >"$work/id"
+    other=$(plain_body other | post_push)
+    until [ "$(ledger "$other" | field delivered)" = "$fresh" ]; do sleep 0.02; done
+    other=$(($(now) - begun))
+    until [ $(($(arrived) - before)) -ge $((tokens - $1 + fresh)) ]; do sleep 0.02; done
+    printf '%-9s %7s %7s | %9s %9s\n' "$transport" "$tokens" "$1" $(($(now) - begun)) "$other"
+    silence 0 0
+    until [ "$(ledger "$(cat "$work/id")" | field delivered)" = "$tokens" ]; do sleep 0.1; done
+    stop worker
+}
+if [ "$fresh" -gt 0 ]; then
+    follow other "$tokens" "$fresh"
+    printf '%-9s %7s %7s | %9s %9s\n' transport tokens silent ms 'other ms'
+    for transport in $transports; do
+        export LAMPLIGHTER_WORKER_TRANSPORT=$transport
+        for share in $shares; do
+            for ((run = 0; run < runs; run++)); do first $((tokens * share / 100)); done
+        done
+    done
+    busy
+    exit
+fi
 
 figure='%-9s %7s %7s | %9s %9s %6s | %9s %9s | %5s %6s | %7s %7s\n'
 printf "$figure" transport tokens silent without with ratio 'max with' 'max w/o' over never 'µs w/o' 'µs with'
