@@ -32,6 +32,9 @@ struct CurlWindow: Sendable, Hashable {
     /// The next value of `patience`. It doubles after each try that the connection refuses.
     private var nextPatience = 2
     private var lastAnswer = Answer.accepted
+    private var hasAnswer = false
+    /// It was refused streams before the first answer.
+    private var wasRefused = false
     /// Streams that were in use when the connection accepted no more; nil if it has accepted more since.
     private var refusedAt: Int?
 
@@ -51,6 +54,7 @@ struct CurlWindow: Sendable, Hashable {
         case .accepted: isShut = false
         case .rejected: isShut = shutsOnRejection
         }
+        hasAnswer = true
         if isLate, limit > Self.leastForLateness {
             limit -= 1
         } else if !isShut {
@@ -60,7 +64,7 @@ struct CurlWindow: Sendable, Hashable {
 
     /// Adds streams although no answer came. False if the connection took no more before.
     mutating func widen() -> Bool {
-        guard !isShut, patience == nil else { return false }
+        guard !hasAnswer, !wasRefused else { return false }
         let before = limit
         open(most: min(maximum, Self.leastForLateness))
         return limit > before
@@ -82,6 +86,11 @@ struct CurlWindow: Sendable, Hashable {
 
     /// Notes that the connection accepted no more requests while `streams` were in use on it.
     mutating func refused(streams: Int) {
+        guard hasAnswer else {
+            // The server allows one stream until the first answer. That is no measure of the connection.
+            (limit, wasRefused) = (1, true)
+            return
+        }
         guard !isShut else { return }
         let isFirst = refusedAt == nil
         refusedAt = streams

@@ -6,6 +6,7 @@ import LiveActivity
 import Synchronization
 import TestSupport
 import Testing
+import Threads
 
 extension TransportTests {
     /// Tests pages that are taken back before each request has its answer.
@@ -325,10 +326,10 @@ extension TransportTests {
             }
         }
 
-        /// A token that had no answer before says nothing about its connection.
-        @Test(arguments: [(attempt: 0, connections: 2), (attempt: 1, connections: 1)])
+        /// A token that had no answer before says nothing about its connection, nor does one that others overtook.
+        @Test(arguments: [(attempt: 0, after: 0, connections: 2), (1, 0, 1), (0, 9, 1)])
         func `a retry without an answer leaves a connection on which PINGs are answered`(
-            attempt: Int, connections: Int
+            attempt: Int, after: Int, connections: Int
         ) async throws {
             try await Simulation.run(.nghttp2) { server in
                 server.faults.stallTokens = silent([0])
@@ -336,9 +337,16 @@ extension TransportTests {
                 client.requestTimeout = .seconds(4)
             } _: { it in
                 #expect(await it.send(1..<20) == PageOutcome(accepted: 19))
+                // A lane's clock has milliseconds: these answers are to requests from before the silent one.
+                let answered = monotonicMilliseconds()
+                while monotonicMilliseconds() <= answered { await Task.yield() }
                 var page = TokenPage()
                 page.append(channel: [1], token: Simulation.token(0), registeredAt: 0, attempt: attempt)
-                let outcome = await it.transport.send(page, Simulation.push(), while: StandingPermission())
+                let silent = page
+                async let late = it.transport.send(silent, Simulation.push(), while: StandingPermission())
+                try await it.wait { $0.stalled == 1 }
+                #expect(await it.send(100..<100 + after).accepted == after)
+                let outcome = await late
                 #expect(outcome.exceptions == [.init(index: 0, outcome: Self.timeout)])
                 #expect(await it.send(20..<40) == PageOutcome(accepted: 20))
                 #expect(it.simulator.snapshot().connections == connections)
