@@ -102,25 +102,34 @@ struct Standing: Sendable {
 
 /// The word of an operator that an alarm is known. It holds until the alarm ends.
 struct Acknowledgement: Sendable {
+    /// The id of a credential, `oidc` of people, or `master`.
     var credential: String
+    /// The person's name, and the id at the provider, which stays when the name changes.
+    var who: String?
+    var whoID: String?
     /// Epoch ms.
     var at: Int64
     /// When the alarm was raised that this is about.
     var since: Int64
 
-    init(credential: String, at: Int64, since: Int64) {
-        (self.credential, self.at, self.since) = (credential, at, since)
+    init(credential: String, who: String? = nil, whoID: String? = nil, at: Int64, since: Int64) {
+        (self.credential, self.who, self.whoID) = (credential, who, whoID)
+        (self.at, self.since) = (at, since)
     }
 
     init?(_ record: [UInt8]) {
         guard let body = try? JSONDocument(record).root.object(), let credential = body.text("credential"),
             let at = try? body["at"]?.integer(), let since = try? body["since"]?.integer()
         else { return nil }
-        self.init(credential: credential, at: Int64(at), since: Int64(since))
+        self.init(
+            credential: credential, who: body.text("who"), whoID: body.text("who_id"), at: Int64(at),
+            since: Int64(since))
     }
 
     var record: [UInt8] {
-        JSON.fields(["credential": .string(credential), "at": .integer(Int(at)), "since": .integer(Int(since))]).bytes
+        let texts = [("credential", credential), ("who", who), ("who_id", whoID)]
+        let times = [("at", at), ("since", since)].map { JSON.Member($0, .integer($1)) }
+        return JSON.object(texts.compactMap { key, text in text.map { JSON.Member(key, .string($0)) } } + times).bytes
     }
 }
 

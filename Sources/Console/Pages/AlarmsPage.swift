@@ -18,7 +18,10 @@ enum AlarmsPage {
                 "ends": kind.ends, "page": page.map { ["path": $0.path, "title": $0.title] as Values },
                 "runbook": kind.runbook,
                 "known": told.known.map { known in
-                    values(["credential": known.credential, "at": Shown.time(known.at, now: visit.now)])
+                    values([
+                        "by": Caller.text(known.credential, known.who), "byID": Caller.id(known.whoID),
+                        "at": Shown.time(known.at, now: visit.now),
+                    ])
                 },
             ])
         }
@@ -37,8 +40,10 @@ enum AlarmsPage {
             return visit.redirect("/console/alarms", .alarmOver)
         }
         let isKnown = visit.form["to"] == "known"
+        let identity = visit.session.identity
         let known = Acknowledgement(
-            credential: visit.session.identity.credential, at: visit.now, since: told.alarm.since)
+            credential: identity.credentialID ?? "master", who: identity.person?.name,
+            whoID: identity.person?.subject, at: visit.now, since: told.alarm.since)
         try await visit.console.store.console.acknowledge(visit.app, told.alarm.kind, isKnown ? known.record : nil)
         return visit.redirect("/console/alarms", isKnown ? .alarmKnown : .alarmLoud)
     }

@@ -387,12 +387,12 @@ import Testing
             #expect(try await browser.post("/console/alarms", known).status == 303)
             let names = try await browser.get("/console/names").text
             #expect(!names.contains("Expired pushes") && !names.contains("badge"), "\(names)")
-            #expect(try await browser.get("/console/alarms").text.contains("Marked as known by the master secret"))
+            #expect(try await browser.get("/console/alarms").text.contains("Marked as known by <span>master secret"))
             #expect(try await browser.get("/console").text.contains("1 alarm is known"))
             // It ends, and is raised later.
             try await gateway.store.alarms.clear(app, .expired)
             #expect(try await browser.get("/console/alarms").text.contains("No alarms."))
-            let stored = Acknowledgement(credential: "master secret", at: testNow, since: testNow - 1)
+            let stored = Acknowledgement(credential: "master", at: testNow, since: testNow - 1)
             try await gateway.store.console.acknowledge(app, .expired, stored.record)
             try await gateway.store.alarms.raise(app, .expired, reason)
             #expect(try await browser.get("/console/names").text.contains("Expired pushes"))

@@ -117,6 +117,18 @@ import Threads
         }
     }
 
+    @Test func `an alarm that a person knows of keeps the id of that person`() async throws {
+        try await run("editors = \(Self.app) read,operate") { gateway, provider in
+            try await gateway.store.alarms.raise(try gateway.app, .expired, "pushes expired")
+            let (_, anna) = try await signIn(gateway, provider)
+            let known: KeyValuePairs = ["csrf": try await anna.formToken(), "kind": "expired", "to": "known"]
+            #expect(try await anna.post("/console/alarms", known).status == 303)
+            let page = try await anna.get("/console/alarms").text
+            let person = #"<span title="id at the provider: user-7">anna@example.com (oidc)</span>"#
+            #expect(page.contains("Marked as known by \(person)"), "\(page)")
+        }
+    }
+
     @Test func `a person signs in, does what the group may, and the log names the person`() async throws {
         try await run { gateway, provider in
             let page = try await ConsoleBrowser(gateway).get("/console/sign-in?next=/console/names").text
