@@ -38,8 +38,24 @@ struct CSVLines {
         return out
     }
 
-    func line(of uploaded: Int) -> Int {
-        unwritten.reduce(uploaded) { line, skipped in skipped <= line ? line + 1 : line }
+    func line(of uploaded: Int) -> Int { uploaded + Self.skipped(unwritten, before: uploaded) }
+
+    /// How many lines were left out before an uploaded one. A server may reject each line of a large file, so this
+    /// halves the list instead of walking through it.
+    /// - Parameters:
+    ///   - lines: the lines that were left out, ascending
+    ///   - uploaded: the number of the line among those that were uploaded
+    static func skipped<Lines: RandomAccessCollection<Int>>(_ lines: Lines, before uploaded: Int) -> Int {
+        var (low, high) = (0, lines.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if lines[lines.index(lines.startIndex, offsetBy: middle)] - middle <= uploaded {
+                low = middle + 1
+            } else {
+                high = middle
+            }
+        }
+        return low
     }
 
     private mutating func take(_ out: inout [UInt8]) throws {

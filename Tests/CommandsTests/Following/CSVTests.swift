@@ -95,6 +95,33 @@ import Testing
         }
     }
 
+    /// A list that counts how often it is read.
+    private struct CountedLines: RandomAccessCollection {
+        final class Reads { var count = 0 }
+        var lines: [Int]
+        let reads = Reads()
+        var startIndex: Int { 0 }
+        var endIndex: Int { lines.count }
+        subscript(index: Int) -> Int {
+            reads.count += 1
+            return lines[index]
+        }
+    }
+
+    /// Each line of a large file may be rejected, here and by the server.
+    @Test func `a line is found without a walk through the rejected ones`() throws {
+        for size in [1, 10, 100, 1_000, 10_000] {
+            // Of three lines the second was left out, as the header was.
+            let left = CountedLines(lines: [1] + (0..<size).map { 3 * $0 + 3 })
+            #expect(CSVLines.skipped(left, before: 2 * size) == size + 1)
+            #expect(left.reads.count <= 16, "\(size): \(left.reads.count)")
+        }
+        var lines = CSVLines()
+        let text = "channel,token\na,0a\nb\nc,0c\n\n\nd\ne,0e\n"
+        _ = try lines.feed(Array(text.utf8))
+        #expect([1, 2, 3].map(lines.line) == [2, 4, 8])
+    }
+
     @Test(arguments: ["a,b\n", "channel\n", "token,channel,colour\n"])
     func `a header without what is needed ends the import`(text: String) {
         var lines = CSVLines()
