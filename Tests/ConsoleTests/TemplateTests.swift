@@ -25,6 +25,23 @@ import Testing
         #expect(try render("{{#a}}yes{{/a}}{{^a}}no{{/a}}") == "no")
     }
 
+    /// A value that counts how often it is written.
+    private struct Counted: CustomStringConvertible {
+        final class Writes { var count = 0 }
+        let writes: Writes
+        var description: String {
+            writes.count += 1
+            return "x"
+        }
+    }
+
+    @Test(arguments: [1, 10, 100]) func `each value of a list is written once for each mention`(size: Int) throws {
+        let writes = Counted.Writes()
+        let rows = (0..<size).map { _ in ["n": Counted(writes: writes)] as [String: Any] }
+        let text = try render("{{#rows}}{{n}}{{>row}}<a title=\"{{n}}\">{{/rows}}", ["rows": rows])
+        #expect(writes.count == 3 * size && text.utf8.count == 24 * size)
+    }
+
     @Test func `hidden characters are marked where a reader sees them, and sent back as they are`() throws {
         let text = try render(
             #"<a title="{{n}}">{{n}}</a><textarea rows="1">{{n}}</textarea>{{n}}{{{n}}}"#, ["n": "a\u{200B}<"])
