@@ -102,6 +102,16 @@ struct RetryRun: Sendable {
             }
             return false
         }
+        let ends = waiting.indices.map { ($0, waiting[$0].endsForSome(after: record)) }.filter { !$1.isEmpty }
+        if !ends.isEmpty {
+            let page = TokenPage(waiting)
+            let closed = await delivery.ask { () async throws(StoreError) in
+                try await context.closed(page, Dictionary(uniqueKeysWithValues: ends), lease.app, lease.name)
+            }
+            guard let closed else { return }
+            for index in closed { unsent.finish(waiting[index], as: .skipped) }
+            waiting = waiting.indices.filter { !closed.contains($0) }.map { waiting[$0] }
+        }
         if !unsent.isEmpty { await settle(unsent) }
         if !waiting.isEmpty { await deliver(waiting, record, place, until: sendUntil) }
     }

@@ -156,11 +156,12 @@ struct Sweep: Sendable {
         else { return nil }
         try await store.quarantine.forget(lease.app, .activity(lease.name), marks.outdated)
         if marks.isEmpty { return Page(tokens: audience) }
+        let closed = try await context.closed(audience, marks.endsForSome(after: claim.record), lease.app, lease.name)
         var page = Page()
         var sent: [Int] = []
         for index in 0..<audience.count {
             if let leavingOut, marks[index].contains(leavingOut) { continue }
-            if marks.isBefore(index, claim.record) { continue }
+            if marks.isBefore(index, claim.record) || closed.contains(index) { continue }
             if marks[index].contains(.waiting) {
                 page.waiting.append(Array(audience.channel(index)))
             } else if marks[index].contains(.quarantined) {

@@ -21,6 +21,11 @@ public struct SendBlocks: Sendable {
     public func isBefore(_ index: Int, _ push: PushRecord) -> Bool {
         began[index].map { push.isBefore(card: $0, closings.newest(before: $0)) } ?? false
     }
+    /// By index, the ends for an audience between the push and the entry's card. The push is not for the card if such
+    /// an end is for the channel.
+    public func endsForSome(after push: PushRecord) -> [Int: [PushID]] {
+        began.mapValues { closings.forSome(after: push.sequence, before: $0) }.filter { !$0.value.isEmpty }
+    }
     package mutating func insert(_ mark: SendBlock, _ index: Int) { marks[index, default: []].insert(mark) }
 
     /// Notes what one channel has under a mark's key. A mark about a token holds only for that token.
@@ -81,7 +86,7 @@ extension Tokens {
     ) async throws(StoreError) -> SendBlocks? {
         var blocks = SendBlocks()
         blocks.closings = counts.closings
-        let looksForNew = event == .end || sequence < counts.closings.newest
+        let looksForNew = event == .end || counts.closings.hasEnd(after: sequence)
         // Redis walks through a small hash for each field that it looks up, so it is read as a whole.
         let asked = SendBlock.allCases.filter { $0 != .newFollower || looksForNew }
             .compactMap { mark in counts.marked[mark].map { (mark: mark, isReadWhole: $0 <= page.count) } }

@@ -67,12 +67,12 @@ extension SweepStore {
             ]
         let (entries, _, replies) = try await tokens.lookup(
             keys.place(lease.app, .activity(lease.name)), channels,
-            and: asked + [RedisCommand("HGET", keys.name(tag), "ends")])
+            and: asked + [RedisCommand("HMGET", keys.name(tag), "ends", "some_ends")])
         var others = RetrySettlement()
         for reply in replies.dropLast() {
             try StoreError.check(reply.count, of: "HMGET", is: channels.count)
         }
-        let closings = try Closings(replies[asked.count])
+        let closings = try Closings(replies[asked.count][0], forSome: replies[asked.count][1])
         var due: [WaitingChannel] = []
         for (index, channel) in channels.enumerated() {
             let queue = replies[0][index]
@@ -82,7 +82,7 @@ extension SweepStore {
                 others.lapse(channel)
             } else if !queue.isNil, var waiting = WaitingChannel(channel: channel, queue: try queue.bytes()) {
                 if !replies[3][index].isNil, let since = try replies[3][index].optionalTime() {
-                    (waiting.followsSince, waiting.closedUpTo) = (since, closings.newest(before: since))
+                    (waiting.followsSince, waiting.closings) = (since, closings)
                 }
                 waiting.follows = entry != nil
                 waiting.startedAt = entry?.startedAt

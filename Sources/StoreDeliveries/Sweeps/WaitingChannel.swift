@@ -26,8 +26,8 @@ public struct WaitingChannel: Sendable, Hashable {
     public var hasDismissed = false
     /// When its card began (epoch ms), if that was after an `end` of the name was accepted.
     public var followsSince: Int64?
-    /// The sequence number of the newest `end` for everyone before that; 0 if there is none.
-    package var closedUpTo = 0
+    /// The name's ends, if `followsSince` is known.
+    package var closings = Closings()
     /// The card began after the push's sweep, so the push goes without its alert.
     public private(set) var isLate = false
     /// The same of the push behind the first one.
@@ -81,7 +81,11 @@ public struct WaitingChannel: Sendable, Hashable {
 
     /// Whether the push is from before the channel's card.
     public func isNewer(than push: PushRecord) -> Bool {
-        followsSince.map { push.isBefore(card: $0, closedUpTo) } ?? false
+        followsSince.map { push.isBefore(card: $0, closings.newest(before: $0)) } ?? false
+    }
+    /// The ends for an audience between the push and the channel's card, as `SendBlocks.endsForSome`.
+    public func endsForSome(after push: PushRecord) -> [PushID] {
+        followsSince.map { closings.forSome(after: push.sequence, before: $0) } ?? []
     }
 
     /// Takes the token of an entry, and what is noted about it. A note about another token says nothing.

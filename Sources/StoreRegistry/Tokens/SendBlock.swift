@@ -1,3 +1,4 @@
+package import LiveActivity
 package import Redis
 package import StoreGround
 
@@ -52,7 +53,7 @@ public struct BlockCounts: Sendable {
 
     package static func commands(_ keys: Keyspace, _ tag: String) -> [RedisCommand] {
         SendBlock.allCases.map { RedisCommand($0.isScored ? "ZCARD" : "HLEN", $0.key(keys, tag)) }
-            + [RedisCommand("HMGET", keys.name(tag), "cut", "ends")]
+            + [RedisCommand("HMGET", keys.name(tag), "cut", "ends", "some_ends")]
     }
 
     package static func cutCommand(_ keys: Keyspace, _ tag: String) -> RedisCommand {
@@ -68,28 +69,50 @@ public struct BlockCounts: Sendable {
         }
         guard let last = replies.last else { return }
         if isFirst { cut = try last[0].optionalBytes() }
-        closings = try Closings(last[1])
+        closings = try Closings(last[1], forSome: last[2])
     }
 }
 
-/// The ends for everyone that closed a name, oldest first. An end that reached nobody is not among them.
-package struct Closings: Sendable {
-    private var ends: [(sequence: Int, at: Int64)] = []
+/// The accepted ends of a name. What is from before an end is not for a card that began after it.
+package struct Closings: Sendable, Hashable {
+    private struct End: Hashable {
+        var sequence: Int
+        var at: Int64
+        var push: PushID?
+    }
+    /// The ends for everyone, oldest first. One that reached nobody is not among them.
+    private var ends: [End] = []
+    /// The ends for an audience.
+    private var forSome: [End] = []
 
     package init() {}
 
-    /// - Parameter reply: `ends` of the name's meta, see shared-ended
-    package init(_ reply: Reply) throws(StoreError) {
-        for end in try reply.optionalString()?.split(separator: " ") ?? [] {
-            let parts = end.split(separator: ":")
-            guard parts.count == 3, let sequence = StoredNumber.read(parts[0]), let at = StoredNumber.read(parts[1])
-            else { continue }
-            ends.append((sequence, Int64(at)))
-        }
+    /// - Parameters:
+    ///   - reply: `ends` of the name's meta, see shared-ended
+    ///   - forSome: `some_ends`
+    package init(_ reply: Reply, forSome: Reply) throws(StoreError) {
+        (ends, self.forSome) = (try Self.ends(reply), try Self.ends(forSome))
     }
 
-    /// The sequence number of the newest end; 0 if there is none.
+    private static func ends(_ reply: Reply) throws(StoreError) -> [End] {
+        try reply.optionalString()?.split(separator: " ").compactMap { end in
+            let parts = end.split(separator: ":")
+            guard parts.count == 3, let sequence = StoredNumber.read(parts[0]), let at = StoredNumber.read(parts[1])
+            else { return nil }
+            return End(sequence: sequence, at: Int64(at), push: PushID(String(parts[2])))
+        } ?? []
+    }
+
+    /// The sequence number of the newest end for everyone; 0 if there is none.
     package var newest: Int { ends.last?.sequence ?? 0 }
+    /// Whether a push of this sequence number is from before an end.
+    package func hasEnd(after sequence: Int) -> Bool {
+        sequence < newest || forSome.contains { $0.sequence > sequence }
+    }
+    /// The ends for an audience that are newer than the push and older than the card (epoch ms).
+    package func forSome(after sequence: Int, before card: Int64) -> [PushID] {
+        forSome.filter { $0.sequence > sequence && $0.at <= card }.compactMap(\.push)
+    }
     /// The same for ends that were accepted before a card began (epoch ms).
     package func newest(before card: Int64) -> Int { ends.last { $0.at <= card }?.sequence ?? 0 }
 }

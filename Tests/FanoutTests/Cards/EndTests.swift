@@ -167,6 +167,61 @@ import Testing
         #expect(ledgers.map(\.targets) == [2, 2] && ledgers.map(\.skipped) == [1, 1], "\(ledgers)")
     }
 
+    /// An end for an audience closes no name, but the cards of its channels.
+    @Test(arguments: [false, true])
+    func `a card gets nothing from before an end for its audience`(isCancelled: Bool) async throws {
+        let fixture = try await WorkerFixture.start()
+        let phones = [ChannelID.random(), ChannelID.random(), ChannelID.random()]
+        var vip = TagChange()
+        vip.add = ["device": ["vip"]]
+        try await fixture.store.channels.tag(fixture.app, Array(phones[0..<2]), vip)
+        for number in 0..<2 { try await fixture.follow(phones[number], number, card: "first") }
+        let ids = [
+            try await fixture.publish(label: "alert"),
+            try await fixture.publish(.tag("vip", group: "device"), event: .end, label: "end"),
+        ]
+        try await fixture.isLater(than: nowMilliseconds() + 1)
+        try await fixture.follow(phones[1], 101, card: "second")
+        try await fixture.follow(phones[2], 102, card: "second")
+        if isCancelled { _ = try await fixture.store.pushes.cancel(fixture.app, ids[1]) }
+        let transport = ScriptedTransport()
+        try await fixture.withWorker(transport) {
+            for id in ids { _ = try await fixture.finished(id) }
+            _ = try await fixture.finished(try await fixture.publish(label: "update"))
+        }
+        #expect(transport.taken(0) == ["alert", isCancelled ? "update" : "end"])
+        #expect(transport.taken(101) == (isCancelled ? ["alert"] : []) + ["update"], "its card before was ended")
+        #expect(transport.taken(102) == ["alert", "update"], "the end was for others")
+    }
+
+    @Test func `nor a retry from before an end for its audience`() async throws {
+        let fixture = try await WorkerFixture.start()
+        let channels = try await fixture.track(0..<2)
+        let isBusy = Atomic(true)
+        let transport = ScriptedTransport(byLabel: { _, label, _ in
+            label == "alert" && isBusy.load(ordering: .relaxed) ? WaitingTests.busy(retryAfter: 600) : .accepted
+        })
+        let ledgers = try await fixture.withWorker(transport) {
+            let ids = [
+                try await fixture.publish(label: "alert"),
+                try await fixture.publish(.channel(channels[1]), event: .end, label: "end"),
+            ]
+            for id in ids { try await fixture.swept(id) }
+            try await fixture.isLater(than: nowMilliseconds() + 1)
+            for number in 0..<2 {
+                try await fixture.untrack(channels[number])
+                try await fixture.track(channels[number], 100 + number)
+            }
+            isBusy.store(false, ordering: .relaxed)
+            try await fixture.retryNow()
+            var ledgers: [Ledger] = []
+            for id in ids { ledgers.append(try await fixture.finished(id)) }
+            return ledgers
+        }
+        #expect(transport.taken == [100: ["alert"]])
+        #expect(ledgers.map(\.skipped) == [1, 1] && ledgers[0].delivered == 1, "\(ledgers)")
+    }
+
     @Test func `an end does not end a card that began after it`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.track(0..<3)

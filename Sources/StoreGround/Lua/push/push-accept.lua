@@ -185,7 +185,17 @@ if event == 'start' then
     open_name(n)
 end
 if isAutomatic then redis.call('HSET', p, 'cutoff', cutoff) end
-if event == 'end' and not isAutomatic then redis.call('HSET', n, 'ending', stamp) end
+if event == 'end' and not isAutomatic then
+    redis.call('HSET', n, 'ending', stamp)
+    if audience ~= '*' then
+        -- A card that began later gets nothing from before, if this end is for its channel. The newest first, 8 at most.
+        local ends = {string.format('%s:%s:%s', seq, stamp, id)}
+        for entry in string.gmatch(redis.call('HGET', n, 'some_ends') or '', '%S+') do
+            if #ends < 8 then ends[#ends + 1] = entry end
+        end
+        redis.call('HSET', n, 'some_ends', table.concat(ends, ' '))
+    end
+end
 -- From now on, older starts do not go out. A started channel whose token comes later gets this end.
 if audience == '*' and event == 'end' and not isAutomatic then
     redis.call('HSET', p, 'closes', n)
