@@ -16,7 +16,7 @@ public struct Explanation: Sendable {
     }
 
     public struct Waiting: Sendable, Hashable {
-        /// The first push of its retry queue, and how often it was tried.
+        /// The push of its retry queue that goes out next, or whose request is open, and how often it was tried.
         public var push: PushID
         public var attempts: Int
         /// Its request has no answer yet.
@@ -68,13 +68,17 @@ extension Store {
                 RedisCommand("HGET", keys.retryQueues(tag), field),
                 RedisCommand("ZSCORE", keys.waitingChannels(tag), field),
                 RedisCommand("HMGET", keys.name(tag), "last", "ended"),
-                RedisCommand("HEXISTS", keys.openRequests(tag), field),
+                RedisCommand("HGET", keys.openRequests(tag), field),
                 RedisCommand("HGET", keys.startedChannels(tag), field),
             ])
         var explanation = Explanation(presence: .unknown)
-        if let queue = try replies[2].optionalBytes(), let waiting = WaitingChannel(channel: stored, queue: queue) {
+        if let queue = try replies[2].optionalBytes(), var waiting = WaitingChannel(channel: stored, queue: queue) {
+            let open = try replies[5].optionalBytes().flatMap { WaitingChannel.openPush($0) }
+            if let nextPush = waiting.nextPush {
+                waiting.takeSendable(try await sweeps.records(app, name, [waiting.push, nextPush]))
+            }
             explanation.waiting = Explanation.Waiting(
-                push: waiting.push, attempts: waiting.attempts, isOpen: try replies[5].integer() == 1,
+                push: open ?? waiting.push, attempts: waiting.attempts, isOpen: !replies[5].isNil,
                 due: replies[3].isNil ? nil : try replies[3].optionalTime())
         }
         if let entry = entries[0] {

@@ -7,7 +7,7 @@ public struct WaitingChannel: Sendable, Hashable {
     public var channel: [UInt8]
     public private(set) var push: PushID
     /// The push behind the first one.
-    private(set) var nextPush: PushID?
+    package private(set) var nextPush: PushID?
     /// Attempts of that push for this channel so far.
     public var attempts: Int
     /// Nil: the channel does not follow the name any more.
@@ -66,6 +66,19 @@ public struct WaitingChannel: Sendable, Hashable {
             next.maySupersede(first), next.maySend(isLate: isNextLate)
         else { return }
         (push, isLate) = (nextPush, isNextLate)
+    }
+
+    /// Takes the push that the channel will get: as `takeNext`, and the second one if the first was stopped.
+    package mutating func takeSendable(_ records: [PushID: PushRecord]) {
+        let first = push
+        takeNext(records)
+        guard push == first, let nextPush, records[first]?.maySend(isLate: isLate) == false else { return }
+        (push, isLate, attempts) = (nextPush, isNextLate, 0)
+    }
+
+    /// The push of an open request, whose value in Redis `shared-open.lua` describes.
+    package static func openPush(_ value: ArraySlice<UInt8>) -> PushID? {
+        UUIDBytes(bytes: value.dropFirst(9).prefix(16)).map { PushID($0) }
     }
 
     /// A channel of a sweep's page.

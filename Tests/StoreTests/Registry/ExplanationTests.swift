@@ -116,6 +116,30 @@ import Testing
         #expect(ended.nameHasEnded && !ended.getsNextUpdate && ended.givenUp == "Shutdown")
     }
 
+    /// The second push of a queue goes out next if it may supersede the first, or if the first was stopped.
+    @Test func `the push that the channel gets next, not the first of its queue`() async throws {
+        let fixture = try await PushFixture.start()
+        let (store, member) = (fixture.store, RedisArgument.bytes(channel.stored))
+        try await track(fixture)
+        let some = Audience.tag("a", group: "device")
+        let pushes = [
+            try await fixture.push(audience: some), try await fixture.push(), try await fixture.push(alert: true),
+        ]
+        func waiting(_ first: Int, _ second: Int) async throws -> PushID? {
+            let queue: [UInt8] = [0, 1, 0] + pushes[first].uuid.bytes + pushes[second].uuid.bytes
+            try await store.redis.send(
+                RedisCommand("HSET", try fixture.key(Keyspace.retryQueues), member, .bytes(queue)))
+            return try await explain(fixture).waiting?.push
+        }
+        #expect(try await waiting(0, 1) == pushes[1])
+        #expect(try await waiting(2, 1) == pushes[2], "an alert is not superseded")
+        _ = try await store.pushes.cancel(fixture.app, pushes[2])
+        #expect(try await waiting(2, 1) == pushes[1], "it was cancelled")
+        let open = [UInt8](repeating: 0, count: 9) + pushes[0].uuid.bytes + Array("1 1".utf8)
+        try await store.redis.send(RedisCommand("HSET", try fixture.key(Keyspace.openRequests), member, .bytes(open)))
+        #expect(try await waiting(0, 1) == pushes[0], "its request is open")
+    }
+
     private func explain(_ fixture: PushFixture) async throws -> Explanation {
         try await fixture.store.explain(fixture.app, name, channel)
     }
