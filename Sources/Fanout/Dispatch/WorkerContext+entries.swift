@@ -9,12 +9,21 @@ extension WorkerContext {
     func handle(_ entry: WorkEntry) async -> Disposition {
         let disposition = await process(entry)
         do throws(StoreError) {
+            try await wakeBroughtBack(entry.item)
             try await emptyOutbox(entry.item.app, entry.item.name)
         } catch {
-            logger.warning("outgoing events wait: \(error)", metadata: ["app": "\(entry.item.app)"])
+            logger.warning("outgoing events or a push wait: \(error)", metadata: ["app": "\(entry.item.app)"])
             return .leave
         }
         return disposition
+    }
+
+    /// Adds an entry for a push that waits again, because the one that superseded it was withdrawn.
+    private func wakeBroughtBack(_ item: WorkItem) async throws(StoreError) {
+        guard store.endings.takeBroughtBack(item.app, item.name),
+            let (push, priority) = try await store.queue.firstUnswept(item.app, item.name)
+        else { return }
+        try await store.queue.add([item.about(push, .name, priority)])
     }
 
     /// While the app's circuit is open, or an operator pauses it, the entry goes into a timer. Only what has expired is

@@ -16,6 +16,10 @@ extension WorkerContext {
         for _ in 0..<Self.mostRounds {
             let states = try await store.lateJoiners.states(item.app, item.name)
             var (isOutdated, decided) = (false, 0)
+            if states.allWait {
+                left = 1
+                break
+            }
             left = 0
             try await store.lateJoiners.each(item.app, item.name) { joiners throws(StoreError) in
                 if isOutdated { return }
@@ -43,7 +47,7 @@ extension WorkerContext {
         return .acknowledge
     }
 
-    /// Decides about late joiners. Skips a joiner if a push that has not begun may still reach it: that push may be
+    /// Decides about late joiners. Skips a joiner if a push that is not swept yet may still reach it: that push may be
     /// cancelled.
     private func decide(
         _ joiners: [LateJoiner], _ states: CurrentStates, _ item: WorkItem
@@ -65,39 +69,82 @@ extension WorkerContext {
             }
             page = page.filtered { [page] in undecided[Array(page.channel($0))] != nil }
         }
-        for (record, hasBegun) in states.notBegun.map({ ($0, false) }) + states.kept.map({ ($0, true) }) {
+        var choices = undecided.mapValues { LateChoice(joiner: $0) }
+        for (record, isSwept) in states.all where record.isState {
             if page.isEmpty { break }
-            // Automatic ends are for old cards only, and starts for channels without a card.
-            if record.event == .start || record.isAutomatic { continue }
             let audience = try await store.channels.filter(item.app, page, record.audience)
-            if audience.isEmpty { continue }
             for index in 0..<audience.count {
-                let channel = Array(audience.channel(index))
-                guard let joiner = undecided.removeValue(forKey: channel), hasBegun else { continue }
-                decisions.append((joiner, joiner.decision(on: record, now: now)))
+                choices[Array(audience.channel(index))]?.take(record, isSwept: isSwept)
             }
-            page = page.filtered { [page] in undecided[Array(page.channel($0))] != nil }
+            page = page.filtered { [page] in choices[Array(page.channel($0))]?.isMade == false }
         }
-        // The others are not tracked any more, or no push was ever published for them.
-        return decisions + undecided.values.map { ($0, .drop) }
+        // Channels that are not tracked any more, or for which no push was published, have chosen nothing.
+        return decisions + choices.values.compactMap { choice in choice.decision(now: now).map { (choice.joiner, $0) } }
     }
+}
+
+/// The pushes that are a late joiner's state, looked through from the newest to the oldest.
+struct LateChoice {
+    let joiner: LateJoiner
+    /// A push is for it that is not swept yet.
+    private var waits = false
+    /// The newest push that is swept, and the one before it, if the newest may still fall.
+    private var newest: PushRecord?
+    private var older: PushRecord?
+    private(set) var isMade = false
+
+    init(joiner: LateJoiner) { self.joiner = joiner }
+
+    /// Takes the next older push whose audience has the channel.
+    mutating func take(_ record: PushRecord, isSwept: Bool) {
+        if isMade { return }
+        if !isSwept {
+            waits = true
+        } else if newest == nil {
+            newest = record
+            isMade = !record.mayFall
+        } else {
+            older = record
+            isMade = true
+        }
+    }
+
+    /// - Returns: nil if it is not decided yet
+    func decision(now: Int64) -> LateDecision? {
+        // A sweep that is over had the channel, or a push that is not swept yet will find it.
+        let isSwept = newest.map { joiner.isSwept(by: $0) && !$0.isStopped } ?? false
+        if waits, !isSwept { return nil }
+        return newest.map { joiner.decision(on: $0, before: older, now: now) } ?? .drop
+    }
+}
+
+extension PushRecord {
+    /// Stopped or cancelled. Its sweep may have missed a channel then.
+    fileprivate var isStopped: Bool { state.isFinal && state != .done }
 }
 
 extension LateJoiner {
     /// Decides about this late joiner.
-    /// - Parameter record: the newest push for this channel that has begun
+    /// - Parameters:
+    ///   - record: the newest push for this channel whose sweep is over
+    ///   - older: the push before that one, which comes back if that one falls
     /// - Returns: `drop` if that push's own sweep or the channel's retry queue has the channel, or if the push is over
-    func decision(on record: PushRecord, now: Int64) -> LateDecision {
-        guard record.sequence <= upTo, record.sequence > after, !record.isTooLarge else {
-            return .drop
-        }
+    func decision(on record: PushRecord, before older: PushRecord? = nil, now: Int64) -> LateDecision {
+        guard record.sequence > after, !record.isTooLarge else { return .drop }
         // It waits for the token already, or was sent since. That is unknown of a stopped push, which only late joiners
         // get from a queue. An `end` in the queue is for the card before this one.
-        let isStopped = record.state.isFinal && record.state != .done
-        if record.id == waitsFor, record.event == .update, !isStopped { return .drop }
+        if record.id == waitsFor, record.event == .update, !record.isStopped { return .drop }
         // An `end` from before the channel began to follow is not for it, unless the channel was started before that.
         if record.event == .end, !wasStarted { return .drop }
-        return now < min(record.deadline, record.createdAt + LateJoiners.life.milliseconds)
-            ? .put(record.id, sequence: record.sequence) : .drop
+        func isOver(_ push: PushRecord) -> Bool {
+            now >= min(push.deadline, push.createdAt + LateJoiners.life.milliseconds)
+        }
+        let fallback = older.flatMap { push in
+            push.event == .update && push.sequence > after && !push.isTooLarge && !isOver(push) ? push.id : nil
+        }
+        // The push's own sweep had the channel, so at most the fallback is missing.
+        if isSwept(by: record), !record.isStopped, fallback == nil { return .drop }
+        if isOver(record) { return fallback.map { .put($0) } ?? .drop }
+        return .put(record.id, before: fallback)
     }
 }

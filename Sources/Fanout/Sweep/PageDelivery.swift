@@ -93,6 +93,10 @@ struct PageDelivery: Sendable {
         var open: OpenPage?
         /// By index in the page. The settlement notes them.
         var requests: [Int: OpenRequest] { open?.requests ?? [:] }
+        /// The channels of the page that have the push.
+        func reachedChannels(of page: TokenPage) -> Set<[UInt8]> {
+            Set(report.deliveredIndices(page).map { Array(page.channel($0)) })
+        }
     }
 
     /// Sends a page.

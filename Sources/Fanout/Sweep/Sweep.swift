@@ -182,7 +182,8 @@ struct Sweep: Sendable {
         settlement.addQuarantined(page.quarantined)
         settlement.addSkipped(page.skipped)
         settlement.addSkipped(page.dismissed, reason: Self.dismissed)
-        for arrival in page.arrivals { settlement.caughtUp(arrival) }
+        let reached = page.arrivals.isEmpty ? [] : sent?.reachedChannels(of: page.tokens) ?? []
+        for arrival in page.arrivals { settlement.caughtUp(arrival, isReached: reached.contains(arrival.channel)) }
         await settle(settlement, of: sent)
     }
 

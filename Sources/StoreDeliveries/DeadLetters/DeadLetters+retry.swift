@@ -8,7 +8,8 @@ extension DeadLetters {
     /// Retry queues in one read.
     private static let look = 500
 
-    /// Retries what a push gave up. Refused if a newer push of its name has begun, or if its deadline is past.
+    /// Retries what a push gave up. Refused if a newer push of its name that stands has begun, or if its deadline is
+    /// past.
     ///
     /// It works in steps, each of which is complete. A crash in between leaves the rest in the dead letter, and a
     /// repeated call goes on there. The order, and what finds the work after a crash behind each step:
@@ -69,7 +70,7 @@ extension DeadLetters {
             keys: [
                 "n": keys.name(tag), "q": keys.unswept(tag), "p": keys.push(tag, push), "w": keys.tasks(tag, push),
                 "r": keys.waitingChannels(tag), "h": keys.retryQueues(tag), "dl": keys.deadLetter(tag, push),
-                "dlc": keys.deadChannels(tag, push), "bt": keys.broadcastQueue(tag),
+                "dlc": keys.deadChannels(tag, push), "bt": keys.broadcastQueue(tag), "v": keys.contentStates(tag),
             ],
             [
                 "id": .string(push.description), "raw": .bytes(push.uuid.bytes), "deadline": .int(record.deadline),

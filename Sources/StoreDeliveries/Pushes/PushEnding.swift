@@ -16,6 +16,9 @@ public struct PushEnding: Sendable {
 /// that process dies or loses the script's answer, the end is not reported: the ledger is the record.
 public final class PushEndings: Sendable {
     private let listener = Mutex<(@Sendable (PushEnding) -> Void)?>(nil)
+    /// Names in which an older push waits again, because the one that superseded it was withdrawn.
+    private let broughtBack = Mutex<Set<BroughtBack>>([])
+    private struct BroughtBack: Hashable { var app: AppKey, name: ActivityName }
 
     package init() {}
 
@@ -26,10 +29,17 @@ public final class PushEndings: Sendable {
 
     package func note(_ ending: PushEnding) { listener.withLock(\.self)?(ending) }
 
-    /// - Parameter ids: push ids with spaces between them, as scripts return them
+    /// Whether a script of this process brought an older push of the name back since the last call. The caller wakes a
+    /// worker for the name. If it dies before that, the reconciler finds the push.
+    public func takeBroughtBack(_ app: AppKey, _ name: ActivityName) -> Bool {
+        broughtBack.withLock { $0.remove(BroughtBack(app: app, name: name)) != nil }
+    }
+
+    /// - Parameter ids: push ids with spaces between them, as scripts return them; `+` if an older push waits again
     package func note(_ app: AppKey, _ name: ActivityName, ids: String, supersededBy newer: PushID? = nil) {
         guard !ids.isEmpty else { return }
         for id in ids.split(separator: " ") {
+            if id == "+" { broughtBack.withLock { _ = $0.insert(BroughtBack(app: app, name: name)) } }
             guard let push = PushID(String(id)) else { continue }
             note(PushEnding(app: app, name: name, push: push, supersededBy: newer))
         }

@@ -40,18 +40,25 @@ public struct PushRecord: Sendable {
     public var deliveredSoFar = 0
     /// A card shows it, or will: see `PushState.stands`.
     public var stands = true
+    /// For a push that waited again: the number of the last late joiner's note that its sweep found.
+    public var sweptNotes: Int?
     /// A record beside the push says which channel's exchanges with APNs are kept.
     public var isTraced = false
     /// The span that accepted it, as a `traceparent`. Nil: its trace is not sampled.
     public var traceparent: String?
     public var isAutomatic: Bool { cutoff != nil }
+    /// Whether cards that come later get it. Automatic ends are for old cards, and starts for channels without a card.
+    public var isState: Bool { event != .start && !isAutomatic }
+    /// It stands so far, but nobody has it yet, so it may still be stopped and the state before it come back.
+    public var mayFall: Bool { !state.isFinal && deliveredSoFar == 0 }
     /// Whether a retry may send it. A stopped update goes only to late joiners, and only if other cards show it.
     public func maySend(isLate: Bool) -> Bool {
         !state.isFinal || isLate && event == .update && state != .done && stands
     }
     /// Whether this push may supersede an older one for the same tokens, by the rule of `shared-supersede.lua`.
     public func maySupersede(_ older: PushRecord) -> Bool {
-        older.isSupersedable && event != .start && !isStateless && livesUntil >= older.livesUntil
+        older.isSupersedable && sequence > older.sequence && event != .start && !isStateless
+            && livesUntil >= older.livesUntil
     }
     private var livesUntil: Int64 { expiry == 0 ? createdAt : deadline }
     /// Whether a card that started at this time (epoch ms) is a target, if it is in the audience.
@@ -109,6 +116,7 @@ extension PushRecord {
         stands = state.stands(
             delivered: deliveredSoFar, expired: fields.number("expired") ?? 0,
             broadcast: fields.text("bc").flatMap(PushBroadcast.State.init(rawValue:)))
+        sweptNotes = fields.number("notes")
         isStateless = fields.text("bare") == "1"
         cutoff = fields.number("cutoff").map { Int64($0) }
         shown = fields.bytes("shown").map { Array($0) }

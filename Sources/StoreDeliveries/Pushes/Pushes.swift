@@ -302,21 +302,23 @@ public struct Pushes: Sendable {
     public func cancel(_ app: AppKey, _ id: PushID, now: Int64? = nil) async throws(StoreError) -> Ledger? {
         guard let name = try await name(of: id, app) else { return nil }
         let tag = keys.tag(app, name)
-        let reply = try await redis.run(
+        let outcome = try await redis.run(
             Lua.pushCancel,
             keys: [
                 "n": keys.name(tag), "q": keys.unswept(tag), "p": keys.push(tag, id), "w": keys.tasks(tag, id),
                 "pk": keys.keptPushes(tag, id),
-            ],
-            [
-                "id": .string(id.description), "at": now.map { .int($0) } ?? "", "retention": .int(keys.retention),
-                "ps": .string(keys.pushPrefix(tag)),
-            ])
+            ], ["id": .string(id.description), "at": now.map { .int($0) } ?? ""]
+        ).integer()
+        // An older push waits again. If the wake-up is lost, the reconciler finds it.
+        if outcome == 4 {
+            let wake = WorkItem(app: app, name: name, push: id, priority: .high, part: .name)
+            _ = try? await redis.replies([WorkQueue.add(keys, wake)])
+        }
         // A worker moves the event out of the outbox. If the wake-up is lost, the reconciler finds the outbox.
         if telling.contains(app) { _ = try? await redis.replies([WorkQueue.add(keys, .outbox(app, name))]) }
         let ledger = try await ledger(app, name, id)
-        // 2 and 3: this call ended it. A push that it superseded may wait again.
-        if try reply.integer() > 1 { endings.note(PushEnding(app: app, name: name, push: id, ledger: ledger)) }
+        // 2 to 4: this call ended it.
+        if outcome > 1 { endings.note(PushEnding(app: app, name: name, push: id, ledger: ledger)) }
         return ledger
     }
 

@@ -43,7 +43,8 @@ public struct LateJoiners: Sendable {
             ids.compactMap { records[$0] }.sorted { $0.sequence > $1.sequence }
         }
         return CurrentStates(
-            begun: begun, notBegun: newestFirst(notBegun), kept: newestFirst(kept).filter(\.stands))
+            begun: begun, notBegun: newestFirst(notBegun), kept: newestFirst(kept).filter(\.stands),
+            active: active ?? lone.flatMap { $0.isSent ? $0.id : nil })
     }
 
     /// The pushes of a name's fields `newest` and `before`, see `shared-newest.lua`, except states that are too old.
@@ -87,8 +88,9 @@ public struct LateJoiners: Sendable {
                 let fours = part.flatMap { joiner, decision -> [RedisArgument] in
                     let push: [RedisArgument] =
                         switch decision {
-                        case .put(let id, let sequence): [.bytes(id.uuid.bytes), .int(sequence)]
-                        case .drop: ["", "0"]
+                        case .put(let id, let older):
+                            [.bytes(id.uuid.bytes), older.map { .bytes($0.uuid.bytes) } ?? ""]
+                        case .drop: ["", ""]
                         }
                     return [.bytes(joiner.channel), .bytes(joiner.value)] + push
                 }
@@ -147,13 +149,26 @@ public struct CurrentStates: Sendable {
     let begun: String
     /// Pushes that have not begun, the newest first. Their sweeps find all channels that follow by then.
     public var notBegun: [PushRecord] = []
-    /// The begun pushes that stand, the newest first. A channel's state is the first one whose audience has it.
+    /// The begun pushes that stand or may, the newest first. A channel's state is the first one whose audience has it.
     public var kept: [PushRecord] = []
+    /// The push whose sweep runs. It may still be stopped, and its catch-up finds the channels.
+    public var active: PushID?
+
+    /// The pushes for which a channel may still be found, the newest first, and behind them those whose sweep is over.
+    public var all: [(record: PushRecord, isSwept: Bool)] {
+        notBegun.map { ($0, false) } + kept.map { ($0, $0.id != active) }
+    }
+    /// Whether nothing can be decided yet: a push for everyone is not swept, and no end waits for started cards.
+    public var allWait: Bool {
+        !kept.contains { $0.event == .end }
+            && all.contains { !$0.isSwept && $0.record.isState && $0.record.audience == .all }
+    }
 }
 
 public enum LateDecision: Sendable, Hashable {
-    /// Queue this push, which has that sequence number, for the channel.
-    case put(PushID, sequence: Int)
+    /// Queue this push for the channel, and before it the older one, which goes out if this one is stopped before
+    /// anybody has it.
+    case put(PushID, before: PushID? = nil)
     /// The channel gets nothing.
     case drop
 }
@@ -165,11 +180,18 @@ public struct LateJoiner: Sendable, Hashable {
     public let upTo: Int
     /// Sequence number of the start that created the card; pushes up to it are not for it. 0: it asked for the state.
     public let after: Int
+    /// Each note has a number. Nil: one of an earlier version.
+    public let number: Int?
     /// The last push of the channel's retry queue when its card began. The queue brings it to the card.
     public let waitsFor: PushID?
     /// The bytes in Redis. A decision counts only while they are the same.
     package let value: [UInt8]
     public var wasStarted: Bool { after > 0 }
+
+    /// Whether the push's own sweep or catch-up had the channel.
+    public func isSwept(by push: PushRecord) -> Bool {
+        push.sequence > upTo || number.flatMap { number in push.sweptNotes.map { number <= $0 } } ?? false
+    }
 
     /// Reads a note of `registry-set`. One of an earlier version has the two numbers alone, and earlier versions skip
     /// the words behind these, because none is a number.
@@ -180,6 +202,7 @@ public struct LateJoiner: Sendable, Hashable {
         else { return nil }
         self.channel = channel
         (self.upTo, self.after) = (upTo, after)
+        number = words.dropFirst(2).first.flatMap { StoredNumber.read($0.dropFirst()) }
         waitsFor = words.dropFirst(3).first.flatMap { PushID(String($0)) }
         self.value = value
     }

@@ -96,8 +96,9 @@ public struct Settlement: Sendable {
     }
 
     /// The catch-up has handled a channel as of that arrival.
-    public mutating func caughtUp(_ arrival: CatchUpArrival) {
-        operations += ["caughtUp", .bytes(arrival.channel), .int(arrival.order)]
+    /// - Parameter isReached: the channel has the push, so it is no late joiner any more
+    public mutating func caughtUp(_ arrival: CatchUpArrival, isReached: Bool = false) {
+        operations += [isReached ? "reached" : "caughtUp", .bytes(arrival.channel), .int(arrival.order)]
     }
 
     /// The operations of each script; the last settles the page. Queues may have 1 KB, so a script changes only some.

@@ -174,7 +174,8 @@ public struct SweepStore: Sendable {
             keys: [
                 "n": keys.name(tag), "q": keys.unswept(tag), "p": keys.push(tag, push), "w": keys.tasks(tag, push),
                 "r": keys.waitingChannels(tag), "h": keys.retryQueues(tag), "k": keys.catchUp(tag),
-                "o": keys.pendingRemovals(tag), "z": keys.openRequests(tag), "pk": keys.keptPushes(tag, push),
+                "o": keys.pendingRemovals(tag), "z": keys.openRequests(tag), "f": keys.lateJoiners(tag),
+                "pk": keys.keptPushes(tag, push),
             ],
             [
                 "id": .string(push.description), "raw": .bytes(push.uuid.bytes), "shard": .string(lease.part.text),

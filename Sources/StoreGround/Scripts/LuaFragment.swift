@@ -4,8 +4,8 @@ enum LuaFragment: CaseIterable {
 
     case constants, time, id, lone, keptNumbers, keep, kept
     case since, tally, record, removals, holders, buckets, rotation, queue, lease
-    case queueLate, ended, endings
-    case dead, supersede, standing, newest, broadcast, supersedeQueued, open, waiting, checkpoint, sweep, attempts
+    case queueLate, ended, supersede, standing, newest, comeback, endings
+    case dead, broadcast, supersedeQueued, open, waiting, checkpoint, sweep, attempts
     case supersedeUnswept, waking,
         pacing, states, budget, registration, newcomers, resuming, supersedeBroadcasts, broadcastWalk, tags, events
 
@@ -30,7 +30,8 @@ enum LuaFragment: CaseIterable {
         case .lease: (Source.shared_lease_lua, [])
         case .queueLate: (Source.shared_queue_late_lua, [])
         case .ended: (Source.shared_ended_lua, [])
-        case .endings: (Source.shared_endings_lua, [.constants, .ended, .tally])
+        case .comeback: (Source.shared_comeback_lua, [.supersede, .standing, .newest])
+        case .endings: (Source.shared_endings_lua, [.constants, .ended, .tally, .comeback])
         case .dead: (Source.shared_dead_lua, [.constants, .endings])
         case .supersede: (Source.shared_supersede_lua, [.constants])
         case .standing: (Source.shared_standing_lua, [])

@@ -107,9 +107,9 @@ import Testing
             let all = try await fixture.publish(alert: false, label: "for all")
             await transport.holding(pages: 1)
             try await fixture.follow(first, 1)
-            try await fixture.nobodyIsLate()
             transport.letGo()
             _ = try await fixture.finished(all)
+            try await fixture.nobodyIsLate()
             // A push that is not for them is being swept. They need not wait for its end.
             transport.hold { $0 == [0, 0, 0, 0] }
             let one = try await fixture.publish(.channel(holder[0]), label: "for one")
@@ -221,7 +221,7 @@ import Testing
         // Act as a worker that dies after it queued the push for the channel, and before it woke a worker.
         let late = fixture.store.lateJoiners
         let states = try await late.states(fixture.app, fixture.name)
-        let decisions = try await fixture.lateJoiners().map { ($0, LateDecision.put(push, sequence: 1)) }
+        let decisions = try await fixture.lateJoiners().map { ($0, LateDecision.put(push)) }
         for put in [1, 0] {
             let settled = try await late.settle(fixture.app, fixture.name, states, decisions)
             #expect(settled?.put == put && settled?.left == 0, "repeated it does nothing")
@@ -239,7 +239,7 @@ import Testing
         _ = try await fixture.store.sweeps.begin(
             fixture.app, fixture.name, expecting: push, owner: "dead", lease: .zero)
         let settled = try await late.settle(
-            fixture.app, fixture.name, outdated, followers.map { ($0, .put(push, sequence: 1)) })
+            fixture.app, fixture.name, outdated, followers.map { ($0, .put(push)) })
         #expect(settled == nil)
         try await fixture.withWorker(transport) {
             await transport.answered(3)
@@ -300,7 +300,7 @@ import Testing
             LateJoiner(channel: [1], value: Array("\(upTo) \(after)".utf8))?.decision(
                 on: record, now: record.createdAt + Int64(hours) * 3_600_000)
         }
-        let put = LateDecision.put(id, sequence: 1)
+        let put = LateDecision.put(id)
         #expect(decided() == put && decided(hours: 7) == put)
         #expect(decided(hours: 8) == .drop)
         #expect(decided(upTo: 0) == .drop, "its own sweep has it")
@@ -312,7 +312,7 @@ import Testing
         record.event = .end
         #expect(decided() == .drop && decided(upTo: 2, after: 0) == .drop)
         record.sequence = 2
-        #expect(decided(upTo: 2, after: 1) == .put(id, sequence: 2), "it was started before")
+        #expect(decided(upTo: 2, after: 1) == .put(id), "it was started before")
         record.payload += Array(repeating: 0x20, count: 4_096)
         #expect(decided(upTo: 2, after: 1) == .drop)
     }

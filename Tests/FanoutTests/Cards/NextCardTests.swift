@@ -69,7 +69,7 @@ import Testing
         try await fixture.follow(channel, 1, activity: "A")
         let late = fixture.store.lateJoiners
         let states = try await late.states(fixture.app, fixture.name)
-        let put = try await fixture.lateJoiners().map { ($0, LateDecision.put(push, sequence: 1)) }
+        let put = try await fixture.lateJoiners().map { ($0, LateDecision.put(push)) }
         #expect(try await late.settle(fixture.app, fixture.name, states, put)?.put == 1)
         try await fixture.remove(channel, activity: "A")
         try await fixture.follow(channel, 2, activity: "B")

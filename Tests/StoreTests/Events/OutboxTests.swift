@@ -169,7 +169,7 @@ import Testing
         let late = fixture.store.lateJoiners
         let states = try await late.states(fixture.app, name)
         try await late.each(fixture.app, name) { part throws(StoreError) in
-            let decisions = part.map { ($0, LateDecision.put(id, sequence: 1)) }
+            let decisions = part.map { ($0, LateDecision.put(id)) }
             _ = try await late.settle(fixture.app, name, states, decisions)
         }
         #expect(try await fixture.ledger(id).state == .sending)

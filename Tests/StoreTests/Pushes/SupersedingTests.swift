@@ -121,7 +121,7 @@ import Testing
         let states = try await fixture.store.lateJoiners.states(fixture.app, name)
         let follower = try #require(LateJoiner(channel: Self.channel, value: Array("2 0".utf8)))
         _ = try await fixture.store.lateJoiners.settle(
-            fixture.app, name, states, [(follower, .put(alert, sequence: 2))])
+            fixture.app, name, states, [(follower, .put(alert))])
         let lease = try await fixture.claimRetries("match-1")
         let waiting = try #require(try await fixture.due(lease).first)
         #expect(waiting.push == alert && waiting.isLate, "it rings no alert of the past")

@@ -142,6 +142,33 @@ import Testing
         #expect(taken.failed == 0 && taken.delivered == 4 && taken.pending == 3)
     }
 
+    /// A card that shows a newer state must not go back.
+    @Test(arguments: ["delivered", "waits", "refused", "cancelled"])
+    func `a newer push keeps a dead letter from its retry as long as it stands`(newer: String) async throws {
+        let fixture = try await PushFixture.start()
+        let (id, claim) = try await stopped(fixture, alert: false)
+        try await close(fixture, claim)
+        let other = try await accepted(fixture)
+        let begun = try await fixture.claimed("match-1", other)
+        switch newer {
+        case "delivered": _ = try await fixture.deliver(begun, targets: 1)
+        case "waits": try await fixture.retry(begun, [channel(7)], due: 5_000)
+        case "refused":
+            var settlement = Settlement(range: begun.lease.bounds)
+            (settlement.stop, settlement.abandonsRest) = (Self.stop, true)
+            _ = try await fixture.settle(begun, settlement)
+        default:
+            try await fixture.retry(begun, [channel(7)], due: 5_000)
+            _ = try await fixture.store.pushes.cancel(fixture.app, other)
+        }
+        let stands = newer == "delivered" || newer == "waits"
+        #expect(try await retry(fixture, id) == (stands ? .newer(other) : .taken(tokens: 3, isResumed: true)))
+        if stands { return }
+        _ = try await fixture.deliver(try await fixture.claimed("match-1", id), targets: 1)
+        let ledger = try await fixture.ledger(id)
+        #expect(ledger.failed == 0 && ledger.pending == 3 && ledger.delivered == 4 && ledger.targets == 7, "\(ledger)")
+    }
+
     @Test func `a resumed push that is superseded leaves nothing pending`() async throws {
         let fixture = try await PushFixture.start()
         let (id, claim) = try await stopped(fixture, alert: false)

@@ -347,7 +347,7 @@ import Testing
         #expect(states.kept.map(\.id) == [id] && states.kept.first?.payload.isEmpty == false)
         let put = Mutex(0)
         try await store.lateJoiners.each(app, name) { joiners throws(StoreError) in
-            let decisions = joiners.map { ($0, LateDecision.put(id, sequence: states.kept[0].sequence)) }
+            let decisions = joiners.map { ($0, LateDecision.put(id)) }
             let settled = try await store.lateJoiners.settle(app, name, states, decisions)
             put.withLock { $0 += settled?.put ?? 0 }
         }

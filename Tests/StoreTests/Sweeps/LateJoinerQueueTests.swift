@@ -194,10 +194,9 @@ import Testing
     private func put(_ fixture: PushFixture, _ push: PushID) async throws {
         let (late, name) = (fixture.store.lateJoiners, try ActivityName(Self.name))
         let states = try await late.states(fixture.app, name)
-        let record = try #require(try await fixture.store.sweeps.records(fixture.app, name, [push])[push])
         let found = Mutex<[LateJoiner]>([])
         try await late.each(fixture.app, name) { part throws(StoreError) in found.withLock { $0 += part } }
-        let decisions = found.withLock { $0.map { ($0, LateDecision.put(push, sequence: record.sequence)) } }
+        let decisions = found.withLock { $0.map { ($0, LateDecision.put(push)) } }
         #expect(try await late.settle(fixture.app, name, states, decisions)?.put == 1)
     }
 

@@ -258,7 +258,7 @@ import Testing
         #expect(newest.id == id)
         let put = Mutex(0)
         try await store.lateJoiners.each(app, name) { joiners throws(StoreError) in
-            let decisions = joiners.map { ($0, LateDecision.put(id, sequence: newest.sequence)) }
+            let decisions = joiners.map { ($0, LateDecision.put(id)) }
             let settled = try await store.lateJoiners.settle(app, name, states, decisions)
             put.withLock { $0 += settled?.put ?? 0 }
         }

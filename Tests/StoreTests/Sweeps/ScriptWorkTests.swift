@@ -191,7 +191,7 @@ import Testing
         for part in found where !part.isEmpty {
             try await expect("late joiners", scripts: 1...5, most: 1_800, fixture.store.redis) {
                 _ = try await late.settle(
-                    fixture.app, name, states, part.map { ($0, LateDecision.put(id, sequence: 1)) })
+                    fixture.app, name, states, part.map { ($0, LateDecision.put(id)) })
             }
         }
     }

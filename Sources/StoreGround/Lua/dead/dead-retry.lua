@@ -1,10 +1,11 @@
 -- Retries what a push gave up, in steps of a few hundred channels. A crash leaves the rest in the dead letter. Refused
--- if a newer push of the name has begun or the deadline is past: no card may go back to an older state.
+-- if a newer push of the name has begun that a card shows or may show, or if the deadline is past: no card may go back
+-- to an older state.
 -- keys n, q: name meta, hash; the name's unswept pushes, zset by sequence number
 -- keys p, w: this push and its tasks, hashes
 -- keys r, h: waiting channels, zset by due time (ms); their retry queues, hash
 -- keys dl, dlc: the push's dead letter and its channels, hashes
--- key bt: broadcast queue, zset by sequence number
+-- keys bt, v: broadcast queue, zset by sequence number; states by audience, hash
 -- arguments id, raw: push id as text and as 16 bytes
 -- arguments deadline, retention: of the push, ms
 -- argument step: 'look', 'resume' (a push that was stopped) or 'take'
@@ -12,14 +13,14 @@
 -- Returns {'none'}: there is no dead letter.
 --   {'expired'}: the deadline is past, or everything in the dead letter has expired.
 --   {'open'}: the push was cancelled, is not finished, or was stopped again.
---   {'newer', push id or ''}: that push began later.
+--   {'newer', push id or ''}: that push began later and stands, or may.
 --   after 'look': {'takes'}, or {'resumes'} if the push was stopped. Call dead-collect then, and 'resume' after it.
 --   after 'resume': {'resumed'}: the sweep goes on where it stopped, and an undelivered broadcast waits again. Add
 --     entries for the push and for its broadcast to the stream.
 --   after 'take': {'taken', how many, next cursor, how many are left, the push's id if it became final, else ''}. With
 --     none left the dead letter is removed.
 -- Keys found in data: docs/keyspace.md.
--- Atomic. No push is behind this one in a retry queue, because no newer push has begun.
+-- Atomic. A push that is behind this one in a retry queue is withdrawn, and leaves it without being sent.
 local state, seq, stopped, expanded, broadcast, tell =
     unpack(redis.call('HMGET', p, 'state', 'seq', 'stopped', 'expanded', 'bc', 'tell'))
 if not state or redis.call('EXISTS', dl) == 0 then return {'none'} end
@@ -30,8 +31,8 @@ local resumes = state == 'failed' and stopped
 if resumes and (expanded ~= '1' or step == 'take') then return {'open'} end
 local isOpen = state == 'done' or state == 'expired' or state == 'sending' or state == 'queued'
 if not isOpen and not resumes then return {'open'} end
-local begun, begunID = unpack(redis.call('HMGET', n, 'begun', 'begun_id'))
-if tonumber(begun or '0') > tonumber(seq) then return {'newer', begunID or ''} end
+local shown, shownID = newest_shown(n, v, string.sub(p, 1, -37), now)
+if shown > tonumber(seq) then return {'newer', shownID} end
 if step == 'look' then
     -- A broadcast and a token expire shortly before the deadline if no attempt is left. Their dead letter stays.
     local hasExpired = redis.call('HLEN', dlc) == 0 and redis.call('HEXISTS', dl, 'r:Expired') == 1

@@ -75,7 +75,7 @@ if not active then
     if not head then return {'idle'} end
     if head ~= id then return {'other', head} end
 end
-local fields = {'seq', 'event', 'prio', 'aud', 'sup', 'state', 'until', 'soft', 'cutoff', 'type', 'bc', 'resumed'}
+local fields = {'seq', 'event', 'prio', 'aud', 'sup', 'state', 'until', 'soft', 'cutoff', 'type', 'bc', 'resumed', 'back'}
 local push = {}
 for at, value in ipairs(redis.call('HMGET', p, unpack(fields))) do push[fields[at]] = value or nil end
 if not push.event then
@@ -101,6 +101,8 @@ if not active then
     if isStart then redis.call('HDEL', n, 'catch') else redis.call('HSET', n, 'catch', raw) end
     redis.call('UNLINK', k)
     set('state', 'sending')
+    -- Late joiners noted so far may have missed newer pushes, but this sweep finds them.
+    if push.back then set('notes', redis.call('HGET', n, 'arrivals') or 0) end
     begin_state(v, n, newest, before, ps, push, id, set, now)
     local demote = spend(n, push, tonumber(mostHigh), now)
     if demote then set('demote', demote) end

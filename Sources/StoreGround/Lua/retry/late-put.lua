@@ -6,23 +6,50 @@
 -- argument begun: sequence number of the last begun push when the worker read the states; '' = none
 -- argument retention: how long the data is kept, ms
 -- arguments ps, ws, dls: common prefixes of the p, w and dl keys
--- rest: fours: channel, its value in f, push (16 bytes) or '' to drop the channel, the push's sequence number
+-- rest: fours: channel, its value in f, push (16 bytes) or '' to drop the channel, the push before that one (16 bytes),
+--   which goes out if that one is stopped before anybody has it, or ''
 -- Returns {'again'}: another push has begun since. Nothing was done. Read the states again.
 --   {'ok', late joiners left, late joiners queued, ids of the pushes that became final}
 -- Keys found in data: docs/keyspace.md.
 -- A late joiner is handled only while f holds the value that was read, so a repetition does nothing. The channels'
--- queues hold nothing newer: the push began before they came, and none that began since is for them.
+-- queues hold nothing newer that stands: the push began before they came, and none that began since is for them.
 if (redis.call('HGET', n, 'begun') or '') ~= begun then return {'again'} end
 unpack_lone(n)
 local now = string.format('%.0f', redis_now())
 local put = 0
 
+-- Returns the state of a push, its sequence number, and the last note that its sweep found if it waited again. Each is read
+-- once, because most channels get the same push. It stays `sending` or `done`, and a stopped one stays stopped.
+local known = {}
+local function look(id)
+    local function read() known[id] = redis.call('HMGET', ps .. id, 'state', 'seq', 'notes') end
+    if not known[id] then read() end
+    if not known[id][1] and unpack_kept(ps .. id) then read() end
+    local state, seq, notes = unpack(known[id])
+    return state, tonumber(seq), tonumber(notes or -1)
+end
+
+-- Takes pushes out of the end of a queue that are not older than `seq` and were withdrawn. Returns the queue, or nil if
+-- its last push stands or may stand.
+local function without_withdrawn(queue, channel, seq)
+    while has_pushes(queue) do
+        local last = id_text(last_of(queue))
+        if (tonumber(redis.call('HGET', ps .. last, 'seq')) or 0) < seq then break end
+        if stands(ps .. last) then return nil end
+        if not end_entry(ps .. last, ws .. last, 'superseded', '') then
+            keep_stopped(ps .. last, dls .. last, channel)
+        end
+        queue = without(queue, pushes_in(queue))
+    end
+    return queue
+end
+
 -- Returns the channel's retry queue with the push at its end, and whether the queue is new. Nil if its last push is not
 -- older. All pushes of the queue were swept before the card began, so none shows its alert.
-local function joined(queue, channel, raw, seq)
-    if not has_pushes(queue) then return header(0, 0, 1) .. raw, true end
-    local before = redis.call('HGET', ps .. id_text(last_of(queue)), 'seq')
-    if (tonumber(before) or 0) >= seq then return nil end
+local function joined(before, channel, raw, seq)
+    local queue = without_withdrawn(before, channel, seq)
+    if before and not queue then return nil end
+    if not has_pushes(queue) then return header(0, queue and registrations_of(queue) or 0, 1) .. raw, true end
     local rest = supersede_last(queue, supersede_fields_of(ps .. id_text(raw)), ps, ws)
     if is_full(rest) then rest = make_room(rest, channel, ps, ws, dls, retention) end
     local all = without_alerts(rest .. raw)
@@ -55,22 +82,54 @@ local function put_stopped(id, state, before, channel, raw, seq)
     return 1
 end
 
+-- Queues a push for the channel. Returns how many channels were queued.
+local function put_push(channel, raw)
+    local id, before = id_text(raw), redis.call('HGET', h, channel)
+    local state, seq = look(id)
+    if state == 'sending' or state == 'done' then
+        local queue, isNew = joined(before, channel, raw, seq)
+        if not queue then return 0 end
+        queue_late_joiner(ps .. id, ws .. id, h, r, channel, queue, isNew, now, retention)
+        return 1
+    end
+    return state and goes_on(ps .. id, state) and put_stopped(id, state, before, channel, raw, seq) or 0
+end
+
+-- Puts `older` before the push for which the channel waits already.
+local function put_before(channel, queue, raw, older)
+    local id, attempts = id_text(older), read_header(queue)
+    local state, seq = look(id)
+    local rest = joined(without(queue, pushes_in(queue)), channel, older, seq)
+    if not rest or not attempts or state ~= 'done' and state ~= 'sending' then return 0 end
+    -- The channel was in the push's sweep, so that push has its alert. Its due time stays.
+    rest = with_header(rest, attempts, registrations_of(queue)) .. raw
+    queue_late_joiner(ps .. id, ws .. id, h, r, channel, rest, false, now, retention)
+    return 1
+end
+
+-- Carries out a decision. value: the channel's note, see registry-set
+local function decide(channel, value, raw, older)
+    if older == '' then return put_push(channel, raw) end
+    local queue, p = redis.call('HGET', h, channel), ps .. id_text(raw)
+    local state, seq, notes = look(id_text(raw))
+    local upTo, number = string.match(value, '^(%d+) %d+ n?(%d*)')
+    local isSwept = seq and (seq > tonumber(upTo or 0) or (tonumber(number) or math.huge) <= notes)
+    local hasOlder = look(id_text(older)) and standing(p) == 'open'
+        and may_supersede(supersede_fields_of(p), supersede_fields_of(ps .. id_text(older)))
+    if isSwept and (state == 'sending' or state == 'done') then
+        -- The push's own sweep had the channel.
+        local waits = has_pushes(queue) and last_of(queue) == raw
+        return hasOlder and waits and put_before(channel, queue, raw, older) or 0
+    end
+    if hasOlder then put_push(channel, older) end
+    return put_push(channel, raw)
+end
+
 for i = rest, #ARGV, 4 do
-    local channel, value, raw, seq = ARGV[i], ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 3])
+    local channel, value, raw, older = unpack(ARGV, i, i + 3)
     if redis.call('HGET', f, channel) == value then
         redis.call('HDEL', f, channel)
-        local id = raw ~= '' and id_text(raw)
-        local state = id and (redis.call('HGET', ps .. id, 'state') or unpack_kept(ps .. id))
-        local before = redis.call('HGET', h, channel)
-        if state == 'sending' or state == 'done' then
-            local queue, isNew = joined(before, channel, raw, seq)
-            if queue then
-                queue_late_joiner(ps .. id, ws .. id, h, r, channel, queue, isNew, now, retention)
-                put = put + 1
-            end
-        elseif id and goes_on(ps .. id, state) then
-            put = put + put_stopped(id, state, before, channel, raw, seq)
-        end
+        if raw ~= '' then put = put + decide(channel, value, raw, older) end
     end
 end
 write_entries(now, retention)

@@ -2,7 +2,7 @@
 -- keys n, q: name meta, hash; the name's unswept pushes, zset by sequence number
 -- keys p, w: this push and its tasks, hashes
 -- keys r, h: waiting channels, zset by due time (ms); their retry queues, hash
--- keys k, o, z: catch-up, zset; pending removals, open requests, hashes
+-- keys k, o, z, f: catch-up, zset; pending removals, open requests, late joiners, hashes
 -- key pk: the block of kept records to which the push belongs, hash
 -- arguments id, raw: push id as text and as 16 bytes
 -- argument shard: 'c' for the catch-up
@@ -24,6 +24,7 @@
 --   'join' channel attempts: the channel waits for an older push, so this push joins its retry queue and is counted
 --     here. If it supersedes a push there, it inherits that push's attempts, but not more than this number.
 --   'caughtUp' channel arrival: the catch-up has handled the channel, unless it registered once more.
+--   'reached' channel arrival: the same, and the channel has the push, so it is no late joiner.
 -- Returns {'stale'}: another worker has the lease. Nothing was written.
 --   {'gone'}: no such push.
 --   {'ok', state, part finished 0|1, unswept pushes of the name, due ms of its first waiting channel or '', pending
@@ -110,9 +111,12 @@ while i <= #ARGV do
         i = i + 2
     elseif op == 'join' then
         waiting[#waiting + 1] = {a, b}
-    elseif op == 'caughtUp' then
+    elseif op == 'caughtUp' or op == 'reached' then
         -- After a repeated last settlement k may be of the next push.
-        if redis.call('HGET', n, 'active') == id and redis.call('ZSCORE', k, a) == b then redis.call('ZREM', k, a) end
+        if redis.call('HGET', n, 'active') == id and redis.call('ZSCORE', k, a) == b then
+            redis.call('ZREM', k, a)
+            if op == 'reached' then redis.call('HDEL', f, a) end
+        end
     else
         return redis.error_reply('ERR task-settle: unknown operation')
     end

@@ -25,16 +25,12 @@ local function tell_end(p, tell, state, now)
     note_end(p, tell, state, now)
 end
 
--- A final push goes on and will be final once more, which another outgoing event tells.
-local function tell_again(p, tell)
-    if tell and tonumber(tell) < 0 then redis.call('HSET', p, 'tell', 1 - tell) end
-end
-
--- Ids of the pushes that became final in this script, so that its caller logs them.
+-- Ids of the pushes that became final in this script, so that its caller logs them; `+` if an older push waits again.
 local finalPushes = {}
 
 -- Finishes a push once its sweep is finished and no retry, removal or broadcast (`bc`) of it is pending. Returns its
--- state. An `end` that reached no device closes its name (`closes`: key of the name's meta) no more.
+-- state. An `end` that reached no device closes its name (`closes`: key of the name's meta) no more, and what a push
+-- superseded comes back if the push does not stand.
 local function finish(p, w, now)
     local state, expanded, targets, expired, closes, tell =
         unpack(redis.call('HMGET', p, 'state', 'expanded', 'targets', 'expired', 'closes', 'tell'))
@@ -46,6 +42,12 @@ local function finish(p, w, now)
         finalPushes[#finalPushes + 1] = string.sub(p, -36)
     end
     if closes and reached_nobody(p, state) then undo_close(closes, string.sub(p, -36)) end
+    local hasExpired = tonumber(expired or 0) > 0
+    -- If APNs refuses the second one too, its reason is not what they say. A thousand may have superseded each other.
+    local mayFall = hasExpired or state == 'cancelled' or state == 'failed' and not redis.call('HGET', p, 'back')
+    if mayFall and standing(p) == 'no' and bring_back(p, tonumber(now), hasExpired) then
+        finalPushes[#finalPushes + 1] = '+'
+    end
     tell_end(p, tell, state, now)
     redis.call('UNLINK', w)
     return state

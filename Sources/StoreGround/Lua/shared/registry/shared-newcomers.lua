@@ -34,16 +34,14 @@ local function needs_wake(f, n, last)
     return true
 end
 
--- Notes a late joiner with the last sequence number that it missed. Returns false if the channel is none: the name has
--- no states for it, or a running sweep for everyone catches up with it.
+-- Notes a late joiner with the last sequence number that it missed. Returns false if the name has no states for it. While
+-- a sweep runs, its catch-up usually brings the state and removes the note. The note serves if that push is stopped.
 -- Each note has a number, because a worker may still decide about the channel's card before this one, which missed the
 -- same pushes. The note also tells the last push of the channel's retry queue, which goes to the card's token from there.
 -- v, newest: the newest states. n: name meta. begun: sequence number of the last begun push, or false. isSwept: the
 -- name's active push has a catch-up. start: sequence number of the start that created the card, or nil. queue: retries
 local function note_late_joiner(v, f, n, channel, newest, begun, isSwept, start, queue)
-    local forAll = redis.call('HGET', v, '*') or newest_state(newest, redis_now())
-    local isRunning = forAll and isSwept and string.match(forAll, '^%d+') == begun
-    if isRunning or not (forAll or redis.call('EXISTS', v) == 1) then return false end
+    if not newest_state(newest, redis_now()) and redis.call('EXISTS', v) == 0 then return false end
     -- The catch-up of the active push covers the channel if it is in the audience.
     local upTo = tonumber(begun or '0') - (isSwept and 1 or 0)
     local number = redis.call('HINCRBY', n, 'arrivals', 1)

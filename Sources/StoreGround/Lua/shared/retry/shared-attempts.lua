@@ -88,6 +88,19 @@ local function superseded_first(name, queue)
     return with_header(without(queue, 1), (read_header(queue)), registrations_of(queue))
 end
 
+-- A withdrawn push was delivered after all. The pushes behind it that it superseded, and that came back, do not go out.
+-- queue: begins with that push
+local function without_older(name, queue, push)
+    local newer = supersede_fields_of(name.ps .. id_text(push))
+    while pushes_in(queue) > 1 do
+        local older = id_text(push_at(queue, 2))
+        if not (newer.event and may_supersede(newer, supersede_fields_of(name.ps .. older))) then break end
+        end_entry(name.ps .. older, name.ws .. older, 'superseded', '')
+        queue = without(queue, 2)
+    end
+    return queue
+end
+
 -- Applies the outcome of a request for the push that goes out next from the channel's queue.
 -- registrations: of the queue when the token was looked up
 local function settle_next(name, op, channel, push, queue, registrations, a, b, c, d)
@@ -115,7 +128,11 @@ local function settle_next(name, op, channel, push, queue, registrations, a, b, 
             redis.call('HSET', name.h, channel, without(queue, 2))
             redis.call('ZADD', name.r, name.now, channel)
         else
-            if isSecond then queue = superseded_first(name, queue) end
+            if isSecond then
+                queue = superseded_first(name, queue)
+            elseif isDelivered and pushes_in(queue) > 1 and not is_open(name.ps .. id_text(push)) then
+                queue = without_older(name, queue, push)
+            end
             pop(name.h, name.r, channel, queue, name.now)
         end
     end
