@@ -48,25 +48,6 @@ import Testing
         }
     }
 
-    @Test func `every endpoint is in the table and has an example`() throws {
-        let text = try Self.text()
-        let scripts = try Self.examples().map(\.script).joined()
-        for endpoint in Endpoint.all {
-            #expect(
-                text.contains("[`\(endpoint.method) \(endpoint.pattern)`]"), "\(endpoint.method) \(endpoint.pattern)")
-            let fixed = endpoint.pattern.prefix { $0 != "{" }
-            #expect(scripts.contains("$HOST\(fixed)"), "\(endpoint.pattern)")
-        }
-    }
-
-    @Test(arguments: CredentialScope.all)
-    func `the table of scopes has each call once, in its row`(_ scope: CredentialScope) throws {
-        let row = try #require(
-            try Self.text().split(separator: "\n").first { $0.hasPrefix("| `\(scope.rawValue)` | `") })
-        let calls = row.matches(of: #/`([A-Z]+ /[^`]*)`/#).map { String($0.1) }
-        #expect(calls == Endpoint.all.filter { $0.scope == scope }.map { "\($0.method) \($0.pattern)" })
-    }
-
     /// The keys of a response with the kinds of their values. For an error, the whole message and path are compared.
     private static func shape(_ text: String) throws -> [String] {
         try JSONDocument(text).root.object().members.map { key, value in
