@@ -50,8 +50,7 @@ let features: KeyValuePairs = [
 ]
 // The targets with a list that names features: Features+TARGET.swift, beside the features.
 let listed = [
-    "StoreGround", "StoreDeliveries", "Store", "Console", "HTTPAPI", "Settings", "Commands", "StoreTests",
-    "HTTPAPITests",
+    "StoreDeliveries", "Store", "Console", "HTTPAPI", "Settings", "Commands", "StoreTests", "HTTPAPITests",
     "CommandsTests",
 ]
 

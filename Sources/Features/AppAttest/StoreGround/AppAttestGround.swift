@@ -2,9 +2,7 @@ package import LiveActivity
 package import Redis
 
 extension Lua {
-    static let appAttest: [RedisScript] = [attestCount]
-
-    package static let attestCount = script("attest-count", PackageResources.attest_count_lua)
+    package static let attestCount = script("attest-count")
 }
 
 extension Keyspace {

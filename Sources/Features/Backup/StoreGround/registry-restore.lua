@@ -1,5 +1,6 @@
 -- Puts registrations and tombstones of a backup (shared-record) into a bucket, unless it has something newer or as new of
 -- the channel. To repeat the call changes nothing. A backup is history: nobody is made a late joiner or a new follower.
+-- uses lone, buckets, registration, newcomers
 -- key b: root of the name, hash
 -- key bucket: the channels' bucket, hash
 -- keys n, h, k: name meta, retry queues, catch-up, as in registry-set

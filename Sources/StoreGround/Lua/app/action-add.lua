@@ -1,4 +1,5 @@
 -- Adds actions to an app's log, and removes those that are too old.
+-- uses time
 -- key log: stream
 -- arguments keep, life: about how many actions the log keeps; how long, ms
 -- rest: for each action: how many arguments follow, then its fields and values in turn

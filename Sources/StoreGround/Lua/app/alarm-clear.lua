@@ -1,4 +1,5 @@
 -- Clears an alarm whose raising was told, and tells that it is cleared.
+-- uses events
 -- key alarm: hash, see alarm-raise
 -- keys out, wh: the app's outgoing events, stream; the queue of its webhook, a stream
 -- argument kind: of the alarm

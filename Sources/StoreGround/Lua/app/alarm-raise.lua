@@ -1,4 +1,5 @@
 -- Raises an alarm or repeats it. The time of its first raising is kept as long as the alarm stands.
+-- uses events
 -- key alarm: hash, kind → reason, kind:since and kind:until in epoch ms, kind:told = when the raising was told
 -- keys out, wh: the app's outgoing events, stream; the queue of its webhook, a stream
 -- argument kind: of the alarm

@@ -1,4 +1,5 @@
 -- Gives a worker its turn to send tokens, so that all workers together keep to an app's rate and to that of a push.
+-- uses time, since
 -- keys appTurn, pushTurn: when the next tokens may go, µs since 1970, a point, and how far ahead that was when it was
 --   stored, µs; absent = now
 -- key reserveTurn: the same of the turns that only pages have that waited long: a quarter of the app's rate

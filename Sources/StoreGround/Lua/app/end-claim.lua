@@ -1,4 +1,5 @@
 -- Claims names with cards to be ended: first those that another worker claimed too long ago, then those that are due.
+-- uses time
 -- key ends: names, zset by time (ms)
 -- key claimed: claimed names, zset of `<cutoff> <name>` by the ms until which a worker has the name
 -- argument most: most names

@@ -1,4 +1,5 @@
 -- Adds to an app's counts of token verdicts, and sums them over the last minutes and over the last so many verdicts.
+-- uses time
 -- key g: hash, minute since 1970 ‖ ':a' verdicts, ':d' dead by a 400, ':g' by a 410; older ones: 't' ‖ tens of minutes
 -- argument window: minutes that count, this one included
 -- argument kept: minutes for which older counts are kept

@@ -1,4 +1,5 @@
 -- Takes requests out of a bucket that fills with time. Gateways share the bucket, and each takes some at once.
+-- uses time, since
 -- key rate: string, the time at which the bucket is full again (ms, with a fraction)
 -- argument interval: ms that one request takes, with a fraction
 -- argument room: ms of requests that may come at once

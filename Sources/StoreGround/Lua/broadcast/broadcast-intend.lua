@@ -1,4 +1,5 @@
 -- Writes one step of making a broadcast channel, under the app's lease, and prolongs the lease.
+-- uses time, lease
 -- key bcl: the app's lease for broadcast channels, hash
 -- key bcn: broadcast channel id → name, hash
 -- argument epoch: of the caller's lease

@@ -1,4 +1,5 @@
 -- Claims the right to make and delete an app's broadcast channels. One worker at a time has it.
+-- uses time, lease
 -- key bcl: lease and intent, hash
 -- arguments owner, length: the caller, and how long its lease is to be, ms
 -- Returns {'held', ms left}: another worker has the lease.

@@ -1,4 +1,5 @@
 -- Writes down the outcome of a broadcast and gives the lease back. A repeated call finds another lease and returns 0.
+-- uses time, lease, broadcast
 -- key bc: the name's broadcast channel, hash
 -- key bt: broadcast queue, zset by sequence number
 -- key l: the name's leases, hash

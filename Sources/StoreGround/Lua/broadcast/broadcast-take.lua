@@ -1,6 +1,7 @@
 -- Says which broadcast of a name goes out next, and claims the lease to send it. Broadcasts go out one at a time, in
 -- the order in which their pushes began. A later push in the queue may supersede an earlier one. While the channel is
 -- wanted, a push expires in the queue at its deadline, because the channel may never be made.
+-- uses time, since, lease, broadcast, supersede-broadcasts, broadcast-walk
 -- keys bc, bt: the name's broadcast channel, hash; its broadcast queue, zset by sequence number
 -- key l: the name's leases, hash
 -- arguments owner, length: the caller, and how long its lease is to be, ms

@@ -1,4 +1,5 @@
 -- Notes that a channel's sets are as its record said: `+` becomes `1`, `-` goes. A sign with a time stays until then.
+-- uses since
 -- key c: record of the channel, as in channel-mark
 -- argument version: of the record, as channel-mark returned it
 -- argument now: the caller's time, epoch ms

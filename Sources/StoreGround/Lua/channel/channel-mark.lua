@@ -4,6 +4,7 @@
 -- A sign that replaces the opposite one is followed by a time, until which another writer's change of the set may
 -- arrive. Until then the sign stays, and each change of the channel changes the set again.
 -- A record expires if the channel was not seen for its life. A seen channel renews its sets after a quarter of it.
+-- uses since, tags
 -- key c: record of the channel, hash: created, seen, renewed (epoch ms), v, and one field per set
 -- argument now: the caller's time, epoch ms
 -- argument life: life of the record, ms; 0 = for ever

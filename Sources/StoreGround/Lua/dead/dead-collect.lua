@@ -1,5 +1,6 @@
 -- Removes a stopped push from retry queues and keeps the channels, which the stop counted, in its dead letter. The
 -- caller does so before it resumes the push, because the push's `wait` does not count these entries.
+-- uses time, queue, open
 -- key p: the push, hash
 -- key dl: the push's dead letter, hash; its channels are in dl:c
 -- key r: waiting channels, zset by due time (ms)

@@ -1,6 +1,7 @@
 -- Retries what a push gave up, in steps of a few hundred channels. A crash leaves the rest in the dead letter. Refused
 -- if a newer push of the name has begun that a card shows or may show, or if the deadline is past: no card may go back
 -- to an older state.
+-- uses time, broadcast, resuming
 -- keys n, q: name meta, hash; the name's unswept pushes, zset by sequence number
 -- keys p, w: this push and its tasks, hashes
 -- keys r, h: waiting channels, zset by due time (ms); their retry queues, hash

@@ -1,4 +1,5 @@
 -- Adds outgoing events to an app's stream, and to the queue of its webhook.
+-- uses events
 -- keys out, wh: the app's stream; the queue of its webhook, a stream
 -- key hook: what is known of the webhook, hash; `dropped` counts the events that a full queue lost
 -- argument keep: about how many events the app's stream keeps; 0 = it has none

@@ -1,4 +1,5 @@
 -- Commits one publish on its name's slot: sequence number, timestamp, record, entry in the name's queue, superseding.
+-- uses constants, time
 -- keys n, q: name meta, hash; the name's unswept pushes, zset by sequence number
 -- keys p, b: this push, hash; the registry's bucket 0, hash
 -- arguments id, event, priority: of the push
@@ -99,7 +100,7 @@ local function commit_lone()
     return {'ok', tonumber(seq), ts, 1, followed()}
 end
 if mayBeLone and isNew then return commit_lone() end
--- (rules)
+-- uses lone, kept, holders, supersede-unswept, waking
 if lone then
     unpack_lone(n)
     active = redis.call('HGET', n, 'active')
@@ -170,7 +171,7 @@ end
 local answer = {'ok', tonumber(seq), ts, wakes and (waits == 0 and 1 or 2) or 0, followed()}
 if superseded[1] then answer[6] = table.concat(superseded, ' ') end
 if event == 'update' and not next(withTasks) and (tells ~= '1' or not superseded[1]) then return answer end
--- (later rules)
+-- uses endings
 for _, old in ipairs(superseded) do
     if withTasks[old] then
         end_push(ps .. old, ws .. old, 'superseded', stamp)

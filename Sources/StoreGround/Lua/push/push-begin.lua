@@ -1,5 +1,6 @@
 -- Begins a name's oldest unswept push, or says what to do instead. The first caller fixes the number of shards. A push
 -- with one shard is claimed in the same step, so that a small audience costs one round trip.
+-- uses constants, time
 -- keys n, q: name meta, hash; the name's unswept pushes, zset by sequence number
 -- keys p, w: this push and its tasks, hashes
 -- key b: the registry's bucket 0, hash
@@ -64,7 +65,7 @@ if lone and not sent then
         end
     end
 end
--- (rules)
+-- uses lone, lease, broadcast, sweep, pacing, states, budget
 if lone then
     unpack_lone(n)
     active = redis.call('HGET', n, 'active')

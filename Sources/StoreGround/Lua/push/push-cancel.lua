@@ -1,5 +1,6 @@
 -- Cancels the unsent part of a push. Pages in flight settle normally. A worker sees the state at its next page. What the
 -- push superseded waits again once the push is final, unless somebody has it.
+-- uses time, lone, kept, endings
 -- keys n, q: name meta, hash; the name's unswept pushes, zset by sequence number
 -- key p: this push, hash
 -- key w: its tasks, hash

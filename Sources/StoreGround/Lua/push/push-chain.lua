@@ -1,4 +1,5 @@
 -- Finds a name's pushes, newest first: each holds the id of the one before it.
+-- uses kept
 -- key n: name meta, hash
 -- argument from: only pushes before this one; '' = from the name's last push on
 -- argument most: most pushes

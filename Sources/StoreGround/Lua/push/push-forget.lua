@@ -1,4 +1,5 @@
 -- Removes a push before its life is over, because its app has too many. Only one that is final and that nothing needs.
+-- uses kept
 -- keys p, pk: push; the block of kept records to which it belongs; hashes
 -- keys pr, tr, shown, ended, dismissed: what else belongs to the push: pruned channels, trace, whom receipts counted
 -- keys n, v: name meta; states by audience; hashes. Cards may still need a push that they name.

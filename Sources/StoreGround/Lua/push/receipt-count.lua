@@ -1,4 +1,5 @@
 -- Counts receipts of devices for one push: each device once for each event.
+-- uses time, lone, kept
 -- keys n, p: name meta; push, whose fields `r:shown`, `r:ended` and `r:dismissed` are the counts; hashes
 -- key pk: the block of kept records to which the push belongs, hash. A kept record has the counts too.
 -- keys shown, ended, dismissed: which devices were counted: up to `most` fingerprints in a row, then a HyperLogLog

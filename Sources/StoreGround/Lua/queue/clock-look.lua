@@ -1,4 +1,5 @@
 -- Looks at the clock, and finds out whether it was set back since the last look of any worker.
+-- uses time
 -- key clock: hash: `seen` (ms) latest time of a look; of the last step back `step` its number, `by` how far (ms), `at`
 --   when by the clock behind it (ms)
 -- arguments error, pause: ms; a smaller step is none, and `seen` is written again after the pause

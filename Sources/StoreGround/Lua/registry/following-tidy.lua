@@ -1,4 +1,5 @@
 -- Drops the expired entries of a bucket of the index from channels to places.
+-- uses tally
 -- key fo: the bucket, hash: channel and place, until when it may be true in minutes, three bytes
 -- argument now: the same form
 -- Returns how many were dropped. Atomic, so an entry that is renewed meanwhile stays.

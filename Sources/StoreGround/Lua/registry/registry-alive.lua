@@ -1,4 +1,5 @@
 -- Whether a name is to be listed.
+-- uses holders
 -- key b: root of the name, hash
 -- key n: name meta, hash
 -- Returns 0: nothing of it exists. 1: it has tokens or was published to.

@@ -1,4 +1,5 @@
 -- Whether a push to a name can reach a channel. Publishers get a hint about names that no channel follows.
+-- uses holders
 -- key b: root of the name, hash
 -- key a: started channels, hash
 -- key bc: the name's broadcast channel, hash

@@ -1,5 +1,6 @@
 -- Removes what a name has of a channel. Unlike registry-remove it leaves no tombstone, so an older registration that
 -- arrives late counts again.
+-- uses record
 -- key b: root of the name, hash
 -- key bucket: the channel's bucket, hash
 -- keys x, e, f, a, z: quarantine, other environment, late joiners, started channels, open requests, hashes

@@ -1,4 +1,5 @@
 -- Stores the registrations of a name that are the usual case in registry-set, and leaves the others to it.
+-- uses buckets, rotation
 -- key b: root of the name, hash
 -- keys n, h, a, f, v, g: as in registry-set
 -- argument knownCount: the count that the buckets were computed from, as in registry-set

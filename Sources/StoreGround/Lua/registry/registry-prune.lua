@@ -1,4 +1,5 @@
 -- Removes dead tokens from a bucket if their channels still have them. Tombstones (shared-record) make it repeatable.
+-- uses removals
 -- key b: root of the name, hash
 -- key bucket: the channels' bucket, hash
 -- key y: channels whose card began after an `end` was accepted, as in registry-set

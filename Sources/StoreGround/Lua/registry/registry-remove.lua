@@ -1,4 +1,5 @@
 -- Untracks a channel: its record becomes a tombstone (shared-record), which refuses older registrations.
+-- uses removals, buckets
 -- key b: root of the name, hash
 -- key bucket: the channel's bucket, hash
 -- key y: channels whose card began after an `end` was accepted, as in registry-set

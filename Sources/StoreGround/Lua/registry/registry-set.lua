@@ -1,5 +1,6 @@
 -- Stores a registration (shared-record) unless the bucket has something newer of the channel. Also notes the channel
 -- for a catch-up, as a late joiner or a new follower, and queues an `end` that the card missed.
+-- uses constants, buckets
 -- key b: root of the name, bucket 0; field n = `<buckets>:<fingerprint of the hash key>`, absent = 1 bucket
 -- key bucket: the channel's bucket under the caller's count; may be the root
 -- keys n, h, k: name meta, hash; retry queues, hash; catch-up, zset of channels by arrival
@@ -38,14 +39,14 @@ if isUsual and (wantsState and redis.call('EXISTS', a, h, g, f, v) or redis.call
     renew(b, bucket, life)
     return stored_answer(added)
 end
--- (rules)
+-- uses rotation
 -- Another usual case: the channel says its card's token again, or the next one. Then only the record changes.
 if stored and not (isOld or catch or sent) and is_next_token(stored, record) and redis.call('EXISTS', h, f, g) == 0 then
     redis.call('HSET', bucket, channel, record)
     renew(b, bucket, life)
     return 1
 end
--- (later rules)
+-- uses lone, queue-late, supersede-queued, registration, newcomers
 if sent then
     unpack_lone(n)
     catch = redis.call('HGET', n, 'catch')

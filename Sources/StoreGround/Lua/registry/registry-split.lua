@@ -1,5 +1,6 @@
 -- Adds one bucket to a name (linear hashing): moves the upper half of src to dst and raises the count in one step. So a
 -- caller that reads count and buckets together sees each record exactly once. Expired records are dropped on the way.
+-- uses record, tally
 -- key b: root; field n as in registry-set
 -- key full: the bucket found too full; nothing is split if it is not too full any more
 -- key src: the bucket that is split next; may be the root, or full

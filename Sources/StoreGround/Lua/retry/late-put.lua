@@ -1,4 +1,5 @@
 -- Queues a push for late joiners, with the content state that they missed, or drops them.
+-- uses time, lone, kept, queue-late, supersede-queued
 -- key n: name meta, hash
 -- key f: late joiners, hash
 -- key h: retry queues, hash

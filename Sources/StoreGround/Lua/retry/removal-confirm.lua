@@ -1,4 +1,5 @@
 -- Confirms removals that were applied to the registry, or that a quarantine prevents. Each is counted once.
+-- uses time, queue, endings
 -- key o: pending removals, hash
 -- key n: name meta, hash
 -- key x: quarantine, hash

@@ -1,4 +1,5 @@
 -- Claims a name's waiting channels.
+-- uses time, lease
 -- key l: the name's leases, hash
 -- key r: waiting channels, zset by due time (ms)
 -- key o: pending removals, hash

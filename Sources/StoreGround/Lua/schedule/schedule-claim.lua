@@ -1,4 +1,5 @@
 -- Claims a due schedule for a while, after which another claim commits the same push. It cannot be deleted any more.
+-- uses since
 -- key at: the schedule, hash
 -- argument now: the caller's time, ms, from schedule-due
 -- argument hold: ms for which it is claimed; no schedule is to be tried later by more than that

@@ -1,4 +1,5 @@
 -- The schedules of an app that are due by Redis's clock, so that a worker whose clock is fast sends none early.
+-- uses time
 -- key at: schedules, zset by due time (ms)
 -- argument after: only those behind this one; empty = from the first on
 -- argument most: most schedules

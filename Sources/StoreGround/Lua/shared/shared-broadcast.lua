@@ -1,4 +1,5 @@
 -- Fragment for scripts that put a push into the name's broadcast queue or take it out. bt: the queue
+-- uses dead
 
 local function join_broadcast(bt, w, id, seq, retention)
     redis.call('HSET', w, 'bc', 1)

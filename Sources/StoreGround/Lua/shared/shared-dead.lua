@@ -1,6 +1,7 @@
 -- Fragment for scripts that write a push's dead letter. With it an operator decides about what the push gave up.
 -- dl: hash. It counts tokens by reason (`r:`) and says why the push was stopped (`stop`). dl:c holds its first
 -- channels, and `over` counts the others. retention: how long it is kept, ms
+-- uses constants, endings
 
 -- Given up in this script: channel and reason in turns, by dl.
 local givenUp = {}

@@ -1,4 +1,5 @@
 -- Claims one shard of a push, or the catch-up behind its shards.
+-- uses time, queue, lease
 -- key p: the push, hash
 -- key w: its tasks, hash
 -- key o: pending removals, hash

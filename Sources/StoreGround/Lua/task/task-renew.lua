@@ -1,4 +1,5 @@
 -- Prolongs a lease that the caller still has, or gives it back.
+-- uses time, lone, lease
 -- key leases: the push's tasks, or l: the name's leases; hash
 -- key n: name meta, hash
 -- argument shard: shard, 'c', 'r' or 'b'

@@ -1,4 +1,5 @@
 -- Settles one page: counters, checkpoint, lease, retry queues, pending removals, early stop, finish of sweep and push.
+-- uses time, keep
 -- keys n, q: name meta, hash; the name's unswept pushes, zset by sequence number
 -- keys p, w: this push and its tasks, hashes
 -- keys r, h: waiting channels, zset by due time (ms); their retry queues, hash
@@ -56,7 +57,7 @@ if isUsual and sent and string.find(lone, id, 1, true) == 1 then
         end
     end
 end
--- (rules)
+-- uses lone, lease, waiting, checkpoint, sweep
 if answer and kept then
     note_end(p, tell, 'done', finished)
     return answer

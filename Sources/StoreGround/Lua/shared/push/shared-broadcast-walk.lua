@@ -1,5 +1,6 @@
 -- Fragment for broadcast-take: a broadcast queue whose channel is not made yet. Pushes expire there, so each call looks
 -- at its next part. Field `walk` of the channel's hash has the position behind the last part and the first deadline.
+-- uses supersede
 
 -- When a push expires in the queue, ms. A push that is tried once has a deadline too.
 local function deadline_of(push) return push.deadline or lives_until(push) end

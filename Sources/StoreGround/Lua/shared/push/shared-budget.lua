@@ -1,4 +1,5 @@
 -- Fragment for push-begin: the budget of updates at priority 10.
+-- uses constants, since
 
 -- Counts an update that begins at priority 10. Returns 'all' if everybody gets it at 5 instead, else nil.
 -- n: name meta. Its `budget` says when the hour began with its first update at priority 10 (ms), and how many of them

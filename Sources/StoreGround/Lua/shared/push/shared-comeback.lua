@@ -1,5 +1,6 @@
 -- Fragment for scripts in which a push becomes final. What it superseded before it began comes back unless it stands
 -- (shared-standing). p: the push's record, whose key names the others of its name.
+-- uses supersede, standing, newest
 
 -- How many withdrawn pushes in a row are looked through for what they superseded.
 local MOST_WITHDRAWN = 16

@@ -1,5 +1,6 @@
 -- Fragment for scripts that end pushes or their entries in retry queues.
 -- p: a push's record; w: its tasks, whose `wait` counts the push's entries in retry queues, and `owed` its removals
+-- uses constants, ended, tally, comeback
 
 -- Whether a finished `end` reached neither a token nor the broadcast channel: nothing was delivered, and the push was
 -- stopped or something of it failed or expired. False for an `end` that finished without a target.

@@ -1,4 +1,5 @@
 -- Fragment for task-settle: a lone push that ended in the usual case becomes a kept record, see shared-kept.
+-- uses kept-numbers, id
 
 -- Returns the record, or nil if this push needs a hash of its own; how long it is kept (ms), and `tell` or nil.
 -- raw: its id, 16 bytes. counts: from `at` on, `add`, a field of the ledger and its number, in turns

@@ -10,6 +10,7 @@
 --   the payload; KEPT_FRAMED: without KEPT_FRAME before it and `}}` behind it
 -- Flags alone: KEPT_LOW priority 5, KEPT_SUP can be superseded, KEPT_EXPIRY its deadline is its expiry, KEPT_ONCE its
 -- expiry is 0, KEPT_SOFT, KEPT_TOLD its end is in the outbox. One of KEPT_LATER: a later version's.
+-- uses kept-numbers, id
 
 -- Where the record of a push is kept. p: the key of its own that it would have
 local function kept_place(p)

@@ -2,6 +2,7 @@
 -- Field `lone`: `<id> <sequence> <timestamp> <priority> <until> <created> <retention> <sup> <expiry> <soft> <prev> <tell>
 --   <tp>`, as in p, `-` = absent; a line with `by`; the payload. It is an update for everyone, without other options.
 -- Field `sent`, once it has begun: its lease, `<epoch> <deadline> <length> <owner>`.
+-- uses constants, id
 
 -- Returns a lone push's id, the fields of its record, its sequence number, and how long the record is kept (ms).
 local function read_lone(lone, state)

@@ -1,6 +1,7 @@
 -- Fragment for scripts that read `newest` and `before` of a name's meta. While updates for everyone are the name's only
 -- states for late joiners, they are there, and v (shared-states) does not exist: in `newest` the newest one, in `before`
 -- those that it replaced, newest first, until it is done. Of each: `<sequence> update <push id> <ms when it began>`.
+-- uses constants
 
 -- Returns the state as v holds it. Nil: there is none, or it is too old.
 local function newest_state(newest, now)

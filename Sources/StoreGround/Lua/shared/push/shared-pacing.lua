@@ -1,4 +1,5 @@
 -- Fragment for push-begin: the least time between a name's updates.
+-- uses since
 
 local function can_all_be_superseded(q, prefix)
     for _, id in ipairs(redis.call('ZRANGE', q, 0, -1)) do

@@ -4,6 +4,7 @@
 -- A state stays until one that replaces it stands for good (shared-standing), because late joiners get the newest one
 -- that stands. A state for everyone replaces all, another one those of its audience. An `end` for an audience stays until
 -- an `end` for everyone, because a card that was started before it may register its token later.
+-- uses standing, newest, kept
 local MOST_STATES = 16
 
 local function is_end_for_some(class) return string.sub(class, 1, 1) == '!' end

@@ -1,4 +1,5 @@
 -- Fragment for broadcast-take: which pushes of the broadcast queue are superseded.
+-- uses supersede
 
 -- Returns the position of the first push that none behind it supersedes.
 -- pushes: `supersede_fields` of each, oldest first

@@ -1,6 +1,7 @@
 -- Fragment for scripts that add a push to a channel's retry queue. ps, ws, dls: common prefixes of the p, w and dl keys
 -- A push joins behind the one that it may supersede. That one is superseded once the newer one is delivered, and goes out
 -- if the newer one is cancelled, refused or expires. So of such pushes in a row the newest two wait.
+-- uses queue, dead, supersede, standing
 
 -- The channels of a page wait for the same few pushes.
 local standings = {}

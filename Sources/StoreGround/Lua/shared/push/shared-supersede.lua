@@ -1,5 +1,6 @@
 -- Fragment for scripts in which a newer push may supersede an older one of its name. This is the one rule, for unswept
 -- pushes (shared-supersede-unswept), retry queues (-queued) and the broadcast queue (-broadcasts).
+-- uses constants
 
 -- The fields of a push's record that the rule needs, for HMGET.
 local SUPERSEDE_FIELDS = {'sup', 'event', 'bare', 'until', 'expiry', 'created', 'aud', 'seq'}

@@ -1,4 +1,5 @@
 -- Fragment for push-accept: whether the name needs another entry in a stream.
+-- uses constants, since
 
 -- The name needs an entry if no push waits. If some wait they have an entry, but a gateway may have died before it
 -- added that entry. So the wake-up is repeated after WAKE_AGAIN, then after twice as long each time, at most 128 times

@@ -1,4 +1,5 @@
 -- Fragment for registry-set: a channel that begins to follow a name, or follows it with another token.
+-- uses newest, time, since, queue
 
 -- Notes a new follower: its card began after an `end` was accepted, so older ends are not for it. The clock may be set
 -- back in between, so the time is never before that end's, and the next end's is after the latest (`joined`, see

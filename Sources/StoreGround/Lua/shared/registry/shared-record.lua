@@ -3,6 +3,7 @@
 --   another activity, with TWICE a second one, with AHEAD 2 bytes until its start, the token.
 --   A tombstone has the floor in 11-15. With PRUNED it has the token's hash in 8-10 and the id's in 16-18. Then come
 --   removals of other activities. A removal has 8 bytes: hash of the id 3, time 5 (shared-removals).
+-- uses constants
 local NO_ID = '\0\0\0'
 
 local function has_flag(value, flag) return bit.band(string.byte(value) or 0, flag) ~= 0 end

@@ -1,4 +1,5 @@
 -- Fragment for registry-set: compares a registration with the channel's record or tombstone in the bucket.
+-- uses removals
 
 -- 1: the second of two starts is later, -1: earlier, 0: about the same, or one of them lies ahead.
 local function later_start(one, other, latest)

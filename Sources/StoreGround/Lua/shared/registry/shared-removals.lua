@@ -4,6 +4,7 @@
 -- A device may report its cards in any order. The card with the newest registration stays, unless a later removal takes
 -- it. So a value keeps the removals that may take a registration that is still to come: the newest two, each of another
 -- activity. An older third one raises the tombstone's floor, which refuses what is older of any activity.
+-- uses record
 
 -- Whether two activity ids are known and differ.
 local function differ(one, other) return one ~= other and one ~= NO_ID and other ~= NO_ID end

@@ -1,4 +1,5 @@
 -- Fragment for registrations: the usual rotation.
+-- uses constants
 
 -- Reads a record's time of the action.
 local function action_ms(value)

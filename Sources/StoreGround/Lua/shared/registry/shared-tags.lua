@@ -1,5 +1,6 @@
 -- Fragment for channel-mark: the record of a channel and its tags. Fields of the record: `t:GROUP:TAG` and `u:USER`
 -- The record is read once and written in a few parts. If it is huge, only the fields of the call are read.
+-- uses tally
 
 local function sign(state) return string.sub(state or '', 1, 1) end
 

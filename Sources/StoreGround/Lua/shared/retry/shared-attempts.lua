@@ -1,6 +1,7 @@
 -- Fragment for retry-settle: an attempt at a waiting channel is settled. The push is the first of the channel's queue.
 -- name: what retry-settle knows of the name. Its fields: r, h, o, z keys; ps, ws, dls prefixes; now (text), time (ms),
 -- retention.
+-- uses supersede-queued, open
 
 -- Notes a pending removal. Returns whether it is new.
 local function note_removal(name, channel, push, token, value)

@@ -3,6 +3,7 @@
 -- byte), which tells the sender that the channel has another token than the one it read.
 -- The number says how often the first push was attempted (false: it is an `end` that was delivered and whose removal is
 -- pending), and how many pushes, from the first on, go without their alerts (silent). See also docs/keyspace.md.
+-- uses constants, id
 local QUEUE_HEADER, ID_BYTES = 3, 16
 
 local function header(attempts, registrations, silent)

@@ -1,4 +1,5 @@
 -- Fragment for dead-retry: the shards of a stopped push go on, and channels of a dead letter wait again.
+-- uses constants, queue
 
 local function keep_name(n, q, retention)
     for _, key in ipairs({n, q}) do redis.call('PEXPIRE', key, string.format('%d', retention + NAME_SLACK)) end

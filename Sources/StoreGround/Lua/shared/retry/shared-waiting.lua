@@ -1,6 +1,7 @@
 -- Fragment for task-settle: channels of the page wait, for their retries or behind an older push.
 -- push: what task-settle knows of the push. Its fields: p, w, h, r, k, z, dl keys; ps, ws, dls prefixes; raw id; state,
 -- stopReason, isStopped, supersedeFields, now (text), time, retention.
+-- uses supersede-queued, open
 
 -- Returns a channel's retry queue with the push at its end, where it may supersede one. most: attempts that it keeps
 local function with_push(push, channel, queue, most)

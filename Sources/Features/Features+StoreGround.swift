@@ -1,8 +1,0 @@
-import Redis
-
-extension Lua {
-    static let ofFeatures: [[RedisScript]] = [
-        appAttest,
-        backup,
-    ]
-}
