@@ -22,29 +22,18 @@ public struct HistoryAnswer: AnswerBody {
 public struct PushSumAnswer: AnswerBody {
     public static var schemaName: String? { nil }
     public let day, name: String?
-    public var pushes, targets, delivered, pruned, failed, superseded, expired, skipped, pending: Int
+    public var pushes: Int
+    public var outcomes: Outcomes
 
-    public init(
-        day: String?, name: String?, pushes: Int, targets: Int, delivered: Int, pruned: Int, failed: Int,
-        superseded: Int, expired: Int, skipped: Int, pending: Int
-    ) {
-        (self.day, self.name, self.pushes, self.targets) = (day, name, pushes, targets)
-        (self.delivered, self.pruned, self.failed, self.superseded) = (delivered, pruned, failed, superseded)
-        (self.expired, self.skipped, self.pending) = (expired, skipped, pending)
+    public init(day: String?, name: String?, pushes: Int, outcomes: Outcomes) {
+        (self.day, self.name, self.pushes, self.outcomes) = (day, name, pushes, outcomes)
     }
 
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == PushSumAnswer {
         day = try fields.optional("day", \.day)
         name = try fields.optional("name", \.name, .name)
         pushes = try fields("pushes", \.pushes)
-        targets = try fields("targets", \.targets)
-        delivered = try fields("delivered", \.delivered)
-        pruned = try fields("pruned", \.pruned)
-        failed = try fields("failed", \.failed)
-        superseded = try fields("superseded", \.superseded)
-        expired = try fields("expired", \.expired)
-        skipped = try fields("skipped", \.skipped)
-        pending = try fields("pending", \.pending)
+        outcomes = try fields.part(\.outcomes)
     }
 }
 

@@ -1,14 +1,16 @@
+import LiveActivity
+
 /// Whom a push reached, in words. A push can be done and have reached hardly anybody.
 extension LedgerAnswer {
     /// The share of the targets that APNs accepted, in percent. A broadcast channel is not counted, because APNs alone
     /// knows its subscribers. Nil: the push has no targets, and a broadcast channel got it.
     public var reached: Double? {
-        guard targets == 0 else { return Double(delivered) * 100 / Double(targets) }
+        guard outcomes.targets == 0 else { return Double(outcomes.delivered) * 100 / Double(outcomes.targets) }
         return broadcast?.state == "delivered" ? nil : 0
     }
 
     /// Whether more targets failed than got the push.
-    public var mostlyFailed: Bool { failed > delivered }
+    public var mostlyFailed: Bool { outcomes.failed > outcomes.delivered }
 
     /// The state, and for a push that is done but for some: whom it reached.
     public var stateText: String {
@@ -17,7 +19,7 @@ extension LedgerAnswer {
     }
 
     /// Targets with an outcome.
-    public var settled: Int { targets - pending }
+    public var settled: Int { outcomes.targets - outcomes.pending }
 
     /// The time until `whole` targets have an outcome, in words. Nil: nothing can be said.
     /// - Parameter rate: targets a second

@@ -55,8 +55,16 @@ public struct BroadcastResultAnswer: AnswerBody {
     }
 }
 
+extension Outcomes: AnswerBody {
+    public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == Outcomes {
+        self.init(targets: try fields("targets", \.targets))
+        for field in SettledField.allCases { self[field] = try fields(field.rawValue, \.[field]) }
+        _ = try fields("pending", \.pending)
+    }
+}
+
 /// The ledger of a push, in answers and in outgoing events.
-public struct LedgerAnswer: AnswerBody {
+@dynamicMemberLookup public struct LedgerAnswer: AnswerBody {
     public static var about: String? {
         "At every moment targets = delivered + pruned + failed + superseded + expired + skipped + pending."
     }
@@ -64,8 +72,8 @@ public struct LedgerAnswer: AnswerBody {
     public let priority: Int
     public let state: String
     public let expanded: Bool
-    public let targets, delivered, pruned, failed, superseded, expired: Int
-    public let skipped, pending, retries, duplicatesPossible, demoted, late: Int
+    public let outcomes: Outcomes
+    public let retries, duplicatesPossible, demoted, late: Int
     public let stale: Int?
     public let automatic: Bool?
     public let broadcast: BroadcastResultAnswer?
@@ -77,17 +85,17 @@ public struct LedgerAnswer: AnswerBody {
     /// Outgoing events do not tell it.
     public var by: PublisherAnswer?
 
+    public subscript(dynamicMember path: KeyPath<Outcomes, Int>) -> Int { outcomes[keyPath: path] }
+
     public init(
-        pushID: String, name: String, event: String, priority: Int, state: String, expanded: Bool, targets: Int,
-        delivered: Int, pruned: Int, failed: Int, superseded: Int, expired: Int, skipped: Int, pending: Int,
-        retries: Int, duplicatesPossible: Int, demoted: Int, late: Int, stale: Int?, automatic: Bool?,
+        pushID: String, name: String, event: String, priority: Int, state: String, expanded: Bool,
+        outcomes: Outcomes, retries: Int, duplicatesPossible: Int, demoted: Int, late: Int, stale: Int?,
+        automatic: Bool?,
         broadcast: BroadcastResultAnswer?, supersededBy: String?, createdAt: String, finishedAt: String?,
         errors: [String: Int], shown: Int?, ended: Int?, dismissed: Int?, by: PublisherAnswer?
     ) {
         (self.pushID, self.name, self.event, self.priority) = (pushID, name, event, priority)
-        (self.state, self.expanded, self.targets, self.delivered) = (state, expanded, targets, delivered)
-        (self.pruned, self.failed, self.superseded, self.expired) = (pruned, failed, superseded, expired)
-        (self.skipped, self.pending) = (skipped, pending)
+        (self.state, self.expanded, self.outcomes) = (state, expanded, outcomes)
         (self.retries, self.duplicatesPossible) = (retries, duplicatesPossible)
         (self.demoted, self.late, self.stale, self.automatic) = (demoted, late, stale, automatic)
         (self.broadcast, self.supersededBy) = (broadcast, supersededBy)
@@ -103,14 +111,7 @@ public struct LedgerAnswer: AnswerBody {
         priority = try fields("priority", \.priority, .only([5, 10]))
         state = try fields("state", \.state, .pushState)
         expanded = try fields("expanded", \.expanded, "`targets` is final.")
-        targets = try fields("targets", \.targets)
-        delivered = try fields("delivered", \.delivered)
-        pruned = try fields("pruned", \.pruned)
-        failed = try fields("failed", \.failed)
-        superseded = try fields("superseded", \.superseded)
-        expired = try fields("expired", \.expired)
-        skipped = try fields("skipped", \.skipped)
-        pending = try fields("pending", \.pending)
+        outcomes = try fields.part(\.outcomes)
         retries = try fields("retries", \.retries)
         duplicatesPossible = try fields("duplicates_possible", \.duplicatesPossible)
         demoted = try fields("demoted", \.demoted, or: 0)

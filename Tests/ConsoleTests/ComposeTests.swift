@@ -1,4 +1,5 @@
 import Answers
+import LiveActivity
 import StrictJSON
 import Testing
 
@@ -92,8 +93,8 @@ import Testing
     private func ledger() throws -> LedgerAnswer {
         LedgerAnswer(
             pushID: "0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10", name: "match-42", event: "end", priority: 5, state: "done",
-            expanded: true, targets: 0, delivered: 0, pruned: 0, failed: 0, superseded: 0, expired: 0, skipped: 0,
-            pending: 0, retries: 0, duplicatesPossible: 0, demoted: 0, late: 0, stale: nil, automatic: nil,
+            expanded: true, outcomes: Outcomes(), retries: 0, duplicatesPossible: 0, demoted: 0, late: 0, stale: nil,
+            automatic: nil,
             broadcast: nil, supersededBy: nil, createdAt: "2026-11-21T18:00:00.000Z", finishedAt: nil, errors: [:],
             shown: nil, ended: nil, dismissed: nil, by: nil)
     }

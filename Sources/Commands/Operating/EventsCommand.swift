@@ -145,11 +145,7 @@ extension StoredEvent {
         guard let event = try? OutgoingEventAnswer(answer: Array(text.utf8)) else { return "\(entry)  \(kind)" }
         var words = [event.at, kind]
         if let push = event.push {
-            let counts = [
-                ("targets", push.targets), ("delivered", push.delivered), ("pruned", push.pruned),
-                ("failed", push.failed), ("superseded", push.superseded), ("expired", push.expired),
-                ("skipped", push.skipped),
-            ]
+            let counts = [("targets", push.targets)] + SettledField.allCases.map { ($0.rawValue, push.outcomes[$0]) }
             let shown = counts.filter { $0.1 > 0 }.map { "\($0.0) \($0.1)" }
             words += [push.name, push.pushID, shown.joined(separator: ", ")]
         }

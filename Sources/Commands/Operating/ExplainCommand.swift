@@ -1,5 +1,6 @@
 import Answers
 import ArgumentParser
+import LiveActivity
 
 struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

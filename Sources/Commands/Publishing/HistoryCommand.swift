@@ -1,5 +1,6 @@
 import Answers
 import ArgumentParser
+import LiveActivity
 
 struct HistoryCommand: CheckedCommand {
     static let configuration = CommandConfiguration(

@@ -25,7 +25,8 @@ struct HistorySums {
         } while next != nil
         let rows = sums.sorted { one, other in
             // The latest day, or the name with the most targets, comes first.
-            group == .day ? other.key < one.key : (other.value.targets, one.key) < (one.value.targets, other.key)
+            if group == .day { return other.key < one.key }
+            return (other.value.outcomes.targets, one.key) < (one.value.outcomes.targets, other.key)
         }
         if command.gateway.json {
             let body = PushSumsAnswer(by: group.rawValue, sums: rows.map(\.value), next: nil)
@@ -33,32 +34,34 @@ struct HistorySums {
         }
         if rows.isEmpty { return Terminal.print("no pushes") }
         // Columns of zeros are left out, so that the others fit on a line of a terminal.
-        let columns = Self.counts.filter { column in
-            Self.alwaysShown.contains(column.key) || rows.contains { $0.value[keyPath: column.path] > 0 }
+        let columns = Self.columns.filter { column in
+            Self.alwaysShown.contains(column.name) || rows.contains { column.count($0.value) > 0 }
         }
         var table = Table(.left)
         table.alignments += columns.map { _ in .right }
-        table.rows.append([group.rawValue.uppercased()] + columns.map { $0.key.uppercased() })
+        table.rows.append([group.rawValue.uppercased()] + columns.map { $0.name.uppercased() })
         for (title, sum) in rows {
-            table.rows.append([title.description] + columns.map { Terminal.grouped(sum[keyPath: $0.path]) })
+            table.rows.append([title.description] + columns.map { Terminal.grouped($0.count(sum)) })
         }
         table.print()
     }
 
     private static let alwaysShown = ["pushes", "targets", "delivered"]
 
-    /// The counts, by the words of the table. `targets` is the sum of those after it.
-    private static var counts: [(key: String, path: WritableKeyPath<PushSumAnswer, Int>)] {
-        [
-            ("pushes", \.pushes), ("targets", \.targets), ("delivered", \.delivered), ("pruned", \.pruned),
-            ("failed", \.failed), ("superseded", \.superseded), ("expired", \.expired), ("skipped", \.skipped),
-            ("pending", \.pending),
-        ]
+    private typealias Column = (name: String, count: (PushSumAnswer) -> Int)
+
+    /// The targets are the sum of the counts behind them.
+    private static var columns: [Column] {
+        var columns: [Column] = [("pushes", \.pushes), ("targets", \.outcomes.targets)]
+        for field in SettledField.allCases { columns.append((field.rawValue, { $0.outcomes[field] })) }
+        columns.append(("pending", \.outcomes.pending))
+        return columns
     }
 
     private static func added(_ sum: PushSumAnswer, _ other: PushSumAnswer) -> PushSumAnswer {
         var sum = sum
-        for (_, path) in counts { sum[keyPath: path] += other[keyPath: path] }
+        sum.pushes += other.pushes
+        sum.outcomes += other.outcomes
         return sum
     }
 }

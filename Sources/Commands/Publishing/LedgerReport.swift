@@ -6,7 +6,7 @@ import LiveActivity
 extension LedgerAnswer {
     var isFinal: Bool { !["scheduled", "queued", "sending"].contains(state) }
     /// Whether no worker has counted a target yet, so that zeros would say too much.
-    private var isUnread: Bool { !isFinal && !expanded && targets == 0 }
+    private var isUnread: Bool { !isFinal && !expanded && outcomes.targets == 0 }
     /// The reason why a command that waited for the push fails. Nil: every target has an outcome and enough of them
     /// have the push, or a newer push superseded it.
     /// - Parameter least: the share that has to have it. Nil: more than failed.
@@ -14,10 +14,10 @@ extension LedgerAnswer {
         guard state == "done" else { return state == "superseded" ? nil : "the push ended as '\(state)'" }
         guard let least else {
             guard mostlyFailed else { return nil }
-            return "the push failed for \(Terminal.grouped(failed)) of \(Terminal.grouped(targets))"
+            return "the push failed for \(Terminal.grouped(outcomes.failed)) of \(Terminal.grouped(outcomes.targets))"
         }
         guard let reached, reached < least.value else { return nil }
-        let counts = "\(Terminal.grouped(delivered)) of \(Terminal.grouped(targets))"
+        let counts = "\(Terminal.grouped(outcomes.delivered)) of \(Terminal.grouped(outcomes.targets))"
         return "the push reached \(counts), which is below \(least)"
     }
 
@@ -39,14 +39,13 @@ extension LedgerAnswer {
         let counted = stale.flatMap { $0 > 0 ? Terminal.grouped($0) : nil }
         var counts = Table(
             fields: [
-                "targets": isUnread ? "not read yet" : Terminal.grouped(targets) + (expanded ? "" : " so far"),
-                "delivered": isUnread ? nil : Terminal.grouped(delivered), "  to stale start tokens": counted,
+                "targets": isUnread ? "not read yet" : Terminal.grouped(outcomes.targets) + (expanded ? "" : " so far"),
+                "delivered": isUnread ? nil : Terminal.grouped(outcomes.delivered), "  to stale start tokens": counted,
             ], values: .right)
-        for (title, count) in [
-            ("pruned", pruned), ("failed", failed), ("superseded", superseded), ("expired", expired),
-            ("skipped", skipped), ("pending", pending), ("retries", retries),
-            ("duplicates possible", duplicatesPossible), ("demoted to priority 5", demoted),
-            ("late joiners", late),
+        let undelivered = SettledField.allCases.filter { $0 != .delivered }.map { ($0.rawValue, outcomes[$0]) }
+        for (title, count) in undelivered + [
+            ("pending", outcomes.pending), ("retries", retries), ("duplicates possible", duplicatesPossible),
+            ("demoted to priority 5", demoted), ("late joiners", late),
         ] where count > 0 || (["pruned", "failed", "pending"].contains(title) && !isUnread) {
             counts.add(title, Terminal.grouped(count))
         }

@@ -1,4 +1,5 @@
 import Answers
+import LiveActivity
 
 /// Waits until a push is final, with a progress bar on a terminal.
 struct PushWatch: Sendable {

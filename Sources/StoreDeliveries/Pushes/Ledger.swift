@@ -3,20 +3,14 @@ public import LiveActivity
 public import StoreGround
 
 /// The ledger of one push: `targets = delivered + pruned + failed + superseded + expired + skipped + pending`.
-public struct Ledger: Sendable, Hashable {
+@dynamicMemberLookup public struct Ledger: Sendable, Hashable {
     public var id: PushID
     public var name: ActivityName
     public var event: ActivityEvent
     public var priority: PushPriority
     public var state: PushState
     public var expanded = false
-    public var targets = 0
-    public var delivered = 0
-    public var pruned = 0
-    public var failed = 0
-    public var superseded = 0
-    public var expired = 0
-    public var skipped = 0
+    public var outcomes = Outcomes()
     public var retries = 0
     public var duplicatesPossible = 0
     /// Targets that got the push at priority 5 although 10 was asked for, because the budget was used up.
@@ -44,7 +38,7 @@ public struct Ledger: Sendable, Hashable {
     /// The span that accepted it, as a `traceparent`.
     public var traceparent: String?
 
-    public var pending: Int { targets - delivered - pruned - failed - superseded - expired - skipped }
+    public subscript(dynamicMember path: KeyPath<Outcomes, Int>) -> Int { outcomes[keyPath: path] }
 }
 
 extension Ledger {
@@ -59,10 +53,9 @@ extension Ledger {
         publisher = fields.text("by").flatMap { Publisher(stored: $0) }
         expanded = fields.text("expanded") == "1"
         func count(_ field: String) -> Int { fields.number(field) ?? 0 }
-        func settled(_ field: SettledField) -> Int { count(field.rawValue) }
-        (delivered, pruned, failed) = (settled(.delivered), settled(.pruned), settled(.failed))
-        (superseded, expired, skipped) = (settled(.superseded), settled(.expired), settled(.skipped))
-        (targets, retries, duplicatesPossible) = (count("targets"), count("retries"), count("duplicates"))
+        outcomes.targets = count("targets")
+        for field in SettledField.allCases { outcomes[field] = count(field.rawValue) }
+        (retries, duplicatesPossible) = (count("retries"), count("duplicates"))
         (demoted, late, stale) = (count("demoted"), count("late"), count("stale_tokens"))
         supersededBy = fields.text("superseded_by").flatMap { PushID($0) }
         finishedAt = fields.number("finished").map(Int64.init)
@@ -87,9 +80,8 @@ extension Ledger {
     public var answer: LedgerAnswer {
         LedgerAnswer(
             pushID: id.description, name: name.rawValue, event: event.rawValue, priority: priority.rawValue,
-            state: state.rawValue, expanded: expanded, targets: targets, delivered: delivered, pruned: pruned,
-            failed: failed, superseded: superseded, expired: expired, skipped: skipped, pending: pending,
-            retries: retries, duplicatesPossible: duplicatesPossible, demoted: demoted, late: late,
+            state: state.rawValue, expanded: expanded, outcomes: outcomes, retries: retries,
+            duplicatesPossible: duplicatesPossible, demoted: demoted, late: late,
             stale: event == .start ? stale : nil, automatic: isAutomatic ? true : nil, broadcast: broadcast?.answer,
             supersededBy: supersededBy?.description, createdAt: TimeText.text(createdAt),
             finishedAt: finishedAt.map(TimeText.text), errors: errors, shown: receipts[.shown],
@@ -134,9 +126,4 @@ public enum PushState: String, Sendable, Hashable, CaseIterable {
         case .done, .failed, .superseded, .expired, .cancelled: true
         }
     }
-}
-
-/// The outcomes of a target, as fields of the ledger.
-public enum SettledField: String, Sendable, Hashable, CaseIterable {
-    case delivered, pruned, failed, superseded, expired, skipped
 }

@@ -54,13 +54,11 @@ extension Ledger {
     public func summary(now: Int64) -> [String: any CustomStringConvertible & Sendable] {
         var fields: [String: any CustomStringConvertible & Sendable] = [
             "push": id.description, "state": state.rawValue, "event": event.rawValue, "priority": priority.rawValue,
-            "bytes": payloadBytes, "targets": targets, "delivered": delivered,
+            "bytes": payloadBytes, "targets": outcomes.targets, "delivered": outcomes.delivered,
             "ms": max(0, (finishedAt ?? now) - createdAt),
         ]
-        let counts = [
-            "pruned": pruned, "failed": failed, "superseded": superseded, "expired": expired, "skipped": skipped,
-            "retries": retries, "duplicates_possible": duplicatesPossible,
-        ]
+        for field in SettledField.allCases where outcomes[field] > 0 { fields[field.rawValue] = outcomes[field] }
+        let counts = ["retries": retries, "duplicates_possible": duplicatesPossible]
         for (field, count) in counts where count > 0 { fields[field] = count }
         if let supersededBy { fields["superseded_by"] = supersededBy.description }
         if let broadcast { fields["broadcast"] = broadcast.state.rawValue }

@@ -1,24 +1,15 @@
-import LiveActivity
+public import LiveActivity
 
 /// The ledgers of several pushes, added up.
 public struct PushSum: Sendable, Hashable {
     public var pushes = 0
-    public var targets = 0
-    private var outcomes: [SettledField: Int] = [:]
+    public var outcomes = Outcomes()
 
     public init() {}
 
-    public subscript(_ outcome: SettledField) -> Int {
-        get { outcomes[outcome, default: 0] }
-        set { outcomes[outcome] = newValue }
-    }
-
-    public var pending: Int { targets - outcomes.values.reduce(0, +) }
-
     package static func += (sum: inout PushSum, other: PushSum) {
         sum.pushes += other.pushes
-        sum.targets += other.targets
-        sum.outcomes.merge(other.outcomes, uniquingKeysWith: +)
+        sum.outcomes += other.outcomes
     }
 }
 

@@ -87,8 +87,8 @@ extension CountedPush {
             let state = text("state").flatMap(PushState.init(rawValue:)), let created = number("created")
         else { return nil }
         var sum = PushSum()
-        (sum.pushes, sum.targets) = (1, number("targets") ?? 0)
-        for outcome in SettledField.allCases { sum[outcome] = number(outcome.rawValue) ?? 0 }
+        (sum.pushes, sum.outcomes.targets) = (1, number("targets") ?? 0)
+        for outcome in SettledField.allCases { sum.outcomes[outcome] = number(outcome.rawValue) ?? 0 }
         self.init(name: name, state: state, event: event, createdAt: Int64(created), sum: sum)
     }
 }

@@ -1,4 +1,4 @@
-import LiveActivity
+public import LiveActivity
 package import Redis
 public import StoreGround
 public import StoreRegistry
@@ -132,10 +132,7 @@ extension Ledger {
             createdAt: record.createdAt)
         expanded = true
         payloadBytes = record.payload.count
-        func settled(_ field: SettledField) -> Int { settlement.counts[field] ?? 0 }
-        targets = settlement.targets
-        (delivered, pruned, failed) = (settled(.delivered), settled(.pruned), settled(.failed))
-        (superseded, expired, skipped) = (settled(.superseded), settled(.expired), settled(.skipped))
+        outcomes = Outcomes(targets: settlement.targets, settlement.counts)
         (retries, duplicatesPossible) = (settlement.retries, settlement.duplicatesPossible)
         (demoted, stale, errors) = (settlement.demoted, settlement.stale, settlement.errors)
     }

@@ -1,5 +1,6 @@
 import Answers
 import ArgumentParser
+import LiveActivity
 import Testing
 
 @testable import Commands
@@ -11,8 +12,8 @@ import Testing
     ) -> LedgerAnswer {
         LedgerAnswer(
             pushID: "0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10", name: "match-42", event: "update", priority: 10,
-            state: state, expanded: true, targets: targets, delivered: delivered, pruned: 0, failed: failed,
-            superseded: 0, expired: 0, skipped: 0, pending: targets - delivered - failed, retries: 0,
+            state: state, expanded: true,
+            outcomes: Outcomes(targets: targets, [.delivered: delivered, .failed: failed]), retries: 0,
             duplicatesPossible: 0, demoted: 0, late: 0, stale: nil, automatic: nil,
             broadcast: broadcast.map {
                 BroadcastResultAnswer(channel: "c", state: $0, status: 200, attempts: 1, reason: nil)

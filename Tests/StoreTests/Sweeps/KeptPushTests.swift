@@ -329,7 +329,7 @@ import Testing
             try await store.pushes.sums(app, of: name, by: .name, filter, after: nil).sums,
             try await store.pushes.sums(app, by: .name, filter, after: nil).sums,
         ] {
-            #expect(sums.rows.map(\.sum.pushes) == [5] && sums.rows.map { $0.sum[.delivered] } == [5])
+            #expect(sums.rows.map(\.sum.pushes) == [5] && sums.rows.map { $0.sum.outcomes.delivered } == [5])
         }
         #expect(try await store.lateJoiners.states(app, name).kept.map(\.id) == [ids[0]])
     }

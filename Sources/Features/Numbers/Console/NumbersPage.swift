@@ -37,9 +37,7 @@ enum NumbersPage {
         var chart = Chart(from: first, step: day, count: days) { String(TimeText.plainText($0).prefix(10)) }
         for sum in found.sums {
             guard let text = sum.day, let time = TimeText.parse("\(text)T00:00:00") else { continue }
-            chart.add(
-                Chart.Sum(pushes: sum.pushes, targets: sum.targets, delivered: sum.delivered, failed: sum.failed),
-                at: time)
+            chart.add(Chart.Sum(pushes: sum.pushes, outcomes: sum.outcomes), at: time)
         }
         return (chart, found.next != nil)
     }
@@ -59,9 +57,7 @@ enum NumbersPage {
             for ledger in page.pushes {
                 guard let time = TimeText.parse(ledger.createdAt) else { continue }
                 chart.add(
-                    Chart.Sum(
-                        pushes: 1, targets: ledger.targets, delivered: ledger.delivered, failed: ledger.failed),
-                    at: time)
+                    Chart.Sum(pushes: 1, outcomes: ledger.outcomes), at: time)
             }
             read += page.pushes.count
             next = page.next
@@ -88,25 +84,21 @@ extension NameLink {
 struct Chart {
     struct Sum {
         var pushes = 0
-        var targets = 0
-        var delivered = 0
-        var failed = 0
+        var outcomes = Outcomes()
 
         static func += (sum: inout Sum, other: Sum) {
             sum.pushes += other.pushes
-            sum.targets += other.targets
-            sum.delivered += other.delivered
-            sum.failed += other.failed
+            sum.outcomes += other.outcomes
         }
 
         fileprivate var share: String {
-            targets == 0 ? "–" : "\(Int(Double(delivered) * 100 / Double(targets))) %"
+            outcomes.targets == 0 ? "–" : "\(Int(Double(outcomes.delivered) * 100 / Double(outcomes.targets))) %"
         }
 
         var values: Values {
             [
-                "pushes": Shown.count(pushes), "targets": Shown.count(targets), "delivered": Shown.count(delivered),
-                "failed": Shown.count(failed), "share": share,
+                "pushes": Shown.count(pushes), "targets": Shown.count(outcomes.targets),
+                "delivered": Shown.count(outcomes.delivered), "failed": Shown.count(outcomes.failed), "share": share,
             ]
         }
     }
@@ -136,9 +128,10 @@ struct Chart {
 
     /// The targets of each span, with those that got the push and those that failed.
     var devices: Values {
-        bars(\.targets) { sum, text in
-            "\(text): \(Shown.count(sum.targets, "device", "devices")), \(Shown.count(sum.delivered)) delivered, "
-                + "\(Shown.count(sum.failed)) failed"
+        bars(\.outcomes.targets) { sum, text in
+            let devices = Shown.count(sum.outcomes.targets, "device", "devices")
+            return "\(text): \(devices), \(Shown.count(sum.outcomes.delivered)) delivered, "
+                + "\(Shown.count(sum.outcomes.failed)) failed"
         }
     }
 
@@ -149,13 +142,14 @@ struct Chart {
     private func bars(_ whole: KeyPath<Sum, Int>, spoken: (Sum, String) -> String) -> Values {
         let top = Self.top(over: sums.map { $0[keyPath: whole] }.max() ?? 0)
         let width = 100 / Double(sums.count)
-        let isOfDevices = whole == \.targets
+        let isOfDevices = whole == \.outcomes.targets
         let bars = sums.enumerated().compactMap { index, sum -> Values? in
             guard sum[keyPath: whole] > 0 else { return nil }
             var parts: [(String, Int)] = [(isOfDevices ? "rest" : "count", sum[keyPath: whole])]
             if isOfDevices {
-                let rest = max(0, sum.targets - sum.delivered - sum.failed)
-                parts = [("delivered", sum.delivered), ("failed", sum.failed), ("rest", rest)]
+                let (delivered, failed) = (sum.outcomes.delivered, sum.outcomes.failed)
+                let rest = max(0, sum.outcomes.targets - delivered - failed)
+                parts = [("delivered", delivered), ("failed", failed), ("rest", rest)]
             }
             var y = Self.height
             let drawn = parts.compactMap { name, count -> Values? in

@@ -45,8 +45,7 @@ struct HistoryCalls: CallGroup {
         let rows = sums.rows.map { key, sum in
             PushSumAnswer(
                 day: group == .day ? key : nil, name: group == .name ? key : nil, pushes: sum.pushes,
-                targets: sum.targets, delivered: sum[.delivered], pruned: sum[.pruned], failed: sum[.failed],
-                superseded: sum[.superseded], expired: sum[.expired], skipped: sum[.skipped], pending: sum.pending)
+                outcomes: sum.outcomes)
         }
         return Answer(200, PushSumsAnswer(by: group.rawValue, sums: rows, next: next))
     }

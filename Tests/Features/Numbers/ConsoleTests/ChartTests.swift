@@ -9,11 +9,11 @@ import Testing
 @Suite struct ChartTests {
     private func chart() -> Chart {
         var chart = Chart(from: 1_000, step: 100, count: 4) { "t\($0)" }
-        chart.add(Chart.Sum(pushes: 2, targets: 100, delivered: 70, failed: 20), at: 1_099)
-        chart.add(Chart.Sum(pushes: 1, targets: 50, delivered: 50), at: 1_300)
+        chart.add(Chart.Sum(pushes: 2, outcomes: Outcomes(targets: 100, [.delivered: 70, .failed: 20])), at: 1_099)
+        chart.add(Chart.Sum(pushes: 1, outcomes: Outcomes(targets: 50, [.delivered: 50])), at: 1_300)
         // Neither of them is in the chart.
-        chart.add(Chart.Sum(pushes: 9, targets: 9), at: 999)
-        chart.add(Chart.Sum(pushes: 9, targets: 9), at: 1_400)
+        chart.add(Chart.Sum(pushes: 9, outcomes: Outcomes(targets: 9)), at: 999)
+        chart.add(Chart.Sum(pushes: 9, outcomes: Outcomes(targets: 9)), at: 1_400)
         return chart
     }
 
