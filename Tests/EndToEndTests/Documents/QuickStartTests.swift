@@ -81,7 +81,7 @@ struct QuickStartTests {
         let mark = try #require((shown["content_state"] as? [String: Any])?["lamplighter"] as? String)
         let receipt = try Self.body(
             page, "let receipt = [",
-            ["push": mark, "event": "shown", "server.channel.uuidString": channel])
+            ["push": mark, "event": "shown", "channel.uuidString": channel])
         #expect(try await send("POST", "receipts", #"{"receipts":[\#(receipt)]}"#)["accepted"] as? Int == 1)
         let told = try await deployment.run("history", "match-42", "--limit", "2", "--json").out
         let pushes = try #require(try JSONSerialization.jsonObject(with: Data(told.utf8)) as? [String: Any])["pushes"]

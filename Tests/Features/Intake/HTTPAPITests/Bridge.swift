@@ -3,7 +3,7 @@ import Redis
 
 @testable import Store
 
-/// An entry as a program between Kafka, or a database, and the intake writes it. docs/bridges.md has the recipe of each
+/// An entry as a program between Kafka, or a database, and the intake writes it. docs/features/intake.md has the recipe
 /// and the place in its source that makes these fields.
 struct Bridge {
     let name: String
