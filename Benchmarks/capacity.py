@@ -18,7 +18,7 @@ MEASUREMENTS = (ROOT / "Benchmarks/measurements.md").read_text(encoding="utf-8")
 ASSUMED = {
     "latency": (50, "ms of a round trip to APNs, with Apple's work"),
     "lanes": (2, "connections of a worker: worker.lanes"),
-    "streams": (1000, "requests of a connection at once: worker.streams, and what Apple allows"),
+    "streams": (1000, "requests of a connection at once, which Apple allows"),
     "concurrency": (48, "small pushes of a worker at once: worker.concurrency"),
     "cores": (2, "cores of a worker"),
     "fill": (0.7, "the most of each core, stream and permit that is planned for"),
