@@ -39,6 +39,7 @@ actor LiveFeed {
     static let mostTabsOfSession = 20
     /// A comment after this many seconds without an event shows that the other side is still there.
     static let secondsBetweenBeats = 15
+    static let beat = Array(": \n\n".utf8)
     /// A tab's session is looked at again after this many seconds.
     private static let secondsBetweenChecks = 10
     /// The most looks of an app at once. A slow one takes one place, and no other app waits for it.
@@ -148,7 +149,7 @@ actor LiveFeed {
         watch.secondsSinceEvent += 1
         if watch.secondsSinceEvent >= Self.secondsBetweenBeats {
             watch.secondsSinceEvent = 0
-            for tab in watch.tabs.values { tab.writer.yield(Array(": \n\n".utf8)) }
+            for tab in watch.tabs.values { beat(tab) }
         }
         watch.left -= 1
         let isDue = watch.left <= 0 && !watch.isLooking
@@ -217,6 +218,11 @@ actor LiveFeed {
             watches[topic]?.tabs[number]?.secondsSinceCheck = 0
             if await !tab.isStanding() { end(tab) }
         }
+    }
+
+    /// A tab that reads slowly keeps the newest two events. A beat must not take the place of one of them.
+    private func beat(_ tab: Tab) {
+        if case .dropped(let event) = tab.writer.yield(Self.beat), event != Self.beat { tab.writer.yield(event) }
     }
 
     /// Without this word the browser would connect again.
