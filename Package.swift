@@ -26,6 +26,10 @@ let features: KeyValuePairs = [
         "StoreGround", "Store", "Answers", "HTTPAPI", "Settings", "Commands", "StoreTests", "HTTPAPITests",
         "SettingsTests", "CommandsTests", "EndToEndTests",
     ],
+    "Approval": [
+        "StoreGround", "Store", "Answers", "HTTPAPI", "Console", "Settings", "Commands", "StoreTests", "HTTPAPITests",
+        "CommandsTests", "EndToEndTests",
+    ],
     "Backup": [
         "StoreGround", "Store", "Commands", "Backup", "StoreTests", "HTTPAPITests", "CommandsTests", "EndToEndTests",
         "BackupTests",

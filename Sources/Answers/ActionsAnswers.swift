@@ -8,15 +8,14 @@ public struct ActionAnswer: AnswerBody {
     public let count: Int
     public let failed: Int?
     public let name, pushID, lastPushID, scheduleID, channel, attributesType, namedUser, credentialID, entry: String?
-    public let askedBy, reason: String?
+    public let reason: String?
 
     public init(
         id: String, at: String, action: String, credential: String, address: String, who: String?, whoID: String?,
         operationID: String, count: Int, failed: Int?, name: String?, pushID: String?, lastPushID: String?,
         scheduleID: String?,
         channel: String?,
-        attributesType: String?, namedUser: String?, credentialID: String?, entry: String?, askedBy: String?,
-        reason: String?
+        attributesType: String?, namedUser: String?, credentialID: String?, entry: String?, reason: String?
     ) {
         (self.id, self.at, self.action, self.credential) = (id, at, action, credential)
         (self.address, self.who, self.whoID, self.operationID) = (address, who, whoID, operationID)
@@ -24,7 +23,7 @@ public struct ActionAnswer: AnswerBody {
         (self.name, self.pushID, self.lastPushID, self.scheduleID) = (name, pushID, lastPushID, scheduleID)
         (self.channel, self.attributesType) = (channel, attributesType)
         (self.namedUser, self.credentialID) = (namedUser, credentialID)
-        (self.entry, self.askedBy, self.reason) = (entry, askedBy, reason)
+        (self.entry, self.reason) = (entry, reason)
     }
 
     /// The caller, for people.
@@ -52,9 +51,7 @@ public struct ActionAnswer: AnswerBody {
         namedUser = try fields.optional("named_user", \.namedUser)
         credentialID = try fields.optional("credential_id", \.credentialID)
         entry = try fields.optional("entry", \.entry)
-        askedBy = try fields.optional(
-            "asked_by", \.askedBy, "The person or the credential whose request was approved or rejected.")
-        reason = try fields.optional("reason", \.reason, "Why the request was rejected.")
+        reason = try fields.optional("reason", \.reason, "Why, as the caller gave it.")
     }
 }
 

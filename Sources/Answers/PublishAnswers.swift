@@ -1,20 +1,27 @@
 public import LiveActivity
 import StrictJSON
 
+/// The words for a publish that is held.
+enum Held {
+    static let about: Shape =
+        "What it waits for, such as `approval`: nothing is sent before. Absent: it waits for nothing."
+    static let aboutID: Shape = "The id under which it waits."
+}
+
 /// The pushes that the gateway accepted.
 public struct AcceptedAnswer: WarnedAnswer {
     public let operationID: String
     public let pushIDs, messageIDs, contentURLs: [String]
-    public let state: String?
+    public let held, heldID: String?
     public var warned: Warned
 
     public init(
         operationID: String, pushIDs: [String], messageIDs: [String], contentURLs: [String],
-        state: String? = nil, warned: Warned = Warned()
+        held: String? = nil, heldID: String? = nil, warned: Warned = Warned()
     ) {
         (self.operationID, self.pushIDs) = (operationID, pushIDs)
         (self.messageIDs, self.contentURLs) = (messageIDs, contentURLs)
-        (self.state, self.warned) = (state, warned)
+        (self.held, self.heldID, self.warned) = (held, heldID, warned)
     }
 
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == AcceptedAnswer {
@@ -23,13 +30,8 @@ public struct AcceptedAnswer: WarnedAnswer {
         pushIDs = try fields("push_ids", \.pushIDs, .list(.pushID))
         messageIDs = try fields("message_ids", \.messageIDs)
         contentURLs = try fields("content_urls", \.contentURLs)
-        state = try fields.optional(
-            "state", \.state,
-            """
-            `awaiting_approval`: nothing is sent until another person approves it. Of a repeated request that nobody \
-            approved, `rejected`, `cancelled` or `failed`: it is never sent. Absent: accepted.
-            """
-        )
+        held = try fields.optional("held", \.held, Held.about)
+        heldID = try fields.optional("held_id", \.heldID, Held.aboutID)
         warned = try fields.part(\.warned)
     }
 }
@@ -42,16 +44,16 @@ public struct PreviewAnswer: AnswerBody {
     public let broadcastChannels: Int?
     public let payloadBytes, payloadLimit: Int
     public let payload: RawJSON
-    public let awaitsApproval: Bool?
+    public let held: String?
 
     public init(
         name: String, event: String, tokens: Int?, startTokens: Int?, complete: Bool?, broadcastChannels: Int?,
-        payloadBytes: Int, payloadLimit: Int, payload: RawJSON, awaitsApproval: Bool? = nil
+        payloadBytes: Int, payloadLimit: Int, payload: RawJSON, held: String? = nil
     ) {
         (self.name, self.event, self.tokens, self.startTokens) = (name, event, tokens, startTokens)
         (self.complete, self.broadcastChannels) = (complete, broadcastChannels)
         (self.payloadBytes, self.payloadLimit) = (payloadBytes, payloadLimit)
-        (self.payload, self.awaitsApproval) = (payload, awaitsApproval)
+        (self.payload, self.held) = (payload, held)
     }
 
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == PreviewAnswer {
@@ -67,8 +69,7 @@ public struct PreviewAnswer: AnswerBody {
         payloadBytes = try fields("payload_bytes", \.payloadBytes)
         payloadLimit = try fields("payload_limit", \.payloadLimit, .only([4096, 5120]))
         payload = try fields("payload", \.payload, "What APNs would get.")
-        awaitsApproval = try fields.optional(
-            "awaits_approval", \.awaitsApproval, "True, or absent. True: another person would have to approve it.")
+        held = try fields.optional("held", \.held, Held.about)
     }
 }
 

@@ -14,37 +14,7 @@ public struct ScheduledTimeAnswer: AnswerBody {
     }
 }
 
-/// The request that a second person approves a publish, and what became of it.
-public struct ApprovalAnswer: AnswerBody {
-    public let request: String
-    public let atOnce: Bool?
-    public let askedBy: PublisherAnswer?
-    public let askedAt: String
-    public let lapsesAt: String?
-    public let decidedBy: PublisherAnswer?
-    public let decidedAt: String?
-
-    public init(
-        request: String, atOnce: Bool?, askedBy: PublisherAnswer?, askedAt: String, lapsesAt: String?,
-        decidedBy: PublisherAnswer?, decidedAt: String?
-    ) {
-        (self.request, self.atOnce, self.askedBy, self.askedAt) = (request, atOnce, askedBy, askedAt)
-        (self.lapsesAt, self.decidedBy, self.decidedAt) = (lapsesAt, decidedBy, decidedAt)
-    }
-
-    public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == ApprovalAnswer {
-        request = try fields("request", \.request, "Another one after each change. An approval names it.")
-        atOnce = try fields.optional(
-            "at_once", \.atOnce, "True, or absent. True: it goes out as soon as it is approved.")
-        askedBy = try fields.optional("asked_by", \.askedBy)
-        askedAt = try fields("asked_at", \.askedAt, .time)
-        lapsesAt = try fields.optional("lapses_at", \.lapsesAt, .time("While it waits: when it will be too late."))
-        decidedBy = try fields.optional("decided_by", \.decidedBy)
-        decidedAt = try fields.optional("decided_at", \.decidedAt, .time)
-    }
-}
-
-/// A publish that waits for its time or for approval, or is over, in Airship's form.
+/// A publish that waits for its time, or is over, in Airship's form.
 public struct ScheduleAnswer: AnswerBody {
     public let url: String
     public let schedule: ScheduledTimeAnswer
@@ -53,15 +23,13 @@ public struct ScheduleAnswer: AnswerBody {
     public let pushIDs: [String]
     public let state: String
     public let reason, finishedAt: String?
-    public let approval: ApprovalAnswer?
 
     public init(
         url: String, schedule: ScheduledTimeAnswer, name: String?, push: RawJSON, pushIDs: [String], state: String,
-        reason: String?, finishedAt: String?, approval: ApprovalAnswer? = nil
+        reason: String?, finishedAt: String?
     ) {
         (self.url, self.schedule, self.name, self.push) = (url, schedule, name, push)
         (self.pushIDs, self.state, self.reason, self.finishedAt) = (pushIDs, state, reason, finishedAt)
-        self.approval = approval
     }
 
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == ScheduleAnswer {
@@ -70,13 +38,10 @@ public struct ScheduleAnswer: AnswerBody {
         name = try fields.optional("name", \.name)
         push = try fields("push", \.push)
         pushIDs = try fields("push_ids", \.pushIDs, .list(.pushID))
-        state = try fields(
-            "state", \.state, .words(["scheduled", "awaiting_approval", "sent", "failed", "cancelled", "rejected"]))
-        reason = try fields.optional(
-            "reason", \.reason, "Why it failed, or why it was rejected, as the person wrote it.")
+        state = try fields("state", \.state, .words(["scheduled", "sent", "failed", "cancelled"]))
+        reason = try fields.optional("reason", \.reason, "Why it failed.")
         finishedAt = try fields.optional(
             "finished_at", \.finishedAt, .time("UTC, ISO 8601 with milliseconds. Absent while it waits."))
-        approval = try fields.optional("approval", \.approval)
     }
 }
 
@@ -85,15 +50,16 @@ public struct SchedulesAnswer: WarnedAnswer {
     public let operationID: String
     public let scheduleURLs, scheduleIDs: [String]
     public let schedules: [ScheduleAnswer]
+    public let held, heldID: String?
     public var warned: Warned
 
     public init(
         operationID: String, scheduleURLs: [String], scheduleIDs: [String], schedules: [ScheduleAnswer],
-        warned: Warned = Warned()
+        held: String? = nil, heldID: String? = nil, warned: Warned = Warned()
     ) {
         (self.operationID, self.scheduleURLs) = (operationID, scheduleURLs)
         (self.scheduleIDs, self.schedules) = (scheduleIDs, schedules)
-        self.warned = warned
+        (self.held, self.heldID, self.warned) = (held, heldID, warned)
     }
 
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == SchedulesAnswer {
@@ -102,6 +68,8 @@ public struct SchedulesAnswer: WarnedAnswer {
         scheduleURLs = try fields("schedule_urls", \.scheduleURLs)
         scheduleIDs = try fields("schedule_ids", \.scheduleIDs, .list(.pushID))
         schedules = try fields("schedules", \.schedules)
+        held = try fields.optional("held", \.held, Held.about)
+        heldID = try fields.optional("held_id", \.heldID, Held.aboutID)
         warned = try fields.part(\.warned)
     }
 }

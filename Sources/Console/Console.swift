@@ -194,6 +194,8 @@ struct MenuEntry: Sendable {
     var group: Group
     var path: String
     var title: String
+    /// What waits on the page for somebody: its number is the badge of the entry, and the strip has a line.
+    var waiting: StripLine?
 }
 
 /// The pages that every page links to.

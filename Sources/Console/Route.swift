@@ -54,8 +54,6 @@ struct Route: Sendable {
         Route("GET", "/console/schedules", .read, SchedulesPage.show),
         Route("POST", "/console/schedules", .publish, SchedulesPage.cancelMany),
         Route("POST", "/console/schedules/{schedule}/cancel", .publish, SchedulesPage.cancel),
-        Route("GET", "/console/schedules/{schedule}/approval", .read, ApprovalPage.show),
-        Route("POST", "/console/schedules/{schedule}/approval", .approve, ApprovalPage.decide),
         Route("GET", "/console/broadcasts", .read, forAllNames: true, BroadcastsPage.show),
         Route("GET", "/console/alarms", .read, AlarmsPage.show),
         Route("POST", "/console/alarms", .operate, forAllNames: true, AlarmsPage.acknowledge),

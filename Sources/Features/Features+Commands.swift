@@ -5,7 +5,8 @@ extension Lamplighter {
         SimulateCommand.self
     ]
     static let publishCommandsOfFeatures: [any ParsableCommand.Type] = [
-        SketchCommand.self
+        ApprovalCommand.self,
+        SketchCommand.self,
     ]
     static let operateCommandsOfFeatures: [any ParsableCommand.Type] = [
         ArchiveCommand.self,
@@ -19,6 +20,7 @@ extension Lamplighter {
 extension ProcessFeature {
     static let ofFeatures: [ProcessFeature] = [
         appAttest,
+        approval,
         export,
     ]
 }

@@ -1,5 +1,6 @@
 extension Route {
     static let ofFeatures: [[Route]] = [
+        approval,
         numbers,
         sketches,
         testDevices,
@@ -7,7 +8,8 @@ extension Route {
 }
 extension MenuEntry {
     static let ofFeatures: [MenuEntry] = [
-        numbers
+        approval,
+        numbers,
     ]
 }
 extension NameLink {
@@ -22,6 +24,7 @@ extension DeviceLink {
 }
 extension ComposeFeature {
     static let ofFeatures: [ComposeFeature] = [
+        approval,
         testDevices,
         sketches,
     ]
@@ -33,6 +36,7 @@ extension CardDrawing {
 }
 extension Notice {
     static let ofFeatures: [[Notice]] = [
+        approval,
         sketches,
         testDevices,
     ]

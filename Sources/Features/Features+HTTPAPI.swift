@@ -3,6 +3,7 @@ import Store
 extension Endpoint {
     static let ofFeatures: [[Endpoint]] = [
         appAttest,
+        approval,
         sketches,
         testDevices,
     ]
@@ -10,13 +11,21 @@ extension Endpoint {
 
 extension Answer {
     static let subjectsOfFeatures: [(String, Action.Subject)] = [
-        testDeviceSubject
+        proposalSubject,
+        testDeviceSubject,
+    ]
+}
+
+extension PublishGate {
+    static let ofFeatures: [PublishGate] = [
+        approval
     ]
 }
 
 extension GatewayFeature {
     static let ofFeatures: [GatewayFeature] = [
-        intake
+        approval,
+        intake,
     ]
 }
 

@@ -1,11 +1,13 @@
 extension AppField {
     static let ofFeatures: [[AppField]] = [
-        appAttest
+        appAttest,
+        approval,
     ]
 }
 
 extension SettingKey {
     static let ofFeatures: [[SettingKey]] = [
+        approval,
         export,
         intake,
     ]

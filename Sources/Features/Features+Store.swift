@@ -1,13 +1,21 @@
 extension ActionKind {
     static let ofFeatures: [[ActionKind]] = [
+        approval,
         backup,
         sketches,
         testDevices,
     ]
 }
 
+extension CredentialScope {
+    static let ofFeatures: [[CredentialScope]] = [
+        approval
+    ]
+}
+
 extension FleetCount {
     static let ofFeatures: [FleetCount] = [
+        proposals,
         intakeWaiting,
         intakeOldest,
     ]

@@ -8,7 +8,7 @@ extension AppField {
     private static let ofCore: [AppField] = [
         key, secret, masterSecret, bundleID, environment, teamID, keyID, keyFile, nextKeyID, nextKeyFile, sandboxKeyID,
         sandboxKeyFile, url, sandboxURL, manageURL, caFile, staleAfter, endAfter, catchUp, receipts, respectDismissal,
-        deviceTags, deviceUsers, approvalFor, expiryStart, expiryUpdate, expiryEnd, maximumPerSecond,
+        deviceTags, deviceUsers, expiryStart, expiryUpdate, expiryEnd, maximumPerSecond,
         maximumPerSecondOfPush, webhookURL, webhookSecret, webhookSecretFile, webhookEvents, webhookCAFile,
         webhookAllowsPrivate, webhookAllowsHTTP,
     ]
@@ -82,11 +82,6 @@ extension AppField {
         live: always)
     public static let deviceUsers = AppField(
         "defaults.device_users", "whether the app's devices may say whose they are", .flag, .gateway, live: always)
-    public static let approvalFor = AppField(
-        "approval.for", "which publishes of the app wait for approval, of callers with the scope propose",
-        Rule("one of \(ApprovalRule.allCases.map(\.rawValue).joined(separator: ", "))") {
-            ApprovalRule(rawValue: $0) != nil
-        }, .gateway, live: always)
     public static let expiryStart = AppField(
         "defaults.expiry_start", "how long a start of the app without an expiry is tried", .expiry, .gateway,
         live: always)

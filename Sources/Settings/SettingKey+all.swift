@@ -11,7 +11,7 @@ extension SettingKey {
     /// All settings of a deployment, in the order of the file; those of features come last.
     public static let all: [SettingKey] =
         redis + section(of: .gateway, gateway) + monitor + section(of: .gateway, console + openID + limits)
-        + section(of: .worker, worker + delivery + prune) + section(of: .gateway, defaults + approval) + lifetimes
+        + section(of: .worker, worker + delivery + prune) + section(of: .gateway, defaults) + lifetimes
         + traces + log + ofFeatures.joined()
 
     private static let redis: [SettingKey] = [
@@ -272,15 +272,6 @@ extension SettingKey {
             .live(.gateway),
         .time(\.lives[orZero: .end], "defaults.expiry_end", 1...86_400, "8h")
             .help("how long an end without options.expiry is tried after its acceptance; an app may have its own")
-            .live(.gateway),
-    ]
-
-    private static let approval: [SettingKey] = [
-        .choice(\.approvalRule, "approval.for", ApprovalRule.allCases.map { ($0.rawValue, $0) }, "all")
-            .help("which publishes wait for approval, of callers with the scope propose; an app may have its own")
-            .live(.gateway),
-        .time(\.gateway.approvalLife, "approval.lapse_after", 60...2_592_000, "1h")
-            .help("time after which a request for approval lapses, from when it was made or was to go out")
             .live(.gateway),
     ]
 

@@ -74,8 +74,6 @@ public struct Settings: Sendable {
     /// For apps that do not set `defaults.device_tags` or `defaults.device_users`.
     public var deviceTags = true
     public var deviceUsers = true
-    /// For apps that do not set `approval.for`.
-    public var approvalRule = ApprovalRule.all
     /// For apps that do not set `defaults.expiry_start`, `expiry_update` or `expiry_end`.
     public var lives: [ActivityEvent: Duration] = [:]
     /// About how many outgoing events the stream of an app keeps. 0: apps have no stream.
@@ -177,11 +175,6 @@ public struct Settings: Sendable {
 
     /// Whether an app's starts leave out those who dismissed the name's card.
     public func respectDismissal(_ app: AppSettings) -> Bool { app.flag(.respectDismissal) ?? respectDismissal }
-
-    /// Which publishes of an app wait for approval, of callers with the scope `propose`.
-    public func approvalRule(_ app: AppSettings) -> ApprovalRule {
-        app[.approvalFor].flatMap(ApprovalRule.init) ?? approvalRule
-    }
 
     /// Whether an app's devices may set the tags of their channels, and say whose they are.
     public func deviceTags(_ app: AppSettings) -> Bool { app.flag(.deviceTags) ?? deviceTags }

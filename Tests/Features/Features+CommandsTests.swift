@@ -2,7 +2,8 @@
 
 extension ReloadedSettingsTests {
     static let fieldsOfFeatures: [[(AppField, [AppField: String])]] = [
-        attestation
+        approval,
+        attestation,
     ]
     static let ofStoriesOfFeatures: [AppField] = [
         attestationRoot

@@ -1,5 +1,6 @@
 extension ChangingCall {
     static let ofFeatures: [[ChangingCall]] = [
+        approval,
         attestations,
         sketches,
         testDevices,
@@ -14,6 +15,7 @@ extension GatewayFixture {
 
 extension ActionWordsTests {
     static let ofFeatures: [[(String, String)]] = [
+        approval,
         sketches,
         testDevices,
     ]
@@ -21,6 +23,7 @@ extension ActionWordsTests {
 
 extension ConsoleFuzzTests {
     static let ofFeatures: [(String, Form)] = [
+        approval,
         sketches,
         testDevices,
     ]

@@ -1,5 +1,6 @@
 extension ScriptWorkTests {
     static let boundedOfFeatures: [[String]] = [
+        approval,
         backup,
         appAttest,
     ]
@@ -7,6 +8,7 @@ extension ScriptWorkTests {
 
 extension ClockStepTests {
     static let ofFeatures: [[String]] = [
-        backup
+        approval,
+        backup,
     ]
 }

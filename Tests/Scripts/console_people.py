@@ -38,13 +38,12 @@ class People(Live):
         browser.until("the question", lambda: "End 1 card?" in browser.text("h1"))
         self.look("approval-question")
         browser.press("Ask for approval")
-        browser.until("the push's page", lambda: "It waits for a second person" in browser.text(".notice"))
-        push = browser.url.split("?")[0]
+        browser.until("the proposal's page", lambda: "It waits for a second person" in browser.text(".notice"))
+        proposal = browser.url.split("?")[0]
         self.look("approval-waits")
-        browser.follow("Look at the request")
         browser.until("the words of the question", lambda: "cannot be taken back" in browser.text(".lead"))
         browser.press("Approve and send")
-        browser.until("the refusal", lambda: "your own request" in browser.text("main"))
+        browser.until("the refusal", lambda: "your own proposal" in browser.text("main"))
         self.look("approval-own", expected="403")
         self.sign_out()
         self.enter(people["bob"])
@@ -61,11 +60,11 @@ class People(Live):
             raise Failure("the page does not say who asks")
         self.look("approval")
         browser.press("Approve and send")
-        browser.until("the push's page", lambda: browser.url.startswith(push))
-        browser.open(push)
+        browser.until("the proposal's page", lambda: browser.url.startswith(proposal) and "published" in browser.text(".facts"))
+        browser.follow("its push")
         browser.until("the end of the push", lambda: browser.text(".standing .state").startswith("done"))
         told = self.api("GET", "/api/actions?action=approve")["actions"]
-        if [(one["credential"], one["asked_by"]) for one in told] != [("bob", "ann")]:
+        if [(one["credential"], one["entry"]) for one in told] != [("bob", proposal.split("/")[-1])]:
             raise Failure(f"the log of actions has {told}")
         self.say("one person asks for an end, and another one lets it go out, once")
         desk = {"id": "desk", "scopes": ["read", "approve"], "name_prefix": "match-"}
@@ -77,17 +76,17 @@ class People(Live):
         self.enter(desk)
         browser.open(self.url + "/names")
         if browser.text(".side .badge") != "1":
-            raise Failure("the navigation does not count the requests of its names")
+            raise Failure("the navigation does not count the proposals of its names")
         browser.follow("Look and decide")
         browser.until("the list", lambda: "once approved" in browser.text(".rows"))
         browser.script("document.querySelector('.rows tbody a').click()")
-        browser.until("the request", lambda: "Approve and send" in browser.text("main"))
+        browser.until("the proposal", lambda: "Approve and send" in browser.text("main"))
         browser.type("Reason, if you reject", "The second goal was taken back")
         browser.press("Reject")
-        browser.until("the reason", lambda: "desk rejected it" in browser.text("main")
+        browser.until("the reason", lambda: "rejected by desk" in browser.text("main")
                       and "“The second goal was taken back”" in browser.text("main"))
         self.look("approval-rejected")
-        self.say("a credential for some names rejects a request of one, and says why")
+        self.say("a credential for some names rejects a proposal of one, and says why")
 
     def person(self):
         """A credential for names match-* alone: made, used to sign in, to publish and to look back."""

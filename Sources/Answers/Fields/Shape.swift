@@ -48,6 +48,10 @@ public struct Shape: Sendable, ExpressibleByStringLiteral {
     /// A list of texts, of a member that is passed on as it was written.
     public static let texts = Shape(["type": "array", "items": ["type": "string"]], replacesType: true)
     public static let event = words(ActivityEvent.allCases.map(\.rawValue))
+    /// One object or a list of them, as somebody wrote it.
+    public static func objectOrList(_ text: String) -> Shape {
+        Shape(["type": ["object", "array"], "description": .string(text)], replacesType: true)
+    }
     public static let bool = Shape(["type": "boolean"])
 
     /// A time, as `TimeText.text` writes it.

@@ -43,7 +43,7 @@ extension ActionAnswer {
     fileprivate var subject: String {
         let parts = [
             name, attributesType, pushID, lastPushID.map { "to \($0)" }, scheduleID, channel, namedUser,
-            credentialID, entry, askedBy.map { "asked by \($0)" }, reason.map { ": \($0)" },
+            credentialID, entry, reason.map { ": \($0)" },
         ]
         return parts.compactMap(\.self).joined(separator: " ")
     }

@@ -92,7 +92,6 @@ struct ServeCommand: AsyncParsableCommand {
             served.lives = settings.lives(app)
             served.catchesUp = settings.catchUp(app)
             served.takesReceipts = settings.receipts(app)
-            served.approvalRule = settings.approvalRule(app)
             served.respectsDismissal = settings.respectDismissal(app)
             if !settings.deviceTags(app) { served.deviceRights.remove(.tags) }
             if !settings.deviceUsers(app) { served.deviceRights.remove(.users) }

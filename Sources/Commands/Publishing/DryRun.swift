@@ -22,7 +22,7 @@ extension PreviewAnswer {
     func print() {
         Table(fields: [
             "name": name, "event": event, "would reach": reach,
-            "payload": "\(payloadBytes) of \(payloadLimit) bytes",
+            "payload": "\(payloadBytes) of \(payloadLimit) bytes", "waits for": held,
         ]).print()
         Terminal.print(payload.text)
     }

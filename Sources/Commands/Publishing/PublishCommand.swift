@@ -132,12 +132,17 @@ struct PublishCommand: CheckedCommand {
             wait && time == nil && audience == "all" && event != "start" && Terminal.standardErrorIsTerminal
         let expected = showsProgress ? await followers(client) : nil
         let answer = try await client.send(request)
-        let (ids, warned, state) = try accepted(answer, isSchedule: time != nil)
+        let (ids, warned, state, held) = try accepted(answer, isSchedule: time != nil)
         guard let id = ids.first else {
             let what = time == nil ? "push" : "schedule"
             throw CommandFailure(.failed, "the gateway accepted the \(what) but returned no id")
         }
         warn(warned)
+        if let held {
+            // There is no push to wait for.
+            if gateway.json { Terminal.print(json: answer) } else { Terminal.print(id) }
+            return Terminal.error("nothing is sent before its \(held.word): lamplighter \(held.word) show \(held.id)")
+        }
         if wait {
             return try await PushWatch(
                 client: client, pushID: id, expected: expected,
@@ -151,9 +156,7 @@ struct PublishCommand: CheckedCommand {
         }
         if gateway.json { return Terminal.print(json: answer) }
         Terminal.print(id)
-        if state == "awaiting_approval" {
-            Terminal.error("nothing is sent until another person approves it: lamplighter schedule show \(id)")
-        } else if let state, state != "scheduled" {
+        if let state, state != "scheduled" {
             throw CommandFailure(.failed, "it is \(state), and never sent: lamplighter schedule show \(id)")
         } else if let time, Terminal.standardErrorIsTerminal {
             Terminal.error("scheduled for \(time.text)")
@@ -168,13 +171,17 @@ struct PublishCommand: CheckedCommand {
         for push in result.pushes { push.print() }
     }
 
-    private func accepted(_ answer: [UInt8], isSchedule: Bool) throws -> (ids: [String], Warned, state: String?) {
+    /// - Returns: `held`: what it waits for, and under which id
+    private func accepted(
+        _ answer: [UInt8], isSchedule: Bool
+    ) throws -> (ids: [String], Warned, state: String?, held: (word: String, id: String)?) {
         if isSchedule {
             let made: SchedulesAnswer = try GatewayClient.decode(answer)
-            return (made.scheduleIDs, made.warned, made.schedules.first?.state)
+            let held = made.held.map { ($0, made.heldID ?? "") }
+            return (made.scheduleIDs, made.warned, made.schedules.first?.state, held)
         }
         let accepted: AcceptedAnswer = try GatewayClient.decode(answer)
-        return (accepted.pushIDs, accepted.warned, accepted.state)
+        return (accepted.pushIDs, accepted.warned, nil, accepted.held.map { ($0, accepted.heldID ?? "") })
     }
 
     private func scheduleTime(_ text: String, now: Int) throws -> ScheduleTime {

@@ -9,8 +9,8 @@ struct ComposeCheck {
     /// The mistake that was found. Nil: none.
     private(set) var problem: Draft.Problem?
     private(set) var reach: ReachText?
-    /// Whether it would wait for a second person.
-    private(set) var awaitsApproval = false
+    /// The feature that would hold it. Nil: none.
+    private(set) var held: HeldPage?
 
     private static let titles = [
         "name": "Name", "event": "Event", "audience_value": "Audience", "state": "Content state",
@@ -56,7 +56,7 @@ struct ComposeCheck {
         let (bytes, limit) = (push.payloadBytes, push.payloadLimit)
         let reach = ReachText(push)
         self.reach = reach
-        awaitsApproval = push.awaitsApproval == true
+        held = HeldPage.of(push.held)
         shown["bytes"] =
             ["count": bytes, "limit": limit, "text": "\(Shown.count(bytes)) of \(Shown.count(limit)) bytes"] as Values
         guard counts else { return }

@@ -8,4 +8,6 @@ struct ComposeFeature: Sendable {
     }
     /// Markup of its own template, below the buttons that publish. It is about this name. Empty: none.
     var markup: @Sendable (Visit, String) async -> String
+    /// Publishes that it holds. Nil: it holds none.
+    var held: HeldPage?
 }

@@ -12,7 +12,7 @@ struct ComposeForm {
     static let fields = [
         "name", "event", "audience", "audience_value", "state", "priority", "alert_title", "alert_body", "alert_sound",
         "alert", "stale_minutes", "relevance", "dismissal_minutes", "attributes_type", "attributes", "options",
-        "send_at", "zone", "schedule",
+        "send_at", "zone", "schedule", "held",
     ]
     static let audiences: [(value: String, title: String)] = [
         ("all", "Everyone"), ("tag", "A tag"), ("user", "A user"), ("device", "One device"),
@@ -39,6 +39,8 @@ struct ComposeForm {
     var event: String { form.text("event") ?? "update" }
     /// The schedule that the form changes. Nil: it makes another push.
     var schedule: String? { form.text("schedule") }
+    /// The held publish that the form changes.
+    var held: (page: HeldPage, place: String)? { HeldPage.place(form.text("held")) }
 
     /// The time to send at, in epoch ms. Nil: now.
     func sendAt() throws(Problem) -> Int64? {

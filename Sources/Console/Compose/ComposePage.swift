@@ -28,6 +28,10 @@ enum ComposePage {
             let copied = CopiedPush(try await scheduled(schedule, visit))
             (form, missing) = (copied.form, copied.missing)
             form["schedule"] = schedule
+        } else if let held = visit.query.text("held"), let (page, place) = HeldPage.place(held) {
+            let copied = try await page.copied(place, visit)
+            (form, missing) = (copied.form, copied.missing)
+            form["held"] = held
         } else if let push = visit.query.text("push") {
             let copied = try await again(push, visit)
             (form, missing) = (copied.form, copied.missing)
@@ -139,7 +143,7 @@ enum ComposePage {
         guard let title = form.text("template_title"), title.utf8.count <= 100 else {
             return try await refused("A template needs a title of 100 characters at most.", 422)
         }
-        let kept = ComposeForm.fields.filter { !["send_at", "zone", "schedule"].contains($0) && form.has($0) }
+        let kept = ComposeForm.fields.filter { !["send_at", "zone", "schedule", "held"].contains($0) && form.has($0) }
         let body = JSON.object(kept.map { JSON.Member($0, .string(form[$0])) })
         guard body.bytes.count <= ConsoleStore.mostTemplateBytes else {
             return try await refused("A template has \(ConsoleStore.mostTemplateBytes >> 10) KB at most.", 422)
@@ -167,7 +171,7 @@ enum ComposePage {
         for field in ComposeForm.fields { shown[field] = form[field] }
         shown["template_title"] = form["template_title"]
         shown["alert_sound"] = form.has("alert_sound") ? true : nil
-        for field in ["alert", "schedule"] where form.text(field) == nil { shown[field] = nil }
+        for field in ["alert", "schedule", "held"] where form.text(field) == nil { shown[field] = nil }
         // Without a script, and where a push is copied, the time is UTC.
         shown["isUTC"] = form.text("zone") == nil ? true : nil
         if !missing.isEmpty { shown["missing"] = missing.joined(separator: ", ") }

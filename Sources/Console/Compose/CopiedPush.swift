@@ -26,18 +26,24 @@ struct CopiedPush {
 
     /// A push that waits for its time.
     init(_ schedule: ScheduleAnswer) {
-        let body = schedule.push.object
-        guard let body, let activity = body.liveActivity, let due = TimeText.parse(schedule.schedule.scheduledTime)
-        else {
+        self.init(schedule.push.object, at: TimeText.parse(schedule.schedule.scheduledTime), now: 0)
+    }
+
+    /// A push that waits.
+    /// - Parameters:
+    ///   - body: as it was posted
+    ///   - due: when it goes out, epoch ms. Nil: as soon as it may.
+    init(_ body: JSONObject?, at due: Int64?, now: Int64) {
+        guard let body, let activity = body.liveActivity else {
             missing = Self.everything
             return
         }
         (form["name"], form["event"]) = (activity.text("name") ?? "", activity.text("event") ?? "update")
         form["priority"] = activity["priority"]?.text ?? ""
-        form["send_at"] = schedule.approval?.atOnce == true ? "" : TimeText.plainText(due)
+        form["send_at"] = due.map(TimeText.plainText) ?? ""
         copy(audience: body["audience"])
         if let options = body["options"] { form["options"] = JSONLayout.lines(options) }
-        copy(activity, at: Int(due / 1_000), key: { $0 })
+        copy(activity, at: Int((due ?? now) / 1_000), key: { $0 })
         note(activity, known: Self.members)
     }
 

@@ -22,14 +22,14 @@ enum PublishPage {
         let compose = ComposeForm(form, now: visit.now)
         var fields = ComposeForm.fields.filter(form.has).map { ["name": $0, "value": form[$0]] as Values }
         // Minutes count from here, so that a second click sends the same body and is the same push.
-        for (name, value) in [("at", "\(compose.now)"), ("key", key), ("asks", check.awaitsApproval ? "yes" : "")] {
+        for (name, value) in [("at", "\(compose.now)"), ("key", key), ("asks", check.held == nil ? "" : "yes")] {
             fields.append(["name": name, "value": value])
         }
         let time = (try? compose.sendAt()).flatMap { Shown.time($0, now: visit.now) }
         let isChange = compose.schedule != nil
-        let asks = check.awaitsApproval
+        let held = compose.held?.page ?? check.held
         var words = reach.words(compose, isScheduled: time != nil, isChange: isChange)
-        if asks { words.button = "Ask for approval" }
+        if let held { words.button = held.button }
         var warnings = check.shown["warnings"] as? [String] ?? []
         if let unusual = await UsualReach.warning(reach, compose, visit) { warnings.insert(unusual, at: 0) }
         let waits = time == nil ? visit.standing.waitsFor(compose.name) : nil
@@ -47,7 +47,7 @@ enum PublishPage {
                 "bytes": check.shown["bytes"], "none": reach.count == 0 && !reach.isBroadcast ? true : nil,
                 "isEnd": compose.event == "end" ? true : nil,
                 "closes": compose.event == "end" && (form.text("audience") ?? "all") == "all" ? true : nil,
-                "undo": undo > 0 && time == nil && !isChange && !asks ? undo : nil, "asks": asks ? true : nil,
+                "undo": undo > 0 && time == nil && !isChange && held == nil ? undo : nil, "asks": held?.hint,
                 "path": draft.path("/console/compose/publish"), "back": draft.path(),
             ]))
     }
@@ -71,26 +71,29 @@ enum PublishPage {
 
     private static func publish(_ compose: ComposeForm, _ visit: Visit) async throws -> ConsoleResponse {
         let push = try compose.push()
+        if let (page, place) = compose.held {
+            return try await page.change(place, push, compose.sendAt().map(TimeText.plainText), visit)
+        }
         if let schedule = compose.schedule { return try await change(schedule, push, compose, visit) }
         let key = visit.form.text("key")
         let asks = visit.form["asks"] == "yes"
         if let time = try compose.sendAt() {
-            _ = try await schedule(push, at: TimeText.plainText(time), key: key, visit)
-            let state = Form.query(["state": asks ? Schedule.State.awaiting.rawValue : nil])
-            return visit.redirect("/console/schedules" + state, asks ? .proposed : .scheduled)
+            let made = try await schedule(push, at: TimeText.plainText(time), key: key, visit)
+            return waits(made.held, made.heldID, visit) ?? visit.redirect("/console/schedules", .scheduled)
         }
-        // A second person takes the place of the seconds in which a publish can be taken back.
+        // What holds it takes the place of the seconds in which a publish can be taken back.
         guard visit.console.undo > .zero, !asks else {
             let answer = try await visit.call("POST", "/api/push", push, key: key)
             let accepted = try AcceptedAnswer(answer: answer)
-            let isProposed = accepted.state == Schedule.State.awaiting.rawValue
-            return visit.redirect("/console/pushes/\(accepted.pushIDs.first ?? "")", isProposed ? .proposed : nil)
+            return waits(accepted.held, accepted.heldID, visit)
+                ?? visit.redirect("/console/pushes/\(accepted.pushIDs.first ?? "")")
         }
         // It waits as a schedule, which can be cancelled. A second click has to give the same time.
         let wanted = visit.now + visit.console.undo.milliseconds
         let due = if let key { try await visit.console.store.console.due(key, at: wanted) } else { wanted }
-        let id = try await schedule(push, at: TimeText.text(due), key: key, visit)
-        return visit.redirect("/console/pushes/\(id)")
+        let made = try await schedule(push, at: TimeText.text(due), key: key, visit)
+        return waits(made.held, made.heldID, visit)
+            ?? visit.redirect("/console/pushes/\(made.scheduleIDs.first ?? "")")
     }
 
     private static func body(_ push: JSON, at time: String) -> JSON {
@@ -99,23 +102,28 @@ enum PublishPage {
 
     private static func schedule(
         _ push: JSON, at time: String, key: String?, _ visit: Visit
-    ) async throws -> String {
-        let answer = try await visit.call("POST", "/api/schedules", body(push, at: time), key: key)
-        return try SchedulesAnswer(answer: answer).scheduleIDs.first ?? ""
+    ) async throws -> SchedulesAnswer {
+        try SchedulesAnswer(
+            answer: await visit.call("POST", "/api/schedules", body(push, at: time), key: key))
+    }
+
+    /// The page of a publish that is held. Nil: it is not.
+    private static func waits(_ held: String?, _ id: String?, _ visit: Visit) -> ConsoleResponse? {
+        HeldPage.of(held).map { visit.redirect($0.path(id ?? ""), $0.notice) }
     }
 
     /// Puts the push in place of the schedule's. It keeps its id, and a second click puts the same again.
     private static func change(
         _ schedule: String, _ push: JSON, _ compose: ComposeForm, _ visit: Visit
     ) async throws -> ConsoleResponse {
-        // A publish that goes out once it is approved has no time.
-        let asks = visit.form["asks"] == "yes"
-        guard let time = try compose.sendAt() ?? (asks ? visit.now : nil) else {
+        guard let time = try compose.sendAt() else {
             throw ComposeForm.Problem(field: "send_at", message: "is required: the schedule waits for its time")
         }
         let path = "/api/schedules/\(Form.encoded(schedule))"
-        try await visit.call("PUT", path, body(push, at: TimeText.plainText(time)))
-        return visit.redirect("/console/pushes/\(Form.encoded(schedule))", asks ? .proposed : .scheduleChanged)
+        let made = try SchedulesAnswer(
+            answer: await visit.call("PUT", path, body(push, at: TimeText.plainText(time))))
+        return waits(made.held, made.heldID, visit)
+            ?? visit.redirect("/console/pushes/\(Form.encoded(schedule))", .scheduleChanged)
     }
 }
 

@@ -12,6 +12,8 @@ struct Standing: Sendable {
 
     private var snapshot: Snapshot?
     private(set) var alarms: [Told] = []
+    /// What waits for somebody on pages of features, by their paths. It is of the identity's names.
+    private var waiting: [String: Int] = [:]
 
     /// For a page without an app.
     init() {}
@@ -20,13 +22,11 @@ struct Standing: Sendable {
 
     init(_ console: Console, _ identity: ConsoleIdentity) async {
         let app = identity.app
-        var found = await console.store.partialSnapshot(
-            [app],
-            [.pauses, .alarms, .workers, .deadLetters, .quarantine]
-                + (identity.namePrefix == nil ? [.approvals] : []))
-        if let prefix = identity.namePrefix, !found.parts.isEmpty {
-            let own = try? await console.store.schedules.awaitingCount(app, namesFrom: prefix, now: found.now)
-            found.apps[0].approvals = own ?? 0
+        let found = await console.store.partialSnapshot(
+            [app], [.pauses, .alarms, .workers, .deadLetters, .quarantine])
+        for entry in MenuEntry.ofFeatures where !found.parts.isEmpty {
+            let count = try? await entry.waiting?.count(console.store, app, identity.namePrefix, found.now)
+            if let count { waiting[entry.path] = count }
         }
         snapshot = found
         guard !found.alarms.isEmpty else { return }
@@ -67,7 +67,12 @@ struct Standing: Sendable {
         return values([
             "pause": pause.map { ["since": Shown.time($0.since, now: now) as Any] as Values },
             "noWorker": isWithoutWorker ? true : nil,
-            "approvals": identity.scopes.contains(.approve) ? approvals : nil,
+            "lines": MenuEntry.ofFeatures.compactMap { entry -> Values? in
+                guard let line = entry.waiting, let count = waiting[entry.path], count > 0,
+                    identity.scopes.contains(line.scope)
+                else { return nil }
+                return ["words": Shown.count(count, line.one, line.many), "path": entry.path, "link": line.link]
+            },
             "several": isOneLine
                 ? ["count": "\(told.count)", "kinds": told.map(\.alarm.kind.title).joined(separator: ", ")] as Values
                 : nil,
@@ -80,12 +85,6 @@ struct Standing: Sendable {
         ])
     }
 
-    /// Publishes of the identity's names that wait for approval, in words. Nil: none does.
-    private var approvals: String? {
-        let count = snapshot?.apps.first?.approvals ?? 0
-        return count > 0 ? Shown.count(count, "publish waits", "publishes wait") : nil
-    }
-
     /// The number beside a page in the navigation.
     /// - Parameter isForAllNames: the counts of others are left out, because they are of all names
     func badge(_ path: String, isForAllNames: Bool) -> Int {
@@ -93,9 +92,8 @@ struct Standing: Sendable {
         return switch path {
         case "/console/alarms": alarms.count { $0.known == nil }
         case "/console/dead" where isForAllNames: app.deadLetters
-        case "/console/schedules": app.approvals
         case "/console/quarantine": app.quarantinedNames
-        default: 0
+        default: waiting[path] ?? 0
         }
     }
 }

@@ -15,7 +15,7 @@ enum ActionsPage {
             (action.name, "/console/names/"), (action.pushID, "/console/pushes/"),
             (action.scheduleID, "/console/pushes/"), (action.channel, "/console/devices/"),
             (action.attributesType, nil), (action.namedUser, nil), (action.credentialID, nil), (action.entry, nil),
-            (action.askedBy.map { "asked by \($0)" }, nil), (action.reason.map { "“\($0)”" }, nil),
+            (action.reason.map { "“\($0)”" }, nil),
         ]
     }
 
@@ -50,7 +50,7 @@ enum ActionsPage {
             guard let text = subject.text else { return nil }
             return values([
                 "text": text, "path": subject.path.map { $0 + Form.encoded(text) },
-                "kind": position == 0 ? "name" : subject.path == nil && action.askedBy != nil ? "hint" : "id",
+                "kind": position == 0 ? "name" : subject.text == action.reason ? "hint" : "id",
             ])
         }
         return values([

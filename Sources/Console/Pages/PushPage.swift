@@ -37,23 +37,8 @@ enum PushPage {
         shown["canCancel"] = push.isFinal || isScheduled ? nil : true
         shown["isLive"] = push.isFinal ? nil : true
         if isScheduled {
-            let approval = schedule.flatMap { $0.state == Schedule.State.awaiting.rawValue ? $0.approval : nil }
-            if let approval {
-                shown["state"] = "awaiting approval"
-                shown["approval"] = values([
-                    "path": ApprovalPage.path(id), "lapses": Shown.time(approval.lapsesAt, now: visit.now),
-                ])
-            }
-            if approval?.atOnce != true { shown["due"] = Shown.time(schedule?.schedule.scheduledTime, now: visit.now) }
-            shown["undo"] = approval == nil && schedule.map { isSoon($0, visit.now) } == true ? true : nil
-        }
-        if let schedule, schedule.state == Schedule.State.rejected.rawValue {
-            shown["state"] = "rejected"
-            shown["rejected"] = values([
-                "by": schedule.approval?.decidedBy.map { Caller.text($0.credential, $0.who) },
-                "byID": Caller.id(schedule.approval?.decidedBy?.whoID), "reason": schedule.reason,
-                "at": Shown.time(schedule.approval?.decidedAt, now: visit.now),
-            ])
+            shown["due"] = Shown.time(schedule?.schedule.scheduledTime, now: visit.now)
+            shown["undo"] = schedule.map { isSoon($0, visit.now) } == true ? true : nil
         }
         if let schedule, isScheduled || Schedule.State(rawValue: schedule.state)?.isRefused == true {
             shown["isUnsent"] = true
@@ -130,11 +115,7 @@ enum PushPage {
             if wasScheduled {
                 var page = push.page
                 page["isUnsent"] = true
-                let awaits = schedule?.state == Schedule.State.awaiting.rawValue
-                if awaits { page["state"] = "awaiting approval" }
-                if !awaits || schedule?.approval?.atOnce != true {
-                    page["due"] = Shown.time(schedule?.schedule.scheduledTime, now: nil)
-                }
+                page["due"] = Shown.time(schedule?.schedule.scheduledTime, now: nil)
                 let html = visit.console.templates.render("push-live", page)
                 // The rest of the page changes with its state, so the browser reads it again.
                 return push.state == "scheduled" ? .html(html) : .last(html)
@@ -149,7 +130,7 @@ enum PushPage {
     /// Whether it is about to go out, as each publish of the console is at first.
     private static func isSoon(_ schedule: ScheduleAnswer, _ now: Int64) -> Bool {
         guard let due = TimeText.parse(schedule.schedule.scheduledTime) else { return false }
-        return schedule.approval == nil && due - now < 60_000
+        return due - now < 60_000
     }
 
     static func cancel(_ visit: Visit) async throws -> ConsoleResponse {

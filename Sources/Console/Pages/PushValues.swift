@@ -148,7 +148,6 @@ enum ReasonText {
         "Quarantined": "APNs rejected many tokens at once: these wait for a decision",
         "Timeout": "Apple gave no answer in time", "ConnectionLost": "the connection to Apple broke",
         "ConnectionFailed": "Apple was not reached", "Dismissed": "the user dismissed the name's card",
-        "NotApproved": "nobody approved it in time",
     ]
 
     /// Nil: the reason has to speak for itself.

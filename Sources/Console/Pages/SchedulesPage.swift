@@ -9,9 +9,7 @@ enum SchedulesPage {
 
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let isFinished = visit.query["state"] == "finished"
-        let awaiting = Schedule.State.awaiting.rawValue
-        let isForApproval = visit.query["state"] == awaiting
-        let state: KeyValuePairs = ["state": isFinished ? "finished" : isForApproval ? awaiting : nil]
+        let state: KeyValuePairs = ["state": isFinished ? "finished" : nil]
         let (wanted, days) = (visit.query.text("name"), DayRange(visit.query))
         // A schedule has the body as somebody posted it, which may be 64 KB: two cells of it, and few in a page.
         let activity = "push.notification.ios.live_activity"
@@ -31,32 +29,25 @@ enum SchedulesPage {
             let push = schedule.push.object?.liveActivity
             let id = schedule.pushIDs.first ?? ""
             let name = push?.text("name") ?? ""
-            let approval = schedule.approval
-            let isAtOnce = isForApproval && approval?.atOnce == true
             return values([
-                "id": id, "entry": id, "path": isForApproval ? ApprovalPage.path(id) : "/console/pushes/\(id)",
+                "id": id, "entry": id, "path": "/console/pushes/\(id)",
                 "name": name,
                 "namePath": "/console/names/\(Form.encoded(name))", "event": push?.text("event"),
                 "label": schedule.name, "state": schedule.state, "reason": schedule.reason,
-                "word": schedule.state.replacing("_", with: " "),
-                "asker": approval?.askedBy.map { Caller.text($0.credential, $0.who) },
-                "askerID": Caller.id(approval?.askedBy?.whoID),
-                "lapses": Shown.time(approval?.lapsesAt, now: visit.now),
-                "hasWhy": schedule.reason != nil || approval != nil ? true : nil,
-                "due": isAtOnce ? nil : Shown.time(schedule.schedule.scheduledTime, now: visit.now),
+                "due": Shown.time(schedule.schedule.scheduledTime, now: visit.now),
                 "canCancel": mayCancel ? true : nil, "hasMore": mayCancel || schedule.name != nil ? true : nil,
                 "chosen": Bulk.isChosen(visit),
             ])
         }
         let bulk = Bulk.shown(
             visit, [.init(word: "cancel", title: "Cancel the chosen", isDanger: true)],
-            of: isFinished || isForApproval ? [] : rows,
+            of: isFinished ? [] : rows,
             keeping: filters, hasMore: page.next != nil)
         return visit.page(
             "schedules", "Schedules",
             values([
                 "schedules": rows, "empty": rows.isEmpty ? true : nil, "isFinished": isFinished ? true : nil,
-                "isForApproval": isForApproval ? true : nil, "isWaiting": isFinished || isForApproval ? nil : true,
+                "isWaiting": isFinished ? nil : true,
                 "isPart": page.next == nil ? nil : true, "bulk": bulk, "wantedName": wanted ?? "",
                 "from": visit.query.text("from") ?? "", "to": visit.query.text("to") ?? "",
                 "isFiltered": wanted != nil || days.from != nil || days.to != nil ? true : nil,

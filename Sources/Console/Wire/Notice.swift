@@ -15,7 +15,7 @@ struct Notice: Sendable {
         cancelled, retried, dropped, forgotten, paused, resumed, released, discarded, kept, removed, waiting,
         keptInPlace, nothingChosen, nothingForgotten, broadcastWanted, broadcastDiscarded, scheduleCancelled,
         scheduleChanged, scheduled,
-        undone, proposed, approved, rejected, draftGone, draftDropped, tooLate, alarmKnown, alarmLoud,
+        undone, draftGone, draftDropped, tooLate, alarmKnown, alarmLoud,
         alarmOver, revoked, schemaSet, schemaDeleted, eventsRetried, eventsDropped,
     ]
 }
@@ -43,10 +43,6 @@ extension Notice {
     static let scheduleChanged = Notice("schedule-changed", "The schedule is changed.")
     static let scheduled = Notice("scheduled", "Scheduled. It is listed here until its time comes.")
     static let undone = Notice("undone", "Taken back. Nothing was sent, and the push is here to be changed.")
-    static let proposed = Notice(
-        "proposed", "It waits for a second person. Nothing is sent until somebody approves it.")
-    static let approved = Notice("approved", "Approved. It goes out at its time, or at once.")
-    static let rejected = Notice("rejected", "Rejected. Nothing of it is sent.")
     static let draftGone = Notice("draft-gone", "That draft is gone: it was published, or removed.")
     static let draftDropped = Notice("draft-dropped", "The draft is removed.")
     static let tooLate = Notice("too-late", "It was on its way already. Cancel the push to stop what is not sent yet.")

@@ -247,23 +247,18 @@ extension Timers {
         for app in apps {
             do throws(StoreError) {
                 for run in try await store.schedules.runDue(app, limit: Self.mostSchedules) {
-                    await report(run, app)
+                    report(run, app)
                 }
             } catch { logger.debug("cannot commit schedules: \(error)") }
         }
     }
 
-    private func report(_ run: ScheduleRun, _ app: AppKey) async {
+    private func report(_ run: ScheduleRun, _ app: AppKey) {
         let metadata: Logger.Metadata = ["app": "\(app)", "push": "\(run.id)", "late_ms": "\(run.lateness)"]
         switch run.outcome {
         case .sent: logger.info("a scheduled push was committed", metadata: metadata)
         case .failed(let reason): logger.warning("a scheduled push was refused: \(reason)", metadata: metadata)
         case .postponed(let reason): logger.info("a scheduled push is tried again: \(reason)", metadata: metadata)
-        case .lapsed(let name, let asker):
-            logger.notice("a push was not sent, because nobody approved it in time", metadata: metadata)
-            await quietly { () async throws(StoreError) in
-                try await store.actions.add(app, [.lapse(run.id, of: name, asker)])
-            }
         }
     }
 }

@@ -13,8 +13,6 @@ public struct GatewayApp: Sendable {
     public var staleAfter: Int?
     /// Whether starts without `options.respect_dismissal` leave out those who dismissed the name's card.
     public var respectsDismissal = false
-    /// Which publishes of callers with the scope `propose` wait for approval.
-    public var approvalRule = ApprovalRule.all
     /// The time for which pushes without `options.expiry` are tried. An absent event has the default of its kind.
     public var lives: [ActivityEvent: Duration] = [:]
     /// The age at which the app's cards are ended automatically. Nil: only a published end ends them.

@@ -67,8 +67,6 @@ public struct GatewayConfiguration: Sendable {
     public var hasConsole = true
     /// How long a publish of the console waits as a schedule, so that it can be taken back.
     public var consoleUndo: Duration = .zero
-    /// How long a request for approval stands, from when it was made or was to go out.
-    public var approvalLife: Duration = .seconds(3_600)
     /// The provider by which people sign in to the console.
     public var openID = OpenIDOptions()
     /// Shown in the `Server` header, in `/healthz` and in the log.

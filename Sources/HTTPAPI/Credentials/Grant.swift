@@ -29,8 +29,8 @@ struct Grant: Sendable, Hashable {
         return other.namePrefix.map { $0.utf8.starts(with: namePrefix.utf8) } ?? false
     }
 
-    /// Whether whoever has this credential may make another one, or take it over by a new secret. Of those who propose
-    /// and approve, nobody may: one person could be two then.
+    /// Whether somebody who has this credential may make another one, or take it over by a new secret. A credential
+    /// whose scope is of the master secret alone may not be made: one person could be two then.
     func mayMake(_ other: Grant) -> Bool { covers(other) && !other.scopes.contains(where: \.isOfMaster) }
 }
 

@@ -16,7 +16,6 @@ public enum GatewayMetricName: String, CaseIterable, Sendable {
     case queueDepth = "lamplighter_fleet_queue_depth"
     case queueOldest = "lamplighter_fleet_queue_oldest_seconds"
     case schedulesWaiting = "lamplighter_fleet_schedules_waiting"
-    case approvalsWaiting = "lamplighter_fleet_approvals_waiting"
     case schedulesBehind = "lamplighter_fleet_schedules_behind_seconds"
     case alarms = "lamplighter_fleet_alarms"
     case workers = "lamplighter_fleet_workers"
@@ -135,7 +134,7 @@ struct GatewayMetrics: Sendable {
     /// The parts of the deployment that they show. The first one decides whether Redis answers.
     static let parts: [Snapshot.Part] = [
         .depths, .ages, .counts, .heartbeats, .pauses, .load, .alarms, .quarantine, .deadLetters, .webhooks,
-        .broadcasts, .approvals,
+        .broadcasts,
     ]
 
     /// Sets the `fleet` metrics. Those of a part that Redis did not answer stay.
@@ -156,7 +155,6 @@ struct GatewayMetrics: Sendable {
             case .deadLetters: for app in snapshot.apps { deadLetters(app.key, pushes: app.deadLetters) }
             case .webhooks: for app in snapshot.apps where hasEvents(app.key) { webhook(app.key, app.webhook) }
             case .broadcasts: for app in snapshot.apps { broadcasts(app.key, app.broadcasts) }
-            case .approvals: for app in snapshot.apps { approvals(app.key, waiting: app.approvals) }
             case .workers, .pushes: break
             }
         }
@@ -235,10 +233,6 @@ struct GatewayMetrics: Sendable {
 
     func deadLetters(_ app: AppKey, pushes: Int) {
         gauge(.deadLetters, [("app", app.rawValue)]).set(pushes)
-    }
-
-    func approvals(_ app: AppKey, waiting: Int) {
-        gauge(.approvalsWaiting, [("app", app.rawValue)]).set(waiting)
     }
 
     func webhook(_ app: AppKey, _ status: WebhookStatus) {

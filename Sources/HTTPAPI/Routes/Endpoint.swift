@@ -30,8 +30,8 @@ final class Endpoint: Sendable {
     /// The scope that a credential needs for the call. The app's two secrets need none. Nil: the call needs no secret,
     /// or no credential opens it.
     let scope: CredentialScope?
-    /// Another scope that opens the call.
-    let otherScope: CredentialScope?
+    /// Whether it says what a publish would do, and does nothing.
+    let isPreview: Bool
     /// Whether the handler itself asks if the credential may touch the names in body or query.
     let checksNames: Bool
     /// False for the probe of liveness, which is always answered.
@@ -47,13 +47,13 @@ final class Endpoint: Sendable {
 
     private init(
         _ method: String, _ pattern: String, _ access: Access, _ scope: CredentialScope?,
-        or otherScope: CredentialScope?, checksNames: Bool, isLimited: Bool, _ body: Body, _ answerType: String,
+        isPreview: Bool, checksNames: Bool, isLimited: Bool, _ body: Body, _ answerType: String,
         _ answers: [AnswerForm], _ action: ActionKind?,
         _ handler: Handler
     ) {
         (self.method, self.pattern, self.access, self.scope) = (method, pattern, access, scope)
         (self.checksNames, self.isLimited, self.body, self.answerType) = (checksNames, isLimited, body, answerType)
-        self.otherScope = otherScope
+        self.isPreview = isPreview
         (self.answers, self.action, self.handler) = (answers, action, handler)
         segments = pattern.split(separator: "/").map { part in
             part.first == "{" ? .parameter(String(part.dropFirst().dropLast())) : .literal(String(part))
@@ -64,9 +64,7 @@ final class Endpoint: Sendable {
 extension Endpoint {
     /// The scopes each of which opens the call.
     var scopes: [CredentialScope] {
-        CredentialScope.all.filter { own in
-            [scope, otherScope].compactMap(\.self).contains(where: Set([own]).opens)
-        }
+        CredentialScope.all.filter { own in scope.map(Set([own]).opens) == true || isPreview && own.mayPreview }
     }
 
     /// Whether it tells of the deployment, and so may have a port and a secret of its own.
@@ -79,11 +77,11 @@ extension Endpoint {
     convenience init<Calls: CallGroup>(
         _ method: String, _ pattern: String, _ access: Access, _ scope: CredentialScope?,
         _ handle: @escaping @Sendable (Calls) -> (Call) async throws -> Answer, _ answers: [AnswerForm],
-        or otherScope: CredentialScope? = nil, checksNames: Bool = false, acts action: ActionKind? = nil,
+        isPreview: Bool = false, checksNames: Bool = false, acts action: ActionKind? = nil,
         isAirship: Bool = false, body: Body? = nil
     ) {
         self.init(
-            method, pattern, access, scope, or: otherScope, checksNames: checksNames, isLimited: true,
+            method, pattern, access, scope, isPreview: isPreview, checksNames: checksNames, isLimited: true,
             body ?? (["GET", "DELETE"].contains(method) ? .none : .whole),
             isAirship ? Answer.airshipType : Answer.jsonType, answers, action,
             .call { parts, call in try await handle(Calls(parts))(call) })
@@ -95,9 +93,8 @@ extension Endpoint {
         _ answers: [AnswerForm], isLimited: Bool = true
     ) {
         self.init(
-            "GET", pattern, .anyone, nil, or: nil, checksNames: false, isLimited: isLimited, .none, Answer.jsonType,
-            answers,
-            nil, .open { parts in try await handle(Calls(parts))() })
+            "GET", pattern, .anyone, nil, isPreview: false, checksNames: false, isLimited: isLimited, .none,
+            Answer.jsonType, answers, nil, .open { parts in try await handle(Calls(parts))() })
     }
 
     /// In order of precedence: a literal path stands before a parameter that would match it too.
@@ -109,7 +106,7 @@ extension Endpoint {
             checksNames: true, acts: .publish, isAirship: true),
         Endpoint(
             "POST", "/api/push/validate", .master, .publish, DryRunCalls.validate, [.ok(DryRunAnswer.self)],
-            or: .approve, checksNames: true, isAirship: true),
+            isPreview: true, checksNames: true, isAirship: true),
         Endpoint("GET", "/api/push/{push_id}", .master, .read, PushCalls.ledger, [.ok(LedgerAnswer.self)]),
         Endpoint(
             "DELETE", "/api/push/{push_id}", .master, .publish, PushCalls.cancel, [.ok(LedgerAnswer.self)],
@@ -141,12 +138,6 @@ extension Endpoint {
         Endpoint(
             "DELETE", "/api/schedules/{schedule_id}", .master, .publish, ScheduleCalls.cancel, [.empty],
             acts: .cancelSchedule, isAirship: true),
-        Endpoint(
-            "POST", "/api/schedules/{schedule_id}/approve", .master, .approve, ApprovalCalls.approve,
-            [.ok(ScheduleAnswer.self)], acts: .approve),
-        Endpoint(
-            "POST", "/api/schedules/{schedule_id}/reject", .master, .approve, ApprovalCalls.reject,
-            [.ok(ScheduleAnswer.self)], acts: .reject),
         Endpoint(
             "GET", "/api/channels", .master, .read, ChannelCalls.list, [.ok(ChannelsAnswer.self)], isAirship: true),
         Endpoint(

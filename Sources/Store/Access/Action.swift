@@ -1,4 +1,4 @@
-public import LiveActivity
+import LiveActivity
 
 /// One thing that a caller did with a secret, as the log of an app keeps it. It holds no secret, token or content.
 public struct Action: Sendable, Hashable {
@@ -6,9 +6,7 @@ public struct Action: Sendable, Hashable {
     public enum Subject: String, Sendable, Hashable, CaseIterable {
         case name, push = "push_id", lastPush = "last_push_id", schedule = "schedule_id", channel
         case attributesType = "attributes_type", namedUser = "named_user", credential = "credential_id", entry
-        /// The person or the credential whose request was decided.
-        case askedBy = "asked_by"
-        /// Why it was rejected, as the person wrote it.
+        /// Why, as the caller gave it.
         case reason
     }
 
@@ -45,14 +43,6 @@ public struct Action: Sendable, Hashable {
 extension Action {
     /// A gateway on this machine has read other secrets or credentials of the app from its files.
     public static func reload(on machine: String) -> Action { ofMachine(.reload, "file", machine) }
-
-    /// The request of this caller lapsed, because nobody approved it in time.
-    public static func lapse(_ id: PushID, of name: ActivityName, _ asker: Publisher?) -> Action {
-        Action(
-            ActionKind.lapse.rawValue, credential: asker?.credential ?? "file", address: asker?.address ?? "",
-            who: asker?.who, whoID: asker?.whoID, operation: UUIDBytes.random().description,
-            subjects: [.schedule: id.description, .name: name.rawValue])
-    }
 
     static func ofMachine(_ kind: ActionKind, _ credential: String, _ machine: String) -> Action {
         Action(kind.rawValue, credential: credential, address: machine, operation: UUIDBytes.random().description)

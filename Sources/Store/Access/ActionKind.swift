@@ -24,7 +24,7 @@ extension ActionKind {
     public static let all: [ActionKind] = ofCore + ofFeatures.joined()
 
     private static let ofCore: [ActionKind] = [
-        publish, cancelPush, propose, approve, reject, lapse, schedule, replaceSchedule, cancelSchedule,
+        publish, cancelPush, schedule, replaceSchedule, cancelSchedule,
         pause, resume, retryDead, dropDead, releaseQuarantine, discardQuarantine, retryEvents, discardEvents,
         setSchema, deleteSchema, describeName, createBroadcast, deleteBroadcast, importFollowers, removeFollowers,
         importChannels, tagChannels,
@@ -34,12 +34,6 @@ extension ActionKind {
 
     public static let publish = ActionKind("publish", isFrequent: true)
     public static let cancelPush = ActionKind("cancel_push")
-    /// A publish or a schedule that waits for approval. Without that its call has the word `publish` or `schedule`.
-    public static let propose = ActionKind("propose", isOfCall: false)
-    public static let approve = ActionKind("approve")
-    public static let reject = ActionKind("reject")
-    /// A request for approval was not approved in time.
-    public static let lapse = ActionKind("lapse", isOfCall: false)
     public static let schedule = ActionKind("schedule", isFrequent: true)
     public static let replaceSchedule = ActionKind("replace_schedule")
     public static let cancelSchedule = ActionKind("cancel_schedule")

@@ -7,10 +7,15 @@ public struct CredentialScope: Sendable, Hashable, CustomStringConvertible {
     let standsFor: String?
     /// Whether only the master secret may give it: with a credential that makes credentials, one person could be two.
     public let isOfMaster: Bool
+    /// Whether it opens dry runs: somebody who judges a publish may see what it would do.
+    public let mayPreview: Bool
 
-    init(_ rawValue: String, _ meaning: String, standsFor: String? = nil, isOfMaster: Bool = false) {
+    init(
+        _ rawValue: String, _ meaning: String, standsFor: String? = nil, isOfMaster: Bool = false,
+        mayPreview: Bool = false
+    ) {
         (self.rawValue, self.meaning) = (rawValue, meaning)
-        (self.standsFor, self.isOfMaster) = (standsFor, isOfMaster)
+        (self.standsFor, self.isOfMaster, self.mayPreview) = (standsFor, isOfMaster, mayPreview)
     }
 
     /// Nil for a word that no scope has.
@@ -26,15 +31,11 @@ public struct CredentialScope: Sendable, Hashable, CustomStringConvertible {
 
 extension CredentialScope {
     /// In the order of a person's questions: may it look, send, register, decide?
-    public static let all: [CredentialScope] = [read, publish, propose, approve, track, operate]
+    public static let all: [CredentialScope] = [read, publish] + ofFeatures.joined() + [track, operate]
 
     /// Lists, ledgers, channels and states.
     public static let read = CredentialScope("read", "see pages, lists and numbers")
     public static let publish = CredentialScope("publish", "send, schedule and cancel pushes")
-    /// As `publish`, but what the app's rule names waits for the approval of a second person (`ApprovalRule`).
-    public static let propose = CredentialScope(
-        "propose", "the same, but a second person approves it", standsFor: "publish", isOfMaster: true)
-    public static let approve = CredentialScope("approve", "approve what others propose", isOfMaster: true)
     /// Tokens and channels, their tags and users.
     public static let track = CredentialScope("track", "register and forget devices")
     /// Schemas, broadcast channels and the log of actions too, and credentials of no wider rights.
@@ -61,7 +62,4 @@ extension Set<CredentialScope> {
     public func opens(_ scope: CredentialScope) -> Bool {
         contains(scope) || contains { $0.standsFor == scope.rawValue }
     }
-
-    /// Whether publishes wait for a second person, as far as the app's rule names them.
-    public var mustPropose: Bool { contains(.propose) && !contains(.publish) }
 }

@@ -4,7 +4,7 @@ public import LiveActivity
 /// This is the one list of the questions. A caller names the parts that it shows.
 public struct Snapshot: Sendable {
     public enum Part: Sendable, CaseIterable {
-        case depths, ages, deadLetters, quarantine, webhooks, broadcasts, counts, approvals
+        case depths, ages, deadLetters, quarantine, webhooks, broadcasts, counts
         case alarms, pauses, heartbeats, workers, load, pushes
     }
 
@@ -15,8 +15,6 @@ public struct Snapshot: Sendable {
         /// Pushes with dead letters.
         public var deadLetters = 0
         public var quarantinedNames = 0
-        /// Publishes that wait for approval.
-        public var approvals = 0
         public var webhook = WebhookStatus()
         public var broadcasts: [BroadcastEvent: Int] = [:]
         /// The numbers of features, by the names of their metrics.
@@ -82,10 +80,6 @@ public struct Snapshot: Sendable {
             for index in keys.indices { apps[index].deadLetters = try await store.deadLetters.count(keys[index]) }
         case .quarantine:
             for index in keys.indices { apps[index].quarantinedNames = try await store.quarantine.count(keys[index]) }
-        case .approvals:
-            for index in keys.indices {
-                apps[index].approvals = try await store.schedules.awaitingCount(keys[index], now: now)
-            }
         case .webhooks:
             for index in keys.indices { apps[index].webhook = try await store.webhooks.status(keys[index]) }
         case .broadcasts:

@@ -4,28 +4,21 @@ public import LiveActivity
 public struct Schedule: Sendable, Hashable {
     public enum State: String, Sendable, Hashable, CaseIterable {
         case scheduled
-        /// Another person has to approve it. `due` is the time at which the request lapses.
-        case awaiting = "awaiting_approval"
         /// A worker has claimed it, because its time has come.
         case taken
         /// Its push is committed. The push's ledger has the outcome.
         case sent
-        /// It was refused at its time, or nobody approved it in time. `reason` says why.
+        /// It was refused at its time. `reason` says why.
         case failed
         case cancelled
-        /// Another person did not approve it.
-        case rejected
 
         /// Whether it may be changed and cancelled.
-        public var isWaiting: Bool { self == .scheduled || self == .awaiting }
+        var isWaiting: Bool { self == .scheduled }
         /// Whether nothing happens to it any more.
         var isOver: Bool { !isWaiting && self != .taken }
         /// Whether its push will never go out.
-        public var isRefused: Bool { [.failed, .cancelled, .rejected].contains(self) }
+        public var isRefused: Bool { [.failed, .cancelled].contains(self) }
     }
-
-    /// The reason of a schedule that nobody approved in time.
-    public static let lapsed = "NotApproved"
 
     /// The id of the schedule and of its push, so that a commit that is repeated after a crash is the same push.
     public var id: PushID
@@ -41,11 +34,9 @@ public struct Schedule: Sendable, Hashable {
     /// The push object as it was posted, for the API's answers.
     public var posted: [UInt8]
     public var state = State.scheduled
-    /// Why it failed, why it is tried again, or why it was rejected, as a person wrote it.
+    /// Why it failed, or why it is tried again.
     public var reason: String?
     public var finishedAt: Int64?
-    /// Nil: it needed no approval.
-    public var approval: Approval?
 
     public init(
         id: PushID, publish: Publish, payload: [UInt8], timestampOffset: Int, due: Int64, createdAt: Int64,
@@ -64,8 +55,7 @@ public struct Schedule: Sendable, Hashable {
     /// The ledger of its push before the commit; nil after it.
     public var ledger: Ledger? {
         let states: [State: PushState] = [
-            .scheduled: .scheduled, .awaiting: .scheduled, .taken: .scheduled, .failed: .failed,
-            .cancelled: .cancelled, .rejected: .cancelled,
+            .scheduled: .scheduled, .taken: .scheduled, .failed: .failed, .cancelled: .cancelled,
         ]
         guard let pushState = states[state] else { return nil }
         var ledger = Ledger(

@@ -10,8 +10,6 @@ public struct ScheduleRun: Sendable, Hashable {
         case failed(String)
         /// Refused for now. A worker tries it again.
         case postponed(String)
-        /// A request that nobody approved in time: the name, and who asked.
-        case lapsed(ActivityName, Publisher?)
     }
     public var id: PushID
     public var outcome: Outcome
@@ -160,12 +158,6 @@ extension Schedules {
         case "early":
             if let due = StoredNumber.read(try taken[1].string()) { try await raise(app, id, to: Int64(due)) }
             return .skipped
-        case "awaiting":
-            guard let found = try? Schedule(id: id, StoredHash(taken[1])) else {
-                try await forget(app, id.description)
-                return .skipped
-            }
-            return try await lapse(app, found, now: now).map { .ran($0) } ?? .skipped
         case "taken": break
         default:
             try await forget(app, id.description)
@@ -218,7 +210,6 @@ extension Schedules {
             case .sent: (.sent, nil, 0)
             case .failed(let word): (.failed, word, 0)
             case .postponed(let word): (.scheduled, word, now + Self.postponement)
-            case .lapsed: (.failed, nil, 0)
             }
         if state != .scheduled { try await noteFinished(app, id, now: now) }
         _ = try await settle(app, id, from: [.taken], to: state, reason: reason, until: until, now: now)

@@ -2,7 +2,7 @@ public import LiveActivity
 import Redis
 public import StoreGround
 
-/// The list of schedules that were sent, failed, or were cancelled or rejected. A schedule is listed before its record
+/// The list of schedules that were sent, failed or were cancelled. A schedule is listed before its record
 /// says so. After a crash in between, the list has a schedule that still waits or is claimed. Readers skip it. It is
 /// listed again when it finishes.
 extension Schedules {

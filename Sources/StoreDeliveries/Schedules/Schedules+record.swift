@@ -7,7 +7,7 @@ extension Schedules {
     /// Fields that a record need not have. They are removed when another publish replaces one that had them.
     static let optionalFields = [
         "ts", "content", "life", "stale", "dismissal", "relevance", "alert", "type", "attributes", "expiry", "label",
-        "reason", "trace", "by", "request", "asker", "asked", "wanted", "decider", "decided", "decidedBy",
+        "reason", "trace", "by",
     ]
 }
 
@@ -37,19 +37,6 @@ extension Schedule {
         add("label", label.map { .string($0) })
         add("reason", reason.map { .string($0) })
         add("finished", finishedAt.map { .int($0) })
-        if let approval {
-            fields += [
-                "request", .string(approval.request), "asker", .string(approval.asker), "asked",
-                .int(approval.askedAt),
-            ]
-            add("wanted", approval.wanted.map { .int($0) })
-            if let decision = approval.decision {
-                fields += [
-                    "decider", .string(decision.by.identity), "decided", .int(decision.at), "decidedBy",
-                    .string(decision.by.publisher.stored),
-                ]
-            }
-        }
         return fields
     }
 
@@ -84,23 +71,5 @@ extension Schedule {
         self.state = state
         reason = fields.text("reason").flatMap { $0.isEmpty ? nil : $0 }
         finishedAt = fields.number("finished").map(Int64.init)
-        approval = Approval(fields)
-        // Without its request nobody could decide about it, and it must not go out.
-        if state == .awaiting, approval == nil { throw .corrupt("schedule") }
-    }
-}
-
-extension Approval {
-    /// Nil: the schedule needed none.
-    fileprivate init?(_ fields: StoredHash) {
-        guard let request = fields.text("request"), let asker = fields.text("asker"), let asked = fields.number("asked")
-        else { return nil }
-        self.init(
-            request: request, asker: asker, askedAt: Int64(asked), wanted: fields.number("wanted").map(Int64.init))
-        if let decider = fields.text("decider"), let at = fields.number("decided"),
-            let by = fields.text("decidedBy").flatMap({ Publisher(stored: $0) })
-        {
-            decision = Decision(by: Person(identity: decider, publisher: by), at: Int64(at))
-        }
     }
 }

@@ -8,7 +8,7 @@ public enum ScheduleReplacement: Sendable, Hashable {
     case replaced(Schedule)
     /// Its push is committed or being committed. The push can be cancelled.
     case tooLate
-    /// It failed, or was cancelled or rejected before.
+    /// It failed, or was cancelled before.
     case finished
 }
 
@@ -16,8 +16,7 @@ public enum ScheduleReplacement: Sendable, Hashable {
 /// but a late one would delay the push. So the timer is lowered before the record is written and again after it. Only a
 /// caller that reads the record again afterwards raises it.
 extension Schedules {
-    /// Replaces a schedule, and with it the request for its approval. Repeatable. If the process dies in between, a
-    /// worker sets the early timer right.
+    /// Replaces a schedule. Repeatable. If the process dies in between, a worker sets the early timer right.
     /// - Returns: nil if the app has no such schedule.
     /// - Throws: `unreplicated` as `create` does.
     public func replace(_ app: AppKey, _ schedule: Schedule) async throws(StoreError) -> ScheduleReplacement? {
@@ -25,7 +24,6 @@ extension Schedules {
         var schedule = schedule
         schedule.createdAt = found.createdAt
         try await lower(app, schedule.id, to: schedule.due)
-        if schedule.state == .awaiting { try await list(app, awaiting: schedule) }
         if redis.isCluster, found.publish.name != schedule.publish.name { try await rename(app, schedule) }
         let absent = Self.optionalFields.map { RedisArgument.string($0) }
         let reply = try await redis.run(
@@ -35,7 +33,6 @@ extension Schedules {
         if reply.isNil { return nil }
         let state = Schedule.State(rawValue: try reply.string())
         guard state?.isWaiting == true else { return state?.isRefused == true ? .finished : .tooLate }
-        if schedule.state != .awaiting { try await unlist(app, schedule.id) }
         try await lower(app, schedule.id, to: schedule.due)
         if schedule.due > found.due { try await raise(app, schedule.id, to: schedule.due) }
         try await confirm(app, schedule)

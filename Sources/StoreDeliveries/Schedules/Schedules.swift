@@ -7,11 +7,11 @@ public enum ScheduleCancellation: Sendable, Hashable {
     case cancelled
     /// Its push is committed or being committed. The push can be cancelled.
     case tooLate
-    /// It failed, or was cancelled or rejected before.
+    /// It failed, or was cancelled before.
     case finished
 }
 
-/// Publishes that wait for their time, or for approval. They are in Redis, and any worker that sees one due commits it.
+/// Publishes that wait for their time. They are in Redis, and any worker that sees one due commits it.
 public struct Schedules: Sendable {
     /// The most milliseconds that a scheduled time may lie ahead. A later time is a mistake.
     public static let horizon: Int64 = 366 * 86_400_000
@@ -63,7 +63,6 @@ public struct Schedules: Sendable {
                 return [.int(schedule.due), .string(schedule.id.description), .string(name)]
             })
         if try queued.isOne() {
-            for schedule in waiting where schedule.state == .awaiting { try await list(app, awaiting: schedule) }
             if let last = waiting.last { try await confirm(app, last, and: waiting.dropLast()) }
             return standing
         }
@@ -171,11 +170,10 @@ public struct Schedules: Sendable {
             return .finished
         }
         try await noteFinished(app, id, now: now)
-        let state = try await settle(app, id, from: [.scheduled, .awaiting], to: .cancelled, reason: nil, now: now)
+        let state = try await settle(app, id, from: [.scheduled], to: .cancelled, reason: nil, now: now)
         guard state == .cancelled else { return state == nil ? nil : .tooLate }
         // If the process dies here, the next worker that sees the entry due removes it.
         try await forget(app, id.description)
-        if found.approval != nil { try await unlist(app, id) }
         return .cancelled
     }
 

@@ -179,10 +179,8 @@ public struct Keyspace: Sendable {
     /// The value of `defaults.end_after` (ms) for which all of the app's names were put into `ends`.
     package func endsAfter(_ app: AppKey) -> RedisKey { key("{q}:\(app):end:after") }
     package func schedule(_ app: AppKey, _ id: PushID) -> RedisKey { key("at:{\(app):\(id)}") }
-    /// An app's schedules that were sent, failed, or were cancelled or rejected, by when (epoch ms).
+    /// An app's schedules that were sent, failed or were cancelled, by when (epoch ms).
     package func finishedSchedules(_ app: AppKey) -> RedisKey { key("atf:{\(app)}") }
-    /// An app's schedules that wait for approval, by when their requests lapse (epoch ms).
-    package func awaitingSchedules(_ app: AppKey) -> RedisKey { key("ata:{\(app)}") }
     /// An app's names with committed work, by the time of the last commit or look. The reconciler reads them.
     package func open(_ app: AppKey, _ partition: Partition) -> RedisKey { key("\(partition.tag):\(app):open") }
 }

@@ -60,7 +60,6 @@ package enum Lua {
     package static let scheduleDue = script("schedule-due")
     package static let scheduleClaim = script("schedule-claim")
     package static let scheduleReplace = script("schedule-replace")
-    package static let scheduleDecide = script("schedule-decide")
     package static let scheduleSettle = script("schedule-settle")
     package static let appLease = script("app-lease")
     package static let endClaim = script("end-claim")

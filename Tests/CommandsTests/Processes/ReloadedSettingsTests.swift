@@ -116,7 +116,7 @@ import Webhooks
         .secret: [.secret: "another-app-secret"], .masterSecret: [.masterSecret: "another-master-secret"],
         .staleAfter: [.staleAfter: "9"], .endAfter: [.endAfter: "9"], .catchUp: [.catchUp: "true"],
         .receipts: [.receipts: "true"], .respectDismissal: [.respectDismissal: "true"],
-        .approvalFor: [.approvalFor: "ends"], .deviceTags: [.deviceTags: "false"],
+        .deviceTags: [.deviceTags: "false"],
         .deviceUsers: [.deviceUsers: "false"],
         .expiryStart: [.expiryStart: "9"], .expiryUpdate: [.expiryUpdate: "9"], .expiryEnd: [.expiryEnd: "9"],
         .maximumPerSecond: [.maximumPerSecond: "9"], .maximumPerSecondOfPush: [.maximumPerSecondOfPush: "9"],

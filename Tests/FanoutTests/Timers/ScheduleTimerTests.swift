@@ -39,27 +39,4 @@ import Testing
         #expect(transport.total == 30)
         #expect(transport.counts.values.allSatisfy { $0 == 10 })
     }
-
-    @Test func `a request for approval that nobody decides lapses, and the log of actions tells whose`() async throws {
-        let fixture = try await WorkerFixture.start()
-        try await fixture.track(0..<1)
-        var waiting = schedule(fixture, due: nowMilliseconds() + 100)
-        waiting.publish.publisher = Publisher(credential: "oidc", address: "::1", who: "Ann")
-        waiting.state = .awaiting
-        waiting.approval = Approval(asker: "a", askedAt: nowMilliseconds())
-        let request = waiting
-        #expect(try await fixture.store.schedules.create(fixture.app, [request]) != nil)
-        let transport = ScriptedTransport()
-        try await fixture.withWorker(transport) {
-            try await eventually("the log tells that it lapsed") {
-                let told = try await fixture.store.actions.list(fixture.app, after: nil, limit: 10).actions
-                guard let action = told.first?.action else { return false }
-                #expect(action.kind == "lapse" && action.who == "Ann" && action.credential == "oidc")
-                #expect(action.subjects == [.schedule: request.id.description, .name: fixture.name.rawValue])
-                return told.count == 1
-            }
-        }
-        #expect(try await fixture.store.schedules.find(fixture.app, request.id)?.reason == Schedule.lapsed)
-        #expect(transport.total == 0)
-    }
 }

@@ -15,8 +15,6 @@ import Testing
         ("POST /api/schedules", "schedule"),
         ("PUT /api/schedules/{schedule_id}", "replace_schedule"),
         ("DELETE /api/schedules/{schedule_id}", "cancel_schedule"),
-        ("POST /api/schedules/{schedule_id}/approve", "approve"),
-        ("POST /api/schedules/{schedule_id}/reject", "reject"),
         ("POST /api/channels/tags", "tag_channels"),
         ("POST /api/channels/uninstall", "forget_channels"),
         ("POST /api/channels/bulk", "import_channels"),

@@ -74,18 +74,7 @@ extension ChangingCall {
                 (try await fixture.schedule(id)?.state == .cancelled).part
             }
         },
-        decision("approve", .scheduled), decision("reject", .rejected),
     ]
-
-    private static func decision(_ word: String, _ state: Schedule.State) -> ChangingCall {
-        ChangingCall("POST /api/schedules/{schedule_id}/\(word)") { fixture, number in
-            let request = try await fixture.request("n\(number)")
-            return PreparedCall(
-                path: "/api/schedules/\(request.id)/\(word)",
-                body: #"{"request":"\#(request.approval?.request ?? "")"}"#
-            ) { (try await fixture.schedule(request.id.description)?.state == state).part }
-        }
-    }
 
     private static let channels: [ChangingCall] = [
         ChangingCall("POST /api/channels", isRepeatable: false) { fixture, number in

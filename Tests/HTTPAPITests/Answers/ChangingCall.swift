@@ -114,20 +114,6 @@ struct AnswersFixture: Sendable {
         try await store.schedules.find(try app, try #require(PushID(id)))
     }
 
-    /// A publish that waits for approval.
-    func request(_ name: String) async throws -> Schedule {
-        var schedule = Schedule(
-            id: .random(), publish: Publish(name: try ActivityName(name), event: .end, audience: .all),
-            payload: Array(#"{"aps":{"timestamp":0000000000}}"#.utf8), timestampOffset: 20,
-            // The record has to outlive the real date.
-            due: testNow + 3_650 * 86_400_000,
-            createdAt: testNow, posted: Array(Self.push(name, event: "end").utf8))
-        schedule.state = .awaiting
-        schedule.approval = Approval(asker: "another person", askedAt: testNow)
-        _ = try await store.schedules.create(try app, [schedule])
-        return schedule
-    }
-
     func deadLetter(_ name: String) async throws -> PushID { try await gateway.deadLetter(name) }
     func deadEvent(_ number: Int) async throws -> String { try await gateway.deadEvent(number) }
 

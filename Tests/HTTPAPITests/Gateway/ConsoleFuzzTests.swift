@@ -43,7 +43,6 @@ import Testing
         "/console/pushes/{push}/drop": question, "/console/names/{name}/pause": question,
         "/console/names/{name}/broadcast": question, "/console/devices/{device}/forget": question,
         "/console/schedules/{schedule}/cancel": question,
-        "/console/schedules/{schedule}/approval": Form(fields: ["request", "to"]),
         "/console/schedules": bulk, "/console/dead": bulk,
         "/console/alarms": Form(fields: ["kind", "to"]),
         "/console/credentials": Form(

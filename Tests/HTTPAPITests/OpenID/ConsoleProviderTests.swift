@@ -78,45 +78,6 @@ import Threads
         }
     }
 
-    @Test func `a person with another name is the same person, and cannot approve the own request`() async throws {
-        try await run("editors = \(Self.app) read,propose,approve") { gateway, provider in
-            try await gateway.follow("match-1")
-            let (_, anna) = try await signIn(gateway, provider)
-            let asked = try await anna.post(
-                "/console/compose/publish",
-                [
-                    "csrf": try await anna.formToken(), "name": "match-1", "event": "end", "audience": "all",
-                    "state": "{}", "priority": "10", "key": "console/1", "asks": "yes",
-                ])
-            let push = try #require(asked.header("location"))
-            #expect(push.hasSuffix("?notice=proposed"), "\(asked.text)")
-            let id = try #require(push.split(separator: "/").last?.prefix(36))
-            let path = "/console/schedules/\(id)/approval"
-            func decide(_ browser: ConsoleBrowser) async throws -> Reply {
-                let page = try await browser.get(path).text
-                #expect(page.contains("anna@example.com (oidc) from 127.0.0.1"), "\(page)")
-                let parts = page.split(separator: "name=\"request\" value=\"")
-                let request = String(try #require(parts.last).prefix { $0 != "\"" })
-                return try await browser.post(
-                    path, ["csrf": try await browser.formToken(), "request": request, "to": "approve"])
-            }
-            provider.state.withLock { $0.claims["email"] = "another@example.com" }
-            let own = try await decide(signIn(gateway, provider).browser)
-            #expect(own.status == 403 && own.text.contains("your own request"), "\(own.text)")
-            provider.state.withLock { $0.claims["sub"] = "user-8" }
-            let approved = try await decide(signIn(gateway, provider).browser)
-            #expect(approved.header("location") == "/console/pushes/\(id)?notice=approved", "\(approved.text)")
-            let log = try await ActionTests.actions(gateway, "?action=approve")
-            #expect(try log.map { try $0.required("who").string() } == ["another@example.com"])
-            #expect(try log.map { try $0.required("asked_by").string() } == ["anna@example.com (oidc)"])
-            #expect(try log.map { try $0.required("who_id").string() } == ["user-8"])
-            let schedule = try await gateway.send("GET", "/api/schedules/\(id)").object
-            let approval = try #require(schedule.object("approval"))
-            let people = ["asked_by", "decided_by"].map { approval.object($0)?.text("who_id") }
-            #expect(people == ["user-7", "user-8"])
-        }
-    }
-
     @Test func `an alarm that a person knows of keeps the id of that person`() async throws {
         try await run("editors = \(Self.app) read,operate") { gateway, provider in
             try await gateway.store.alarms.raise(try gateway.app, .expired, "pushes expired")

@@ -21,7 +21,7 @@ import Testing
         "task-claim", "task-planned", "task-renew", "retry-claim", "queue-due", "queue-forget", "alarm-raise",
         "broadcast-want", "broadcast-live", "broadcast-discard", "broadcast-retire", "broadcast-gone", "broadcast-fail",
         "broadcast-lease", "broadcast-intend", "broadcast-settle", "schedule-create", "schedule-due",
-        "schedule-claim", "schedule-replace", "schedule-decide", "schedule-settle", "provider-token", "schema-set",
+        "schedule-claim", "schedule-replace", "schedule-settle", "provider-token", "schema-set",
         "credential-set", "rate-take", "delivery-turn", "push-forget",
         "clock-look", "registry-forgotten", "rights-try", "following-drop",
     ]

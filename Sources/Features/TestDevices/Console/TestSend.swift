@@ -23,12 +23,11 @@ enum TestSend {
             let answer = try AcceptedAnswer(answer: await visit.call("POST", "/api/push", push))
             draft.problem = nil
             try await visit.keep(draft)
-            let isProposed = answer.state == Schedule.State.awaiting.rawValue
             return .redirect(
                 "/console/compose"
                     + Form.query([
-                        "draft": draft.id, "tested": answer.pushIDs.first ?? "", "device": channel,
-                        "waits": isProposed ? "yes" : nil,
+                        "draft": draft.id, "tested": answer.heldID ?? answer.pushIDs.first, "device": channel,
+                        "waits": answer.held,
                     ]))
         } catch is CancellationError {
             throw CancellationError()
@@ -45,9 +44,10 @@ enum TestSend {
         let found: TestDevicesAnswer? = try? await visit.get("/api/test-devices")
         let devices = (found?.testDevices ?? []).prefix(most).map { ["device": $0.name] as Values }
         let tested = visit.query.text("tested").flatMap { PushID($0) }
+        let held = HeldPage.of(visit.query.text("waits"))
         let shown = values([
             "devices": devices, "hasDevices": devices.isEmpty ? nil : true,
-            "tested": tested.map { "/console/pushes/\($0)" }, "testWaits": visit.query["waits"] == "yes" ? true : nil,
+            "tested": tested.map { held?.path("\($0)") ?? "/console/pushes/\($0)" }, "testWaits": held?.test,
             "why": visit.query.text("device").map { channel in
                 "/console/devices/\(Form.encoded(channel))" + Form.query(["name": name])
             },

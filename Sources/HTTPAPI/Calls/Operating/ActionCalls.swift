@@ -34,6 +34,6 @@ extension LoggedAction {
             failed: action.failed, name: subjects[.name], pushID: subjects[.push], lastPushID: subjects[.lastPush],
             scheduleID: subjects[.schedule], channel: subjects[.channel], attributesType: subjects[.attributesType],
             namedUser: subjects[.namedUser], credentialID: subjects[.credential], entry: subjects[.entry],
-            askedBy: subjects[.askedBy], reason: subjects[.reason])
+            reason: subjects[.reason])
     }
 }

@@ -96,10 +96,11 @@ struct CredentialCalls: CallGroup {
     private func checkMayMake(_ credential: AppCredential, _ call: Call) throws(APIError) {
         try checkCovers(credential, call)
         guard case .issued(let grant) = call.credential, !grant.mayMake(Grant(credential)) else { return }
+        let words = CredentialScope.all.filter(\.isOfMaster).map(\.rawValue).joined(separator: " or ")
         throw APIError(
             403,
-            "Only the master secret makes a credential with propose or approve, or a new secret of one: otherwise "
-                + "one person could be two.", code: 40301)
+            "Only the master secret makes a credential with \(words), or a new secret of one: otherwise one person "
+                + "could be two.", code: 40301)
     }
 
     /// Throws if the credential has more rights than the caller, who may neither make it nor take it over.

@@ -12,9 +12,10 @@ struct DryRunCalls: CallGroup {
     private let store: Store
     private let steps: PublishSteps
     private let hints: NameHints
+    private let parts: GatewayParts
 
     init(_ parts: GatewayParts) {
-        store = parts.store
+        (store, self.parts) = (parts.store, parts)
         (steps, hints) = (PublishSteps(parts), NameHints(parts))
     }
 
@@ -23,8 +24,8 @@ struct DryRunCalls: CallGroup {
         async let unfollowed = hints.unfollowed(pushes, call)
         let warnings =
             try await pushes.flatMap(\.warnings) + checkSchemas(pushes, call) + steps.checkSizes(pushes, call)
-        let awaits = Proposals.areNeeded(pushes, call)
-        let previews = try await self.previews(pushes, awaits: awaits, counts: call.flag("reach") ?? true, call)
+        let held = parts.gate(pushes, call)?.word
+        let previews = try await self.previews(pushes, held: held, counts: call.flag("reach") ?? true, call)
         let hints = await hints.hints(unfollowed, call)
         return Answer(200, DryRunAnswer(pushes: previews), warnings: warnings, hints: hints)
     }
@@ -42,18 +43,18 @@ struct DryRunCalls: CallGroup {
     /// Without Redis only what the body itself says.
     /// - Parameter counts: whether to count the tokens, which reads all of them.
     private func previews(
-        _ pushes: [PublishBody.Push], awaits: Bool, counts: Bool, _ call: Call
+        _ pushes: [PublishBody.Push], held: String?, counts: Bool, _ call: Call
     ) async -> [PreviewAnswer] {
         let deadline = ContinuousClock.now + Self.countingTime
         var previews: [PreviewAnswer] = []
         for push in pushes {
-            previews.append(await preview(push, awaits: awaits, until: counts ? deadline : nil, call))
+            previews.append(await preview(push, held: held, until: counts ? deadline : nil, call))
         }
         return previews
     }
 
     private func preview(
-        _ push: PublishBody.Push, awaits: Bool, until deadline: ContinuousClock.Instant?, _ call: Call
+        _ push: PublishBody.Push, held: String?, until deadline: ContinuousClock.Instant?, _ call: Call
     ) async -> PreviewAnswer {
         let publish = push.publish
         let isStart = publish.event == .start
@@ -68,7 +69,7 @@ struct DryRunCalls: CallGroup {
             startTokens: isStart ? reach?.tokens : nil, complete: reach?.isComplete == false ? false : nil,
             broadcastChannels: channels, payloadBytes: push.payload.count,
             payloadLimit: isForBroadcastAlone ? Payload.maximumBroadcastBytes : Payload.maximumBytes,
-            payload: RawJSON(checked: Payload.stamped(push.payload, timestamp)), awaitsApproval: awaits ? true : nil)
+            payload: RawJSON(checked: Payload.stamped(push.payload, timestamp)), held: held)
     }
 
     /// 1 if the push also goes to the name's broadcast channel.

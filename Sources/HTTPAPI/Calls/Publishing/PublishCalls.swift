@@ -13,15 +13,14 @@ struct PublishCalls: CallGroup {
     private let bounds: QueueBounds
     private let budget: HighBudget
     private let steps: PublishSteps
-    private let proposals: Proposals
+    private let parts: GatewayParts
     private let hints: NameHints
     private let spans: SpanExporter?
 
     init(_ parts: GatewayParts) {
         (pushes, metrics, bounds) = (parts.store.pushes, parts.metrics, parts.bounds)
         budget = parts.configuration.budget
-        proposals = Proposals(parts)
-        (steps, hints, spans) = (PublishSteps(parts), NameHints(parts), parts.spans)
+        (steps, hints, spans, self.parts) = (PublishSteps(parts), NameHints(parts), parts.spans, parts)
     }
 
     /// Answers 202 only when Redis has every push of the body. After kill -9 between two pushes of an array, a
@@ -48,19 +47,20 @@ struct PublishCalls: CallGroup {
         let pushes = try call.pushes()
         let warnings = try await steps.check(pushes, call) + budgetWarnings(pushes, call)
         let ids = try await steps.ids(pushes.count, key, call)
-        try await steps.rememberTypes(pushes, call)
-        if Proposals.areNeeded(pushes, call) { return try await propose(pushes, ids, warnings, call) }
-        for (position, var push) in pushes.enumerated() {
-            push.publish.traceparent = traceparent
-            try await accept(push, ids: ids, isRepeatable: key != nil, position: position, call)
+        let attempt = PublishAttempt(kind: .publish, ids: ids, pushes: pushes, times: pushes.map { _ in nil })
+        let holding = try await parts.hold(attempt, call)
+        if holding == nil {
+            try await commit(pushes, ids, isRepeatable: key != nil, traceparent: traceparent, call)
         }
         // The commits have noted which names are followed, so usually nothing is asked here.
         let hints = await hints.hints(hints.unfollowed(pushes, call), call)
         let body = AcceptedAnswer(
-            operationID: call.operation, pushIDs: ids.map(\.description), messageIDs: [], contentURLs: [])
+            operationID: call.operation, pushIDs: ids.map(\.description), messageIDs: [], contentURLs: [],
+            held: holding?.held, heldID: holding?.id?.description)
         var answer = Answer(202, body, warnings: warnings, hints: hints).about(
-            Self.subjects(pushes, ids), count: ids.count)
-        answer.pushes = ids.map(\.description)
+            Self.subjects(pushes, ids).merging(holding?.subjects ?? [:]) { $1 }, as: holding?.gate.action,
+            count: ids.count)
+        if holding == nil { answer.pushes = ids.map(\.description) }
         return answer
     }
 
@@ -69,17 +69,16 @@ struct PublishCalls: CallGroup {
         return [.name: names.count == 1 ? names.first?.rawValue : nil, .push: ids.first?.description]
     }
 
-    /// Keeps what the caller may not send alone, until another person approves it.
-    private func propose(
-        _ pushes: [PublishBody.Push], _ ids: [PushID], _ warnings: [String], _ call: Call
-    ) async throws -> Answer {
-        let standing = try await proposals.keep(pushes, ids: ids, call)
-        let hints = await hints.hints(hints.unfollowed(pushes, call), call)
-        let body = AcceptedAnswer(
-            operationID: call.operation, pushIDs: ids.map(\.description), messageIDs: [], contentURLs: [],
-            state: (standing.first { $0 == .awaiting } ?? standing.first(where: \.isRefused))?.rawValue)
-        return Answer(202, body, warnings: warnings, hints: hints)
-            .about(Self.subjects(pushes, ids), as: .propose, count: ids.count)
+    /// Accepts checked pushes under these ids. In an array, the error names the push that failed.
+    /// - Parameter isRepeatable: whether an earlier call may have accepted them
+    func commit(
+        _ pushes: [PublishBody.Push], _ ids: [PushID], isRepeatable: Bool, traceparent: String? = nil, _ call: Call
+    ) async throws {
+        try await steps.rememberTypes(pushes, call)
+        for (position, var push) in pushes.enumerated() {
+            push.publish.traceparent = traceparent
+            try await accept(push, ids: ids, isRepeatable: isRepeatable, position: position, call)
+        }
     }
 
     /// Warns of updates that will go out at priority 5: an estimate, as a worker counts when it begins the push.

@@ -12,11 +12,11 @@ struct ScheduleCalls: CallGroup {
     private let schedules: Schedules
     private let metrics: GatewayMetrics
     private let steps: PublishSteps
-    private let proposals: Proposals
+    private let parts: GatewayParts
 
     init(_ parts: GatewayParts) {
         (schedules, metrics, steps) = (parts.store.schedules, parts.metrics, PublishSteps(parts))
-        proposals = Proposals(parts)
+        self.parts = parts
     }
 
     /// Answers 201 only when Redis has every schedule. A repetition with the same Idempotency-Key gets the same ids.
@@ -27,24 +27,40 @@ struct ScheduleCalls: CallGroup {
         for body in bodies { try call.check(body.push.publish.name) }
         let warnings = try await steps.check(bodies.map(\.push), call)
         let ids = try await steps.ids(bodies.count, key, call)
+        let pushes = bodies.map(\.push)
+        let attempt = PublishAttempt(
+            kind: .schedule, ids: ids, pushes: pushes, times: bodies.map { $0.due },
+            past: bodies.lazy.compactMap(\.past).first)
+        if let holding = try await parts.hold(attempt, call) {
+            let body = SchedulesAnswer(
+                operationID: call.operation, scheduleURLs: [], scheduleIDs: ids.map(\.description), schedules: [],
+                held: holding.held, heldID: holding.id?.description)
+            return Answer(201, body, warnings: warnings)
+                .about(holding.subjects, as: holding.gate.action, count: ids.count)
+        }
         for (id, body) in zip(ids, bodies) {
             guard let past = body.past else { continue }
             // A repetition is allowed to come after the scheduled time.
             guard key != nil, try await schedules.find(call.app.key, id) != nil else { throw past }
         }
+        let made = try await commit(bodies, ids, call)
+        return Answer(201, Self.answer(made, call), warnings: warnings).about(
+            [
+                .schedule: ids.first?.description,
+                .name: made.count == 1 ? made[0].publish.name.rawValue : nil,
+            ], count: ids.count)
+    }
+
+    /// Keeps checked schedules under these ids. Repeatable.
+    func commit(_ bodies: [ScheduleBody.Scheduled], _ ids: [PushID], _ call: Call) async throws -> [Schedule] {
         try await steps.rememberTypes(bodies.map(\.push), call)
-        let proposes = Proposals.areNeeded(bodies.map(\.push), call)
-        let wanted = zip(ids, bodies).map { scheduled($0, $1, proposes: proposes, call) }
-        guard let schedules = try await schedules.create(call.app.key, wanted) else {
+        let wanted = zip(ids, bodies).map { scheduled($0, $1, call) }
+        guard let made = try await schedules.create(call.app.key, wanted) else {
             metrics.scheduled(call.app.key, outcome: "full", count: wanted.count)
             throw APIError.tooManySchedules
         }
-        metrics.scheduled(call.app.key, outcome: proposes ? "proposed" : "created", count: schedules.count)
-        return Answer(201, Self.answer(schedules, call), warnings: warnings).about(
-            [
-                .schedule: ids.first?.description,
-                .name: schedules.count == 1 ? schedules[0].publish.name.rawValue : nil,
-            ], as: proposes ? .propose : nil, count: ids.count)
+        metrics.scheduled(call.app.key, outcome: "created", count: made.count)
+        return made
     }
 
     /// Replaces a whole waiting schedule and keeps its id. As in Airship's API, a part of it cannot be replaced.
@@ -56,32 +72,41 @@ struct ScheduleCalls: CallGroup {
         if let past = body.past { throw past }
         try call.check(body.push.publish.name)
         let warnings = try await steps.check([body.push], call)
+        let attempt = PublishAttempt(kind: .replacement, ids: [id], pushes: [body.push], times: [body.due])
+        if let holding = try await parts.hold(attempt, call) {
+            let answer = SchedulesAnswer(
+                operationID: call.operation, scheduleURLs: [], scheduleIDs: [id.description], schedules: [],
+                held: holding.held, heldID: holding.id?.description)
+            return Answer(200, answer, warnings: warnings)
+                .about(
+                    holding.subjects.merging([.name: body.push.publish.name.rawValue]) { $1 }, as: holding.gate.action)
+        }
+        let schedule = try await commit(replacing: id, by: body, call)
+        return Answer(200, Self.answer([schedule], call), warnings: warnings)
+            .about([.name: schedule.publish.name.rawValue])
+    }
+
+    /// Puts a checked publish into a schedule. Repeatable.
+    func commit(replacing id: PushID, by body: ScheduleBody.Scheduled, _ call: Call) async throws -> Schedule {
         try await steps.rememberTypes([body.push], call)
-        // An edit is a publish of whoever makes it: it withdraws an approval, and may need another one.
-        let proposes = Proposals.areNeeded([body.push], call)
-        switch try await schedules.replace(call.app.key, scheduled(id, body, proposes: proposes, call)) {
+        switch try await schedules.replace(call.app.key, scheduled(id, body, call)) {
         case .replaced(let schedule):
             metrics.scheduled(call.app.key, outcome: "replaced", count: 1)
-            return Answer(200, Self.answer([schedule], call), warnings: warnings)
-                .about([.name: schedule.publish.name.rawValue], as: proposes ? .propose : nil)
+            return schedule
         case .tooLate: throw APIError.scheduleOnItsWay(id)
-        case .finished: throw APIError(409, "The schedule failed, or was deleted or rejected. Create another one.")
+        case .finished: throw APIError(409, "The schedule failed, or was deleted. Create another one.")
         case nil: throw APIError.noSuchSchedule
         }
     }
 
-    private func scheduled(
-        _ id: PushID, _ body: ScheduleBody.Scheduled, proposes: Bool, _ call: Call
-    ) -> Schedule {
-        let schedule = Schedule(
+    private func scheduled(_ id: PushID, _ body: ScheduleBody.Scheduled, _ call: Call) -> Schedule {
+        Schedule(
             id: id, publish: call.completed(body.push.publish), payload: body.push.payload(for: id),
             timestampOffset: Payload.timestampOffset, due: body.due, createdAt: call.now, label: body.label,
             posted: body.posted)
-        return proposes ? proposals.request(schedule, wanted: body.due, call) : schedule
     }
 
-    /// The waiting schedules, the earliest first; with `state=finished` those that are over, the latest first; with
-    /// `state=awaiting_approval` those that wait for approval, the first to lapse first.
+    /// The waiting schedules, the earliest first, or with `state=finished` those that are over, the latest first.
     func list(_ call: Call) async throws -> Answer {
         guard let wanted = Int(call.query["limit"] ?? "\(Self.maximumSchedules)"), wanted > 0 else {
             throw APIError.parameter(
@@ -95,9 +120,7 @@ struct ScheduleCalls: CallGroup {
             switch state {
             case "scheduled": try await schedules.list(app, namesFrom: prefix, start: start, limit: limit)
             case "finished": try await schedules.finished(app, namesFrom: prefix, start: start, limit: limit)
-            case Schedule.State.awaiting.rawValue:
-                try await schedules.awaiting(app, namesFrom: prefix, start: start, limit: limit, now: call.now)
-            default: throw APIError.parameter("state", "must be scheduled, awaiting_approval or finished")
+            default: throw APIError.parameter("state", "must be scheduled or finished")
             }
         let body = ScheduleListAnswer(
             count: page.schedules.count, totalCount: page.total,
@@ -135,7 +158,20 @@ struct ScheduleCalls: CallGroup {
     }
 }
 
+extension Schedule {
+    func answer(_ call: Call) -> ScheduleAnswer {
+        ScheduleAnswer(
+            url: "\(call.origin)/api/schedules/\(id)",
+            schedule: ScheduledTimeAnswer(scheduledTime: TimeText.plainText(due)), name: label,
+            push: RawJSON(checked: posted), pushIDs: [id.description],
+            state: state == .taken ? Schedule.State.scheduled.rawValue : state.rawValue, reason: reason,
+            finishedAt: finishedAt.map(TimeText.text))
+    }
+}
+
 extension APIError {
+    static let tooManySchedules = APIError(
+        429, "The app has too many waiting schedules: none was accepted. Try again in 60 s.", retryAfter: 60)
     static let beingCommitted = APIError(
         409, "A worker has taken up the push, and it may still go out: nothing was cancelled. Try again in 10 s.",
         retryAfter: 10)

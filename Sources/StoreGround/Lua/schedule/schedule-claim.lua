@@ -5,16 +5,13 @@
 -- argument hold: ms for which it is claimed; no schedule is to be tried later by more than that
 -- Returns {'gone'}: no such schedule.
 --   {'final'}: it was sent, failed or was deleted.
---   {'awaiting', fields and values}: its request for approval lapses now. Nothing is written.
 --   {'held'}: another worker has claimed it, or it is to be tried later.
 --   {'early', due ms}: it was moved to a later time.
 --   {'taken', fields and values}
 local state, heldUntil, due = unpack(redis.call('HMGET', at, 'state', 'until', 'due'))
 if not state then return {'gone'} end
-local awaits = state == 'awaiting_approval'
-if state ~= 'scheduled' and state ~= 'taken' and not awaits then return {'final'} end
+if state ~= 'scheduled' and state ~= 'taken' then return {'final'} end
 if state ~= 'taken' and tonumber(due or 0) > tonumber(now) then return {'early', due} end
-if awaits then return {'awaiting', redis.call('HGETALL', at)} end
 if since_told(tonumber(heldUntil or 0) - hold, tonumber(now)) < tonumber(hold) then return {'held'} end
 redis.call('HSET', at, 'state', 'taken', 'until', string.format('%.0f', now + hold))
 return {'taken', redis.call('HGETALL', at)}

@@ -239,19 +239,6 @@ extension Array {
     }
 }
 
-extension ApprovalTests {
-    /// The entries that a backup has given so far, in one task.
-    private final class Found { var entries: [BackupEntry] = [] }
-
-    @Test func `a backup leaves requests out, because they must not come back as pushes`() async throws {
-        let fixture = try await PushFixture.start()
-        let waiting = try await waiting(fixture)
-        let found = Found()
-        try await fixture.store.backup.read(fixture.app) { found.entries += $0 }
-        #expect(!found.entries.contains { if case .schedule(waiting.id, _) = $0 { true } else { false } })
-    }
-}
-
 extension LonePushTests {
     @Test func `a token that a backup brings back during its sweep joins the catch-up`() async throws {
         let fixture = try await PushFixture.start()

@@ -59,23 +59,6 @@ import Testing
     }
 }
 
-extension ConsoleApprovalTests {
-    @Test func `a test send of one who proposes waits too, and Compose says so`() async throws {
-        try await GatewayFixture.run { gateway in
-            try await gateway.follow("match-1")
-            let device = #"{"channel_id":"00000000-0000-4000-8000-000000000001"}"#
-            #expect(try await gateway.send("PUT", "/api/test-devices/Anna", device).status == 200)
-            let ann = try await browser(gateway, "ann", #""scopes":["read","propose"]"#)
-            let sent = try await ann.post(
-                "/console/compose?draft=\(Self.draft)",
-                form(["csrf": try await ann.formToken(), "test_device": "Anna"]))
-            let page = try await ann.get(try #require(sent.header("location"))).text
-            #expect(page.contains("waits for a second person"), "\(page)")
-            #expect(!page.contains("Sent to the test device"), "\(page)")
-        }
-    }
-}
-
 extension ChangingCall {
     static let testDevices: [ChangingCall] = [
         ChangingCall("PUT /api/test-devices/{test_device}") { fixture, number in

@@ -1,0 +1,14 @@
+import LiveActivity
+import Store
+
+/// A line of the strip about what waits for somebody on a feature's page.
+struct StripLine: Sendable {
+    /// The scope of those who can do something about it. Others do not see the line.
+    let scope: CredentialScope
+    /// The words behind one, and behind several.
+    let one, many: String
+    /// The words that lead to the page.
+    let link: String
+    /// Counts at this time (epoch ms): of the names that begin so, or with nil of all.
+    let count: @Sendable (Store, AppKey, String?, Int64) async throws(StoreError) -> Int
+}

@@ -1,0 +1,149 @@
+import Answers
+import LiveActivity
+import Store
+import StrictJSON
+
+/// Publishes that wait for a second person, or are over; and one of them: what it would do, in the words of the
+/// question before a publish, who asked, and the two buttons.
+enum ProposalsPage {
+    @Sendable static func path(_ id: String) -> String { "/console/proposals/\(Form.encoded(id))" }
+
+    static func proposal(_ id: String, _ visit: Visit) async throws -> ProposalAnswer {
+        try await visit.get("/api/proposals/\(Form.encoded(id))")
+    }
+
+    static func list(_ visit: Visit) async throws -> ConsoleResponse {
+        let isOver = visit.query["state"] == "over"
+        let state: KeyValuePairs = ["state": isOver ? "over" : nil]
+        let file = try await Export.file(
+            visit, "/api/proposals", "proposals", columns: ProposalAnswer.memberNames.filter { $0 != "body" }, state)
+        if let file { return file }
+        let page = try await visit.list(
+            "/api/proposals", \ProposalListAnswer.proposals, next: \.next, state, limit: 50)
+        let rows = page.rows.map { proposal -> Values in
+            values([
+                "path": path(proposal.id), "name": proposal.names.joined(separator: ", "), "state": proposal.state,
+                "what": what(proposal), "asker": Caller.text(proposal.askedBy.credential, proposal.askedBy.who),
+                "askerID": Caller.id(proposal.askedBy.whoID), "reason": proposal.reason,
+                "decider": proposal.decidedBy.map { Caller.text($0.credential, $0.who) },
+                "deciderID": Caller.id(proposal.decidedBy?.whoID), "due": Shown.time(proposal.time, now: visit.now),
+                "at": Shown.time(isOver ? proposal.endedAt : proposal.lapsesAt, now: visit.now),
+                "unsent": proposal.state == "approved" ? true : nil,
+            ])
+        }
+        return visit.page(
+            "proposals", "Proposals",
+            values([
+                "proposals": rows, "empty": rows.isEmpty ? true : nil, "isOver": isOver ? true : nil,
+                "isWaiting": isOver ? nil : true, "pager": Pager.values(visit, next: page.next, keeping: ["state"]),
+            ]))
+    }
+
+    private static func what(_ proposal: ProposalAnswer) -> String {
+        let event = proposal.first?.object?.liveActivity?.text("event") ?? "push"
+        let more = proposal.pushIDs.count > 1 ? " and \(Shown.count(proposal.pushIDs.count - 1)) more" : ""
+        return event + more + (proposal.kind == "replacement" ? ", in place of a schedule" : "")
+    }
+
+    static func show(_ visit: Visit) async throws -> ConsoleResponse {
+        let proposal = try await proposal(visit.parameter("proposal"), visit)
+        let form = CopiedPush(proposal.first?.object, at: proposal.time, now: visit.now).form
+        let compose = ComposeForm(form, now: visit.now)
+        let scopes = visit.session.identity.scopes
+        let isWaiting = proposal.state == "waiting"
+        let mayDecide = isWaiting && scopes.contains(.approve)
+        let (preview, warnings, problem) = mayDecide ? await check(proposal, visit) : (nil, [], nil)
+        let reach = preview.map { ReachText($0) }
+        let title = reach?.words(compose, isScheduled: false, isChange: false).title
+        var all = warnings
+        if let reach, let unusual = await UsualReach.warning(reach, compose, visit) { all.insert(unusual, at: 0) }
+        let time = Shown.time(proposal.time, now: visit.now)
+        let others = proposal.pushIDs.count - 1
+        var shown = values([
+            "title": title ?? "\(Shown.capitalized(compose.event)) of \(compose.name)\(isWaiting ? "?" : "")",
+            "sentence": reach?.sentence(compose, isInside: time != nil, isScheduled: time != nil),
+            "problem": problem, "warnings": all, "name": compose.name,
+            "namePath": "/console/names/\(Form.encoded(compose.name))", "event": compose.event,
+            "priority": form.text("priority") ?? "10", "time": time, "state": proposal.state,
+            "audience": proposal.first?.object?["audience"].map { AudienceText.text($0, of: compose.event) },
+            "asker": "\(caller(proposal.askedBy)) from \(proposal.askedBy.address)",
+            "askerID": Caller.id(proposal.askedBy.whoID), "asked": Shown.time(proposal.askedAt, now: visit.now),
+            "lapses": Shown.time(proposal.lapsesAt, now: visit.now),
+            "decider": proposal.decidedBy.map(caller), "deciderID": Caller.id(proposal.decidedBy?.whoID),
+            "decided": Shown.time(proposal.decidedAt, now: visit.now), "reason": proposal.reason,
+        ])
+        if others > 0 { shown["others"] = Shown.count(others, "push", "pushes") }
+        if proposal.kind == "replacement" { shown["schedule"] = proposal.pushIDs.first }
+        if isWaiting { shown["isWaiting"] = true }
+        if isWaiting, others == 0 { shown["mayChange"] = true }
+        if proposal.state == "approved" { shown["isUnsent"] = true }
+        if ["rejected", "withdrawn", "lapsed", "failed"].contains(proposal.state) { shown["isOver"] = true }
+        if proposal.state == "published" { shown["push"] = proposal.pushIDs.first.map { "/console/pushes/\($0)" } }
+        if mayDecide { shown["mayDecide"] = true }
+        if compose.event == "end" { shown["isEnd"] = true }
+        if compose.event == "end", (form.text("audience") ?? "all") == "all" { shown["closes"] = true }
+        shown["approve"] = time == nil ? "Approve and send" : "Approve"
+        shown["card"] = await ComposeCheck.card(form, visit)
+        shown["payload"] = proposal.body.value.map { JSONLayout.lines($0) }
+        shown["request"] = proposal.request
+        shown["path"] = path(proposal.id)
+        shown["change"] = "/console/compose" + Form.query(["held": "approval/\(proposal.id)/\(proposal.request)"])
+        shown["mostReason"] = Proposal.mostReason
+        return visit.page("proposal", isWaiting ? "Approve?" : "Proposal", shown)
+    }
+
+    private static func caller(_ by: PublisherAnswer) -> String {
+        by.who == nil ? "the credential \(by.credential)" : Caller.text(by.credential, by.who)
+    }
+
+    /// The dry run of the pushes as they were posted: it counts who would get the first one now.
+    private static func check(
+        _ proposal: ProposalAnswer, _ visit: Visit
+    ) async -> (PreviewAnswer?, warnings: [String], problem: String?) {
+        let pushes = JSON.array(proposal.pushes.map { JSON($0) })
+        let answer = await visit.answer("POST", "/api/push/validate", pushes)
+        guard (200..<300).contains(answer.status), let checked = try? DryRunAnswer(answer: answer.body) else {
+            return (nil, [], ConsoleFailure(answer).message)
+        }
+        return (checked.pushes.first, (checked.warned.warnings ?? []).map(ComposeCheck.words), nil)
+    }
+
+    /// One of the buttons of the page.
+    static func decide(_ visit: Visit) async throws -> ConsoleResponse {
+        let id = visit.parameter("proposal")
+        let (page, call) = (path(id), "/api/proposals/\(Form.encoded(id))")
+        let request = JSON.string(visit.form["request"])
+        switch visit.form["to"] {
+        case "withdraw":
+            try await visit.call("DELETE", call)
+            return visit.redirect(page, .withdrawn)
+        case "approve":
+            try await visit.call("POST", call + "/approve", ["request": request])
+            return visit.redirect(page, .approved)
+        default:
+            let reason = visit.form.text("reason").map(JSON.string)
+            try await visit.call("POST", call + "/reject", .fields(["request": request, "reason": reason]))
+            return visit.redirect(page, .rejected)
+        }
+    }
+}
+
+extension ProposalAnswer {
+    private var bodies: [JSONValue] {
+        guard let value = body.value else { return [] }
+        return (try? value.array()) ?? [value]
+    }
+
+    /// Its pushes, as they were posted.
+    var pushes: [JSONValue] {
+        kind == "publish" ? bodies : bodies.compactMap { try? $0.object()["push"] }
+    }
+
+    var first: RawJSON? { pushes.first.map { RawJSON(checked: Array($0.raw)) } }
+
+    /// When its first push is to go out, epoch ms. Nil: once it is approved.
+    var time: Int64? {
+        guard kind != "publish" else { return nil }
+        return (try? bodies.first?.object())?.object("schedule")?.text("scheduled_time").flatMap { TimeText.parse($0) }
+    }
+}

@@ -1,0 +1,47 @@
+import HTTPTypes
+import LiveActivity
+import OpenSSL
+public import Store
+
+/// What approval has to know of the deployment.
+public struct ApprovalPolicy: Sendable {
+    /// Which publishes of callers with the scope `propose` wait, for apps that do not say so.
+    public var rule = ApprovalRule.all
+    /// How long a proposal waits, from when it was made or was to go out.
+    public var life: Duration = .seconds(3_600)
+}
+
+extension GatewayConfiguration {
+    public var approval: ApprovalPolicy {
+        get { extras[ApprovalPolicy.self] ?? ApprovalPolicy() }
+        set { extras[ApprovalPolicy.self] = newValue }
+    }
+}
+
+extension GatewayApp {
+    /// Which publishes of the app wait. Nil: those that the deployment names.
+    public var approvalRule: ApprovalRule? {
+        get { extras[ApprovalRule.self] }
+        set { extras[ApprovalRule.self] = newValue }
+    }
+}
+
+extension Answer {
+    static let proposalSubject = ("proposal_id", Action.Subject.entry)
+}
+
+extension Call {
+    /// The caller, as two callers of a proposal are compared: the person, or all who have the credential.
+    var person: Proposal.Person {
+        let text = caller.whoID.map { "person \($0)" } ?? "credential \(caller.credential)"
+        return Proposal.Person(identity: Hex.encode(SHA256Digest(of: text.utf8).prefix(16)), publisher: caller)
+    }
+
+    /// The call that the person who asked for a proposal would make now. The names were checked when it was proposed.
+    init(publishing proposal: Proposal, of app: GatewayApp, operation: String, now: Int64) {
+        self.init(
+            operation: operation, parameters: [:], query: [:], headers: HTTPFields(), origin: "", app: app,
+            tokens: SDKTokens(app: app), credential: .master, caller: proposal.asker.publisher,
+            body: IncomingBody(whole: proposal.body), now: now)
+    }
+}

@@ -1,0 +1,234 @@
+import LiveActivity
+import StrictJSON
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Console
+@testable import HTTPAPI
+@testable import Store
+
+/// The console of people who propose and approve: the question, the list, the strip, and the decision.
+@Suite struct ConsoleApprovalTests {
+    private static let draft = "0123456789abcdef01234567"
+
+    private func browser(_ gateway: GatewayFixture, _ id: String, _ more: String) async throws -> ConsoleBrowser {
+        let secret = try await CredentialTests.create(gateway, #"{"id":"\#(id)",\#(more)}"#)
+        var browser = ConsoleBrowser(gateway)
+        let reply = try await browser.signIn(GatewayFixture.key, secret)
+        try #require(reply.status == 303, "\(reply.text)")
+        return browser
+    }
+
+    private func hidden(_ name: String, in page: Reply) throws -> String {
+        let parts = page.text.split(separator: "name=\"\(name)\" value=\"")
+        return String(try #require(parts.count > 1 ? parts.last : nil, "\(page.text)").prefix { $0 != "\"" })
+    }
+
+    private let fields: KeyValuePairs<String, String> = [
+        "name": "match-1", "event": "end", "audience": "all", "state": #"{"home":7}"#, "priority": "10",
+    ]
+
+    private func form(_ more: KeyValuePairs<String, String>) -> [(String, String)] {
+        fields.map { ($0.key, $0.value) } + more.map { ($0.key, $0.value) }
+    }
+
+    /// The strip counts by Redis's clock, which is ahead of the test's.
+    @Sendable private static func longLife(_ configuration: inout GatewayConfiguration) {
+        configuration.approval.life = .seconds(3_650 * 86_400)
+    }
+
+    @Test func `the composer asks for approval, and a second person reads the same words and approves`() async throws {
+        try await GatewayFixture.run(configure: {
+            $0.consoleUndo = .seconds(10)
+            Self.longLife(&$0)
+        }) { gateway in
+            try await gateway.follow("match-1")
+            let ann = try await browser(gateway, "ann", #""scopes":["read","propose"]"#)
+            let bob = try await browser(gateway, "bob", #""scopes":["read","approve"]"#)
+            let (token, place) = (try await ann.formToken(), "draft=\(Self.draft)")
+            _ = try await ann.post("/console/compose?\(place)", form(["csrf": token, "action": "publish"]))
+            let question = try await ann.get("/console/compose/publish?\(place)")
+            #expect(
+                question.text.contains("End 1 card?") && question.text.contains("Ask for approval"), "\(question.text)")
+            #expect(!question.text.contains("take it back"))
+            let asked = try await ann.post(
+                "/console/compose/publish?\(place)",
+                form([
+                    "csrf": token, "key": try hidden("key", in: question), "at": try hidden("at", in: question),
+                    "asks": try hidden("asks", in: question),
+                ]))
+            let path = try #require(asked.header("location"))
+            #expect(path.hasPrefix("/console/proposals/") && path.hasSuffix("?notice=proposed"), "\(asked.text)")
+            let page = try await ann.get(path).text
+            #expect(page.contains("waiting") && page.contains("Withdraw"), "\(page)")
+            #expect(page.contains("needs the scope approve") && !page.contains("Approve and send"), "\(page)")
+            #expect(page.contains("lock-main"), "the page has the card")
+            #expect(try await !ann.get("/console").text.contains("for a second person"), "Ann cannot approve")
+
+            let home = try await bob.get("/console").text
+            #expect(home.contains("1 publish waits for a second person"), "\(home)")
+            let list = try await bob.get("/console/proposals").text
+            #expect(list.contains("asked by ann") && list.contains("<span class=\"badge\">1</span>"), "\(list)")
+            #expect(list.contains(">once approved</a>"), "it has no time: \(list)")
+            let id = try #require(path.split(separator: "/").last?.prefix(36))
+            #expect(list.contains("/console/proposals/\(id)"))
+            let decision = try await bob.get(path)
+            for words in [
+                "End 1 card?", "1 card will end, which cannot be taken back", "the credential ann from 127.0.0.1",
+                "This end closes the name", "Approve and send",
+            ] {
+                #expect(decision.text.contains(words), "\(words): \(decision.text)")
+            }
+            let approved = try await bob.post(
+                "/console/proposals/\(id)",
+                ["csrf": try await bob.formToken(), "request": try hidden("request", in: decision), "to": "approve"])
+            #expect(approved.header("location") == "/console/proposals/\(id)?notice=approved", "\(approved.text)")
+            let over = try await bob.get("/console/proposals/\(id)").text
+            #expect(over.contains("/console/pushes/\(id)") && !over.contains("Approve and send"), "\(over)")
+            #expect(try await ann.get("/console/pushes/\(id)").status == 200)
+            #expect(try await !bob.get("/console").text.contains("for a second person"))
+            #expect(try await bob.get("/console/proposals?state=over").text.contains("decided by bob"))
+        }
+    }
+
+    @Test(.enabled(if: Route.find("GET", "/console/test-devices") != nil))
+    func `a test send of one who proposes waits too, and Compose says so`() async throws {
+        try await GatewayFixture.run { gateway in
+            try await gateway.follow("match-1")
+            let device = #"{"channel_id":"00000000-0000-4000-8000-000000000001"}"#
+            #expect(try await gateway.send("PUT", "/api/test-devices/Anna", device).status == 200)
+            let ann = try await browser(gateway, "ann", #""scopes":["read","propose"]"#)
+            let sent = try await ann.post(
+                "/console/compose?draft=\(Self.draft)",
+                form(["csrf": try await ann.formToken(), "test_device": "Anna"]))
+            let page = try await ann.get(try #require(sent.header("location"))).text
+            #expect(page.contains("waits for a second person") && page.contains("/console/proposals/"), "\(page)")
+            #expect(!page.contains("Sent to the test device"), "\(page)")
+        }
+    }
+
+    @Test func `the person who asked reads why it was rejected`() async throws {
+        try await GatewayFixture.run(configure: Self.longLife) { gateway in
+            let ann = try await browser(gateway, "ann", #""scopes":["read","propose"]"#)
+            let bob = try await browser(gateway, "bob", #""scopes":["read","approve"]"#)
+            let asked = try await ann.post(
+                "/console/compose/publish",
+                form(["csrf": try await ann.formToken(), "key": "console/1", "asks": "yes"]))
+            let path = String(try #require(asked.header("location")).prefix { $0 != "?" })
+            let page = try await bob.get(path)
+            #expect(page.text.contains("Reason, if you reject"), "\(page.text)")
+            let rejected = try await bob.post(
+                path,
+                [
+                    "csrf": try await bob.formToken(), "request": try hidden("request", in: page), "to": "reject",
+                    "reason": " It is <3:1> ",
+                ])
+            #expect(rejected.header("location") == "\(path)?notice=rejected", "\(rejected.text)")
+            let told = try await ann.get(path).text
+            for words in ["rejected by", "bob</span>", "“It is &lt;3:1&gt;”", "never sent"] {
+                #expect(told.contains(words), "\(words): \(told)")
+            }
+            #expect(try await ann.get("/console/proposals?state=over").text.contains("It is &lt;3:1&gt;"))
+            var master = ConsoleBrowser(gateway)
+            _ = try await master.signIn()
+            #expect(try await master.get("/console/actions?action=reject").text.contains("“It is &lt;3:1&gt;”"))
+        }
+    }
+
+    @Test func `a credential for some names learns of the proposals of these alone`() async throws {
+        try await GatewayFixture.run(configure: Self.longLife) { gateway in
+            let ann = try await browser(gateway, "ann", #""scopes":["read","propose"]"#)
+            let desk = try await browser(gateway, "desk", #""scopes":["read","approve"],"name_prefix":"match-""#)
+            let shop = try await browser(gateway, "shop", #""scopes":["read","approve"],"name_prefix":"order-""#)
+            let token = try await ann.formToken()
+            for key in ["console/1", "console/2"] {
+                _ = try await ann.post("/console/compose/publish", form(["csrf": token, "key": key, "asks": "yes"]))
+            }
+            for path in ["/console", "/console/names"] {
+                let page = try await desk.get(path).text
+                #expect(page.contains("2 publishes wait for a second person"), "\(path): \(page)")
+                #expect(page.contains("Proposals <span class=\"badge\">2</span>"), "\(path): \(page)")
+                let other = try await shop.get(path).text
+                #expect(!other.contains("for a second person") && !other.contains("badge"), "\(path): \(other)")
+            }
+        }
+    }
+
+    @Test func `a change asks anew, and what the rule does not name is published as ever`() async throws {
+        try await GatewayFixture.run(configure: {
+            $0.apps[0].approvalRule = .ends
+        }) { gateway in
+            try await gateway.follow("match-1")
+            let ann = try await browser(gateway, "ann", #""scopes":["read","propose","approve"]"#)
+            let token = try await ann.formToken()
+            let asked = try await ann.post(
+                "/console/compose/publish", form(["csrf": token, "key": "console/1", "asks": "yes"]))
+            let path = String(try #require(asked.header("location")).prefix { $0 != "?" })
+            let id = String(try #require(path.split(separator: "/").last))
+            let before = try await gateway.send("GET", "/api/proposals/\(id)")
+            let held = "approval/\(id)/\(try before.string("request"))"
+            #expect(try await ann.get(path).text.contains("/console/compose?held=approval"))
+            let form = try await ann.get("/console/compose?held=\(held)").text
+            #expect(form.contains("{&quot;home&quot;:7}") || form.contains("&quot;home&quot;: 7"), "\(form)")
+            #expect(form.contains("name=\"held\""), "\(form)")
+            let changed = try await ann.post(
+                "/console/compose/publish", self.form(["csrf": token, "held": held, "asks": "yes"]))
+            #expect(changed.header("location") == "\(path)?notice=proposed", "\(changed.text)")
+            let after = try await gateway.send("GET", "/api/proposals/\(id)")
+            #expect(try after.string("state") == "waiting" && after.string("request") != before.string("request"))
+            let own = try await ann.post(
+                path, ["csrf": token, "to": "reject", "request": try after.string("request")])
+            #expect(own.status == 403 && own.text.contains("your own proposal"), "\(own.text)")
+            let update = try await ann.post(
+                "/console/compose/publish",
+                [
+                    "csrf": token, "name": "match-1", "event": "update", "audience": "all", "state": "{}",
+                    "priority": "10", "key": "console/2", "asks": "",
+                ])
+            let push = String(try #require(update.header("location")?.split(separator: "/").last))
+            #expect(try await gateway.send("GET", "/api/push/\(push)").string("state") == "queued")
+            let withdrawn = try await ann.post(path, ["csrf": token, "to": "withdraw"])
+            #expect(withdrawn.header("location") == "\(path)?notice=withdrawn", "\(withdrawn.text)")
+        }
+    }
+
+    @Test func `a person with another name is the same person, and cannot approve the own proposal`() async throws {
+        let access = "editors = \(GatewayFixture.key) read,propose,approve"
+        let console = ConsoleProviderTests()
+        try await console.run(access) { gateway, provider in
+            try await gateway.follow("match-1")
+            let (_, anna) = try await console.signIn(gateway, provider)
+            let asked = try await anna.post(
+                "/console/compose/publish",
+                [
+                    "csrf": try await anna.formToken(), "name": "match-1", "event": "end", "audience": "all",
+                    "state": "{}", "priority": "10", "key": "console/1", "asks": "yes",
+                ])
+            let path = String(try #require(asked.header("location")).prefix { $0 != "?" })
+            func decide(_ browser: ConsoleBrowser) async throws -> Reply {
+                let page = try await browser.get(path)
+                #expect(page.text.contains("anna@example.com (oidc) from 127.0.0.1"), "\(page.text)")
+                return try await browser.post(
+                    path,
+                    [
+                        "csrf": try await browser.formToken(), "request": try hidden("request", in: page),
+                        "to": "approve",
+                    ])
+            }
+            provider.state.withLock { $0.claims["email"] = "another@example.com" }
+            let own = try await decide(console.signIn(gateway, provider).browser)
+            #expect(own.status == 403 && own.text.contains("your own proposal"), "\(own.text)")
+            provider.state.withLock { $0.claims["sub"] = "user-8" }
+            let approved = try await decide(console.signIn(gateway, provider).browser)
+            #expect(approved.header("location") == "\(path)?notice=approved", "\(approved.text)")
+            let log = try await ActionTests.actions(gateway, "?action=approve")
+            #expect(try log.map { try $0.required("who").string() } == ["another@example.com"])
+            #expect(try log.map { try $0.required("who_id").string() } == ["user-8"])
+            let id = String(try #require(path.split(separator: "/").last))
+            let proposal = try await gateway.send("GET", "/api/proposals/\(id)").object
+            let people = ["asked_by", "decided_by"].map { proposal.object($0)?.text("who_id") }
+            #expect(people == ["user-7", "user-8"])
+        }
+    }
+}
