@@ -83,7 +83,7 @@ class People(Live):
         browser.until("the proposal", lambda: "Approve and send" in browser.text("main"))
         browser.type("Reason, if you reject", "The second goal was taken back")
         browser.press("Reject")
-        browser.until("the reason", lambda: "rejected by desk" in browser.text("main")
+        browser.until("the reason", lambda: "rejected by the credential desk" in browser.text("main")
                       and "“The second goal was taken back”" in browser.text("main"))
         self.look("approval-rejected")
         self.say("a credential for some names rejects a proposal of one, and says why")
