@@ -50,7 +50,8 @@ public struct Shape: Sendable, ExpressibleByStringLiteral {
     public static let event = words(ActivityEvent.allCases.map(\.rawValue))
     /// One object or a list of them, as somebody wrote it.
     public static func objectOrList(_ text: String) -> Shape {
-        Shape(["type": ["object", "array"], "description": .string(text)], replacesType: true)
+        let list: JSON = ["type": "array", "items": ["type": "object"]]
+        return Shape(["anyOf": [["type": "object"], list], "description": .string(text)], replacesType: true)
     }
     public static let bool = Shape(["type": "boolean"])
 
