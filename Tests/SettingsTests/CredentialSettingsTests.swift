@@ -39,7 +39,10 @@ import Testing
         ("- scopes: read\n  hash: HASH", "apps[0].credentials[0].id is not set"),
         ("- id: feed\n  hash: HASH", "apps[0].credentials[0].scopes is not set"),
         ("- id: feed\n  scopes: read", "apps[0].credentials[0].hash is not set"),
-        ("- id: feed\n  scopes: admin\n  hash: HASH", "some of read, publish, propose, approve, track, operate"),
+        (
+            "- id: feed\n  scopes: admin\n  hash: HASH",
+            "some of \(CredentialScope.all.map(\.rawValue).joined(separator: ", "))"
+        ),
         ("- id: master\n  scopes: read\n  hash: HASH", "none of master, app"),
         ("- id: a.b\n  scopes: read\n  hash: HASH", "1 to 64 characters of A-Z a-z 0-9 _ -"),
         ("- id: feed\n  scopes: read\n  hash: HASH\n  secret_file: f", "give either this or hash"),
