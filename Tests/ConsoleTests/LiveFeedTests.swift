@@ -18,6 +18,16 @@ import Testing
         String(decoding: bytes ?? [], as: UTF8.self).replacing(/^id: \d+\n/, with: "")
     }
 
+    /// The first part that is no beat, among the next few.
+    private func part(of tab: LiveFeed.Events) async -> String {
+        var parts = tab.stream.makeAsyncIterator()
+        for _ in 0..<5 {
+            let part = await parts.next()
+            if part != LiveFeed.beat { return text(part) }
+        }
+        return "beats alone"
+    }
+
     @Test func `tabs of one topic share each look, and without tabs nothing looks`() async throws {
         let feed = LiveFeed()
         let looks = Mutex(0)
@@ -148,7 +158,7 @@ import Testing
         }
         // On a busy machine beats come first.
         for (number, tab) in tabs.enumerated() {
-            #expect(text(await tab.stream.first { $0 != LiveFeed.beat }) == "data: \(number)\n\n")
+            #expect(await part(of: tab) == "data: \(number)\n\n")
         }
         #expect(most.withLock(\.self) <= 8)
         for tab in tabs { tab.end() }
@@ -183,7 +193,7 @@ import Testing
                 return .html("<p>")
             })
         for await _ in looked {}
-        #expect(text(await tab.stream.first { $0 != LiveFeed.beat }) == "data: <p>\n\n")
+        #expect(await part(of: tab) == "data: <p>\n\n")
         tab.end()
     }
 
