@@ -14,7 +14,7 @@ import sources
 
 MOST_LINES, MOST_TARGETS, MOST_LIST_LINES = 2_000, 9, 48
 
-# What a list of features may consist of, line by line. An element is one name, such as `.approval` or `ApprovalCommand.self`.
+# The lines that a list of features may have. An element is one name, such as `.approval` or `ApprovalCommand.self`.
 ALLOWED = re.compile(r"""
     \s*(//.*)?
     | ((public|package|internal)\ )?import\ \w+
@@ -27,9 +27,8 @@ ALLOWED = re.compile(r"""
 
 def rows():
     """The rows of Package.swift's list `features`: the targets of each feature."""
-    found = re.search(r"^let features\b[^=]*= \[\n(.*?)^\]", Path("Package.swift").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    listed = re.findall(r'^ *"(\w+)": \[([^\]]*)\]', found[1] if found else "", re.MULTILINE)
-    return {feature: re.findall(r'"(\w+)"', targets) for feature, targets in listed}
+    found = sources.feature_rows(Path("Package.swift").read_text(encoding="utf-8"))
+    return {row[1]: re.findall(r'"(\w+)"', row[2]) for row in found}
 
 
 def parts(root):

@@ -13,6 +13,7 @@ KINDS = "struct|class|enum|protocol|actor|typealias"
 TOP = re.compile(rf"^{MODIFIERS}(?:{KINDS}|func|let|var) `?(\w+)", re.MULTILINE)
 NESTED = re.compile(rf"^ +(?:\w+ )*(?:{KINDS}) (\w+)|^(?:file)?private (?:final )?(?:{KINDS}) (\w+)", re.MULTILINE)
 EXTENSION = re.compile(r"^(?:public |package )?extension \[?(\w+)[^\n]*\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+FEATURE_ROW = re.compile(r'^ *"(\w+)": \[([^\]]*)\],?$', re.MULTILINE)
 MEMBER = re.compile(rf"^    {MODIFIERS}(?:{KINDS}|func|let|var|case) `?(\w+)", re.MULTILINE)
 
 
@@ -66,6 +67,12 @@ def read(root="."):
     root = Path(root)
     found = sorted(path.relative_to(root).as_posix() for path in (root / "Sources").rglob("*.swift"))
     return [Source(root / name, name) for name in found]
+
+
+def feature_rows(manifest):
+    """The rows of Package.swift's list `features`, in its order: matches of a feature and the text of its targets."""
+    found = re.search(r"^let features\b[^=]*= \[\n(.*?)^\]", manifest, re.MULTILINE | re.DOTALL)
+    return list(FEATURE_ROW.finditer(manifest, *found.span(1))) if found else []
 
 
 def lines(files):

@@ -5,15 +5,10 @@ import re
 import shutil
 import sys
 
-ROW = re.compile(r'^    "(\w+)": \[(.*?)\],?$', re.M | re.S)
+import sources
+
 DECLARED = re.compile(r"\b(?:let|var|func|struct|class|enum|actor|protocol|typealias)\s+`?(\w+)")
 SUITE = re.compile(r"\b(?:struct|extension) (\w+Tests)\b")
-
-
-def rows(manifest: str) -> list[str]:
-    """The names of the features, in the order of Package.swift."""
-    start = manifest.index("let features: KeyValuePairs = [")
-    return [row.group(1) for row in ROW.finditer(manifest, start, manifest.index("\n]\n", start) + 1)]
 
 
 def declared(tree: pathlib.Path, name: str) -> set[str]:
@@ -57,10 +52,10 @@ def without(tree: pathlib.Path, name: str) -> None:
             file.write_text("\n".join(kept))
     package = tree / "Package.swift"
     manifest = package.read_text()
-    row = next(row for row in ROW.finditer(manifest) if row.group(1) == name)
+    row = next(row for row in sources.feature_rows(manifest) if row.group(1) == name)
     manifest = manifest[:row.start()] + manifest[row.end() + 1:]
     manifest = without_targets(manifest, name)
-    if not rows(manifest):
+    if not sources.feature_rows(manifest):
         manifest = manifest.replace("let features: KeyValuePairs = [\n]", "let features: KeyValuePairs<String, [String]> = [:]")
     package.write_text(manifest)
 
@@ -78,7 +73,7 @@ def of_documents(tree: pathlib.Path) -> set[str]:
 def main() -> None:
     tree, *names = sys.argv[1:]
     tree = pathlib.Path(tree)
-    known = rows((tree / "Package.swift").read_text())
+    known = [row.group(1) for row in sources.feature_rows((tree / "Package.swift").read_text())]
     if names == ["--list"]:
         return print("\n".join(known))
     if names == ["--suites"]:
