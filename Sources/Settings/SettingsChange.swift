@@ -16,11 +16,6 @@ public struct SettingsChange: Sendable, Hashable {
 
     public var isEmpty: Bool { applied.isEmpty && needsRestart.isEmpty }
 
-    /// The settings that a running process can change, by their paths. docs/reference.md lists them.
-    public static func changeable(_ process: Process) -> Set<String> {
-        Set(SettingKey.all.filter { $0.live.contains(process) }.map(\.path))
-    }
-
     /// Compares. Both settings are of one process, with the same flags and environment.
     public init(from old: Settings, to new: Settings, in process: Process) {
         for key in SettingKey.all where old.texts[key.path] != new.texts[key.path] {
