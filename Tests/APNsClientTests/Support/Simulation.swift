@@ -87,6 +87,9 @@ struct Simulation {
         (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) } + [UInt8](repeating: 0xAB, count: 72)
     }
 
+    /// The tokens of these numbers in hex, as the simulator's faults name them.
+    static func hex(_ numbers: some Sequence<Int>) -> [String] { numbers.map { Hex.encode(token($0)) } }
+
     /// Waits until the simulator's record is as wanted. Fails if that takes longer than any machine should need.
     func wait(_ isWanted: (SimulatorRecord) -> Bool) async throws {
         try await eventually("the record is as wanted: \(simulator.snapshot())", every: .milliseconds(1)) {

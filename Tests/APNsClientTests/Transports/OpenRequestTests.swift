@@ -14,10 +14,6 @@ extension TransportTests {
         private static let timeout = PushOutcome.unanswered(NoAnswer(.timeout, mayHaveBeenDelivered: true))
         private static let unsent = PushOutcome.unanswered(NoAnswer(.cancelled, mayHaveBeenDelivered: false))
 
-        private func silent(_ numbers: some Sequence<Int>) -> [String] {
-            numbers.map { Hex.encode(Simulation.token($0)) }
-        }
-
         /// Answers that come after the page, in the order of their entries.
         private func late(_ outcome: PageOutcome) async -> [PageOutcome.Exception] {
             var found: [PageOutcome.Exception] = []
@@ -34,7 +30,7 @@ extension TransportTests {
         @Test(arguments: TransportKind.allCases)
         func `a page does not wait for tokens that are never answered`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
-                server.faults.stallTokens = silent([3, 500, 999])
+                server.faults.stallTokens = Simulation.hex([3, 500, 999])
             } client: { client in
                 client.requestTimeout = .seconds(20)
             } _: { it in
@@ -52,7 +48,7 @@ extension TransportTests {
         @Test(arguments: TransportKind.allCases)
         func `without a handover the page waits`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
-                server.faults.stallTokens = silent([7])
+                server.faults.stallTokens = Simulation.hex([7])
             } client: { client in
                 client.requestTimeout = .seconds(5)
             } _: { it in
@@ -65,9 +61,9 @@ extension TransportTests {
         @Test(arguments: TransportKind.allCases)
         func `late answers come once, acceptances and rejections alike`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
-                server.faults.slowTokens = silent([1, 2])
+                server.faults.slowTokens = Simulation.hex([1, 2])
                 server.faults.slowTokenLatency = 4_000
-                server.faults.deadTokens = silent([2]).map { DeadToken(prefix: $0) }
+                server.faults.deadTokens = Simulation.hex([2]).map { DeadToken(prefix: $0) }
             } client: { client in
                 client.requestTimeout = .seconds(30)
             } _: { it in
@@ -134,7 +130,7 @@ extension TransportTests {
         ) async throws {
             let half = stride(from: 1, to: 800, by: 2)
             try await Simulation.run(kind) { server in
-                server.faults.stallTokens = silent(half)
+                server.faults.stallTokens = Simulation.hex(half)
             } client: { client in
                 client.requestTimeout = .seconds(60)
             } _: { it in
@@ -151,7 +147,7 @@ extension TransportTests {
         @Test(arguments: TransportKind.allCases)
         func `a page of silent phones alone goes before its requests end`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
-                server.faults.stallTokens = silent(0..<200)
+                server.faults.stallTokens = Simulation.hex(0..<200)
             } client: { client in
                 client.requestTimeout = .seconds(100)
             } _: { it in
@@ -169,7 +165,7 @@ extension TransportTests {
         @Test(arguments: TransportKind.allCases)
         func `a part with unsent entries keeps its page`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
-                server.faults.stallTokens = silent(20..<44)
+                server.faults.stallTokens = Simulation.hex(20..<44)
                 server.streams = 20
             } client: { client in
                 client.requestTimeout = .seconds(6)
@@ -188,7 +184,7 @@ extension TransportTests {
         @Test(arguments: TransportKind.allCases)
         func `an open request that comes back unsent is not sent again`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
-                server.faults.stallTokens = silent([0])
+                server.faults.stallTokens = Simulation.hex([0])
             } client: { client in
                 client.requestTimeout = .seconds(30)
             } _: { it in
@@ -242,7 +238,7 @@ extension TransportTests {
         @Test(arguments: TransportKind.allCases)
         func `a page is nearly done when a sixteenth is left`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
-                server.faults.stallTokens = silent(50..<56)
+                server.faults.stallTokens = Simulation.hex(50..<56)
             } client: { client in
                 client.requestTimeout = .seconds(20)
             } _: { it in
@@ -262,7 +258,7 @@ extension TransportTests {
         @Test(arguments: TransportKind.allCases)
         func `a silent token does not shut a new connection`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
-                server.faults.stallTokens = silent([0, 1])
+                server.faults.stallTokens = Simulation.hex([0, 1])
             } client: { client in
                 client.requestTimeout = .seconds(30)
             } _: { it in
@@ -307,8 +303,8 @@ extension TransportTests {
         @Test(arguments: TransportKind.allCases)
         func `retries are not what a new connection begins with`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
-                server.faults.stallTokens = silent([0])
-                server.faults.slowTokens = silent([1])
+                server.faults.stallTokens = Simulation.hex([0])
+                server.faults.slowTokens = Simulation.hex([1])
                 // Well below the patience of a new lane, also on a busy machine.
                 server.faults.slowTokenLatency = 100
             } client: { client in
@@ -333,7 +329,7 @@ extension TransportTests {
             attempt: Int, after: Int, connections: Int
         ) async throws {
             try await Simulation.run(.nghttp2) { server in
-                server.faults.stallTokens = silent([0])
+                server.faults.stallTokens = Simulation.hex([0])
             } client: { client in
                 client.requestTimeout = .seconds(4)
             } _: { it in

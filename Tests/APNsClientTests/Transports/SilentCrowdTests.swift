@@ -10,8 +10,6 @@ extension TransportTests {
     /// Tests phones that are never answered and hold each stream. The others are served beside them, as far as the
     /// streams go.
     @Suite struct SilentCrowdTests {
-        private func hex(_ numbers: some Sequence<Int>) -> [String] { numbers.map { Hex.encode(Simulation.token($0)) } }
-
         /// Both names are too large to go before the other. The server allows one stream until the first request with
         /// a good provider token, and then more, as APNs does.
         @Test(arguments: TransportKind.allCases)
@@ -19,7 +17,7 @@ extension TransportTests {
             _ kind: TransportKind
         ) async throws {
             try await Simulation.run(kind) { server in
-                server.faults.stallTokens = hex(0..<100)
+                server.faults.stallTokens = Simulation.hex(0..<100)
             } client: { client in
                 client.lanes = 1
                 client.requestTimeout = .seconds(20)
@@ -40,7 +38,7 @@ extension TransportTests {
             _ kind: TransportKind
         ) async throws {
             try await Simulation.run(kind) { server in
-                server.faults.stallTokens = hex(0..<60)
+                server.faults.stallTokens = Simulation.hex(0..<60)
             } client: { client in
                 client.lanes = 1
                 client.requestTimeout = .seconds(30)
@@ -65,7 +63,7 @@ extension TransportTests {
             } _: { it in
                 #expect(await it.send(1_000..<1_200) == PageOutcome(accepted: 200), "connected")
                 var faults = it.simulator.faults
-                faults.stallTokens = hex(silent)
+                faults.stallTokens = Simulation.hex(silent)
                 try it.simulator.setFaults(faults)
                 async let outcome = it.sendOpen(0..<160)
                 // The second wave is on its way before the first of its requests is over, and the third likewise.
