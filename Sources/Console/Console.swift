@@ -194,7 +194,7 @@ struct MenuEntry: Sendable {
     var group: Group
     var path: String
     var title: String
-    /// What waits on the page for somebody: its number is the badge of the entry, and the strip has a line.
+    /// The count of entries that wait for somebody on the page: the badge of the menu entry, and a line of the strip.
     var waiting: StripLine?
 }
 

@@ -25,7 +25,7 @@ extension AppField {
         "bundle_id", "the app's bundle id, such as com.example.shop", .bundleID, .worker)
 }
 
-/// What workers need for APNs.
+/// Fields that workers need for APNs.
 extension AppField {
     public static let environment = AppField(
         "apns.environment",
@@ -61,7 +61,7 @@ extension AppField {
     public static let caFile = file("apns.ca_file", "PEM roots for that server")
 }
 
-/// What the app sets for itself in place of the deployment's setting.
+/// Fields that take the place of the deployment's setting.
 extension AppField {
     public static let staleAfter = AppField(
         "defaults.stale_after", "time to the stale_date of the app's updates that give none", .age, .gateway,

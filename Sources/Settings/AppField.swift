@@ -27,7 +27,7 @@ public struct AppField: Sendable, Hashable, CustomStringConvertible {
     static let always: Condition = { _, _ in true }
 
     /// - Parameters:
-    ///   - processes: those that use the field
+    ///   - processes: the processes that use the field
     ///   - isLive: when a reload changes it in all of these
     init(
         _ path: String, _ summary: String, _ rule: Rule, _ processes: SettingsChange.Process...,
@@ -102,9 +102,9 @@ public struct AppField: Sendable, Hashable, CustomStringConvertible {
 extension AppField {
     /// The form of a value.
     struct Rule: Sendable {
-        /// What a value must be, in words, or nil if it is that.
+        /// The rule in words. Nil: the value keeps it.
         let violation: @Sendable (String) -> String?
-        /// The value without what it may end with and does not need.
+        /// The value without an ending that it may have and does not need.
         private(set) var cleaned: @Sendable (String) -> String = { $0 }
 
         init(_ violation: @escaping @Sendable (String) -> String?) { self.violation = violation }

@@ -8,7 +8,7 @@ import Spans
 import Store
 
 extension SettingKey {
-    /// All settings of a deployment, in the order of the file; those of features come last.
+    /// All settings of a deployment, in the order of the file; the settings of features come last.
     public static let all: [SettingKey] =
         redis + section(of: .gateway, gateway) + monitor + section(of: .gateway, console + openID + limits)
         + section(of: .worker, worker + delivery + prune) + section(of: .gateway, defaults) + lifetimes

@@ -98,7 +98,7 @@ struct StatusCommand: AsyncParsableCommand {
     }
 }
 
-/// What `status` shows of a feature, about each app.
+/// A line of `status` from a feature, about each app.
 struct StatusLine: Sendable {
     /// The member of `status --json`.
     let key: String

@@ -2,11 +2,11 @@ import HTTPAPI
 import ServiceLifecycle
 import Settings
 
-/// What a feature does in the processes of a deployment. `ofFeatures` lists them.
+/// The part that a feature has in the processes of a deployment. `ofFeatures` lists them.
 struct ProcessFeature: Sendable {
     /// Adds what a gateway needs to know of an app, from the app's settings and the files that these name.
     var app: @Sendable (AppSettings, inout GatewayApp) throws -> Void = { _, _ in }
-    /// What `doctor` says about an app.
+    /// The findings of `doctor` about an app.
     var findings: @Sendable (AppSettings) -> [Finding] = { _ in [] }
     /// Services that run beside a worker.
     var besideWorker: @Sendable (Boot) -> [any Service] = { _ in [] }

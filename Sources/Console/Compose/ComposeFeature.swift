@@ -1,8 +1,8 @@
-/// What a feature adds to Compose. `ofFeatures` lists them.
+/// The part that a feature adds to Compose. `ofFeatures` lists them.
 struct ComposeFeature: Sendable {
     /// The name of its buttons. Empty: it has none.
     var button = ""
-    /// What one of these buttons does with the form; the text is the button's value.
+    /// Does with the form as one of these buttons says; the text is the button's value.
     var press: @Sendable (String, Draft, Visit) async throws -> ConsoleResponse = { _, draft, _ in
         .redirect(draft.path())
     }

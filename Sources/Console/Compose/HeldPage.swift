@@ -1,6 +1,6 @@
 import StrictJSON
 
-/// What the console says and does about publishes that a feature holds (`held` in the answers of the API).
+/// The words and steps of the console about publishes that a feature holds (`held` in the answers of the API).
 struct HeldPage: Sendable {
     /// The word of `held`.
     let word: String

@@ -81,7 +81,7 @@ enum PublishPage {
             let made = try await schedule(push, at: TimeText.plainText(time), key: key, visit)
             return waits(made.held, made.heldID, visit) ?? visit.redirect("/console/schedules", .scheduled)
         }
-        // What holds it takes the place of the seconds in which a publish can be taken back.
+        // A publish that a feature holds does not also wait for the seconds in which it can be taken back.
         guard visit.console.undo > .zero, !asks else {
             let answer = try await visit.call("POST", "/api/push", push, key: key)
             let accepted = try AcceptedAnswer(answer: answer)

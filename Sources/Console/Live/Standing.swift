@@ -12,7 +12,7 @@ struct Standing: Sendable {
 
     private var snapshot: Snapshot?
     private(set) var alarms: [Told] = []
-    /// What waits for somebody on pages of features, by their paths. It is of the identity's names.
+    /// How many entries wait for somebody on pages of features, by their paths, for the identity's names alone.
     private var waiting: [String: Int] = [:]
 
     /// For a page without an app.

@@ -144,7 +144,7 @@ struct Tag: Sendable {
     }
 }
 
-/// A link to a feature's page about a device, for those who may open the page.
+/// A link to a feature's page about a device, for people who may open the page.
 struct DeviceLink: Sendable {
     var title: String
     /// Its query has the device's `id`.

@@ -21,7 +21,7 @@ public struct GatewayApp: Sendable {
     public var catchesUp = false
     /// Whether pushes get a push mark, and devices may send receipts.
     public var takesReceipts = false
-    /// What features need to know of the app.
+    /// Values of features about the app.
     public var extras = Extras()
     /// The rights of devices.
     public var deviceRights = Set(DeviceRight.allCases)

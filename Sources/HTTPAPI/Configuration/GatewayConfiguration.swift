@@ -56,7 +56,7 @@ public struct GatewayConfiguration: Sendable {
     public var trustedProxies = TrustedProxies()
     /// From where the master secret, credentials and the console are used. Empty: from anywhere.
     public var serverAddresses = AddressRanges()
-    /// What features need to know.
+    /// Values of features.
     public var extras = Extras()
     /// Whether `/readyz` and `/metrics` have a port of their own (`Gateway.monitor`). The gateway's port lacks them
     /// then.

@@ -2,7 +2,7 @@ import Logging
 import ServiceLifecycle
 import Threads
 
-/// What a feature runs in a gateway. `ofFeatures` lists them.
+/// The services that a feature runs in a gateway. `ofFeatures` lists them.
 struct GatewayFeature: Sendable {
     /// A gateway that begins to serve.
     struct Running: Sendable {

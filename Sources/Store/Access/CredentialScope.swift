@@ -1,7 +1,7 @@
 /// A right of a credential: one row each.
 public struct CredentialScope: Sendable, Hashable, CustomStringConvertible {
     public let rawValue: String
-    /// What somebody with the right may do.
+    /// The right in words, such as "send, schedule and cancel pushes".
     public let meaning: String
     /// The scope whose calls it opens too. These look at it themselves.
     let standsFor: String?

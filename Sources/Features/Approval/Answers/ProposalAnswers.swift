@@ -12,7 +12,7 @@ public struct ProposalAnswer: WarnedAnswer {
     public let lapsesAt: String?
     public let decidedBy: PublisherAnswer?
     public let decidedAt, reason, endedAt: String?
-    /// Of an edit.
+    /// The warnings of an edit.
     public var warned: Warned
 
     public init(

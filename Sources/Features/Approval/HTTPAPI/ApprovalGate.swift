@@ -52,7 +52,7 @@ extension Proposal.Kind {
 }
 
 extension Proposal {
-    /// What a call asks for.
+    /// The proposal that a call makes.
     /// - Parameter posted: the body of which `body` was read
     init(
         _ id: PushID, _ kind: Kind, _ pushIDs: [PushID], _ body: ProposedBody, _ posted: [UInt8],

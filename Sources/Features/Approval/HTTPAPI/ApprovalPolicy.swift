@@ -3,9 +3,9 @@ import LiveActivity
 import OpenSSL
 public import Store
 
-/// What approval has to know of the deployment.
+/// The settings of the deployment that approval uses.
 public struct ApprovalPolicy: Sendable {
-    /// Which publishes of callers with the scope `propose` wait, for apps that do not say so.
+    /// The publishes of callers with the scope `propose` that wait, in apps without a rule of their own.
     public var rule = ApprovalRule.all
     /// How long a proposal waits, from when it was made or was to go out.
     public var life: Duration = .seconds(3_600)
@@ -19,7 +19,7 @@ extension GatewayConfiguration {
 }
 
 extension GatewayApp {
-    /// Which publishes of the app wait. Nil: those that the deployment names.
+    /// The publishes of the app that wait. Nil: the deployment's rule names them.
     public var approvalRule: ApprovalRule? {
         get { extras[ApprovalRule.self] }
         set { extras[ApprovalRule.self] = newValue }

@@ -7,7 +7,7 @@ struct ProposedBody {
     var pushes: [PublishBody.Push]
     /// When each is to go out, epoch ms. Nil: at once.
     var times: [Int64?]
-    /// Of schedules.
+    /// The schedules of the body; empty for a publish.
     private(set) var schedules: [ScheduleBody.Scheduled] = []
 
     init(pushes: [PublishBody.Push], times: [Int64?]) { (self.pushes, self.times) = (pushes, times) }
@@ -31,7 +31,7 @@ struct ProposedBody {
     }
 }
 
-/// Publishes what was approved, under the ids that it has had from the start.
+/// Publishes an approved proposal, under the ids that it has had from the start.
 struct ApprovedPublishing {
     let parts: GatewayParts
     let app: GatewayApp

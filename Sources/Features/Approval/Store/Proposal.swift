@@ -1,6 +1,6 @@
 public import LiveActivity
 
-/// What one person wants to publish and another one has to approve, and what became of it.
+/// A publish that one person wants and another one has to approve, and its fate.
 public struct Proposal: Sendable, Hashable {
     public enum State: String, Sendable, Hashable, CaseIterable {
         case waiting
@@ -41,7 +41,7 @@ public struct Proposal: Sendable, Hashable {
         public var at: Int64
     }
 
-    /// What is kept of one of its pushes for the time at which it lapses.
+    /// The dates of one of its pushes, from which the time follows at which the proposal lapses.
     public struct Due: Sendable, Hashable {
         public var publish: Publish
         /// The time at which it is to go out, epoch ms. Nil: as soon as it is approved.

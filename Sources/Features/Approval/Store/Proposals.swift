@@ -214,7 +214,7 @@ extension Proposals {
         }
     }
 
-    /// Those whose names all begin so, in the same order.
+    /// The entries whose names all begin so, in the same order.
     private func own(_ app: AppKey, _ entries: [Entry], _ prefix: String?) async throws(StoreError) -> [Entry] {
         guard let prefix, !entries.isEmpty else { return entries }
         let replies = try await redis.run(entries.map { RedisCommand("HGET", keys.proposal(app, $0.id), "names") })

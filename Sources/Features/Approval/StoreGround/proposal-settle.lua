@@ -1,4 +1,4 @@
--- Writes what became of a proposal: a decision, a withdrawal, its lapse, or what became of what was approved.
+-- Writes the next state of a proposal: a decision, a withdrawal, its lapse, or the end of an approved publish.
 -- Of two decisions, an edit and a lapse the first one counts.
 -- key at: the proposal, hash
 -- key open: the app's proposals that are not over, zset by when they lapse (ms)

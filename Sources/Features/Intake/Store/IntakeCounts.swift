@@ -7,7 +7,7 @@ extension Store {
 }
 
 extension AppCredential {
-    /// What publishes the intake's entries, in logs. Redis does not tell who wrote an entry.
+    /// The caller that logs name for the intake's entries. Redis does not tell who wrote an entry.
     public static let intakeID = "intake"
 }
 

@@ -5,7 +5,7 @@ import StrictJSON
 /// A feature that may hold what callers publish. A publish, a schedule and a replacement ask the gates after all
 /// checks, when their ids are known and before anything is accepted; a dry run asks what they would hold.
 struct PublishGate: Sendable {
-    /// What a held publish waits for, for callers (`held`). The console has a page for it (`HeldPage`).
+    /// The word for callers of what a held publish waits for (`held`). The console has a page for it (`HeldPage`).
     let word: String
     /// The word for it in the log of actions.
     let action: ActionKind
@@ -16,7 +16,7 @@ struct PublishGate: Sendable {
     let keep: @Sendable (PublishAttempt, GatewayParts, Call) async throws -> PushID?
 }
 
-/// What a call would publish, once all checks are passed.
+/// The pushes that a call would publish, once all checks are passed.
 struct PublishAttempt: Sendable {
     enum Kind: Sendable, Hashable {
         case publish, schedule
@@ -34,7 +34,7 @@ struct PublishAttempt: Sendable {
     var past: JSONError?
 }
 
-/// What a gate did with a call.
+/// The outcome of a gate that held a call.
 struct Holding: Sendable {
     var gate: PublishGate
     /// Nil: it was let go since, so the pushes are accepted already.

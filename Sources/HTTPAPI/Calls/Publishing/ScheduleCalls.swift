@@ -106,7 +106,7 @@ struct ScheduleCalls: CallGroup {
             posted: body.posted)
     }
 
-    /// The waiting schedules, the earliest first, or with `state=finished` those that are over, the latest first.
+    /// The waiting schedules, the earliest first, or with `state=finished` the finished ones, the latest first.
     func list(_ call: Call) async throws -> Answer {
         guard let wanted = Int(call.query["limit"] ?? "\(Self.maximumSchedules)"), wanted > 0 else {
             throw APIError.parameter(
