@@ -12,7 +12,7 @@ public struct PreparedPush: Sendable, Hashable {
     public var collapseID: String?
     public var payload: [UInt8]
     /// Receives a copy of each request and answer of the page. Nil if the push has no trace.
-    public var trace: Trace?
+    public var trace: ExchangeRecorder?
 
     public init(
         bundleID: String, priority: PushPriority, expiration: Int? = nil, collapseID: String? = nil, payload: [UInt8]

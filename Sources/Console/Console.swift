@@ -64,7 +64,7 @@ public final class Console: Sendable {
 
     private func refusal(
         _ failure: ConsoleFailure, _ request: ConsoleRequest, _ session: ConsoleSession?,
-        _ standing: Standing = Standing()
+        _ standing: StatusStrip = StatusStrip()
     ) -> ConsoleResponse {
         let page = render(
             "message", values(["title": failure.title, "message": failure.message, "path": failure.path]),
@@ -107,7 +107,7 @@ public final class Console: Sendable {
         guard isRead || !request.isForeign && session.accepts(form["csrf"]) else {
             throw ConsoleFailure(403, "The form is not of this session. Load the page again, then send it again.")
         }
-        let standing = route.isPart ? Standing() : await Standing(self, session.identity)
+        let standing = route.isPart ? StatusStrip() : await StatusStrip(self, session.identity)
         let visit = Visit(
             console: self, request: request, session: session, standing: standing, parameters: parameters,
             query: Form(request.query), form: form)
@@ -145,7 +145,7 @@ public final class Console: Sendable {
 
     func render(
         _ template: String, _ content: Values, title: String, session: ConsoleSession?,
-        standing: Standing = Standing(), _ request: ConsoleRequest, status: Int = 200
+        standing: StatusStrip = StatusStrip(), _ request: ConsoleRequest, status: Int = 200
     ) -> ConsoleResponse {
         var content = content
         if let session {
@@ -234,7 +234,7 @@ enum Navigation {
     }
 
     /// Pages that the credential may not open are left out.
-    static func items(current: String, for identity: ConsoleIdentity, _ standing: Standing) -> [Values] {
+    static func items(current: String, for identity: ConsoleIdentity, _ standing: StatusStrip) -> [Values] {
         groups.enumerated().flatMap { position, group in
             group.filter { identity.mayOpen($0.path) }.enumerated().map { index, page in
                 let badge = standing.badge(page.path, isForAllNames: identity.namePrefix == nil)

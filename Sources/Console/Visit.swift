@@ -8,7 +8,7 @@ struct Visit: Sendable {
     let console: Console
     let request: ConsoleRequest
     let session: ConsoleSession
-    let standing: Standing
+    let standing: StatusStrip
     /// The parameters of the path, decoded.
     let parameters: [String: String]
     let query: Form

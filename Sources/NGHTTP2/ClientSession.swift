@@ -96,7 +96,7 @@ public final class ClientSession {
     /// - Returns: its slot; nil if no stream can be opened now: all slots or the server's streams are in use, the
     ///   output is full, or the connection accepts no more
     public func submit(
-        _ template: RequestTemplate, path: UnsafeBufferPointer<UInt8>, now: Int64
+        _ template: SharedRequest, path: UnsafeBufferPointer<UInt8>, now: Int64
     ) throws(NGHTTP2Error) -> Int? {
         guard !state.pointee.isEnding, state.pointee.freeCount > 0, state.pointee.output.count < Self.outputLimit,
             state.pointee.inFlight < serverLimit, nghttp2_session_check_request_allowed(session) != 0

@@ -11,7 +11,7 @@ struct StreamState {
     var id: Int32 = 0
     var status: Int32 = 0
     /// It counts in the template's `uses` from `submit` to `release`: nghttp2 points into it until the request is sent.
-    var template: Unmanaged<RequestTemplate>?
+    var template: Unmanaged<SharedRequest>?
     /// How many bytes of the body have been written.
     var bodySent = 0
     /// The position in the session's output at which the request begins.
@@ -29,7 +29,7 @@ struct StreamState {
     /// Valid with a status other than 200. The id is in `answer`'s memory directly after `answerCapacity` bytes.
     var idCount = 0
 
-    mutating func begin(id: Int32, template: RequestTemplate, position: Int, startedAt: Int64) {
+    mutating func begin(id: Int32, template: SharedRequest, position: Int, startedAt: Int64) {
         let held = Unmanaged.passUnretained(template)
         if template.uses == 0 { _ = held.retain() }
         template.uses += 1

@@ -13,7 +13,7 @@ public struct AppField: Sendable, Hashable, CustomStringConvertible {
     public let summary: String
     let rule: Rule
     /// Its second name: of a secret `…_file`, of a PEM file its text. The secret of a webhook has fields for both.
-    private(set) var twin: Twin?
+    private(set) var secondName: SecondName?
     /// Whether its value is kept back wherever settings are shown.
     public private(set) var isSecret = false
     /// Whether the value names a file.
@@ -44,14 +44,14 @@ public struct AppField: Sendable, Hashable, CustomStringConvertible {
         live isLive: @escaping Condition = { _, _ in false }
     ) -> AppField {
         var field = AppField(path, summary, .path, process, live: isLive)
-        (field.isPath, field.twin) = (true, orText ? .text : nil)
+        (field.isPath, field.secondName) = (true, orText ? .text : nil)
         return field
     }
 
     /// The same row, whose value is kept back.
     func secret(orFile: Bool) -> AppField {
         var field = self
-        (field.isSecret, field.twin) = (true, orFile ? .file : nil)
+        (field.isSecret, field.secondName) = (true, orFile ? .file : nil)
         return field
     }
 
@@ -83,8 +83,8 @@ public struct AppField: Sendable, Hashable, CustomStringConvertible {
     public var description: String { path }
 
     public var environmentName: String { Self.environmentName(path) }
-    var twinPath: String? { twin?.path(of: path) }
-    var twinEnvironmentName: String? { twinPath.map(Self.environmentName) }
+    var secondPath: String? { secondName?.path(of: path) }
+    var secondEnvironmentName: String? { secondPath.map(Self.environmentName) }
     private static func environmentName(_ path: String) -> String {
         SettingKey.environmentName(path.hasPrefix("apns.") ? path : "app." + path)
     }

@@ -19,9 +19,9 @@ public struct AppSettings: Sendable, Hashable, CustomStringConvertible, CustomRe
     public func required(_ field: AppField) throws(SettingsError) -> String {
         if let value = values[field] { return value }
         var remedy = "it is \(field.summary)"
-        if let twin = field.twinPath, let variable = field.twinEnvironmentName {
-            let content = field.twin == .file ? "a file with it" : "its text"
-            remedy += "; or give \(content) in \(path.isEmpty ? variable : twin)"
+        if let secondName = field.secondPath, let variable = field.secondEnvironmentName {
+            let content = field.secondName == .file ? "a file with it" : "its text"
+            remedy += "; or give \(content) in \(path.isEmpty ? variable : secondName)"
         }
         if path.isEmpty { throw .missing(key: field.environmentName, remedy: remedy) }
         remedy += " (without 'apps:' in the file it would be \(field.environmentName))"

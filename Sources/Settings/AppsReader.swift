@@ -13,7 +13,7 @@ struct AppsReader {
     mutating func read() -> [AppSettings] {
         let variables = AppField.all.flatMap { field in
             [(field.path, field.environmentName)]
-                + (field.twinPath.map { [($0, field.twinEnvironmentName ?? "")] } ?? [])
+                + (field.secondPath.map { [($0, field.secondEnvironmentName ?? "")] } ?? [])
         }.filter { !(input.environment[$0.1] ?? "").isEmpty }
         guard let listed = file?.apps else {
             guard !variables.isEmpty else { return [] }
@@ -71,8 +71,8 @@ struct AppsReader {
         var resolved = entries
         for field in AppField.all {
             do throws(SettingsError) {
-                let other = field.twinPath.flatMap { entries[$0] }
-                resolved[field.path] = try Twin.entry(entries[field.path], other, field.twin, field.path)
+                let other = field.secondPath.flatMap { entries[$0] }
+                resolved[field.path] = try SecondName.entry(entries[field.path], other, field.secondName, field.path)
             } catch {
                 problems.append(error)
             }

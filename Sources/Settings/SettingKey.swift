@@ -27,7 +27,7 @@ public struct SettingKey: Sendable {
     /// A variable that is read after the file, because other programs read it too.
     private(set) var lastVariable: String?
     /// Its second name: of a secret `…_file`, of a file its text.
-    private(set) var twin: Twin?
+    private(set) var secondName: SecondName?
     /// The processes in which a reload changes it: the only list of these. A reload copies these fields into the
     /// running settings, and no others (`Settings.reloaded`).
     public private(set) var live: Set<SettingsChange.Process> = []
@@ -88,7 +88,7 @@ public struct SettingKey: Sendable {
     }
 
     /// Whether its value is kept back wherever settings are shown.
-    var isSecret: Bool { twin == .file || path == "traces.headers" }
+    var isSecret: Bool { secondName == .file || path == "traces.headers" }
 
     /// The same row with the summary that `--help` shows.
     func help(_ summary: String) -> SettingKey {
@@ -126,7 +126,7 @@ public struct SettingKey: Sendable {
     /// The same row, for a secret that may also be in a file.
     func orFile() -> SettingKey {
         var key = self
-        key.twin = .file
+        key.secondName = .file
         return key
     }
 
@@ -221,7 +221,7 @@ public struct SettingKey: Sendable {
         SettingKey(field, path, .text, defaultText, expected: expected, parse: parse)
     }
 
-    /// A file in PEM, or its text under the twin's name. A relative path in the configuration file begins at that
+    /// A file in PEM, or its text under the secondName's name. A relative path in the configuration file begins at that
     /// file's folder.
     static func file(_ field: Field<String?>, _ path: String) -> Self {
         var key = SettingKey(field, path, .text, nil) { text, origin, settings in
@@ -232,7 +232,7 @@ public struct SettingKey: Sendable {
                 return error
             }
         }
-        key.twin = .text
+        key.secondName = .text
         return key
     }
 }

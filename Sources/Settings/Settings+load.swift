@@ -73,17 +73,17 @@ extension Settings {
             return .init(text: text, origin: .environment(name))
         }
         if let text = input.flags[key.path] { return (text, .flag(key.flagName)) }
-        let twin = key.twin?.path(of: key.path)
+        let secondName = key.secondName?.path(of: key.path)
         let sources = [
             (
                 variable(key.environmentName) ?? variable(key.otherVariable),
-                twin.flatMap { variable(SettingKey.environmentName($0)) }
+                secondName.flatMap { variable(SettingKey.environmentName($0)) }
             ),
-            (file?.values[key.path], twin.flatMap { file?.values[$0] }),
+            (file?.values[key.path], secondName.flatMap { file?.values[$0] }),
         ]
         for (own, other) in sources where own != nil || other != nil {
             do throws(SettingsError) {
-                guard let entry = try Twin.entry(own, other, key.twin, key.path) else { continue }
+                guard let entry = try SecondName.entry(own, other, key.secondName, key.path) else { continue }
                 return (entry.text, entry.origin)
             } catch {
                 problems.append(error)
@@ -137,11 +137,11 @@ extension Settings {
     }
 
     private static func unknownVariables(_ environment: [String: String]) -> [String] {
-        let twins = SettingKey.all.compactMap { key in
-            key.twin.map { SettingKey.environmentName($0.path(of: key.path)) }
+        let secondNames = SettingKey.all.compactMap { key in
+            key.secondName.map { SettingKey.environmentName($0.path(of: key.path)) }
         }
-        let ofApps = AppField.all.flatMap { [$0.environmentName, $0.twinEnvironmentName].compactMap(\.self) }
-        let known = SettingKey.all.map(\.environmentName) + twins + ofApps + [SettingsInput.fileVariable]
+        let ofApps = AppField.all.flatMap { [$0.environmentName, $0.secondEnvironmentName].compactMap(\.self) }
+        let known = SettingKey.all.map(\.environmentName) + secondNames + ofApps + [SettingsInput.fileVariable]
         return environment.keys.filter { $0.hasPrefix("LAMPLIGHTER_") && !known.contains($0) }.sorted().map { name in
             "the environment variable \(name) is unknown and ignored"
                 + (known.nearest(to: name).map { "; did you mean \($0)?" } ?? "")

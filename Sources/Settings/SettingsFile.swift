@@ -120,9 +120,9 @@ struct SettingsFile {
     }
 
     private static let settings = SettingKey.all.flatMap { key in
-        [key.path] + (key.twin.map { [$0.path(of: key.path)] } ?? [])
+        [key.path] + (key.secondName.map { [$0.path(of: key.path)] } ?? [])
     }
-    private static let appFields = AppField.all.flatMap { [$0.path, $0.twinPath].compactMap(\.self) }
+    private static let appFields = AppField.all.flatMap { [$0.path, $0.secondPath].compactMap(\.self) }
 
     /// Keys whose values may hold any character, so that a # in them is likely. A wrong one is found only when used.
     private static let secrets = Set(

@@ -113,7 +113,7 @@ public struct Store: Sendable {
 
 /// Parts that only need Redis and the keys, so each is made when it is asked for.
 extension Store {
-    public var traces: Traces { Traces(redis: redis, keys: keys) }
+    public var traces: ExchangeLog { ExchangeLog(redis: redis, keys: keys) }
     public var schemas: Schemas { Schemas(redis: redis, keys: keys) }
     public var heartbeats: Heartbeats { Heartbeats(redis: redis, keys: keys) }
     public var credentials: Credentials { Credentials(redis: redis, keys: keys) }

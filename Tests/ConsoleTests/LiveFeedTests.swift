@@ -238,7 +238,7 @@ import Testing
     }
 
     @Test func `a costly value is read again once it is old, or after it could not be read`() async throws {
-        let value = Seldom<Int>(seconds: 30)
+        let value = RateLimitedRead<Int>(seconds: 30)
         func look(_ now: Int64, finds number: Int) async -> Int { await value.value(now: now) { number } }
         await #expect(throws: StoreIsAway.self) { try await value.value(now: 0) { throw StoreIsAway() } }
         #expect(await look(1_000, finds: 7) == 7)

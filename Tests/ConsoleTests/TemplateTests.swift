@@ -4,8 +4,8 @@ import Testing
 
 @Suite struct TemplateTests {
     private func render(_ text: String, _ values: [String: Any] = [:]) throws -> String {
-        let row = try Template(Array("<li>{{n}}</li>".utf8))
-        return try Template(Array(text.utf8)).render(values) { $0 == "row" ? row : nil }
+        let row = try PageTemplate(Array("<li>{{n}}</li>".utf8))
+        return try PageTemplate(Array(text.utf8)).render(values) { $0 == "row" ? row : nil }
     }
 
     @Test func `a value is escaped unless it has three braces, and an absent one is nothing`() throws {
@@ -67,6 +67,6 @@ import Testing
 
     @Test(arguments: ["{{a", "{{#a}}", "{{/a}}", "{{#a}}{{/b}}", "{{{a}}", "{{#a}}{{#b}}{{/a}}{{/b}}"])
     func `a template that is not well formed is refused`(_ text: String) {
-        #expect(throws: Template.Mistake.self) { try Template(Array(text.utf8)) }
+        #expect(throws: PageTemplate.Mistake.self) { try PageTemplate(Array(text.utf8)) }
     }
 }

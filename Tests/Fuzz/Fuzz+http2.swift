@@ -5,7 +5,7 @@ import NGHTTP2
 func fuzzHTTP2(_ bytes: [UInt8]) {
     let capacity = 8
     guard let session = try? ClientSession(capacity: capacity),
-        let template = RequestTemplate(
+        let template = SharedRequest(
             authority: "api.push.apple.com", fields: [("apns-topic", "a"), ("authorization", "bearer x")],
             body: Array(#"{"aps":{}}"#.utf8), isTraced: bytes.first.map { $0 & 1 == 1 } ?? false)
     else { return }

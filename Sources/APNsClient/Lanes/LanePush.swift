@@ -8,7 +8,7 @@ struct LanePush: Sendable, Hashable {
     let payload: [UInt8]
     /// Nil: each request has the path of its token.
     let path: String?
-    let trace: Trace?
+    let trace: ExchangeRecorder?
 
     init(_ push: PreparedPush) {
         fields = push.fields.map { Exchange.Field($0.name, $0.value) }

@@ -272,7 +272,7 @@ final class LaneRequests<Template> {
     }
 
     /// Notes what was exchanged for a request of a traced page.
-    func note(_ request: LaneRequest<Template>, _ outcome: Exchange.Outcome, in trace: Trace) {
+    func note(_ request: LaneRequest<Template>, _ outcome: Exchange.Outcome, in trace: ExchangeRecorder) {
         guard let shared = request.part.shared else { return }
         let index = request.tokenNumber - firstToken
         let jwt = tokens.indices.contains(index) ? tokens[index].jwt : ""

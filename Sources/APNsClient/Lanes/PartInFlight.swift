@@ -6,7 +6,7 @@ internal import LiveActivity
 final class PartInFlight<Template> {
     let answers: PageAnswers
     /// That of the push.
-    let trace: Trace?
+    let trace: ExchangeRecorder?
     /// That of the page.
     let isRetry: Bool
     /// Nil once its requests are left open, because they may outlive their page by seconds. A traced one stays.

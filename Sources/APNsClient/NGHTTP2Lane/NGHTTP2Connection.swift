@@ -3,7 +3,7 @@ internal import NGHTTP2
 internal import OpenSSL
 internal import Threads
 
-typealias HTTP2Request = LaneRequest<RequestTemplate>
+typealias HTTP2Request = LaneRequest<SharedRequest>
 
 /// One connection of an `NGHTTP2Lane`: TLS, HTTP/2 and the requests of its streams. It belongs to the lane's thread.
 final class NGHTTP2Connection: LaneConnection {
@@ -23,7 +23,7 @@ final class NGHTTP2Connection: LaneConnection {
     private let timeout: Int64
 
     private(set) var window: NGHTTP2Window
-    var pacing = Pacing()
+    var spread = RequestSpread()
     var liveness: Liveness
     var use: ConnectionUse
     /// No request in flight has an earlier deadline than this; nil when none is in flight.
@@ -75,12 +75,12 @@ final class NGHTTP2Connection: LaneConnection {
 
     func widen() -> Bool { window.widen(serverLimit: session.serverLimit) }
 
-    /// The capacity of this connection for `PageQueue`. `begun`: requests of this turn, which pacing does not know yet.
+    /// The capacity of this connection for `PageQueue`. `begun`: requests of this turn, which spread does not know yet.
     func capacity(begun: Int, now: Int64) -> PageQueue.Capacity {
         let room = room
         return PageQueue.Capacity(
             room: room, reserve: reserve,
-            roomLater: min(room, pacing.later(of: room + begun, now: now)), isConnected: use.answers > 0,
+            roomLater: min(room, spread.later(of: room + begun, now: now)), isConnected: use.answers > 0,
             pace: use.pace)
     }
 
@@ -96,7 +96,7 @@ final class NGHTTP2Connection: LaneConnection {
     /// Begins a turn, before requests are handed over. A connection that `wasIdle` for long begins with one request.
     func beginTurn(now: Int64, wasIdle: Bool) {
         if wasIdle { window.wasIdle() }
-        pacing.turn(now: now, streams: streams, pace: use.pace)
+        spread.turn(now: now, streams: streams, pace: use.pace)
     }
 
     /// Hands over a request. False when the connection accepts none now.

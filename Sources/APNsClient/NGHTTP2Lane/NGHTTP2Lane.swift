@@ -14,7 +14,7 @@ final class NGHTTP2Lane: Lane {
 
     let settings: LaneSettings
     let handle: LaneHandle
-    let requests: LaneRequests<RequestTemplate>
+    let requests: LaneRequests<SharedRequest>
     var active: NGHTTP2Connection?
     var retired: [NGHTTP2Connection] = []
     var delay = ReconnectDelay()
@@ -43,7 +43,7 @@ final class NGHTTP2Lane: Lane {
         self.origin = origin
         timeout = settings.requestTimeout
         requests = LaneRequests(settings, handle) { push, token in
-            RequestTemplate(
+            SharedRequest(
                 authority: origin.authority,
                 fields: [(name: "authorization", value: "bearer \(token.jwt)")]
                     + push.fields.map { ($0.name, $0.value) },

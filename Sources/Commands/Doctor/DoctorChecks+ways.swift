@@ -7,7 +7,7 @@ import Webhooks
 extension DoctorChecks {
     /// Whether other machines reach the gateway without TLS.
     func openGateway() -> [Finding] {
-        let place = StartWarning.Place(
+        let place = StartWarning.Surroundings(
             host: settings.gateway.host, hasTLS: settings.gatewayTLS.certificate != nil,
             hasTrustedProxy: !settings.gateway.trustedProxies.isEmpty)
         let warning = StartWarning.withoutTLS

@@ -67,7 +67,7 @@ struct TestSendCommand: CheckedCommand {
         var push = PreparedPush(
             bundleID: try app.required(.bundleID), priority: publish.priority, expiration: publish.options.expiry,
             collapseID: publish.event == .start ? CollapseID.start(publish.name) : nil, payload: rendered.payload)
-        let trace = Trace()
+        let trace = ExchangeRecorder()
         push.trace = trace
         try confirm("Send this \(publish.event.rawValue) to \(token) of app \(app.key) at \(configuration.origin)?")
         let lanes = try LaneTransport(

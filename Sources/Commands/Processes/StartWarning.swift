@@ -43,7 +43,7 @@ struct StartWarning: Sendable, Hashable {
     }
 
     /// Where and how a process runs.
-    struct Place: Sendable {
+    struct Surroundings: Sendable {
         var isRoot = false
         /// The address at which a gateway listens; nil: it is a worker.
         var host: String?
@@ -59,7 +59,7 @@ struct StartWarning: Sendable, Hashable {
         var proxyVariables: [String] = []
     }
 
-    static func all(_ place: Place) -> [StartWarning] {
+    static func all(_ place: Surroundings) -> [StartWarning] {
         var warnings = place.isRoot ? [root] : []
         if place.trustsAnyRedis { warnings.append(uncheckedRedis) }
         if let host = place.host, place.hasCommonPort, !isOpen(host) { warnings.append(unreachablePort) }
@@ -83,7 +83,7 @@ struct StartWarning: Sendable, Hashable {
             isGateway
             ? settings.gatewayMonitorPort.map { _ in settings.gatewayMonitorHost }
             : settings.monitorPort.map { _ in settings.monitorHost }
-        let place = Place(
+        let place = Surroundings(
             isRoot: geteuid() == 0, host: isGateway ? gateway.host : nil,
             hasTLS: settings.gatewayTLS.certificate != nil, hasTrustedProxy: !gateway.trustedProxies.isEmpty,
             hasCommonPort: settings.hasCommonPort, trustsAnyRedis: settings.redisTLS.verification == .anything,

@@ -12,7 +12,7 @@ enum HomePage {
     /// The values that a look takes over from the looks before.
     private struct Memory: Sendable {
         let meter = RateMeter()
-        let dead = Seldom<Int>(seconds: deadInterval)
+        let dead = RateLimitedRead<Int>(seconds: deadInterval)
     }
 
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
@@ -30,7 +30,7 @@ enum HomePage {
     /// The strip of the pages that are open.
     static func strip(_ visit: Visit) async throws -> ConsoleResponse {
         try await visit.watch("strip", every: 2) { visit in
-            let strip = await Standing(visit).strip(now: nil, for: visit.session.identity, isShort: true)
+            let strip = await StatusStrip(visit).strip(now: nil, for: visit.session.identity, isShort: true)
             guard strip["unknown"] == nil else { return .unknown }
             return .html(visit.console.templates.render("strip", ["strip": strip]))
         }
@@ -59,7 +59,7 @@ enum HomePage {
         var pushes = history.pushes.map { PushValues(ledger: $0, now: isLive ? nil : now) }
         for index in pushes.indices { pushes[index].expected = await visit.expected(pushes[index].ledger) }
         // A part that lives looks anew each time; the page has looked already.
-        let standing = isLive ? await Standing(visit) : visit.standing
+        let standing = isLive ? await StatusStrip(visit) : visit.standing
         if let prefix = visit.session.identity.namePrefix {
             return try await ofSomeNames(prefix, pushes, standing, visit, memory, isLive: isLive)
         }
@@ -90,7 +90,8 @@ enum HomePage {
 
     /// Home of a credential for some names: only what the API tells it, and nothing of the deployment's queues.
     private static func ofSomeNames(
-        _ prefix: String, _ pushes: [PushValues], _ standing: Standing, _ visit: Visit, _ memory: Memory, isLive: Bool
+        _ prefix: String, _ pushes: [PushValues], _ standing: StatusStrip, _ visit: Visit, _ memory: Memory,
+        isLive: Bool
     ) async throws -> Values {
         let dead = try await memory.dead.value(now: visit.now) {
             let letters: DeadLettersAnswer = try await visit.get("/api/dead", query: "limit=1")
@@ -117,7 +118,7 @@ enum HomePage {
     }
 
     private static func all(
-        _ standing: Standing, _ identity: ConsoleIdentity, _ pauses: [Pause], _ workers: [WorkerSight], _ now: Int64,
+        _ standing: StatusStrip, _ identity: ConsoleIdentity, _ pauses: [Pause], _ workers: [WorkerSight], _ now: Int64,
         isLive: Bool, _ rest: KeyValuePairs<String, Any?>
     ) -> Values {
         var all = values(rest)

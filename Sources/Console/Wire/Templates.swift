@@ -2,13 +2,13 @@ import LiveActivity
 
 /// The templates of the pages. All text that they show is escaped, also where it stands in an attribute.
 struct Templates: Sendable {
-    private let templates: [String: Template]
+    private let templates: [String: PageTemplate]
 
     init() {
-        var templates: [String: Template] = [:]
+        var templates: [String: PageTemplate] = [:]
         for (name, bytes) in Self.files {
             // A test renders every template, so a wrong one does not get this far.
-            do { templates[name] = try Template(bytes) } catch { preconditionFailure("template \(name): \(error)") }
+            do { templates[name] = try PageTemplate(bytes) } catch { preconditionFailure("template \(name): \(error)") }
         }
         self.templates = templates
     }

@@ -32,8 +32,10 @@ struct BroadcastChannelKeeper: Sendable {
             }
             if names.isEmpty { return }
             guard let channels = app.broadcasts else { return try await decline(key, names) }
-            guard let lease = try await store.broadcasts.claim(key, owner: owner, for: Turn.life) else { return }
-            if try await Turn(keeper: self, app: key, channels: channels, lease: lease).work(names) {
+            guard let lease = try await store.broadcasts.claim(key, owner: owner, for: ChannelRound.life) else {
+                return
+            }
+            if try await ChannelRound(keeper: self, app: key, channels: channels, lease: lease).work(names) {
                 try await store.broadcasts.giveBack(lease)
             }
         } catch { logger.debug("cannot look for broadcast channels that are due: \(error)") }
@@ -49,7 +51,7 @@ struct BroadcastChannelKeeper: Sendable {
 }
 
 /// The work of the worker that holds an app's lease.
-struct Turn: Sendable {
+struct ChannelRound: Sendable {
     /// The life of the lease. It is longer than the two requests between two renewals can take.
     static let life: Duration = .seconds(60)
     private static let backoff = Backoff(first: .seconds(1), cap: .seconds(60))

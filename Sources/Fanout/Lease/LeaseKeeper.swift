@@ -5,7 +5,7 @@ import Synchronization
 final class LeaseKeeper: Sendable {
     private struct State {
         var leases: [ObjectIdentifier: HeldLease] = [:]
-        var entries: [WorkEntry.Place: WorkEntry] = [:]
+        var entries: [WorkEntry.StreamPosition: WorkEntry] = [:]
     }
     private let state = Mutex(State())
     private let now: @Sendable () -> Int64

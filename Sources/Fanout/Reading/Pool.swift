@@ -140,10 +140,10 @@ private final class FinishedEntries: Sendable {
         var partition: Partition
     }
 
-    private let waiting = Mutex<[Stream: [WorkEntry.Place]]>([:])
+    private let waiting = Mutex<[Stream: [WorkEntry.StreamPosition]]>([:])
     private let calls = SharedCall<Stream, Void, StoreError>()
 
-    func acknowledge(_ place: WorkEntry.Place, in queue: WorkQueue) async throws(StoreError) {
+    func acknowledge(_ place: WorkEntry.StreamPosition, in queue: WorkQueue) async throws(StoreError) {
         let stream = Stream(app: place.app, partition: place.partition)
         waiting.withLock { $0[stream, default: []].append(place) }
         try await calls.result(stream) { [self] () async throws(StoreError) in

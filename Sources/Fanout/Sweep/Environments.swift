@@ -9,7 +9,7 @@ struct Environments: Sendable {
     /// The entry of a page whose exchanges are kept.
     struct Traced: Sendable {
         var index: Int
-        let trace = Trace()
+        let trace = ExchangeRecorder()
     }
 
     let first: any PushTransport<PreparedPush>

@@ -68,9 +68,9 @@ struct PageDelivery: Sendable {
     /// Sends pages, at most `openPages` at a time, until there is none or the run may not go on.
     /// - Parameter next: returns the function that sends and settles the next page; nil when there is none
     /// - Returns: false if the run may not go on
-    func eachPage(_ next: () async -> (@Sendable (PagePlace) async -> Void)?) async -> Bool {
+    func eachPage(_ next: () async -> (@Sendable (PageSlot) async -> Void)?) async -> Bool {
         await withDiscardingTaskGroup(returning: Bool.self) { group in
-            let places = PagePlaces(max(1, context.options.openPages))
+            let places = PageSlots(max(1, context.options.openPages))
             while mayGoOn {
                 guard let send = await next() else { return mayGoOn }
                 let place = await places.take()
@@ -108,7 +108,7 @@ struct PageDelivery: Sendable {
     ///   - channel: the waiting channel of an entry, for a page of retries
     /// - Returns: nil if there is nothing to settle
     func sendPage(
-        _ page: TokenPage, _ outgoing: Outgoing, _ place: PagePlace, elsewhere: Set<Int>,
+        _ page: TokenPage, _ outgoing: Outgoing, _ place: PageSlot, elsewhere: Set<Int>,
         onBroadcastChannel: Set<Int> = [], until time: Int64?, channel: ((Int) -> WaitingChannel)? = nil
     ) async -> Sent? {
         // Check the lease here, because the process may have been suspended since the page was read.

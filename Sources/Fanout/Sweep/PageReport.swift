@@ -260,7 +260,7 @@ extension WorkerContext {
 
     /// Keeps the exchanges of a traced token.
     func keep(
-        _ trace: Trace, attempt: Int, _ app: AppKey, _ name: ActivityName, _ record: PushRecord
+        _ trace: ExchangeRecorder, attempt: Int, _ app: AppKey, _ name: ActivityName, _ record: PushRecord
     ) async throws(StoreError) {
         let exchanges = trace.exchanges.map { $0.json(attempt: attempt) }
         // Nothing left this machine.

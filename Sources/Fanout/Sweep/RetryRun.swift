@@ -66,7 +66,7 @@ struct RetryRun: Sendable {
     }
 
     /// Settles the channels of a page that do not get their push, then sends to the others.
-    private func sendAndSettle(_ page: Page, _ place: PagePlace) async {
+    private func sendAndSettle(_ page: Page, _ place: PageSlot) async {
         guard let record = page.record, record.maySend(isLate: page.channels[0].isLate) else {
             return await settle(page.channels) { $0.drop($1) }
         }
@@ -129,7 +129,7 @@ struct RetryRun: Sendable {
     }
 
     private func deliver(
-        _ waiting: [WaitingChannel], _ record: PushRecord, _ place: PagePlace, until time: Int64?
+        _ waiting: [WaitingChannel], _ record: PushRecord, _ place: PageSlot, until time: Int64?
     ) async {
         let page = TokenPage(waiting)
         let outgoing = PageDelivery.Outgoing(record, delivery.app, lease.name, isLate: waiting[0].isLate)

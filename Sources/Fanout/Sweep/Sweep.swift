@@ -176,7 +176,7 @@ struct Sweep: Sendable {
         return page
     }
 
-    func sendAndSettle(_ page: Page, _ range: Range<ScanPosition>, _ place: PagePlace) async {
+    func sendAndSettle(_ page: Page, _ range: Range<ScanPosition>, _ place: PageSlot) async {
         guard let (delivered, sent) = await deliver(page, range, place) else { return }
         var settlement = delivered
         settlement.addQuarantined(page.quarantined)
@@ -190,7 +190,7 @@ struct Sweep: Sendable {
     /// Sends a page, unless the push has expired or is too large for tokens.
     /// - Returns: the settlement of the page, and the page if it was sent; nil if there is nothing to settle
     private func deliver(
-        _ page: Page, _ range: Range<ScanPosition>, _ place: PagePlace
+        _ page: Page, _ range: Range<ScanPosition>, _ place: PageSlot
     ) async -> (Settlement, PageDelivery.Sent?)? {
         let count = page.tokens.count + page.waiting.count
         if count == 0 { return (Settlement(range: range), nil) }

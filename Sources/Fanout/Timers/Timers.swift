@@ -40,8 +40,8 @@ struct Timers: Sendable {
             group.addTask { await watchClock() }
             group.addTask { await every(.seconds(10), reconcile) }
             group.addTask {
-                var heart = Heart(context)
-                await every(Heartbeats.interval) { () async throws(StoreError) in try await heart.beat() }
+                var timer = HeartbeatTimer(context)
+                await every(Heartbeats.interval) { () async throws(StoreError) in try await timer.beat() }
             }
             group.addTask {
                 await every(.seconds(30)) {

@@ -24,7 +24,7 @@ enum Access: Sendable, Hashable {
         switch (self, credential) {
         case (.anyone, _), (.unproven, .unproven): true
         case (.unproven, _), (_, .unproven): false
-        // The scope of the call decides (`RequestGuard.rights`).
+        // The scope of the call decides (`RequestCheck.rights`).
         case (_, .issued): true
         case (.master, .master): true
         case (.server, .master), (.server, .app): true

@@ -80,18 +80,18 @@ struct ConsoleBridge: Sendable {
             Grant(id: $0, scopes: identity.scopes, namePrefix: identity.namePrefix, expires: identity.expires)
         }
         let credential: Credential = grant.map { .issued($0) } ?? .master
-        var passage = Passage(
+        var guarded = GuardedCall(
             RouteMatch(method: call.method, path: call.path[...]), query: call.query[...],
             app: served.authenticator.app(identity.app), credential,
             Publisher(
                 credential: credential.id, address: call.address, who: identity.person?.name,
                 whoID: identity.person?.subject), served,
             now: call.now)
-        defer { passage.leave() }
-        try await passage.pass(RequestGuard.ofConsole)
+        defer { guarded.leave() }
+        try await guarded.pass(RequestCheck.ofConsole)
         var headers = HTTPFields()
         if let key = call.idempotencyKey { headers[.idempotencyKey] = key }
-        return try await passage.runHandler(
+        return try await guarded.runHandler(
             operation, headers: headers, origin: "", IncomingBody(whole: call.body), recorder)
     }
 }

@@ -81,7 +81,7 @@ struct GatewayResponder: HTTPResponder {
         var record = AccessRecord(operation: operation, endpoint: match.endpoint)
         let answer: Answer
         do {
-            let source = Passage.Source(
+            let source = GuardedCall.Source(
                 responder: self, request: request, body: body, address: address(of: request, context.channel),
                 isGuess: Authenticator.holdsSecret(request.headers))
             answer = try await perform(match, source, served, &record)
@@ -112,25 +112,25 @@ struct GatewayResponder: HTTPResponder {
     }
 
     private func perform(
-        _ match: RouteMatch, _ source: Passage.Source, _ served: Served, _ record: inout AccessRecord
+        _ match: RouteMatch, _ source: GuardedCall.Source, _ served: Served, _ record: inout AccessRecord
     ) async throws -> Answer {
-        var passage = Passage(source, match, served, now: clock())
+        var guarded = GuardedCall(source, match, served, now: clock())
         defer {
-            (record.app, record.caller) = (passage.publisher == nil ? nil : passage.app, passage.publisher)
-            passage.leave()
+            (record.app, record.caller) = (guarded.publisher == nil ? nil : guarded.app, guarded.publisher)
+            guarded.leave()
         }
-        try await passage.pass(RequestGuard.ofAll)
-        if case .open(let open) = try passage.endpoint().endpoint.handler {
-            try await passage.pass(RequestGuard.ofOpenCalls)
+        try await guarded.pass(RequestCheck.ofAll)
+        if case .open(let open) = try guarded.endpoint().endpoint.handler {
+            try await guarded.pass(RequestCheck.ofOpenCalls)
             let answer = try await open(served.parts)
             return answer.unchanged(for: source.request.headers) ?? answer
         }
-        try await passage.pass(RequestGuard.ofCalls)
+        try await guarded.pass(RequestCheck.ofCalls)
         metrics.inFlight(1)
         defer { metrics.inFlight(-1) }
         let headers = source.request.headers
-        let (app, credential) = try passage.caller()
-        return try await passage.runHandler(
+        let (app, credential) = try guarded.caller()
+        return try await guarded.runHandler(
             record.operation, headers: headers,
             origin: Self.origin(source.request, isSecure: served.configuration.identity != nil), source.body, recorder,
             confirm: { try await confirm(credential, of: app.app.key, headers) })

@@ -43,7 +43,7 @@ final class PrimaryWatch: ServerWatch {
             sentinels.filter { $0.heard ?? time >= time }.compactMap { try? $0.outcome?.get() }
         }
     }
-    private enum Standing {
+    private enum ServerStanding {
         case found(RedisAddress)
         case waiting(until: ContinuousClock.Instant)
         case failed(LinkFailure)
@@ -160,7 +160,7 @@ final class PrimaryWatch: ServerWatch {
         }
     }
 
-    private func standing(since began: ContinuousClock.Instant) -> Standing {
+    private func standing(since began: ContinuousClock.Instant) -> ServerStanding {
         let sentinels = state.withLock { $0.sentinels }
         func isNew(_ sentinel: Sentinel) -> Bool { sentinel.heard.map { $0 >= began } ?? false }
         let answers = sentinels.filter(isNew).compactMap { try? $0.outcome?.get() }

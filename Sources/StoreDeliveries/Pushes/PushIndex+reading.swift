@@ -30,7 +30,7 @@ extension PushIndex {
         return Set(zip(pushes, names).filter { $0.1 != nil }.map(\.0.id))
     }
 
-    private func names(_ pushes: [(id: PushID, place: Place)]) async throws(StoreError) -> [ActivityName?] {
+    private func names(_ pushes: [(id: PushID, place: IndexSlice)]) async throws(StoreError) -> [ActivityName?] {
         let replies = try await redis.run(
             pushes.flatMap { id, place in
                 let bytes = id.uuid.bytes
@@ -84,7 +84,7 @@ extension PushIndex {
         _ app: AppKey, since oldest: Int64, now: Int64
     ) async throws(StoreError) -> [(hour: Int64, slice: Int, size: Int)] {
         let hours = max(0, oldest) / Self.hour...max(oldest, now) / Self.hour
-        let places = hours.flatMap { hour in slices.map { Place(app: app, hour: hour, slice: $0) } }
+        let places = hours.flatMap { hour in slices.map { IndexSlice(app: app, hour: hour, slice: $0) } }
         let there = try await redis.worthReading(places.flatMap { [entries($0), packed($0)] })
         let counted = places.flatMap { place in
             [(place, key: entries(place), isPacked: false), (place, key: packed(place), isPacked: true)]
@@ -107,7 +107,7 @@ extension PushIndex {
     package func members(
         _ app: AppKey, hour: Int64, slice: Int, after member: [UInt8]?, limit: Int
     ) async throws(StoreError) -> (members: [[UInt8]], next: [UInt8]?) {
-        let place = Place(app: app, hour: hour, slice: slice)
+        let place = IndexSlice(app: app, hour: hour, slice: slice)
         let most = Self.blocks(for: limit)
         let start = RedisArgument.bytes(member.map { Array("(".utf8) + $0 } ?? Array("-".utf8))
         let replies = try await redis.run([
@@ -159,7 +159,7 @@ extension PushIndex {
                 let upper: [UInt8] =
                     if position == 0, let id { Array("(".utf8) + id.uuid.bytes } else { Array("+".utf8) }
                 return slices.flatMap { slice in
-                    let place = Place(app: app, hour: hour, slice: slice)
+                    let place = IndexSlice(app: app, hour: hour, slice: slice)
                     return [(entries(place), limit), (blocks(place), most)].map { key, limit in
                         RedisCommand("ZREVRANGEBYLEX", key, .bytes(upper), "-", "LIMIT", "0", .int(limit))
                     }

@@ -31,7 +31,7 @@ package struct PushIndex: Sendable {
     private let recent = Recent()
 
     /// One sorted set with its blocks: an hour since 1970 of an app, or in a cluster a slice of it.
-    struct Place: Hashable {
+    struct IndexSlice: Hashable {
         var app: AppKey
         var hour: Int64
         var slice: Int
@@ -83,13 +83,13 @@ package struct PushIndex: Sendable {
     /// The set that has the push by its id.
     package func key(_ app: AppKey, _ id: PushID) -> RedisKey { entries(place(app, id)) }
 
-    func entries(_ place: Place) -> RedisKey { keys.pushIndex(place.app, hour: place.hour, slice: place.slice) }
-    func blocks(_ place: Place) -> RedisKey { keys.pushBlocks(place.app, hour: place.hour, slice: place.slice) }
-    func packed(_ place: Place) -> RedisKey { keys.packedPushes(place.app, hour: place.hour, slice: place.slice) }
+    func entries(_ place: IndexSlice) -> RedisKey { keys.pushIndex(place.app, hour: place.hour, slice: place.slice) }
+    func blocks(_ place: IndexSlice) -> RedisKey { keys.pushBlocks(place.app, hour: place.hour, slice: place.slice) }
+    func packed(_ place: IndexSlice) -> RedisKey { keys.packedPushes(place.app, hour: place.hour, slice: place.slice) }
 
-    func place(_ app: AppKey, _ id: PushID) -> Place { place(app, id, at: id.uuid.time) }
-    func place(_ app: AppKey, _ id: PushID, at time: Int64) -> Place {
-        Place(app: app, hour: time / Self.hour, slice: Int(id.uuid.low % UInt64(keys.partitions)))
+    func place(_ app: AppKey, _ id: PushID) -> IndexSlice { place(app, id, at: id.uuid.time) }
+    func place(_ app: AppKey, _ id: PushID, at time: Int64) -> IndexSlice {
+        IndexSlice(app: app, hour: time / Self.hour, slice: Int(id.uuid.low % UInt64(keys.partitions)))
     }
 
     /// How long a set lives after its life was prolonged.
@@ -115,7 +115,7 @@ package struct PushIndex: Sendable {
     }
 
     /// - Parameter time: ids before it are packed. Nil: the hour is over.
-    func pack(_ place: Place, before time: Int64?) -> RedisCommand {
+    func pack(_ place: IndexSlice, before time: Int64?) -> RedisCommand {
         let before = time.map { Array("(".utf8) + UUIDBytes(high: UInt64(max(0, $0)) << 16, low: 0).bytes }
         return RedisCommand(
             Lua.indexPack, keys: ["entries": entries(place), "blocks": blocks(place), "number": packed(place)],
@@ -141,7 +141,7 @@ package struct PushIndex: Sendable {
         drop(place(app, id), id, name)
     }
 
-    private func drop(_ place: Place, _ id: PushID, _ name: ActivityName) -> RedisCommand {
+    private func drop(_ place: IndexSlice, _ id: PushID, _ name: ActivityName) -> RedisCommand {
         recent.mayBeGone(entries(place))
         return RedisCommand("ZREM", entries(place), Self.member(id, name))
     }
@@ -158,7 +158,7 @@ package struct PushIndex: Sendable {
     func drops(
         _ app: AppKey, _ pushes: [(id: PushID, name: ActivityName, acceptedAt: Int64)]
     ) -> [RedisCommand] {
-        var gone: [Place: [(id: PushID, name: ActivityName)]] = [:]
+        var gone: [IndexSlice: [(id: PushID, name: ActivityName)]] = [:]
         for push in pushes {
             for place in places(app, push.id, acceptedAt: push.acceptedAt) {
                 gone[place, default: []].append((push.id, push.name))
@@ -175,7 +175,7 @@ package struct PushIndex: Sendable {
     }
 
     /// The sets that have a push.
-    private func places(_ app: AppKey, _ id: PushID, acceptedAt time: Int64) -> [Place] {
+    private func places(_ app: AppKey, _ id: PushID, acceptedAt time: Int64) -> [IndexSlice] {
         [place(app, id)] + (Self.isLate(id, acceptedAt: time) ? [place(app, id, at: time)] : [])
     }
 

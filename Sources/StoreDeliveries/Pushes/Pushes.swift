@@ -63,7 +63,7 @@ public struct Pushes: Sendable {
     ) async throws(StoreError) -> Acceptance {
         if let channel = publish.options.trace {
             // Before the commit, because a worker may send the push right after it.
-            try await redis.run(Traces.open(keys, keys.tag(app, publish.name), id, channel))
+            try await redis.run(ExchangeLog.open(keys, keys.tag(app, publish.name), id, channel))
         }
         let route = WorkQueue.route(app, publish.name)
         let arrival = now ?? time.now()

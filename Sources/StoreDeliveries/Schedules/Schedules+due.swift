@@ -138,7 +138,7 @@ extension Schedules {
         return false
     }
 
-    private enum Turn {
+    private enum DueResult {
         case ran(ScheduleRun)
         /// Another worker has claimed it, or it is to be tried later. The schedules behind it wait.
         case waits
@@ -149,7 +149,7 @@ extension Schedules {
     /// - Parameter time: the time that the name's schedule before this one counts from; then that of this one.
     private func run(
         _ app: AppKey, _ id: PushID, after time: inout Int64, now: Int64
-    ) async throws(StoreError) -> Turn {
+    ) async throws(StoreError) -> DueResult {
         let taken = try await redis.run(
             Lua.scheduleClaim, keys: ["at": keys.schedule(app, id)],
             ["now": .int(now), "hold": .int(longestHold.milliseconds)])

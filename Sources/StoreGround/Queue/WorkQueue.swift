@@ -72,7 +72,7 @@ public struct WorkQueue: Sendable {
     }
 
     /// Entries that Lamplighter cannot read are in `unreadable`, so that the caller acknowledges them.
-    public typealias Batch = (entries: [WorkEntry], unreadable: [WorkEntry.Place])
+    public typealias Batch = (entries: [WorkEntry], unreadable: [WorkEntry.StreamPosition])
 
     /// Reads a reply to `read`.
     package func entries(
@@ -123,7 +123,8 @@ public struct WorkQueue: Sendable {
     ) throws(StoreError) {
         let priority: PushPriority = stream == .namesHigh || stream == .shardsHigh ? .high : .low
         for item in items where !item.isNil {
-            let place = WorkEntry.Place(app: app, stream: stream, partition: partition, id: try item[0].string())
+            let place = WorkEntry.StreamPosition(
+                app: app, stream: stream, partition: partition, id: try item[0].string())
             // An entry that was deleted while it was pending has nil in place of its fields (Redis 6.2).
             if let fields = try? StoredHash(item[1]), let work = WorkItem(app: app, priority: priority, fields) {
                 batch.entries.append(WorkEntry(item: work, place: place, isTakenOver: isTakenOver))
@@ -142,7 +143,7 @@ public struct WorkQueue: Sendable {
     }
 
     /// Acknowledges and deletes entries whose work is done.
-    public func acknowledge(_ entries: [WorkEntry.Place]) async throws(StoreError) {
+    public func acknowledge(_ entries: [WorkEntry.StreamPosition]) async throws(StoreError) {
         try await redis.run(byStream(entries).flatMap(Self.acknowledgement))
     }
 
@@ -152,7 +153,7 @@ public struct WorkQueue: Sendable {
         [RedisCommand("XDEL", stream, ids), RedisCommand("XACK", stream, [.string(group)] + ids)]
     }
 
-    private func byStream(_ entries: [WorkEntry.Place]) -> [RedisKey: [RedisArgument]] {
+    private func byStream(_ entries: [WorkEntry.StreamPosition]) -> [RedisKey: [RedisArgument]] {
         var grouped: [RedisKey: [RedisArgument]] = [:]
         for place in entries {
             grouped[keys.stream(place.app, place.stream, place.partition), default: []].append(.string(place.id))
@@ -183,7 +184,7 @@ public struct WorkQueue: Sendable {
 /// A stream entry that a worker has read, until it is acknowledged.
 public struct WorkEntry: Sendable, Hashable {
     /// Where an entry is. Also one that cannot be read.
-    public struct Place: Sendable, Hashable {
+    public struct StreamPosition: Sendable, Hashable {
         package var app: AppKey
         package var stream: WorkStream
         package var partition: Partition
@@ -192,7 +193,7 @@ public struct WorkEntry: Sendable, Hashable {
     }
 
     public var item: WorkItem
-    public var place: Place
+    public var place: StreamPosition
     /// True if the entry was claimed from another worker, or from an earlier run of this one.
     public var isTakenOver: Bool
 }

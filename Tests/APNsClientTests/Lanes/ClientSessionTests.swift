@@ -8,12 +8,12 @@ import Testing
 /// Tests the HTTP/2 session with a server that the test writes frame by frame.
 @Suite struct ClientSessionTests {
     private let session: ClientSession
-    private let template: RequestTemplate
+    private let template: SharedRequest
 
     init() throws {
         session = try ClientSession(capacity: 8)
         template = try #require(
-            RequestTemplate(
+            SharedRequest(
                 authority: "apns.example", fields: [("authorization", "bearer x.y.z"), ("apns-priority", "10")],
                 body: Array(#"{"aps":{}}"#.utf8)))
     }
@@ -93,7 +93,7 @@ import Testing
 
     @Test func `all fields of an answer are kept for a traced request alone`() throws {
         let session = try ClientSession(capacity: 8)
-        let traced = try #require(RequestTemplate(authority: "a", fields: [], body: [1], isTraced: true))
+        let traced = try #require(SharedRequest(authority: "a", fields: [], body: [1], isTraced: true))
         let path = Array("/3/device/ab".utf8)
         try Self.receive(Self.frame(4, []), in: session)
         let slots = try path.withUnsafeBufferPointer { bytes in
@@ -126,7 +126,7 @@ import Testing
     @Test func `a server that does not read stops requests not memory`() throws {
         let session = try ClientSession(capacity: 1_000)
         let large = try #require(
-            RequestTemplate(authority: "a", fields: [], body: [UInt8](repeating: 0x20, count: 4_096)))
+            SharedRequest(authority: "a", fields: [], body: [UInt8](repeating: 0x20, count: 4_096)))
         let frames = Self.frame(4, [0, 3] + Self.number(1_000)) + Self.frame(8, Self.number(64 << 20))
         try Self.receive(frames, in: session)
         var begun = 0
@@ -304,12 +304,12 @@ import Testing
     }
 
     @Test func `fields that HTTP/2 cannot hold are refused`() {
-        #expect(RequestTemplate.isSafe(name: "apns-topic", value: "com.example"))
+        #expect(SharedRequest.isSafe(name: "apns-topic", value: "com.example"))
         for (name, value) in [
             ("Apns-Topic", "x"), ("a b", "x"), ("", "x"), ("a", "x\r\ny"), ("a", " x"), ("a", "x\u{0}"), (":path", "x"),
         ] {
-            #expect(!RequestTemplate.isSafe(name: name, value: value))
-            #expect(RequestTemplate(authority: "a", fields: [(name, value)], body: []) == nil)
+            #expect(!SharedRequest.isSafe(name: name, value: value))
+            #expect(SharedRequest(authority: "a", fields: [(name, value)], body: []) == nil)
         }
     }
 }

@@ -9,7 +9,9 @@ import Testing
 extension TransportTests {
     /// The notes of the exchanges of a push that is traced.
     @Suite struct TraceTests {
-        private func send(_ it: Simulation, _ trace: Trace?, _ numbers: Range<Int> = 0..<1) async -> PageOutcome {
+        private func send(_ it: Simulation, _ trace: ExchangeRecorder?, _ numbers: Range<Int> = 0..<1) async
+            -> PageOutcome
+        {
             var push = Simulation.push()
             push.trace = trace
             return await it.transport.send(Simulation.page(numbers), push)
@@ -21,7 +23,7 @@ extension TransportTests {
         ) async throws {
             try await Simulation.run(kind) { it in
                 let before = wallClock()
-                let trace = Trace()
+                let trace = ExchangeRecorder()
                 // An exchange that nobody traces goes before and behind it on the same connection.
                 #expect(await send(it, nil, 1..<9).accepted == 8)
                 #expect(await send(it, trace).accepted == 1)
@@ -53,7 +55,7 @@ extension TransportTests {
                     DeadToken(prefix: Hex.encode(Simulation.token(0)), reason: "Unregistered", since: 1_719_244_800_123)
                 ]
             } _: { it in
-                let trace = Trace()
+                let trace = ExchangeRecorder()
                 #expect(await send(it, trace).accepted == 0)
                 guard case .answered(410, "Unregistered", let fields) = try #require(trace.exchanges.first).outcome
                 else {
@@ -74,7 +76,7 @@ extension TransportTests {
             } client: { client in
                 client.requestTimeout = .milliseconds(400)
             } _: { it in
-                let trace = Trace()
+                let trace = ExchangeRecorder()
                 let outcome = await send(it, trace)
                 #expect(outcome.accepted == 0)
                 #expect(trace.exchanges.last?.outcome == .unanswered("Timeout"), "\(trace.exchanges)")

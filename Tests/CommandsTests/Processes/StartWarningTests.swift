@@ -3,26 +3,29 @@ import Testing
 @testable import Commands
 
 @Suite struct StartWarningTests {
-    private typealias Place = StartWarning.Place
+    private typealias Surroundings = StartWarning.Surroundings
 
     @Test(
         arguments: [
-            (Place(isRoot: true), [.root]), (Place(), []), (Place(host: "127.0.0.1"), []), (Place(host: "::1"), []),
-            (Place(host: "0.0.0.0"), [.withoutTLS]), (Place(host: "0.0.0.0", hasTLS: true), []),
-            (Place(host: "10.0.0.5", hasTrustedProxy: true), []),
-            (Place(isRoot: true, host: "::"), [.root, .withoutTLS]),
-            (Place(host: "127.0.0.1", judgesAddresses: true), [.unnamedProxy]),
-            (Place(host: "127.0.0.1", hasTrustedProxy: true, judgesAddresses: true), []),
-            (Place(host: "10.0.0.5", hasTLS: true, judgesAddresses: true), []),
-            (Place(host: "127.0.0.1", hasCommonPort: true), [.unreachablePort]),
-            (Place(host: "0.0.0.0", hasTLS: true, hasCommonPort: true), []), (Place(hasCommonPort: true), []),
-            (Place(trustsAnyRedis: true), [.uncheckedRedis]),
-            (Place(monitor: "127.0.0.1"), []), (Place(monitor: "::1"), []), (Place(monitor: "0.0.0.0"), [.openMonitor]),
-            (Place(monitor: "0.0.0.0", hasMonitorSecret: true), []),
-            (Place(proxyVariables: ["https_proxy"]), [.unusedProxy(["https_proxy"])]),
-            (Place(host: "127.0.0.1", proxyVariables: ["https_proxy"]), []),
-        ] as [(StartWarning.Place, [StartWarning])])
-    func `a process says what is risky where it runs`(place: StartWarning.Place, warnings: [StartWarning]) {
+            (Surroundings(isRoot: true), [.root]), (Surroundings(), []), (Surroundings(host: "127.0.0.1"), []),
+            (Surroundings(host: "::1"), []),
+            (Surroundings(host: "0.0.0.0"), [.withoutTLS]), (Surroundings(host: "0.0.0.0", hasTLS: true), []),
+            (Surroundings(host: "10.0.0.5", hasTrustedProxy: true), []),
+            (Surroundings(isRoot: true, host: "::"), [.root, .withoutTLS]),
+            (Surroundings(host: "127.0.0.1", judgesAddresses: true), [.unnamedProxy]),
+            (Surroundings(host: "127.0.0.1", hasTrustedProxy: true, judgesAddresses: true), []),
+            (Surroundings(host: "10.0.0.5", hasTLS: true, judgesAddresses: true), []),
+            (Surroundings(host: "127.0.0.1", hasCommonPort: true), [.unreachablePort]),
+            (Surroundings(host: "0.0.0.0", hasTLS: true, hasCommonPort: true), []),
+            (Surroundings(hasCommonPort: true), []),
+            (Surroundings(trustsAnyRedis: true), [.uncheckedRedis]),
+            (Surroundings(monitor: "127.0.0.1"), []), (Surroundings(monitor: "::1"), []),
+            (Surroundings(monitor: "0.0.0.0"), [.openMonitor]),
+            (Surroundings(monitor: "0.0.0.0", hasMonitorSecret: true), []),
+            (Surroundings(proxyVariables: ["https_proxy"]), [.unusedProxy(["https_proxy"])]),
+            (Surroundings(host: "127.0.0.1", proxyVariables: ["https_proxy"]), []),
+        ] as [(StartWarning.Surroundings, [StartWarning])])
+    func `a process says what is risky where it runs`(place: StartWarning.Surroundings, warnings: [StartWarning]) {
         #expect(StartWarning.all(place) == warnings)
     }
 

@@ -18,10 +18,10 @@ import Testing
         let fixture: PushFixture
         var index: PushIndex { fixture.store.pushes.index }
         var redis: RedisClient { fixture.store.redis }
-        var places: [PushIndex.Place] {
+        var places: [PushIndex.IndexSlice] {
             (0...2).flatMap { hour in
                 (0..<fixture.store.keys.partitions).map { slice in
-                    PushIndex.Place(
+                    PushIndex.IndexSlice(
                         app: fixture.app, hour: PackedIndexTests.start / PackedIndexTests.hour + hour, slice: slice)
                 }
             }
@@ -151,7 +151,7 @@ import Testing
         let packing = Task {
             for time in stride(from: 0, through: Self.hour, by: 40_000) {
                 for slice in 0..<partitions {
-                    let place = PushIndex.Place(app: app, hour: place.hour, slice: slice)
+                    let place = PushIndex.IndexSlice(app: app, hour: place.hour, slice: slice)
                     try await index.redis.run(index.pack(place, before: Self.start + time))
                 }
             }

@@ -28,7 +28,7 @@ import Testing
         let fixture = try await PushFixture.start()
         let (store, app) = (fixture.store, fixture.app)
         let traced = try await publish(fixture, trace: channel).id
-        #expect(try await store.traces.find(app, name, traced) == Traces.Found(channel: channel))
+        #expect(try await store.traces.find(app, name, traced) == ExchangeLog.Found(channel: channel))
         #expect(try await store.traces.channel(app, name, traced) == channel.stored)
         let life = try await store.redis.send(RedisCommand("PTTL", store.keys.trace(store.keys.tag(app, name), traced)))
         #expect(try (80_000_000...86_400_000).contains(life.integer()))

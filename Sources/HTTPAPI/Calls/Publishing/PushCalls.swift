@@ -6,7 +6,7 @@ import Store
 struct PushCalls: CallGroup {
     private let pushes: Pushes
     private let schedules: Schedules
-    private let traces: Traces
+    private let traces: ExchangeLog
     private let deadLetters: DeadLetters
 
     init(_ parts: GatewayParts) {

@@ -2,7 +2,7 @@ import Synchronization
 
 /// The places for pages that a run sends at once. A page gives its place back when it is nearly done, so that the pages
 /// behind it do not wait for its slowest requests.
-final class PagePlaces: Sendable {
+final class PageSlots: Sendable {
     /// The most pages that are nearly done and still wait for some answers.
     static let mostNearlyDone = 16
 
@@ -21,7 +21,7 @@ final class PagePlaces: Sendable {
     }
 
     /// Waits for a place. One task at a time may ask.
-    func take() async -> PagePlace {
+    func take() async -> PageSlot {
         await withCheckedContinuation { (waiter: CheckedContinuation<Void, Never>) in
             let mayGo = state.withLock { state in
                 if isFree(state) { return true }
@@ -34,7 +34,7 @@ final class PagePlaces: Sendable {
             state.free -= 1
             state.running += 1
         }
-        return PagePlace(self)
+        return PageSlot(self)
     }
 
     private func isFree(_ state: State) -> Bool { state.free > 0 && state.running < most }
@@ -50,11 +50,11 @@ final class PagePlaces: Sendable {
 }
 
 /// A page's place.
-final class PagePlace: Sendable {
-    private let places: PagePlaces
+final class PageSlot: Sendable {
+    private let places: PageSlots
     private let isGivenBack = Atomic(false)
 
-    fileprivate init(_ places: PagePlaces) { self.places = places }
+    fileprivate init(_ places: PageSlots) { self.places = places }
 
     /// Lets another page begin.
     func nearlyDone() { giveBack(isDone: false) }

@@ -4,7 +4,7 @@ public import StoreGround
 
 /// The exchanges with APNs for one channel of a push that was published with `options.trace`. They have a record of
 /// their own. The push itself says only that it is traced, so that no other push costs a command.
-public struct Traces: Sendable {
+public struct ExchangeLog: Sendable {
     /// A trace holds the id of a channel, so it does not live as long as its push.
     public static let life: Duration = .seconds(86_400)
     /// The newest ones are kept.

@@ -4,7 +4,7 @@ import LiveActivity
 import Store
 
 /// One question about a call before its handler runs. The lists are the order, for HTTP and for the console.
-enum RequestGuard: Sendable, Hashable, CaseIterable {
+enum RequestCheck: Sendable, Hashable, CaseIterable {
     /// Whether proxies and the gateway read the request alike, so that no second request hides in it.
     case form
     /// The endpoint.
@@ -16,7 +16,7 @@ enum RequestGuard: Sendable, Hashable, CaseIterable {
     case addressRate
     /// The secret of `/readyz` and `/metrics`.
     case monitor
-    /// Whether the endpoint takes this kind of caller. After this guard the caller is known.
+    /// Whether the endpoint takes this kind of caller. After this check the caller is known.
     case access
     case credentialRate
     /// The scope and the names of a credential.
@@ -35,12 +35,12 @@ enum RequestGuard: Sendable, Hashable, CaseIterable {
     static let ofCalls: [Self] = [
         .caller, .addressRate, .access, .credentialRate, .rights, .query, .body, .capacity,
     ]
-    /// A call of the console passes these alone. Its page has passed guards of its own, and has a session.
+    /// A call of the console passes these alone. Its page has passed checks of its own, and has a session.
     static let ofConsole: [Self] = [.route, .access, .rights, .query, .capacity]
 }
 
-/// A call on its way to its handler. Each guard refuses it, or notes here what it has found out.
-struct Passage {
+/// A call on its way to its handler. Each check refuses it, or notes here what it has found out.
+struct GuardedCall {
     /// A request of HTTP.
     struct Source {
         let responder: GatewayResponder
@@ -98,7 +98,7 @@ struct Passage {
         throw .internalError("no guard has found the caller")
     }
 
-    /// Runs the handler of a call that passed its guards.
+    /// Runs the handler of a call that passed its checks.
     /// - Parameters:
     ///   - origin: see `Call.origin`
     ///   - confirm: see `Call.confirm`
@@ -131,11 +131,11 @@ struct Passage {
     /// Gives back what the call has taken of the gateway's capacity.
     func leave() { share?.giveBackAll() }
 
-    mutating func pass(_ guards: [RequestGuard]) async throws {
-        for next in guards { try await pass(next) }
+    mutating func pass(_ checks: [RequestCheck]) async throws {
+        for next in checks { try await pass(next) }
     }
 
-    private mutating func pass(_ next: RequestGuard) async throws {
+    private mutating func pass(_ next: RequestCheck) async throws {
         switch next {
         case .form: if let source { try source.responder.checkForm(source.request) }
         case .route: try await findRoute()

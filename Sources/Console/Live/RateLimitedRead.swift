@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A value that a live part shows, and that costs too much for each of its looks.
-final class Seldom<Value: Sendable>: Sendable {
+final class RateLimitedRead<Value: Sendable>: Sendable {
     private let interval: Int64
     private let kept = Mutex<(value: Value, at: Int64)?>(nil)
 

@@ -4,7 +4,7 @@ import LiveActivity
 /// `{{#name}}…{{/name}}` for each item, or if there is a value; `{{^name}}…{{/name}}` if there is none; `{{.}}`, the
 /// item; `{{>name}}`, another template. Absent, `false` and an empty list are no value. All of it works on UTF-8 bytes:
 /// a combining accent behind a mark makes another Character of the mark, but no other byte.
-struct Template: Sendable {
+struct PageTemplate: Sendable {
     enum Part: Sendable {
         case text([UInt8])
         case value(String, Form)
@@ -33,7 +33,7 @@ struct Template: Sendable {
     }
 
     /// - Parameter partial: the template of that name.
-    func render(_ values: [String: Any], partial: (String) -> Template?) -> String {
+    func render(_ values: [String: Any], partial: (String) -> PageTemplate?) -> String {
         var output: [UInt8] = []
         render(parts, [values], partial, into: &output)
         return String(decoding: output, as: UTF8.self)
@@ -41,7 +41,7 @@ struct Template: Sendable {
 
     /// - Parameter scopes: the values from the outermost section to the innermost.
     private func render(
-        _ parts: [Part], _ scopes: [Any], _ partial: (String) -> Template?, into output: inout [UInt8]
+        _ parts: [Part], _ scopes: [Any], _ partial: (String) -> PageTemplate?, into output: inout [UInt8]
     ) {
         for part in parts {
             switch part {
@@ -96,18 +96,18 @@ private struct TemplateReader {
     init(bytes: [UInt8]) { self.bytes = bytes }
 
     /// - Parameter section: the one that must end. Nil: the template as a whole.
-    mutating func parts(until section: String?) throws(Template.Mistake) -> [Template.Part] {
-        var parts: [Template.Part] = []
+    mutating func parts(until section: String?) throws(PageTemplate.Mistake) -> [PageTemplate.Part] {
+        var parts: [PageTemplate.Part] = []
         while true {
             guard let open = bytes[position...].firstRange(of: "{{".utf8) else {
-                if let section { throw Template.Mistake(description: "section \(section) does not end") }
+                if let section { throw PageTemplate.Mistake(description: "section \(section) does not end") }
                 parts.append(.text(Array(bytes[position...])))
                 return parts
             }
             let isPlain = bytes[open.upperBound...].first == UInt8(ascii: "{")
             let start = open.upperBound + (isPlain ? 1 : 0)
             guard let close = bytes[start...].firstRange(of: (isPlain ? "}}}" : "}}").utf8) else {
-                throw Template.Mistake(description: "a tag does not end")
+                throw PageTemplate.Mistake(description: "a tag does not end")
             }
             let kind = isPlain ? nil : bytes[start..<close.lowerBound].first { "#^/>".utf8.contains($0) }
             let name = String(decoding: bytes[start..<close.lowerBound].drop { $0 == kind }, as: UTF8.self).trimmed
@@ -120,7 +120,7 @@ private struct TemplateReader {
             case UInt8(ascii: "^"): parts.append(.section(name, isInverted: true, try self.parts(until: name)))
             case UInt8(ascii: ">"): parts.append(.partial(name))
             case UInt8(ascii: "/"):
-                guard name == section else { throw Template.Mistake(description: "/\(name) ends no section") }
+                guard name == section else { throw PageTemplate.Mistake(description: "/\(name) ends no section") }
                 return parts
             default: parts.append(.value(name, isPlain ? .asItIs : isInTag(open.lowerBound) ? .escaped : .marked))
             }

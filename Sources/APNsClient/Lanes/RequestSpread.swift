@@ -2,7 +2,7 @@
 /// over together, their answers come together too, in each round trip again. A small page then finds all of them before
 /// it, on the wire and at the server. So requests begin a little faster than answers free their streams. Soon they are
 /// spread evenly over the round trip, and hardly any is held back.
-struct Pacing: Sendable, Hashable {
+struct RequestSpread: Sendable, Hashable {
     /// Milliseconds between two portions. Each portion costs a wake-up.
     static let interval: Int64 = 2
     /// The least size of a portion: one part of a page.

@@ -3,7 +3,7 @@ import Store
 import StrictJSON
 
 /// The state of the whole app now: a pause, alarms, workers, and decisions that wait. Every page of the app shows it.
-struct Standing: Sendable {
+struct StatusStrip: Sendable {
     /// An alarm, and who said that it is known.
     struct Told: Sendable {
         var alarm: Alarm

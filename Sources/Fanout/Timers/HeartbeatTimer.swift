@@ -3,7 +3,7 @@ import LiveActivity
 import Store
 
 /// Writes the worker's heartbeat. Only its task uses it.
-struct Heart {
+struct HeartbeatTimer {
     private let context: WorkerContext
     /// By the boot clock, because Redis's clock may be set while the worker runs.
     private let started = bootClock()

@@ -3,7 +3,7 @@ import Synchronization
 import Threads
 
 /// The second name of a setting, which gives its value in another way.
-enum Twin: Sendable, Hashable {
+enum SecondName: Sendable, Hashable {
     /// `master_secret_file` names a file that holds the value of `master_secret`.
     case file
     /// `apns.key` is the text of the file that `apns.key_file` names.
@@ -22,17 +22,17 @@ enum Twin: Sendable, Hashable {
     }
 }
 
-extension Twin {
+extension SecondName {
     /// The value of a setting from one source: given by its own name or by the second one, not by both.
     static func entry(
-        _ own: SettingsFile.Entry?, _ other: SettingsFile.Entry?, _ twin: Twin?, _ path: String
+        _ own: SettingsFile.Entry?, _ other: SettingsFile.Entry?, _ secondName: SecondName?, _ path: String
     ) throws(SettingsError) -> SettingsFile.Entry? {
-        guard let other, let twin else { return own }
-        let second = twin.path(of: path)
+        guard let other, let secondName else { return own }
+        let second = secondName.path(of: path)
         guard own == nil else {
             throw .conflict(key: second, other.origin, reason: "\(path) is set too: leave one of them")
         }
-        return try twin.value(other, of: second)
+        return try secondName.value(other, of: second)
     }
 }
 

@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// Collects the exchanges of a push that is traced. It travels with the push, so only lanes that send such a push look
 /// at it. Lanes write from their threads.
-public final class Trace: Sendable, Hashable {
+public final class ExchangeRecorder: Sendable, Hashable {
     private let noted = Mutex<[Exchange]>([])
 
     public init() {}
@@ -11,6 +11,6 @@ public final class Trace: Sendable, Hashable {
     /// In the order of their ends.
     public var exchanges: [Exchange] { noted.withLock { $0 } }
 
-    public static func == (one: Trace, other: Trace) -> Bool { one === other }
+    public static func == (one: ExchangeRecorder, other: ExchangeRecorder) -> Bool { one === other }
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

@@ -2,7 +2,7 @@ internal import CNGHTTP2
 
 /// Data that any number of requests share: all fields except `:path`, in nghttp2's form, and the body. A request copies
 /// only the path. The template belongs to one thread.
-public final class RequestTemplate {
+public final class SharedRequest {
     /// `:method`, `:scheme`, `:authority`, `:path`, then the others. Each request sets the value of the path.
     let fields: UnsafeMutablePointer<nghttp2_nv>
     let count: Int
