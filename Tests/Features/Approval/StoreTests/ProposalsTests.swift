@@ -30,12 +30,14 @@ import Testing
     }
 
     private func decide(
-        _ fixture: PushFixture, _ proposal: Proposal, _ person: Proposal.Person, approves: Bool = true
+        _ fixture: PushFixture, _ proposal: Proposal, _ person: Proposal.Person, approves: Bool = true,
+        now: Int64? = nil
     ) async throws -> ProposalResult {
+        let time = if let now { now } else { try await fixture.redisTime() }
         let found = try await fixture.store.proposals.find(fixture.app, proposal.id) ?? proposal
         return try await fixture.store.proposals.decide(
             fixture.app, found, approves: approves, request: proposal.request, by: person,
-            now: try await fixture.redisTime())
+            now: time)
     }
 
     private func listed(_ fixture: PushFixture, over isOver: Bool = false) async throws -> [PushID] {
@@ -253,9 +255,9 @@ import Testing
         #expect(try await proposals.count(fixture.app, namesFrom: "match-", now: time) == 3)
         #expect(try await proposals.count(fixture.app, now: time) == 5)
         // The last one of a page may go before the next page is read.
-        _ = try await decide(fixture, all[1], bob, approves: false)
+        _ = try await decide(fixture, all[1], bob, approves: false, now: time)
         #expect(try await page(next).ids == [all[4].id])
-        _ = try await decide(fixture, all[0], bob, approves: false)
+        _ = try await decide(fixture, all[0], bob, approves: false, now: time + 1)
         let over = try await proposals.list(fixture.app, isOver: true, limit: 1, now: time)
         #expect(over.proposals.map(\.id) == [all[0].id] && over.total == 2, "the latest first")
         let rest = try await proposals.list(fixture.app, isOver: true, after: over.next, limit: 1, now: time)
