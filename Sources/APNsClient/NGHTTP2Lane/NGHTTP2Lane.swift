@@ -185,7 +185,7 @@ final class NGHTTP2Lane: Lane {
         let before = connection.inFlight
         defer {
             let begun = connection.inFlight - before
-            connection.pacing.began(begun)
+            connection.spread.began(begun)
             if begun > 0 { connection.use.lastRequest = now }
         }
         for _ in 0..<room {
@@ -299,7 +299,7 @@ final class NGHTTP2Lane: Lane {
         }
         if let next = nextOpen { due = min(due, next) }
         // `PageQueue` relies on this timer: it wakes no other lane for requests that this one will take later.
-        if capacity.roomLater > 0, let active { due = min(due, active.pacing.next) }
+        if capacity.roomLater > 0, let active { due = min(due, active.spread.next) }
         return max(0, due - now)
     }
 
