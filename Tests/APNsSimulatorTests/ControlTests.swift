@@ -119,9 +119,9 @@ struct ControlTests {
         #expect(read == scenario)
     }
 
-    /// The examples of docs/simulator.md are correct.
+    /// The examples of docs/features/simulator.md are correct.
     @Test func `the documented examples`() throws {
-        let text = try Repository.text("docs/simulator.md")
+        let text = try Repository.text("docs/features/simulator.md")
         let examples = text.components(separatedBy: "```json\n").dropFirst()
             .compactMap { $0.components(separatedBy: "```").first }
         #expect(examples.count == 2)

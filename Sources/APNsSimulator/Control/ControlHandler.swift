@@ -4,7 +4,7 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import Synchronization
 
-/// The control interface, in plain HTTP/1.1. `docs/simulator.md` lists its calls.
+/// The control interface, in plain HTTP/1.1. `docs/features/simulator.md` lists its calls.
 final class ControlHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart

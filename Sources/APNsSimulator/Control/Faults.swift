@@ -1,5 +1,6 @@
-/// The faults that the simulator produces. The JSON form (snake case; `docs/simulator.md`) may leave out any fault, and
-/// an unknown key is an error. Shares are 0 to 1. A hash of seed, token and attempt decides, so a run is reproducible.
+/// The faults that the simulator produces. The JSON form (snake case; `docs/features/simulator.md`) may leave out any
+/// fault, and an unknown key is an error. Shares are 0 to 1. A hash of seed, token and attempt decides, so a run is
+/// reproducible.
 public struct Faults: Sendable, Hashable, Encodable {
     // Tokens
     /// The share of all tokens that are dead for good.

@@ -7,7 +7,7 @@ struct SketchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         name: "sketch", "Set, list, show or delete sketches: how the console draws the cards of an attributes type.",
         details: """
-            The file holds {"card": …} in the language of docs/console.md: rows and columns of texts, symbols, bars and \
+            The file holds {"card": …} in the language of docs/features/sketches.md: rows and columns of texts, symbols, bars and \
             timers. The app draws its own cards; a sketch only helps who composes a push.
             """,
         examples: "sketch set MatchAttributes match.sketch.json", "sketch list", "sketch show MatchAttributes",

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The drill of docs/operations.md: Redis's disk is gone, its successor is empty, and the backup is restored.
+/// The drill of docs/features/backup.md: Redis's disk is gone, its successor is empty, and the backup is restored.
 @Suite("RestoreDrill")
 struct RestoreDrillTests {
     /// A key file, made as the documentation says.
